@@ -1,0 +1,36 @@
+"""Is every record where it should be? Read-only passes over float and double arrays."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+
+from kernels cimport first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64
+
+include "isa.pxi"
+
+
+def outside(x, double lower, double upper):
+    """Position of the first number that is not in [lower, upper]; -1 if all are. NaN is outside."""
+    cdef Py_buffer view
+    cdef size_t n, first
+    PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
+    n = view.len // view.itemsize
+    with nogil:
+        if view.itemsize == 4:
+            first = first_outside_f32(<const float *>view.buf, n, lower, upper)
+        else:
+            first = first_outside_f64(<const double *>view.buf, n, lower, upper)
+    PyBuffer_Release(&view)
+    return -1 if first == n else first
+
+
+def norm_outside(x, size_t dim, double least, double most):
+    """Number of the first row whose Euclidean norm is not in [least, most]; -1 if there is none. NaN is outside."""
+    cdef Py_buffer view
+    cdef size_t n, first
+    PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
+    n = view.len // (dim * view.itemsize)
+    with nogil:
+        if view.itemsize == 4:
+            first = first_norm_outside_f32(<const float *>view.buf, n, dim, least, most)
+        else:
+            first = first_norm_outside_f64(<const double *>view.buf, n, dim, least, most)
+    PyBuffer_Release(&view)
+    return -1 if first == n else first

@@ -1,0 +1,15 @@
+/* Is every record where it should be? Read-only passes that stop at the first piece with an offender. NaN is outside. */
+#ifndef LDP_DOMAIN_H
+#define LDP_DOMAIN_H
+
+#include "platform.h"
+
+/* Index of the first of n numbers outside [lower, upper]; n if there is none. */
+size_t first_outside_f32(const float *x, size_t n, double lower, double upper);
+size_t first_outside_f64(const double *x, size_t n, double lower, double upper);
+
+/* Number of the first of n rows with Euclidean norm outside [least, most]; n if there is none. */
+size_t first_norm_outside_f32(const float *x, size_t n, size_t dim, double least, double most);
+size_t first_norm_outside_f64(const double *x, size_t n, size_t dim, double least, double most);
+
+#endif

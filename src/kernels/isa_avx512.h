@@ -1,0 +1,16 @@
+/* AVX-512 F, BW, DQ, VL (Skylake-X, Zen 4 and later): vprold, 32 registers, compare to mask. */
+#define ISA avx512
+#define V_BYTES 64
+#define CHACHA_WAYS 2
+#define ROTATE16(v) ((v) << 16 | (v) >> 16)
+#define ROTATE8(v) ((v) << 8 | (v) >> 24)
+
+#ifndef LDP_ISA_AVX512
+#define LDP_ISA_AVX512
+LDP_INLINE uint64_t deposit_avx512(uint64_t bits, uint64_t mask) { return _pdep_u64(bits, mask); }
+
+LDP_INLINE uint64_t bytes_at_most_avx512(const uint8_t *a, const uint8_t *b)
+{
+    return _mm512_cmple_epu8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+}
+#endif

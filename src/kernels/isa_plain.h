@@ -1,0 +1,33 @@
+/* Plain C: 16-byte vectors, which every 64-bit machine has (SSE2, NEON). */
+#define ISA plain
+#define V_BYTES 16
+#define CHACHA_WAYS 1
+#define ROTATE16(v) ((v) << 16 | (v) >> 16)
+#define ROTATE8(v) ((v) << 8 | (v) >> 24)
+
+#ifndef LDP_ISA_PLAIN
+#define LDP_ISA_PLAIN
+/* Places the low bits of `bits`, in order, at the ones of `mask`. */
+LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
+{
+    uint64_t out = 0;
+    for (; mask; mask &= mask - 1, bits >>= 1)
+        out |= (mask & -mask) & -(bits & 1);
+    return out;
+}
+
+/* Bit i: a[i] <= b[i], for 64 bytes. Eight bytes 0 or 1 are gathered into bits by one multiplication. */
+LDP_INLINE uint64_t bytes_at_most_plain(const uint8_t *a, const uint8_t *b)
+{
+    uint8_t le[64];
+    for (int i = 0; i < 64; i++)
+        le[i] = a[i] <= b[i];
+    uint64_t mask = 0;
+    for (int i = 0; i < 8; i++) {
+        uint64_t word;
+        memcpy(&word, le + 8 * i, 8);
+        mask |= (word * 0x0102040810204080u >> 56) << (8 * i);
+    }
+    return mask;
+}
+#endif

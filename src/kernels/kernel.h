@@ -1,0 +1,14 @@
+/* The two shapes of all kernels that Cython loops over.
+ *
+ * privatize: one record block. `x` holds n >= 1 records and `out` room for n reports, both contiguous; `params` is the
+ * kernel's own struct. Returns 0, or 1 if a stream was exhausted.
+ * tally: adds n reports to a state of the report format's own layout. */
+#ifndef LDP_KERNEL_H
+#define LDP_KERNEL_H
+
+#include "chacha.h"
+
+typedef int privatize_fn(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out);
+typedef void tally_fn(const void *format, const void *reports, size_t n, void *state);
+
+#endif

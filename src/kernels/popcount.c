@@ -1,0 +1,65 @@
+#include "popcount.h"
+
+#define KERNEL_BODY "popcount_body.h"
+#include "each_isa.h"
+
+enum { WIDTH = 64, MOST_LOADS = 65535 };
+
+static void count_column(const uint8_t *at, size_t step, size_t loads, uint32_t *count)
+{
+    static void (*const column[LDP_ISA_COUNT])(const uint8_t *, size_t, size_t, uint32_t *) = LDP_DISPATCH(column);
+    column[ldp_isa()](at, step, loads, count);
+}
+
+/* Bytes first .. last - 1 of the column belong to the row's byte `byte` and its successors. */
+static void fold(const uint32_t *count, size_t first, size_t last, size_t byte, size_t k, int64_t *state)
+{
+    for (size_t j = first; j < last; j++, byte++)
+        for (size_t b = 0; b < 8 && 8 * byte + b < k; b++)
+            state[8 * byte + b] += count[64 * b + j];
+}
+
+/* Rows of less than 64 bytes: several to a load. */
+static void tally_narrow(size_t k, size_t bytes, const uint8_t *rows, size_t n, int64_t *state)
+{
+    uint32_t count[512] LDP_ALIGNED;
+    uint8_t tail[WIDTH] LDP_ALIGNED;
+    size_t together = WIDTH / bytes, step = together * bytes, total = n * bytes;
+    size_t loads = total < WIDTH ? 0 : (total - WIDTH) / step + 1; /* those that stay inside the array */
+    for (size_t done = 0, now; done < loads; done += now) {
+        now = loads - done < MOST_LOADS ? loads - done : MOST_LOADS;
+        count_column(rows + done * step, step, now, count);
+        for (size_t r = 0; r < together; r++)
+            fold(count, r * bytes, (r + 1) * bytes, 0, k, state);
+    }
+    for (size_t at = loads * step; at < total; at += step) {
+        memset(tail, 0, WIDTH);
+        memcpy(tail, rows + at, total - at < step ? total - at : step);
+        count_column(tail, WIDTH, 1, count);
+        for (size_t r = 0; r < together; r++)
+            fold(count, r * bytes, (r + 1) * bytes, 0, k, state);
+    }
+}
+
+/* Wide rows: a column is a slice of 64 bytes; the last slice ends with the row and looks at its new bytes only. */
+static void tally_wide(size_t k, size_t bytes, const uint8_t *rows, size_t n, int64_t *state)
+{
+    uint32_t count[512] LDP_ALIGNED;
+    for (size_t done = 0, now; done < n; done += now) {
+        now = n - done < MOST_LOADS ? n - done : MOST_LOADS;
+        for (size_t byte = 0; byte < bytes; byte += WIDTH) {
+            size_t start = byte + WIDTH <= bytes ? byte : bytes - WIDTH;
+            count_column(rows + done * bytes + start, bytes, now, count);
+            fold(count, byte - start, WIDTH, byte, k, state);
+        }
+    }
+}
+
+void tally_bits(const void *format, const void *reports, size_t n, void *state)
+{
+    size_t k = *(const size_t *)format, bytes = (k + 7) / 8;
+    if (bytes < WIDTH)
+        tally_narrow(k, bytes, reports, n, state);
+    else
+        tally_wide(k, bytes, reports, n, state);
+}

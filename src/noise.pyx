@@ -1,0 +1,38 @@
+"""Integer noise on a grid: discrete Laplace."""
+from libc.stdint cimport int64_t
+
+from kernels cimport (
+    MOST_DIGITS, PURPOSE_LAPLACE, PURPOSE_LAPLACE_VECTOR, coin, grid_format, laplace, laplace_rows, privatize_laplace_f32,
+    privatize_laplace_f64, tally_grid,
+)
+
+include "isa.pxi"
+include "kernel_class.pxi"
+
+
+cdef class Laplace(Kernel):
+    """Rows of `dim` numbers on lower + grid * index, index in [0, span], plus noise with the given 128-bit coins."""
+    cdef laplace p
+    cdef grid_format sums
+
+    def __init__(self, size_t dim, double lower, double grid, int64_t span, int64_t l1_limit, digits, carry, bint vector):
+        cdef int j
+        if not 1 <= len(digits) <= MOST_DIGITS or not 1 <= span < 1 << 31:
+            raise ValueError("too many digits or grid steps")
+        self.p.noise.digits = len(digits)
+        self.p.noise.purpose = PURPOSE_LAPLACE_VECTOR if vector else PURPOSE_LAPLACE
+        for j in range(len(digits)):
+            self.p.noise.digit[j] = coin(digits[j] >> 64, digits[j] & 0xFFFFFFFFFFFFFFFF)
+        self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)
+        self.p.dim = dim
+        self.p.lower, self.p.grid, self.p.per_grid = lower, grid, 1 / grid
+        self.p.span, self.p.l1_limit = span, l1_limit
+        self.sums = grid_format(dim, lower, grid)
+        self.params = &self.p
+        self.format = &self.sums
+        self.state_bytes = 32 * dim
+        self.items = self.report_items = dim
+        self.report_size = 8
+        self.rows = laplace_rows(dim)
+        self.by_size = [NULL, NULL, privatize_laplace_f32, privatize_laplace_f64]
+        self.tally_by_size = [NULL, NULL, tally_grid, tally_grid]
