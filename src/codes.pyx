@@ -15,9 +15,9 @@ cdef tally_fn tally_codes[4]
 tally_codes[:] = [tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64]
 
 
-cdef response make_response(uint64_t k, uint64_t keep, uint64_t share, int bits, int use):
-    whole = 1 << bits  # a Python integer: 2^64 fits
-    return response(k, keep, share, min(whole // share, whole - 1), bits, use)
+cdef response make_response(coin, int use):
+    """From the integers of a `_coins.ResponseCoin`."""
+    return response(coin.k, coin.keep, coin.share, coin.reciprocal, coin.bits, use)
 
 
 cdef class CodeKernel(Kernel):
@@ -37,30 +37,31 @@ cdef class Response(CodeKernel):
     """k-ary response to categories in the smallest unsigned dtype that holds k - 1 (`warner`: its own stream)."""
     cdef response p
 
-    def __init__(self, uint64_t k, uint64_t keep, uint64_t share, int bits, bint warner=False):
-        self.p = make_response(k, keep, share, bits, PURPOSE_WARNER if warner else PURPOSE_RANDOMIZED_RESPONSE)
+    def __init__(self, coin, bint warner=False):
+        self.p = make_response(coin, PURPOSE_WARNER if warner else PURPOSE_RANDOMIZED_RESPONSE)
         self.params = &self.p
-        self.count(k)
+        self.count(coin.k)
         self.by_size = [privatize_response_u8, privatize_response_u16, privatize_response_u32, privatize_response_u64]
 
 
 cdef class Symbols(CodeKernel):
     cdef symbol_rule p
 
-    cdef void answer(self, uint64_t k, uint64_t keep, uint64_t share, int bits, int use):
+    cdef int answer(self, coin, int use) except -1:
         """Records are float or double, reports one byte."""
-        self.p.answer = make_response(k, keep, share, bits, use)
+        self.p.answer = make_response(coin, use)
         self.params = &self.p
-        self.count(k)
+        self.count(coin.k)
         self.report_size = 1
         self.tally_by_size = [NULL, NULL, tally_codes_u8, tally_codes_u8]
+        return 0
 
 
 cdef class Residue(Symbols):
     """Response to floor((x - offset) / width) mod k."""
 
-    def __init__(self, double width, double offset, uint64_t k, uint64_t keep, uint64_t share, int bits):
-        self.answer(k, keep, share, bits, PURPOSE_RESIDUE)
+    def __init__(self, double width, double offset, coin):
+        self.answer(coin, PURPOSE_RESIDUE)
         self.p.width = width
         self.p.offset = offset
         self.by_size = [NULL, NULL, privatize_residue_f32, privatize_residue_f64]
@@ -69,8 +70,8 @@ cdef class Residue(Symbols):
 cdef class Bins(Symbols):
     """Response to the number of cuts <= x."""
 
-    def __init__(self, cuts, uint64_t keep, uint64_t share, int bits):
-        self.answer(len(cuts) + 1, keep, share, bits, PURPOSE_BINS)
+    def __init__(self, cuts, coin):
+        self.answer(coin, PURPOSE_BINS)
         for i, cut in enumerate(cuts):
             self.p.cuts[i] = cut
         self.by_size = [NULL, NULL, privatize_bins_f32, privatize_bins_f64]

@@ -1,0 +1,230 @@
+"""The integers of the coins: where a real epsilon becomes an exact guarantee.
+
+Each mechanism is defined by an integer m, heads with probability m / 2^b, rounded towards more privacy from a decimal of
+100 digits of the exact value of the double epsilon, and checked again in the same arithmetic. `epsilon_realized` is the
+logarithm of the integers' ratio, rounded up to a double. Where the coin cannot certify epsilon, or rounding would remove
+the signal, the answer is a `ValueError`.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+CONTEXT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_EVEN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+WORD = 1 << 64
+WIDE = 1 << 128
+
+
+def round_up(x: Decimal) -> float:
+    """The least double that is not below x."""
+    nearest = float(x)
+    return math.nextafter(nearest, math.inf) if Decimal(nearest) < x else nearest
+
+
+def log_up(ratio: Fraction) -> float:
+    """ln(ratio), rounded up to a double."""
+    with decimal.localcontext(CONTEXT):
+        return round_up((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
+
+
+def _refuse(epsilon: float, why: str) -> ValueError:
+    return ValueError(f"epsilon must be within what exact coins can certify, got {epsilon!r}: {why}")
+
+
+def _certify(epsilon: float, ratio: Fraction, allowed: Decimal) -> float:
+    """epsilon_realized = ln ratio, after ratio <= e^epsilon (`allowed`) and ratio > 1 have been checked."""
+    if ratio <= 1:
+        raise _refuse(epsilon, "too small, the rounded coin carries no signal")
+    if Decimal(ratio.numerator) > allowed * Decimal(ratio.denominator):
+        raise AssertionError("a coin was rounded the wrong way")  # pragma: no cover
+    return log_up(ratio)
+
+
+@dataclass(frozen=True)
+class BinaryCoin:
+    """Heads with probability m / 2^64 > 1/2; the odds m / (2^64 - m) are at most e^epsilon."""
+
+    heads: int
+    epsilon_realized: float
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.heads, WORD)
+
+
+@lru_cache(maxsize=256)
+def binary(epsilon: float) -> BinaryCoin:
+    """The coin of one bit: m = floor(2^64 E / (E + 1)), E = e^epsilon."""
+    with decimal.localcontext(CONTEXT):
+        e = Decimal(epsilon).exp() if epsilon < 100 else Decimal("Infinity")
+        if not e + 1 <= WORD:
+            raise _refuse(epsilon, "too large for a coin of 64 bits, at most ln(2^64 - 1) = 44.36")
+        heads = int((WORD * e / (e + 1)).to_integral_value(decimal.ROUND_FLOOR))
+        return BinaryCoin(heads, _certify(epsilon, Fraction(heads, WORD - heads), e))
+
+
+@dataclass(frozen=True)
+class ResponseCoin:
+    """A word of `bits` bits keeps the truth below `keep`; every other symbol has exactly `share` words."""
+
+    k: int
+    bits: int
+    keep: int
+    share: int
+    epsilon_realized: float
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.keep, 1 << self.bits)
+
+    @property
+    def q(self) -> Fraction:
+        return Fraction(self.share, 1 << self.bits)
+
+    @property
+    def reciprocal(self) -> int:
+        """For the division by `share`: at most one word short."""
+        return min((1 << self.bits) // self.share, (1 << self.bits) - 1)
+
+
+def _response(k: int, epsilon: float, bits: int, e: Decimal) -> ResponseCoin:
+    words = 1 << bits
+    ideal = int((words * e / (e + k - 1)).to_integral_value(decimal.ROUND_FLOOR))
+    share = -(-(words - ideal) // (k - 1))  # up: m goes down until k - 1 divides the rest
+    keep = words - share * (k - 1)
+    if keep <= 0:
+        raise _refuse(epsilon, f"too small, a word of {bits} bits cannot be shared among k={k} symbols")
+    return ResponseCoin(k, bits, keep, share, _certify(epsilon, Fraction(keep, share), e))
+
+
+@lru_cache(maxsize=256)
+def response(k: int, epsilon: float, *, wide: bool = False) -> ResponseCoin:
+    """The coin of k-ary response: 32 bits where k <= 256 and that costs at most 1e-5 of epsilon, else 64 (`wide`)."""
+    with decimal.localcontext(CONTEXT):
+        e = Decimal(epsilon).exp() if epsilon < 100 else Decimal("Infinity")
+        if not e + k - 1 <= WORD:
+            raise _refuse(epsilon, f"too large for a word of 64 bits and k={k}, at most ln(2^64 - k + 1)")
+        if k <= 256 and not wide:
+            try:
+                narrow = _response(k, epsilon, 32, e)
+            except ValueError:
+                pass
+            else:
+                if epsilon - narrow.epsilon_realized <= 1e-5 * epsilon:
+                    return narrow
+        return _response(k, epsilon, 64, e)
+
+
+@dataclass(frozen=True)
+class UnaryCoins:
+    """A zero is reported as one with probability other / 2^64; a one stays with probability own / 2^64."""
+
+    own: int
+    other: int
+    epsilon_realized: float
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.own, WORD)
+
+    @property
+    def q(self) -> Fraction:
+        return Fraction(self.other, WORD)
+
+
+@lru_cache(maxsize=256)
+def unary(epsilon: float, optimized: bool) -> UnaryCoins:
+    """Two categories differ in two bits: each bit of the symmetric code has epsilon / 2; the optimized code keeps a one by
+    a fair coin and flips a zero with probability ceil(2^64 / (E + 1)) / 2^64."""
+    with decimal.localcontext(CONTEXT):
+        e = Decimal(epsilon).exp() if epsilon < 200 else Decimal("Infinity")
+        if optimized:
+            if not e + 1 <= WORD:
+                raise _refuse(epsilon, "too large for a coin of 64 bits, at most ln(2^64 - 1) = 44.36")
+            other = int((WORD / (e + 1)).to_integral_value(decimal.ROUND_CEILING))
+            return UnaryCoins(WORD // 2, other, _certify(epsilon, Fraction(WORD - other, other), e))
+        root = (Decimal(epsilon) / 2).exp() if epsilon < 200 else e
+        if not root + 1 <= WORD:
+            raise _refuse(epsilon, "too large for two coins of 64 bits, at most 2 ln(2^64 - 1) = 88.72")
+        own = int((WORD * root / (root + 1)).to_integral_value(decimal.ROUND_FLOOR))
+        return UnaryCoins(own, WORD - own, _certify(epsilon, Fraction(own, WORD - own) ** 2, e))
+
+
+@dataclass(frozen=True)
+class GeometricCoins:
+    """Digit j of a geometric variable is heads with probability digits[j] / 2^128, the carry with carry / 2^128.
+
+    `rate` a and `error` eta bound the loss: at most a t + min(d, t) eta for d coordinates whose integers differ by t steps
+    in total, none by more than 2^len(digits).
+    """
+
+    digits: tuple[int, ...]
+    carry: int
+    epsilon_realized: float
+
+    @property
+    def mean_and_variance(self) -> tuple[float, float]:
+        """Of G, from the integers."""
+        q = self.carry / WIDE
+        k = 2.0 ** len(self.digits)
+        p = [m / WIDE for m in self.digits]
+        mean = sum(2.0**j * pj for j, pj in enumerate(p)) + k * q / (1 - q)
+        variance = sum(4.0**j * pj * (1 - pj) for j, pj in enumerate(p)) + k * k * q / (1 - q) ** 2
+        return mean, variance
+
+    @property
+    def noise_variance(self) -> float:
+        """Of N + 1/2, in squared steps; its mean is 0."""
+        mean, variance = self.mean_and_variance
+        return variance + (mean + 0.5) ** 2
+
+
+MOST_DIGITS = 52
+
+
+def geometric_error(digits: tuple[int, ...], carry: int, width: int, rate: Decimal) -> Decimal:
+    """eta: by how much the coins' integers miss the ideal log-odds a 2^j and the ideal log carry -a K, in total."""
+    whole = Decimal(1 << width)
+    total = abs((Decimal(carry) / whole).ln() + rate * (1 << len(digits)))
+    for j, m in enumerate(digits):
+        total += abs((Decimal(m) / (whole - m)).ln() + rate * (1 << j))
+    return total
+
+
+def geometric_integers(rate: Decimal, count: int, width: int) -> tuple[tuple[int, ...], int]:
+    """The integers nearest to 2^width / (1 + e^(a 2^j)), j < count, and to 2^width e^(-a 2^count)."""
+    whole = Decimal(1 << width)
+    digits = tuple(int((whole / (1 + (rate * (1 << j)).exp())).to_integral_value()) for j in range(count))
+    carry = int((whole * (-rate * (1 << count)).exp()).to_integral_value())
+    return digits, carry
+
+
+@lru_cache(maxsize=64)
+def geometric(epsilon: float, diameter: int, span: int, dim: int) -> GeometricCoins:
+    """Coins of discrete Laplace noise for integer vectors of `dim` coordinates in [0, span] at l1 distance at most `diameter`.
+
+    epsilon_realized = a D + min(dim, D) eta, rounded up: the rate a is lowered until it is at most epsilon.
+    """
+    with decimal.localcontext(CONTEXT):
+        target, slack = Decimal(epsilon), Decimal(0)
+        while True:
+            rate = (target - slack) / diameter
+            if rate <= 0:
+                raise _refuse(epsilon, "too small for coins of 128 bits")
+            count = 1
+            while rate * (1 << count) < 24 or (1 << count) < span:
+                count += 1
+                if count > MOST_DIGITS:
+                    raise _refuse(epsilon, f"the noise would need more than {MOST_DIGITS} binary digits")
+            digits, carry = geometric_integers(rate, count, 128)
+            if carry == 0 or 0 in digits:
+                raise _refuse(epsilon, "a coin of 128 bits is rounded to zero")
+            loss = rate * diameter + min(dim, diameter) * geometric_error(digits, carry, 128, rate)
+            if loss <= target:
+                return GeometricCoins(digits, carry, round_up(loss))
+            slack += 2 * (loss - target)

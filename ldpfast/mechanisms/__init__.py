@@ -1,0 +1,22 @@
+"""The client side: one person's record becomes a report."""
+
+from ._ball import L2Ball, LaplaceVector, LinfBall, half_space_constant
+from ._base import Mechanism
+from ._categories import RandomizedResponse, UnaryEncoding, Warner
+from ._interval import Laplace, SignBit
+from ._symbols import Bins, Residue
+
+__all__ = [
+    "Bins",
+    "L2Ball",
+    "Laplace",
+    "LaplaceVector",
+    "LinfBall",
+    "Mechanism",
+    "RandomizedResponse",
+    "Residue",
+    "SignBit",
+    "UnaryEncoding",
+    "Warner",
+    "half_space_constant",
+]

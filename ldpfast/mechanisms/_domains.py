@@ -1,0 +1,182 @@
+"""What a record may be. A domain turns input into an array that the kernels take, and finds the first offender.
+
+`records` looks at shape and dtype only and costs nothing; `convert` makes a slice contiguous in the kernel's dtype;
+`offender` reads the values. Kernels clamp all the same: privacy never rests on these checks.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from .._core import domains
+
+AnyArray = NDArray[Any]
+MAX = sys.float_info.max
+
+
+class Domain(ABC):
+    """The set of valid records."""
+
+    ndim = 0
+    clips = True
+
+    @property
+    @abstractmethod
+    def range(self) -> tuple[float, float]:
+        """Least and largest mean of a decoded coordinate."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The set in words, for messages: "x must be ..."."""
+
+    def _dtype(self, x: AnyArray) -> AnyArray:
+        return _check.floats("x", x)
+
+    def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
+        """Records with one axis in front, and whether `x` was a single one. No value is read unless the dtype changes."""
+        array = self._dtype(_check.array("x", x))
+        single = _check.dimensions("x", array, self.ndim, "dim" if self.ndim else "")
+        return (array[np.newaxis] if single else array), single
+
+    def convert(self, records: AnyArray) -> AnyArray:
+        """Contiguous, in a dtype that the kernels take."""
+        return records if records.flags.c_contiguous else np.ascontiguousarray(records)
+
+    @abstractmethod
+    def offender(self, records: AnyArray) -> int:
+        """Index of the first record outside, or -1; `records` as `convert` makes them."""
+
+    @abstractmethod
+    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
+        """Which records are outside: for the message only, `offender` is the fast question."""
+
+    def refuse(self, records: AnyArray) -> ValueError:
+        """The error for records, as `records` gives them, of which some are outside."""
+        first, count, rows = -1, 0, 1 << 16
+        for start in range(0, len(records), rows):
+            bad = np.flatnonzero(self.outside(records[start : start + rows]))
+            if len(bad) and first < 0:
+                first = start + int(bad[0])
+            count += len(bad)
+        return _check.outside("x", self.describe(), first, count, len(records))
+
+
+@dataclass(frozen=True)
+class Categories(Domain):
+    """Integers in [0, k)."""
+
+    k: int
+    booleans: bool = False
+    clips = False
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def describe(self) -> str:
+        return f"integers in [0, k) with k={self.k}"
+
+    def _dtype(self, x: AnyArray) -> AnyArray:
+        return _check.integers("x", x, self.booleans)
+
+    def convert(self, records: AnyArray) -> AnyArray:
+        dtype = np.min_scalar_type(self.k - 1)
+        if records.dtype == dtype and records.flags.c_contiguous:
+            return records
+        # A cast wraps around, which would make valid codes of invalid ones: checked here, on the way.
+        if records.size and (records.min() < 0 or records.max() >= self.k):
+            raise self.refuse(records)
+        return np.ascontiguousarray(records, dtype=dtype)
+
+    def offender(self, records: AnyArray) -> int:
+        if records.size == 0 or int(records.max()) < self.k:
+            return -1
+        return int(np.argmax(records >= self.k))
+
+    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
+        return (records < 0) | (records >= self.k)
+
+
+@dataclass(frozen=True)
+class Reals(Domain):
+    """Any finite number; what is estimated are shares of symbols."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def describe(self) -> str:
+        return "finite numbers"
+
+    def offender(self, records: AnyArray) -> int:
+        return domains.outside(records, -MAX, MAX)
+
+    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
+        return ~np.isfinite(records)
+
+
+@dataclass(frozen=True)
+class Interval(Domain):
+    """Numbers in [lower, upper]."""
+
+    lower: float
+    upper: float
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.lower, self.upper
+
+    def describe(self) -> str:
+        return f"numbers in [lower, upper] = [{self.lower!r}, {self.upper!r}]"
+
+    def offender(self, records: AnyArray) -> int:
+        return domains.outside(records, self.lower, self.upper)
+
+    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
+        lower, upper = records.dtype.type(self.lower), records.dtype.type(self.upper)
+        return ~((records >= lower) & (records <= upper))
+
+
+@dataclass(frozen=True)
+class Ball(Domain):
+    """Vectors of `dim` numbers of norm at most `radius` ("l2" or "linf"); norms of rounded rows have a tolerance."""
+
+    dim: int
+    radius: float
+    norm: str
+    ndim = 1
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return -self.radius, self.radius
+
+    def describe(self) -> str:
+        return f"rows of {self.norm} norm at most radius = {self.radius!r}"
+
+    def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
+        records, single = super().records(x)
+        _check.width("x", records, "dim", self.dim)
+        return records, single
+
+    def offender(self, records: AnyArray) -> int:
+        if self.norm == "linf":
+            position = domains.outside(records, -self.radius, self.radius)
+            return position // self.dim if position >= 0 else -1
+        return domains.norm_outside(records, self.dim, 0.0, self._longest(records))
+
+    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
+        if self.norm == "linf":
+            return ~(np.abs(records) <= records.dtype.type(self.radius)).all(axis=1)
+        with np.errstate(over="ignore"):
+            return ~(np.linalg.norm(records.astype(np.float64), axis=1) <= self._longest(records))
+
+    def _longest(self, records: AnyArray) -> float:
+        """The norm up to which a rounded row counts as inside: relative tolerance 8 u sqrt(dim), u the unit roundoff."""
+        return self.radius * (1 + 4 * float(np.finfo(records.dtype).eps) * self.dim**0.5)

@@ -1,0 +1,150 @@
+"""What an estimation returns: a value with its uncertainty and what was guaranteed to the people who answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check
+from .privacy import Guarantee
+
+Floats = NDArray[np.float64]
+
+
+class IntervalRule(Protocol):
+    """How an interval is made: `tail` is the chance to miss on one side, for one coordinate."""
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True)
+class Normal:
+    """value +- z stderr: for sums of many reports."""
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        from scipy.special import ndtri
+
+        margin = -ndtri(tail) * stderr
+        return value - margin, value + margin
+
+
+@dataclass(frozen=True)
+class Debiasing:
+    """The line that makes a reported 0 or 1 an unbiased number: 0 decodes to `zero`, 1 to `one`."""
+
+    zero: float
+    one: float
+
+    def __call__(self, share: Any) -> Any:
+        return self.zero + (self.one - self.zero) * share
+
+    def variance(self, mean: Any) -> Any:
+        """Of a decoded bit with the given mean."""
+        return (mean - self.zero) * (self.one - mean)
+
+
+@dataclass(frozen=True)
+class Binomial:
+    """Clopper-Pearson limits of the share of hits among n, debiased.
+
+    They hold for every n; for records that are fixed rather than drawn too (Hoeffding 1956).
+    """
+
+    hits: NDArray[np.int64]
+    n: int
+    debiasing: Debiasing
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        from scipy.special import betaincinv
+
+        hits = np.asarray(self.hits, np.float64)
+        misses = self.n - hits
+        low = np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), misses + 1, tail))
+        high = np.where(misses == 0, 1.0, betaincinv(hits + 1, np.maximum(misses, 1), 1 - tail))
+        return self.debiasing(low), self.debiasing(high)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A frozen result.
+
+    Attributes
+    ----------
+    value : float or ndarray of float64
+        The unbiased estimate.
+    stderr : float or ndarray
+        Its standard error, of the shape of `value`: for the mean of the population that the records were drawn from,
+        conservative for the mean of these very records.
+    n : int
+        Number of reports.
+    guarantee : privacy.Guarantee
+        What was guaranteed to each person, from the integers of the coins.
+    covariance : ndarray or None
+        Of a vector value, where it is known and small enough to be a matrix.
+    """
+
+    value: Any
+    stderr: Any
+    n: int
+    guarantee: Guarantee
+    covariance: Floats | None = field(default=None, repr=False, compare=False)
+    rule: IntervalRule = field(default=Normal(), repr=False, compare=False)
+
+    @property
+    def epsilon(self) -> float:
+        """The realised epsilon of the guarantee."""
+        return self.guarantee.epsilon
+
+    def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Any, Any]:
+        """Limits that contain the truth with the given probability.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            In (0, 1).
+        simultaneous : bool, default False
+            Whether the limits of all coordinates hold together (Bonferroni), instead of each alone.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            Of the shape of `value`. Clopper-Pearson limits where the statistic is a binomial count, valid for every n;
+            normal limits otherwise. Not clipped to the range of the parameter, so that `value` always lies between.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        tail = (1 - _check.probability("confidence", confidence)) / 2
+        if simultaneous:
+            tail /= np.size(self.value)
+        low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
+        return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Value, standard error, 95 % interval, n and guarantee as plain types, for JSON."""
+        low, high = self.interval()
+        return {
+            "value": np.asarray(self.value).tolist(),
+            "stderr": np.asarray(self.stderr).tolist(),
+            "interval": [np.asarray(low).tolist(), np.asarray(high).tolist()],
+            "confidence": 0.95,
+            "n": self.n,
+            "guarantee": self.guarantee.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        ending = f"n = {self.n}, epsilon = {self.epsilon:.6g})"
+        low, high = self.interval()
+        if np.ndim(self.value) == 0:
+            margin = (high - low) / 2
+            digits = max(0, 1 - int(np.floor(np.log10(margin)))) if 0 < margin < np.inf else 3
+            return (
+                f"{self.value:.{digits}f} +- {margin:.{digits}f} (95 %: {low:.{digits}f} to {high:.{digits}f}, {ending}"
+            )
+        with np.printoptions(precision=4, threshold=8, suppress=True):
+            return f"{self.value} +- {(high - low) / 2} (95 %, {ending}"
