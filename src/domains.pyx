@@ -1,7 +1,9 @@
-"""Is every record where it should be? Read-only passes over float and double arrays."""
+"""Is every record where it should be? Read-only passes over contiguous arrays."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 
-from kernels cimport first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64
+from libc.stdint cimport uint64_t
+
+from kernels cimport first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64
 
 include "isa.pxi"
 
@@ -32,5 +34,17 @@ def norm_outside(x, size_t dim, double least, double most):
             first = first_norm_outside_f32(<const float *>view.buf, n, dim, least, most)
         else:
             first = first_norm_outside_f64(<const double *>view.buf, n, dim, least, most)
+    PyBuffer_Release(&view)
+    return -1 if first == n else first
+
+
+def codes_outside(x, bint is_signed, uint64_t k):
+    """Position of the first integer that is not in [0, k); -1 if all are."""
+    cdef Py_buffer view
+    cdef size_t n, first
+    PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
+    n = view.len // view.itemsize
+    with nogil:
+        first = first_code_outside(view.buf, view.itemsize, is_signed, n, k)
     PyBuffer_Release(&view)
     return -1 if first == n else first

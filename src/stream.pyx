@@ -1,7 +1,6 @@
 """Keys, raw words of the key stream, and the instruction set in use."""
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
 
 from blocks cimport load_key
 from kernels cimport (
@@ -51,17 +50,11 @@ def raw(key, unsigned int use, uint64_t block, out):
     cdef Py_buffer view
     cdef stream_key k
     cdef stream s
-    cdef size_t i, groups
-    cdef unsigned char group[1024 + 64]
-    cdef unsigned char *aligned = group + (64 - <size_t>group % 64)
     load_key(key, &k)
     PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
     s = stream_open(&k, <purpose>use, block)
-    groups = view.len // GROUP_BYTES
     with nogil:
-        for i in range(groups):
-            stream_groups(&s, aligned, 1)
-            memcpy(<char *>view.buf + i * 1024, aligned, 1024)
+        stream_groups(&s, view.buf, view.len // GROUP_BYTES)
     PyBuffer_Release(&view)
     key_wipe(&k)
 
@@ -69,11 +62,11 @@ def raw(key, unsigned int use, uint64_t block, out):
 def exhausts(key, uint64_t used_groups):
     """Whether a stream refuses its next group after so many: for tests."""
     cdef stream_key k
-    cdef unsigned char group[1024 + 64]
+    cdef unsigned char group[1024]
     load_key(key, &k)
     cdef stream s = stream_open(&k, <purpose>0, 0)
     s.next = used_groups
-    stream_groups(&s, group + (64 - <size_t>group % 64), 1)
+    stream_groups(&s, group, 1)
     key_wipe(&k)
     return bool(s.exhausted)
 

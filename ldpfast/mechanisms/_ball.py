@@ -204,6 +204,7 @@ class L2Ball(Mechanism):
         scale = radius * half_space_constant(dim) / float(2 * coin.p - 1)
         self._set(
             scale=scale,
+            _heads=coin.heads,
             epsilon_realized=coin.epsilon_realized,
             domain=Ball(dim, radius, "l2"),
             report=Vectors(dim, scale),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,11 @@ class Categories(Domain):
 
     k: int
     booleans: bool = False
+    dtype: np.dtype[Any] = field(init=False, repr=False, compare=False)
     clips = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", np.min_scalar_type(self.k - 1))
 
     @property
     def range(self) -> tuple[float, float]:
@@ -87,18 +91,15 @@ class Categories(Domain):
         return _check.integers("x", x, self.booleans)
 
     def convert(self, records: AnyArray) -> AnyArray:
-        dtype = np.min_scalar_type(self.k - 1)
-        if records.dtype == dtype and records.flags.c_contiguous:
-            return records
+        if records.dtype == self.dtype:
+            return super().convert(records)
         # A cast wraps around, which would make valid codes of invalid ones: checked here, on the way.
-        if records.size and (records.min() < 0 or records.max() >= self.k):
+        if self.offender(super().convert(records)) >= 0:
             raise self.refuse(records)
-        return np.ascontiguousarray(records, dtype=dtype)
+        return records.astype(self.dtype, order="C")
 
     def offender(self, records: AnyArray) -> int:
-        if records.size == 0 or int(records.max()) < self.k:
-            return -1
-        return int(np.argmax(records >= self.k))
+        return domains.codes_outside(records, records.dtype.kind == "i", self.k)
 
     def outside(self, records: AnyArray) -> NDArray[np.bool_]:
         return (records < 0) | (records >= self.k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,19 +64,22 @@ class Codes(Format):
 
     k: int
     onehot: bool = True
+    code: np.dtype[Any] = field(init=False, repr=False, compare=False)
     aggregator = CodeCounts
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "code", np.min_scalar_type(self.k - 1))
 
     @property
     def shape(self) -> tuple[int, ...]:
         return ()
 
     def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
-        return np.min_scalar_type(self.k - 1)
+        return self.code
 
     def accepts(self, reports: AnyArray) -> str | None:
-        if int(reports.max()) < self.k:
-            return None
-        return f"be codes in [0, {self.k}); index {int(np.argmax(reports >= self.k))} is outside"
+        position = domains.codes_outside(reports, False, self.k)
+        return None if position < 0 else f"be codes in [0, {self.k}); index {position} is outside"
 
     def hits(self, reports: AnyArray) -> NDArray[np.float64]:
         """Zeros and ones: shape (n, k), or (n,) for flags."""

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _coins
+
+
+def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
+    """Rational entries times their common denominator; the rows must have one positive sum."""
+    if any(v < 0 for v in entries):
+        raise ValueError("matrix must have entries >= 0")
+    common = math.lcm(*{int(v.denominator) for v in entries})
+    exact = np.empty(len(entries), dtype=object)
+    exact[:] = [int(v.numerator) * (common // int(v.denominator)) for v in entries]
+    exact = exact.reshape(shape)
+    sums = exact.sum(axis=1).tolist()
+    if sums[0] <= 0 or any(s != sums[0] for s in sums):
+        raise ValueError("matrix must have rows with the same positive sum")
+    return exact
 
 
 class Channel:
@@ -39,40 +54,26 @@ class Channel:
     """
 
     def __init__(self, matrix: ArrayLike) -> None:
-        rows = np.asarray(matrix)
+        # As objects first: NumPy would make doubles of integers beyond 63 bits.
+        rows = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
         if rows.ndim != 2 or 0 in rows.shape:
             raise ValueError(f"matrix must have shape (inputs, reports), got shape {rows.shape}")
         self._exact: NDArray[np.object_] | None = None
-        if rows.dtype.kind in "iuO":
-            self._exact = self._integers(rows)
-            total = sum(self._exact[0])
-            self.matrix = np.array([[float(Fraction(int(v), total)) for v in row] for row in self._exact])
-        elif rows.dtype.kind == "f":
-            if not (np.isfinite(rows).all() and (rows >= 0).all()):
-                raise ValueError("matrix must have finite entries >= 0")
-            sums = rows.sum(axis=1, dtype=np.float64)
-            if np.abs(sums - 1).max() > 1e-9:
-                raise ValueError(f"matrix must have rows that sum to 1, row {int(np.abs(sums - 1).argmax())} does not")
+        entries = rows.ravel().tolist()
+        if all(isinstance(v, Rational) for v in entries):
+            self._exact = _common_integers(entries, rows.shape)
+            total = int(self._exact[0].sum())
+            self.matrix = np.array([[v / total for v in row] for row in self._exact.tolist()])
+        elif all(isinstance(v, float | Rational) for v in entries):
             self.matrix = rows.astype(np.float64)
+            if not (np.isfinite(self.matrix).all() and (self.matrix >= 0).all()):
+                raise ValueError("matrix must have finite entries >= 0")
+            off = np.abs(self.matrix.sum(axis=1) - 1)
+            if off.max() > 1e-9:
+                raise ValueError(f"matrix must have rows that sum to 1, row {int(off.argmax())} does not")
         else:
-            raise TypeError(f"matrix must hold real numbers, got dtype {rows.dtype}")
+            raise TypeError("matrix must hold real numbers: integers, fractions or floats")
         self.matrix.flags.writeable = False
-
-    @staticmethod
-    def _integers(rows: NDArray[Any]) -> NDArray[np.object_]:
-        """The rows as integers with one common sum."""
-        try:
-            fractions = [[Fraction(v) for v in row] for row in rows.tolist()]
-        except (TypeError, ValueError):
-            raise TypeError("matrix must hold integers or fractions") from None
-        if any(v < 0 for row in fractions for v in row):
-            raise ValueError("matrix must have entries >= 0")
-        common = math.lcm(*(v.denominator for row in fractions for v in row))
-        exact = np.array([[int(v * common) for v in row] for row in fractions], dtype=object)
-        sums = [sum(row) for row in exact]
-        if sums[0] <= 0 or any(s != sums[0] for s in sums):
-            raise ValueError("matrix must have rows with the same positive sum")
-        return exact
 
     def epsilon(self) -> float:
         """The tightest pure epsilon: the logarithm of the largest ratio of two entries of a column.

@@ -51,7 +51,7 @@ LDP_INLINE stream stream_open(const stream_key *key, enum purpose purpose, uint6
     return (stream){key, block, (uint32_t)purpose, 0, 0};
 }
 
-/* Writes the next `groups` groups to out, which is 64-byte aligned. */
+/* Writes the next `groups` groups to out (faster where that is 64-byte aligned). */
 void stream_groups(stream *s, void *out, size_t groups);
 
 /* Groups that hold n items of `bytes` bytes. */

@@ -3,6 +3,11 @@
 #define KERNEL_BODY "codes_body.h"
 #include "each_isa.h"
 
+typedef union {
+    uint32_t narrow[CODE_ROWS];
+    uint64_t wide[CODE_ROWS];
+} words LDP_ALIGNED;
+
 /* 64-bit words: many symbols, or a coin that 32 bits would round too far. Scalar: the high half of a 64 x 64 product has
  * no vector form. A hardware division would be shorter, and its time would depend on the coin. */
 #define RESPOND_WIDE(type)                                                                                        \
@@ -23,9 +28,9 @@
                                    size_t n, void *out)                                                           \
     {                                                                                                             \
         const response *p = params;                                                                               \
-        uint64_t word[CODE_ROWS] LDP_ALIGNED;                                                                     \
+        words word;                                                                                               \
         stream s = stream_open(key, p->purpose, block);                                                           \
-        stream_groups(&s, word, groups_for(n, p->bits / 8));                                                      \
+        stream_groups(&s, &word, groups_for(n, p->bits / 8));                                                     \
         RESPOND_##type(p, word, x, n, out);                                                                       \
         return (int)s.exhausted;                                                                                  \
     }
@@ -33,13 +38,17 @@
 #define RESPOND_8(p, word, x, n, out)                                                                             \
     static void (*const respond[LDP_ISA_COUNT])(const response *, const uint32_t *, const uint8_t *, size_t,      \
                                                 uint8_t *) = LDP_DISPATCH(respond);                               \
+    static void (*const respond_bit[LDP_ISA_COUNT])(const response *, const uint64_t *, const uint8_t *, size_t,  \
+                                                    uint8_t *) = LDP_DISPATCH(respond_bit);                       \
     if (p->bits == 32)                                                                                            \
-        respond[ldp_isa()](p, (const uint32_t *)word, x, n, out);                                                 \
+        respond[ldp_isa()](p, word.narrow, x, n, out);                                                            \
+    else if (p->k == 2)                                                                                           \
+        respond_bit[ldp_isa()](p, word.wide, x, n, out);                                                          \
     else                                                                                                          \
-        respond_wide_8(p, word, x, n, out)
-#define RESPOND_16 respond_wide_16
-#define RESPOND_32 respond_wide_32
-#define RESPOND_64 respond_wide_64
+        respond_wide_8(p, word.wide, x, n, out)
+#define RESPOND_16(p, word, x, n, out) respond_wide_16(p, word.wide, x, n, out)
+#define RESPOND_32(p, word, x, n, out) respond_wide_32(p, word.wide, x, n, out)
+#define RESPOND_64(p, word, x, n, out) respond_wide_64(p, word.wide, x, n, out)
 
 RESPOND_WIDE(8)
 RESPOND_WIDE(16)

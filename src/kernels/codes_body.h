@@ -15,6 +15,14 @@ static void NAME(respond)(const response *p, const uint32_t *word, const uint8_t
     }
 }
 
+/* Two symbols and a 64-bit coin: the other symbol is known. */
+static void NAME(respond_bit)(const response *p, const uint64_t *word, const uint8_t *x, size_t n, uint8_t *out)
+{
+    const uint64_t keep = p->keep;
+    for (size_t i = 0; i < n; i++) /* vector loop */
+        out[i] = (uint8_t)((x[i] < 1 ? x[i] : 1) ^ (word[i] >= keep));
+}
+
 /* Histogram of few codes: one comparison per code and vector; a byte holds 255 rounds. */
 static void NAME(count_few)(size_t k, const uint8_t *codes, size_t rounds, int64_t *counts)
 {

@@ -37,3 +37,45 @@ FIRST_OUTSIDE(first_outside_f64, double, any_outside_f64)
 
 FIRST_NORM_OUTSIDE(first_norm_outside_f32, float, norm_f32)
 FIRST_NORM_OUTSIDE(first_norm_outside_f64, double, norm_f64)
+
+#define FIRST_CODE(type)                                                                                          \
+    static size_t first_##type(const void *codes, size_t n, uint64_t k)                                           \
+    {                                                                                                             \
+        const type##_t *x = codes;                                                                                \
+        for (size_t at = 0; at < n; at += PIECE) {                                                                \
+            size_t now = n - at < PIECE ? n - at : PIECE;                                                         \
+            type##_t least = x[at], most = x[at];                                                                 \
+            for (size_t i = at; i < at + now; i++) {                                                              \
+                least = x[i] < least ? x[i] : least;                                                              \
+                most = x[i] > most ? x[i] : most;                                                                 \
+            }                                                                                                     \
+            if ((uint64_t)least >= k || (uint64_t)most >= k) /* a negative number is a huge one */                \
+                for (size_t i = at; i < at + now; i++)                                                            \
+                    if ((uint64_t)x[i] >= k)                                                                      \
+                        return i;                                                                                 \
+        }                                                                                                         \
+        return n;                                                                                                 \
+    }
+
+FIRST_CODE(int8)
+FIRST_CODE(int16)
+FIRST_CODE(int32)
+FIRST_CODE(int64)
+FIRST_CODE(uint8)
+FIRST_CODE(uint16)
+FIRST_CODE(uint32)
+FIRST_CODE(uint64)
+
+size_t first_code_outside(const void *x, int size, int is_signed, size_t n, uint64_t k)
+{
+    switch (size) {
+    case 1:
+        return is_signed ? first_int8(x, n, k) : first_uint8(x, n, k);
+    case 2:
+        return is_signed ? first_int16(x, n, k) : first_uint16(x, n, k);
+    case 4:
+        return is_signed ? first_int32(x, n, k) : first_uint32(x, n, k);
+    default:
+        return is_signed ? first_int64(x, n, k) : first_uint64(x, n, k);
+    }
+}

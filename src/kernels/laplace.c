@@ -3,19 +3,26 @@
 #define KERNEL_BODY "laplace_body.h"
 #include "each_isa.h"
 
-enum { PIECE_WORDS = LAPLACE_PIECE / 16 }; /* of 16 bits, in a plane */
+enum { PIECE_WORDS = LAPLACE_PIECE / 16, FEW_WORDS = 32 }; /* of 16 bits, in a plane */
 
 typedef struct {
     reader digits, carries;
     stream rounding;
 } laplace_streams;
 
+/* Which number the bits of a lane belong to. Transposed planes spread neighbours over all lanes; a piece of one vector, as
+ * single records have, uses its first lanes only and is put in order. */
+LDP_INLINE size_t number_of_lane(size_t lane, size_t words)
+{
+    return words <= FEW_WORDS ? lane : lane % 16 * words + lane / 16;
+}
+
 static void carry(const geometric_noise *p, reader *r, const uint64_t *heads, size_t words, double *noise)
 {
     for (size_t w = 0; w < words / 4; w++)
         for (uint64_t left = heads[w]; left; left &= left - 1) { /* chance below 4e-11 per number */
             size_t lane = 64 * w + (size_t)__builtin_ctzll(left);
-            double *n = noise + lane % 16 * words + lane / 16, times = 1;
+            double *n = noise + number_of_lane(lane, words), times = 1;
             for (const uint64_t *u = reader_chunk(r, 1);
                  !r->source.exhausted && (u[0] < p->carry.high || (u[0] == p->carry.high && u[1] < p->carry.low));
                  u = reader_chunk(r, 1))
@@ -32,7 +39,7 @@ static void draw_noise(const geometric_noise *p, laplace_streams *s, size_t n, d
     uint64_t plane[16 * PIECE_WORDS / 4] LDP_ALIGNED, sign[PIECE_WORDS / 4], heads[PIECE_WORDS / 4];
     uint16_t value[16 * PIECE_WORDS] LDP_ALIGNED;
     const size_t row = coin_words(n), words = 4 * row; /* a plane: 64-bit words, 16-bit words */
-    const size_t lanes = n == 1 ? 1 : 64 * row;        /* number 0 is lane 0; the others are spread over all lanes */
+    const size_t lanes = words <= FEW_WORDS ? n : 64 * row;
     for (size_t w = 0; w < row; w += CHUNK_WORDS)
         memcpy(sign + w, reader_chunk(&s->digits, groups_for(row - w, 8)), 8 * (row - w < CHUNK_WORDS ? row - w : CHUNK_WORDS));
     /* From the top group down: digits xor sign, signs above: N in two's complement. */
@@ -47,6 +54,12 @@ static void draw_noise(const geometric_noise *p, laplace_streams *s, size_t n, d
                 bits[w] ^= sign[w];
         }
         transpose[ldp_isa()]((const uint16_t *)plane, words, value);
+        if (words <= FEW_WORDS) {
+            uint16_t transposed[16 * FEW_WORDS];
+            memcpy(transposed, value, sizeof transposed);
+            for (size_t i = 0; i < n; i++)
+                value[i] = transposed[i % 16 * FEW_WORDS + i / 16];
+        }
         append[ldp_isa()](value, n, group == p->digits / 16, noise);
     }
     coins_fill(&s->carries, p->carry, heads, lanes);

@@ -1,0 +1,195 @@
+"""Slow, obvious twins of the kernels: the same random words, one record at a time.
+
+They read the key stream as the documentation describes it and decide with Python integers and fractions.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from ldpfast._core import stream
+
+WORD = 1 << 64
+PURPOSE = {
+    "Warner": 1,
+    "RandomizedResponse": 2,
+    "Residue": 3,
+    "Bins": 4,
+    "SignBit": 5,
+    "unary bits": 6,
+    "unary own": 7,
+    "linf direction": 8,
+    "linf vertex": 9,
+    "linf patch": 10,
+    "linf sign": 11,
+    "linf tie": 12,
+    "l2 direction": 13,
+    "l2 sign": 14,
+    "Laplace": 15,
+    "LaplaceVector": 18,
+}
+
+
+@lru_cache(maxsize=64)
+def _groups(key: bytes, purpose: int, block: int, groups: int) -> np.ndarray:
+    out = np.empty(1024 * groups, np.uint8)
+    stream.raw(key, purpose, block, out)
+    return out
+
+
+class Words:
+    """The stream (key, purpose, block), read forwards as words of any unsigned dtype."""
+
+    def __init__(self, key: bytes, purpose: str | int, block: int, groups: int = 64):
+        self.bytes = _groups(key, PURPOSE.get(purpose, purpose), block, groups)
+        self.at = 0
+
+    def take(self, count: int, dtype) -> np.ndarray:
+        size = count * np.dtype(dtype).itemsize
+        assert self.at + size <= len(self.bytes)
+        self.at += size
+        return self.bytes[self.at - size : self.at].view(dtype)
+
+    def word(self) -> int:
+        return int(self.take(1, "<u8")[0])
+
+
+def respond(coin, words: Words, truth: int) -> int:
+    """k-ary response of one person."""
+    u = int(words.take(1, f"<u{coin.bits // 8}")[0])
+    if u < coin.keep:
+        return truth
+    other = (u - coin.keep) // coin.share  # number of the lie among the k - 1 symbols that are not the truth
+    return other if other < truth else other + 1
+
+
+def sign_bit(heads: int, lower: float, upper: float, words: Words, x: float) -> int:
+    """One bit; the threshold is an integer between 2^64 - heads and heads."""
+    u = min(max((x - lower) * (1 / (upper - lower)), 0.0), 1.0)
+    steps = int(u * 2.0**52 + 0.5)
+    low = WORD - heads
+    return int(words.word() < low + ((heads - low) * steps >> 52))
+
+
+def coins_direct(words: Words, heads: int, lanes: int) -> list[int]:
+    return [int(words.word() < heads) for _ in range(lanes)]
+
+
+def coins_fill(words: Words, m: int, lanes: int, width: int = 128) -> list[int]:
+    """Bit planes: two digits at a time, then the undecided lanes again with what is left of m / 2^width."""
+    if m == 0:
+        return [0] * lanes
+    if lanes <= 32:
+        return _few_lanes(words, m, width, lanes)
+    high, low = m >> (width - 1) & 1, m >> (width - 2) & 1
+    out, undecided = [0] * lanes, []
+    for start in range(0, lanes, 512):
+        planes = words.take(16, "<u8")
+        bits = np.unpackbits(planes.view(np.uint8), bitorder="little")
+        for lane in range(start, min(start + 512, lanes)):
+            digits = int(bits[lane - start]), int(bits[512 + lane - start])
+            if digits < (high, low):
+                out[lane] = 1
+            elif digits == (high, low):
+                undecided.append(lane)
+    rest = m << 2 & (1 << width) - 1
+    for lane, coin in zip(undecided, coins_fill(words, rest, len(undecided), width), strict=True):
+        out[lane] = coin
+    return out
+
+
+def _few_lanes(words: Words, m: int, width: int, lanes: int) -> list[int]:
+    """Whole words of 64 digits, 16 to a chunk. Equality (chance 2^-64) does not happen in a test."""
+    high = m >> (width - 64)
+    out = []
+    for start in range(0, lanes, 16):
+        chunk = [int(u) for u in words.take(16, "<u8")]
+        assert high not in chunk
+        out += [int(u < high) for u in chunk[: lanes - start]]
+    return out
+
+
+def vertex(x: float, radius: float, byte: int, patch: Words, real) -> int:
+    """Plus with probability (1 + x / r) / 2, by one byte and seldom a fine coin."""
+    t = real(128) + real(x) * real(128 / radius)
+    t = min(max(t, real(0)), real(256))
+    level = min(int(t), 255)
+    if byte == 0:
+        u = Fraction(patch.word() >> 11, 1 << 53)
+        return int(u < Fraction(float(t)) - level)
+    return int(byte <= level)
+
+
+def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
+    """Signs (0 or 1), one row per record; ties are kept."""
+    n, dim = rows.shape
+    size = (dim + 7) // 8
+    direction, vertices = Words(key, "linf direction", block), Words(key, "linf vertex", block)
+    patch, sign = Words(key, "linf patch", block), Words(key, "linf sign", block)
+    packed = direction.take(n * size, np.uint8).reshape(n, size)
+    signs = np.unpackbits(packed, axis=1, count=dim, bitorder="little")
+    bytes_ = vertices.take(n * dim, np.uint8)
+    real = rows.dtype.type
+    v = [vertex(x, mechanism.radius, int(b), patch, real) for x, b in zip(rows.ravel(), bytes_, strict=True)]
+    out = np.empty((n, dim), np.uint8)
+    for i in range(n):
+        agree = int(np.sum(signs[i] == v[i * dim : (i + 1) * dim]))
+        side = 1 if 2 * agree >= dim else -1
+        coin = 1 if sign.word() < mechanism._heads else -1
+        out[i] = signs[i] if side * coin > 0 else 1 - signs[i]
+    return out
+
+
+def normals(words: Words, n: int, real) -> np.ndarray:
+    """Box-Muller from the same words, in double precision."""
+    out = []
+    while len(out) < n:
+        if real == np.float32:
+            a, b, c = words.take(768, "<u4").astype(np.uint64).reshape(3, 256)
+            pairs = [(a >> 8, (a & 255) << 16 | (c & 65535)), (b >> 8, (b & 255) << 16 | c >> 16)]
+            pairs = [((r + 0.5) / 2**24, q >> 3, 21, q) for r, q in pairs]
+            signs = [(1 - (q & 2).astype(float), 1 - 2 * (q & 1).astype(float)) for *_, q in pairs]
+        else:
+            r, q = words.take(512, "<u8").reshape(2, 256)
+            pairs = [(((r >> 12) + 0.5) / 2**52, q >> 12, 52, q)]
+            signs = [(1 - (q & 2).astype(float), 1 - 2 * (q & 1).astype(float))]
+        for (u, angle, bits, q), (s1, s2) in zip(pairs, signs, strict=True):
+            radius, phi = np.sqrt(-2 * np.log(u)), np.pi / 4 * (angle + 0.5) / 2**bits
+            swap = (q & 4) != 0
+            out.extend(radius * np.where(swap, np.sin(phi), np.cos(phi)) * s1)
+            out.extend(radius * np.where(swap, np.cos(phi), np.sin(phi)) * s2)
+    return np.array(out[:n])
+
+
+def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
+    n, dim = rows.shape
+    u = normals(Words(key, "l2 direction", block, 256), n * dim, rows.dtype.type).reshape(n, dim)
+    sign = Words(key, "l2 sign", block)
+    out = np.empty((n, dim))
+    for i in range(n):
+        side = 1 if u[i] @ rows[i].astype(float) >= 0 else -1
+        norm = min(float(np.linalg.norm(rows[i].astype(float))) / mechanism.radius, 1.0)
+        rounding = 1 if (sign.word() >> 11) / 2**53 < (1 + norm) / 2 else -1
+        coin = 1 if sign.word() < mechanism._heads else -1
+        out[i] = mechanism.scale * side * rounding * coin * u[i] / np.linalg.norm(u[i])
+    return out
+
+
+def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> list[int]:
+    """n integers N = G or -1 - G: signs, then one coin per binary digit of G, from the top group of 16 down."""
+    row = (n + 511) // 512 * 8
+    chunks = [words.take(16, "<u8") for _ in range(-(-row // 16))]
+    signs = np.unpackbits(np.concatenate(chunks)[:row].view(np.uint8), bitorder="little")
+    few = row == 8
+    lanes = n if few else 64 * row
+    g = [0] * lanes
+    for group in range(len(digits) // 16, -1, -1):
+        for j in range(16 * group, min(16 * group + 16, len(digits))):
+            for lane, bit in enumerate(coins_fill(words, digits[j], lanes)):
+                g[lane] += bit << j
+    assert not any(coins_fill(carries, carry, lanes))  # chance below 4e-11 each
+    order = range(n) if few else [number % (4 * row) * 16 + number // (4 * row) for number in range(n)]
+    return [-1 - g[lane] if signs[lane] else g[lane] for lane in order]

@@ -1,0 +1,276 @@
+"""Every kernel against its slow twin, on each instruction set, at sizes around the widths of words and vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _coins, _core
+from ldpfast._core import bits, codes, domains, stream, sums
+
+from . import _reference as reference
+
+SEED = 20261121
+KEY = np.random.SeedSequence(SEED).generate_state(8, np.uint32).astype("<u4").tobytes()
+SIZES = (1, 7, 8, 9, 63, 64, 65, 511, 512, 513)
+
+
+@pytest.fixture(params=_core.isas(), autouse=True)
+def every_isa(request):
+    before = _core.isa()
+    _core.set_isa(request.param)
+    yield request.param
+    _core.set_isa(before)
+
+
+def random(n):
+    return np.random.default_rng(n)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65, 513, 2049])
+@pytest.mark.parametrize("k, epsilon", [(2, 1.0), (3, 0.1), (5, 12.0), (128, 1.0), (256, 3.0), (300, 2.0), (70_000, 5.0)])
+def test_response(k, epsilon, n):
+    mechanism = ldp.RandomizedResponse(k, epsilon)
+    x = random(n).integers(0, k, n)
+    reports = mechanism.privatize(x, rng=SEED)
+    for block in range(-(-n // 2048)):
+        words = reference.Words(KEY, "RandomizedResponse", block)
+        for i in range(2048 * block, min(n, 2048 * block + 2048)):
+            assert reports[i] == reference.respond(mechanism._coin, words, x[i])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_warner(n):
+    mechanism = ldp.Warner(0.7)
+    x = random(n).integers(0, 2, n)
+    words = reference.Words(KEY, "Warner", 0)
+    assert mechanism.privatize(x, rng=SEED).tolist() == [reference.respond(mechanism._coin, words, t) for t in x]
+
+
+HARD = [0.0, -0.1, -4.1, 1e300, -1e300, 5e-324, 2.0**52, -(2.0**52) - 1, 0.75, -0.75]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", SIZES)
+def test_residue(n, dtype):
+    mechanism = ldp.Residue(0.75, 0.25, 5, 1.5)
+    with np.errstate(over="ignore"):
+        x = np.nan_to_num(np.concatenate([random(n).normal(0, 50, n), HARD]).astype(dtype))
+    words = reference.Words(KEY, "Residue", 0)
+    expected = []
+    for value in x.astype(float):
+        cell = min(max(np.floor((value - 0.25) / 0.75), -(2.0**52)), 2.0**52)
+        expected.append(reference.respond(mechanism._coin, words, int(cell) % 5))
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("cuts", [(0.0,), (-1.0, 0.5, 2.0)])
+def test_bins(cuts, n, dtype):
+    mechanism = ldp.Bins(cuts, 0.5)
+    x = np.concatenate([random(n).normal(0, 2, n), cuts]).astype(dtype)
+    words = reference.Words(KEY, "Bins", 0)
+    expected = [reference.respond(mechanism._coin, words, sum(cut <= value for cut in cuts)) for value in x.astype(float)]
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", SIZES)
+def test_sign_bit(n, dtype):
+    mechanism = ldp.SignBit(-1.5, 4.0, 1.0)
+    x = np.concatenate([random(n).uniform(-1.5, 4.0, n), [-1.5, 4.0]]).astype(dtype)
+    words = reference.Words(KEY, "SignBit", 0)
+    expected = [reference.sign_bit(mechanism._heads, -1.5, 4.0, words, value) for value in x.astype(float)]
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 15, 16, 17, 31, 32, 33, 64, 511, 512, 513, 2000, 8192])
+@pytest.mark.parametrize("m", [1, 1 << 127, (1 << 128) - 1, 0xB504F333F9DE6484597D89B3754ABE9F, 3 << 120, 0x5555 << 100])
+def test_coins_by_bit_planes(m, lanes):
+    out = np.empty(-(-lanes // 512) * 8, np.uint64)
+    stream.coins(KEY, m >> 64, m & reference.WORD - 1, lanes, False, out)
+    heads = np.unpackbits(out.view(np.uint8), bitorder="little")
+    assert heads[:lanes].tolist() == reference.coins_fill(reference.Words(KEY, 0, 0), m, lanes)
+    assert not heads[lanes:].any()
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 63, 64, 65, 1000])
+def test_coins_one_at_a_time(lanes):
+    heads = 0x9E3779B97F4A7C15
+    out = np.empty(-(-lanes // 512) * 8, np.uint64)
+    stream.coins(KEY, heads, 0, lanes, True, out)
+    got = np.unpackbits(out.view(np.uint8), bitorder="little")
+    assert got[:lanes].tolist() == reference.coins_direct(reference.Words(KEY, 0, 0), heads, lanes)
+    assert not got[lanes:].any()
+
+
+def unary_twin(mechanism, x):
+    """One block: flat lanes over padded rows, then the own bit, then the padding."""
+    k, n = mechanism.k, len(x)
+    width = 8 * mechanism.report_bytes
+    words, own = reference.Words(KEY, "unary bits", 0), reference.Words(KEY, "unary own", 0)
+    fair = np.unpackbits(own.take(1024, np.uint8), bitorder="little")
+    if n == 1:
+        lanes = np.array(reference.coins_direct(words, mechanism._other, width))
+    else:
+        lanes = np.array(reference.coins_fill(words, mechanism._other << 64, n * width))
+    rows = lanes.reshape(n, width)[:, :k]
+    for i, category in enumerate(x):
+        rows[i, category] = fair[i] if mechanism.variant == "optimized" else 1 - rows[i, category]
+    return rows
+
+
+@pytest.mark.parametrize("variant", ["symmetric", "optimized"])
+@pytest.mark.parametrize("k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)])
+def test_unary(k, n, variant):
+    mechanism = ldp.UnaryEncoding(k, 1.0, variant)
+    x = random(n).integers(0, k, n)
+    reports = mechanism.privatize(x, rng=SEED)
+    np.testing.assert_array_equal(np.unpackbits(reports, axis=1, count=k, bitorder="little"), unary_twin(mechanism, x))
+    assert mechanism.report.accepts(reports) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dim, n", [(1, 1), (1, 65), (2, 9), (7, 8), (8, 64), (27, 65), (64, 9), (65, 7), (128, 8), (513, 3)])
+def test_linf(dim, n, dtype):
+    mechanism = ldp.LinfBall(dim, 1.0, radius=1.7)
+    x = np.clip(random(n).uniform(-2, 2, (n, dim)), -1.7, 1.7).astype(dtype)
+    got = mechanism.privatize(x, rng=SEED, clip=True)
+    expected = reference.linf_rows(mechanism, KEY, 0, x)
+    np.testing.assert_array_equal(np.unpackbits(got, axis=1, count=dim, bitorder="little"), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [4, 512, 1024, 1025, 5000])
+def test_normals(n, dtype):
+    out = np.empty(n, dtype)
+    stream.normals(KEY, out)
+    expected = reference.normals(reference.Words(KEY, 0, 0), n, dtype)
+    np.testing.assert_allclose(out, expected, rtol=0, atol=4e-6 if dtype == np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dim, n", [(1, 1), (1, 64), (2, 9), (3, 65), (8, 8), (31, 7), (32, 9), (33, 5), (100, 9), (513, 3), (5000, 1)])
+def test_l2(dim, n, dtype):
+    mechanism = ldp.L2Ball(dim, 1.0, radius=2.0)
+    x = random(n).normal(size=(n, dim))
+    x *= random(dim).uniform(0, 1.99, (n, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+    x = x.astype(dtype)
+    got = mechanism.privatize(x, rng=SEED)
+    expected = reference.l2_rows(mechanism, KEY, 0, x)
+    scale = mechanism.scale / np.sqrt(dim)
+    tolerance = (1e-4 if dtype == np.float32 else 1e-12) * scale * 10
+    np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 2, 16, 17, 512, 513, 700])
+def test_laplace(n, dtype):
+    mechanism = ldp.Laplace(-1.0, 3.0, 0.5)
+    x = random(n).uniform(-1, 3, n).astype(dtype)
+    x[0] = 3.0
+    coins = _coins.geometric(0.5, 512, 512, 1)
+    noise = reference.discrete_laplace(
+        coins.digits, coins.carry, reference.Words(KEY, 15, 0, 256), reference.Words(KEY, 16, 0, 256), n
+    )
+    rounding = reference.Words(KEY, 17, 0).take(n, "<u4")
+    expected = []
+    for value, word, z in zip(x.astype(float), rounding, noise, strict=True):
+        steps = (value + 1.0) * (1 / mechanism.grid)
+        index = int(steps) + int((int(word) >> 1) < (steps - int(steps)) * 2.0**31)
+        expected.append(-1.0 + mechanism.grid * (index + z + 0.5))
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+def test_laplace_vector_shrinks_long_rows_in_integers():
+    """A row far outside the ball, with clip: its integers keep to the l1 limit whatever comes."""
+    mechanism = ldp.LaplaceVector(9, 30.0, norm="l2")
+    x = np.full((1, 9), 1e9)
+    report = mechanism.privatize(x, rng=SEED, clip=True)[0]
+    steps = np.abs(report) / mechanism.grid
+    noise = 20 * np.sqrt(mechanism.report.noise_variance) / mechanism.grid
+    assert steps.sum() < 3 * 2**20 + 40 + 9 * noise  # sqrt(9) 2^20 and the excess of the rounding
+
+
+@pytest.mark.parametrize("n", [0, *SIZES, 4095, 4097, 70_000])
+@pytest.mark.parametrize("k", [1, 2, 8, 13, 64, 100, 128, 511, 512, 513, 1024, 1031])
+def test_positional_population_count(k, n):
+    if n * k > 10_000_000:
+        n //= 16
+    rows = random(k).integers(0, 256, (n, (k + 7) // 8), dtype=np.uint8)
+    counts = np.full(k, 5, np.int64)
+    bits.tally(rows, counts)
+    np.testing.assert_array_equal(counts - 5, np.unpackbits(rows, axis=1, count=k, bitorder="little").sum(0))
+
+
+@pytest.mark.parametrize("n", [0, *SIZES, 64 * 255, 64 * 256 + 3, 100_000])
+@pytest.mark.parametrize("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
+def test_histogram(k, dtype, n):
+    codes_ = random(n + k).integers(0, k, n).astype(dtype)
+    counts = np.zeros(k, np.int64)
+    codes.tally(codes_, counts)
+    np.testing.assert_array_equal(counts, np.bincount(codes_, minlength=k))
+
+
+def to_int(words):
+    value = int(words[1]) << 64 | int(words[0])
+    return value - (1 << 128) if value >> 127 else value
+
+
+@pytest.mark.parametrize("dtype, steps, weight", [(np.float32, 2.0**30, 1 << 10), (np.float64, 2.0**40, 1)])
+@pytest.mark.parametrize("dim, n", [(1, 1), (3, 5000), (8, 9), (65, 64), (100, 9), (300, 10)])
+def test_sums_of_vectors(dim, n, dtype, steps, weight):
+    bound = 3.7
+    y = random(n).uniform(-bound, bound, (n, dim)).astype(dtype)
+    state = np.zeros((dim, 2), np.uint64)
+    sums.add_vectors(y, dim, bound, state)
+    expected = [sum(int(np.rint(float(v) * (steps / bound))) for v in y[:, j]) * weight for j in range(dim)]
+    assert [to_int(row) for row in state] == expected
+
+
+@pytest.mark.parametrize("dim, n", [(1, 1), (1, 1000), (3, 64), (10, 9)])
+def test_sums_on_a_grid(dim, n):
+    lower, grid = -2.5, 0.001
+    j = random(n).integers(-(2**50), 2**50, (n, dim))
+    j[0, 0] = 0
+    state = np.zeros((2 * dim, 2), np.uint64)
+    y = lower + grid * (j + 0.5)
+    assert sums.off_grid(y, lower, grid) == -1
+    sums.add_grid(y, dim, lower, grid, state)
+    expected = [sum(map(int, j[:, c])) for c in range(dim)] + [sum(int(v) ** 2 for v in j[:, c]) for c in range(dim)]
+    assert [to_int(row) for row in state] == expected
+
+
+def test_off_grid_is_found():
+    y = -2.5 + 0.001 * (np.arange(100) + 0.5)
+    y[77] = np.nextafter(y[77], 1)
+    assert sums.off_grid(y, -2.5, 0.001) == 77
+    y[5] = np.nan
+    assert sums.off_grid(y, -2.5, 0.001) == 5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [*SIZES, 4096, 9000])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.5, -1.5])
+def test_offenders(n, bad, dtype):
+    x = random(n).uniform(-1, 1, n).astype(dtype)
+    assert domains.outside(x, -1.0, 1.0) == -1
+    for position in {0, n // 2, n - 1}:
+        y = x.copy()
+        y[position:] = bad
+        assert domains.outside(y, -1.0, 1.0) == position
+        assert domains.norm_outside(y.reshape(n, 1), 1, 0.0, 1.0) == position
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("n", [1, 64, 5000])
+def test_code_offenders(n, dtype):
+    x = random(n).integers(0, 100, n).astype(dtype)
+    signed = dtype[0] == "i"
+    assert domains.codes_outside(x, signed, 100) == -1
+    for bad in [100, -1] if signed else [100, 255]:
+        y = x.copy()
+        y[n // 2 :] = bad
+        assert domains.codes_outside(y, signed, 100) == n // 2
