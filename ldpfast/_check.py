@@ -6,6 +6,7 @@ A message names the argument, says what is allowed and what was given, and where
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Iterable
@@ -84,7 +85,7 @@ def ascending(name: str, values: Any, most: int) -> tuple[float, ...]:
         raise TypeError(f"{name} must be numbers, got {type(values).__name__}") from None
     if not 1 <= len(numbers) <= most:
         raise ValueError(f"{name} must be between 1 and {most} numbers, got {len(numbers)}")
-    if any(a >= b for a, b in zip(numbers, numbers[1:], strict=False)):
+    if any(a >= b for a, b in itertools.pairwise(numbers)):
         raise ValueError(f"{name} must be strictly ascending, got {numbers!r}")
     return numbers
 
@@ -129,9 +130,11 @@ def dimensions(name: str, x: AnyArray, record_ndim: int, record_shape: str) -> b
         return True
     if x.ndim != record_ndim + 1:
         rows = f"(n, {record_shape})" if record_shape else "(n,)"
-        raise ValueError(f"{name} must have shape {rows}, or () for one record, got shape {x.shape}"
-                         if not record_shape else
-                         f"{name} must have shape {rows}, or ({record_shape},) for one record, got shape {x.shape}")
+        raise ValueError(
+            f"{name} must have shape {rows}, or () for one record, got shape {x.shape}"
+            if not record_shape
+            else f"{name} must have shape {rows}, or ({record_shape},) for one record, got shape {x.shape}"
+        )
     return False
 
 

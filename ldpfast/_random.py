@@ -33,4 +33,6 @@ def open_stream(rng: RNGLike) -> Stream:
         rng = np.random.SeedSequence(int(rng))
     if isinstance(rng, np.random.SeedSequence):
         return Stream(rng.generate_state(8, np.uint32).astype("<u4").tobytes())
-    raise TypeError(f"rng must be None, an int, a SeedSequence, a Generator or a BitGenerator, got {type(rng).__name__}")
+    raise TypeError(
+        f"rng must be None, an int, a SeedSequence, a Generator or a BitGenerator, got {type(rng).__name__}"
+    )

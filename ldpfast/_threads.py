@@ -6,6 +6,7 @@ of the parent are gone. Results do not depend on the number of threads: the key 
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -115,7 +116,7 @@ def deal(work: Callable[[int, int], T], n: int, unit: int, size: int) -> list[T]
     with _lock:
         if _pool is None:
             _pool = ThreadPoolExecutor(_threads, thread_name_prefix="ldpfast")
-        futures = [_pool.submit(work, start, stop) for start, stop in zip(bounds[1:], bounds[2:], strict=False)]
+        futures = [_pool.submit(work, start, stop) for start, stop in itertools.pairwise(bounds[1:])]
     try:
         first = work(bounds[0], bounds[1])
     finally:

@@ -10,17 +10,18 @@ import hashlib
 import json
 import struct
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _check, _threads
+from . import _threads
 from ._core import bits, codes, sums
 from .results import Binomial, Estimate, Normal
 
 if TYPE_CHECKING:
     from .mechanisms import Mechanism
+    from .mechanisms._reports import Bits, Codes, Grid, Vectors
 
 MAGIC = b"LDPFAST\x01"  # the last byte is the version of the layout
 HEADER = struct.Struct("<8sQQ")  # magic, length of the mechanism's JSON, n
@@ -177,7 +178,9 @@ class Aggregator(ABC):
         if data[:7] != MAGIC[:7]:
             raise ValueError("data must be the bytes of an aggregator: they do not start like one")
         if data[:8] != MAGIC:
-            raise ValueError(f"data must be of layout version {MAGIC[7]}, got {data[7] if len(data) > 7 else 'nothing'}")
+            raise ValueError(
+                f"data must be of layout version {MAGIC[7]}, got {data[7] if len(data) > 7 else 'nothing'}"
+            )
         body, digest = data[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
         if len(body) < HEADER.size or hashlib.blake2b(body, digest_size=DIGEST_BYTES).digest() != digest:
             raise ValueError("data must be the whole bytes of an aggregator: they are damaged or cut off")
@@ -217,7 +220,7 @@ class CountAggregator(Aggregator):
         return self._state.copy()
 
     def _zeros(self) -> NDArray[np.int64]:
-        return np.zeros(self.mechanism.report.k, np.int64)
+        return np.zeros(cast("Bits | Codes", self.mechanism.report).k, np.int64)
 
     def _combine(self, state: NDArray[Any], other: NDArray[Any]) -> None:
         state += other
@@ -254,7 +257,7 @@ class CodeCounts(CountAggregator):
         codes.tally(reports, state)
 
     def _hits(self) -> NDArray[np.int64]:
-        return self._state if self.mechanism.report.onehot else self._state[1]
+        return self._state if cast("Codes", self.mechanism.report).onehot else self._state[1]
 
     def _covariance(self, n: int) -> NDArray[np.float64] | None:
         if len(self._state) > COVARIANCE_LIMIT:
@@ -279,18 +282,18 @@ class ExactSums(Aggregator):
         return np.where(negative, -1.0, 1.0) * (high.astype(np.float64) * 2.0**64 + low.astype(np.float64))
 
     def _zeros(self) -> NDArray[np.uint64]:
-        return np.zeros((self.mechanism.report.sums, 2), np.uint64)
+        return np.zeros((cast("Grid | Vectors", self.mechanism.report).sums, 2), np.uint64)
 
 
 class VectorSums(ExactSums):
     """Sums of vectors of a known length, in steps of bound 2^-40; their noise does not depend on the record."""
 
     def _tally(self, reports: NDArray[Any], state: NDArray[Any]) -> None:
-        report = self.mechanism.report
+        report = cast("Vectors", self.mechanism.report)
         sums.add_vectors(reports, report.dim, report.bound, state)
 
     def estimate(self) -> Estimate:
-        n, report = self._require_reports(), self.mechanism.report
+        n, report = self._require_reports(), cast("Vectors", self.mechanism.report)
         value = self._floats(slice(None)) * (report.bound * 2.0**-40 / n)
         stderr = np.full(report.dim, np.sqrt(report.bound**2 / report.dim / n))
         return Estimate(value, stderr, n, self.mechanism.guarantee, None, Normal())
@@ -300,11 +303,11 @@ class GridSums(ExactSums):
     """Sums of j and j^2 of reports lower + grid (j + 1/2)."""
 
     def _tally(self, reports: NDArray[Any], state: NDArray[Any]) -> None:
-        report = self.mechanism.report
+        report = cast("Grid", self.mechanism.report)
         sums.add_grid(reports, report.dim, report.lower, report.grid, state)
 
     def estimate(self) -> Estimate:
-        n, report = self._require_reports(), self.mechanism.report
+        n, report = self._require_reports(), cast("Grid", self.mechanism.report)
         mean, square = self._floats(slice(0, report.dim)) / n, self._floats(slice(report.dim, None)) / n
         value = report.lower + report.grid * (mean + 0.5)
         # The sample variance, but not below that of the noise alone; one report has no sample variance.

@@ -39,11 +39,10 @@ cdef class Kernel:
                     n = records.len // record_bytes
                     if self.by_size[size] is NULL or records.len % record_bytes or reports.len != <Py_ssize_t>(n * report_bytes):
                         raise ValueError("records and reports do not fit together")
-                    with nogil:  # hot: begin
+                    with nogil:
                         exhausted = privatize_blocks(self.by_size[size], self.params, &k, block, self.rows,
                                                      <const char *>records.buf, record_bytes, n,
                                                      <char *>reports.buf, report_bytes)
-                    # hot: end
                 finally:
                     PyBuffer_Release(&reports)
             finally:
@@ -76,11 +75,10 @@ cdef class Kernel:
                     scratch = <char *>malloc(min(scratch_rows, n) * report_bytes + 1)
                     if scratch is NULL:
                         raise MemoryError()
-                    with nogil:  # hot: begin
+                    with nogil:
                         exhausted = run_blocks(self.by_size[size], self.params, &k, block, self.rows,
                                                <const char *>records.buf, record_bytes, n, scratch, scratch_rows,
                                                report_bytes, self.tally_by_size[size], self.format, counts.buf)
-                    # hot: end
                     free(scratch)
                 finally:
                     PyBuffer_Release(&counts)

@@ -131,7 +131,9 @@ def every_isa(request):
     _core.set_isa(before)
 
 
-@pytest.mark.parametrize("k, bits, dtype", [(2, 64, "u1"), (3, 64, "u1"), (2, 32, "u1"), (3, 32, "u1"), (300, 64, "u2"), (70_000, 64, "u4")])
+@pytest.mark.parametrize(
+    "k, bits, dtype", [(2, 64, "u1"), (3, 64, "u1"), (2, 32, "u1"), (3, 32, "u1"), (300, 64, "u2"), (70_000, 64, "u4")]
+)
 def test_a_response_is_kept_up_to_the_last_unit(every_isa, k, bits, dtype):
     """keep = word: a lie. keep = word + 1: the truth. A kernel that compares with <=, or a coin off by one, fails."""
     for row, word in enumerate(known_words(2, f"<u{bits // 8}")):

@@ -56,7 +56,9 @@ def inputs(mechanism):
 def test_debiasing_is_exact(mechanism):
     """The channel's mean of all decoded reports is the input: the slope, the offset and the constant B come from it."""
     decoded = mechanism.decode(all_reports(mechanism))
-    np.testing.assert_allclose(mechanism.channel().matrix @ decoded, inputs(mechanism), rtol=0, atol=1e-12 * np.abs(decoded).max())
+    np.testing.assert_allclose(
+        mechanism.channel().matrix @ decoded, inputs(mechanism), rtol=0, atol=1e-12 * np.abs(decoded).max()
+    )
 
 
 @pytest.mark.parametrize("mechanism", FINITE, ids=repr)

@@ -29,6 +29,7 @@ def law(digits, carry, width, periods=4):
 
 def worst_ratio(pmf, span):
     """Largest P(y | i) / P(y | i') over all reports y in the table's reach and all inputs 0 <= i, i' <= span."""
+
     def of(n):  # P(N = n), N = G or -1 - G by a fair sign
         return pmf[n if n >= 0 else -1 - n] / 2
 
@@ -118,7 +119,8 @@ def test_the_integers_in_use_keep_the_budget(epsilon, dim):
     with localcontext(prec=120):
         rate = -(Decimal(coins.carry) / (1 << 128)).ln() / (1 << len(coins.digits))
         eta = sum(
-            (abs((Decimal(m) / ((1 << 128) - m)).ln() + rate * (1 << j)) for j, m in enumerate(coins.digits)), Decimal(0)
+            (abs((Decimal(m) / ((1 << 128) - m)).ln() + rate * (1 << j)) for j, m in enumerate(coins.digits)),
+            Decimal(0),
         )
         loss = rate * diameter + min(max(dim, 1), diameter) * eta
         # rate is read off the carry coin here: it may differ from the rate in use by the carry's own error.

@@ -69,7 +69,9 @@ UNBIASED = [
 def test_unbiased_and_of_the_stated_variance(mechanism, x):
     """Mean error and mean squared error of decoded reports, by Bernstein's inequality with the exact variance and the
     largest possible error. Sees a bias of seven standard errors and a variance wrong by a few percent."""
-    largest = mechanism.scale if hasattr(mechanism, "scale") else np.abs(mechanism.decode(np.array([0, 1], np.uint8))).max()
+    largest = (
+        mechanism.scale if hasattr(mechanism, "scale") else np.abs(mechanism.decode(np.array([0, 1], np.uint8))).max()
+    )
     bound = float(largest + np.abs(x).max())
     error = (mechanism.decode(mechanism.privatize(x, rng=SEED)) - x).reshape(len(x), -1)
     variance = mechanism.variance(x).reshape(len(x), -1)

@@ -29,7 +29,9 @@ def random(n):
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65, 513, 2049])
-@pytest.mark.parametrize("k, epsilon", [(2, 1.0), (3, 0.1), (5, 12.0), (128, 1.0), (256, 3.0), (300, 2.0), (70_000, 5.0)])
+@pytest.mark.parametrize(
+    "k, epsilon", [(2, 1.0), (3, 0.1), (5, 12.0), (128, 1.0), (256, 3.0), (300, 2.0), (70_000, 5.0)]
+)
 def test_response(k, epsilon, n):
     mechanism = ldp.RandomizedResponse(k, epsilon)
     x = random(n).integers(0, k, n)
@@ -72,7 +74,9 @@ def test_bins(cuts, n, dtype):
     mechanism = ldp.Bins(cuts, 0.5)
     x = np.concatenate([random(n).normal(0, 2, n), cuts]).astype(dtype)
     words = reference.Words(KEY, "Bins", 0)
-    expected = [reference.respond(mechanism._coin, words, sum(cut <= value for cut in cuts)) for value in x.astype(float)]
+    expected = [
+        reference.respond(mechanism._coin, words, sum(cut <= value for cut in cuts)) for value in x.astype(float)
+    ]
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
 
 
@@ -87,7 +91,9 @@ def test_sign_bit(n, dtype):
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 15, 16, 17, 31, 32, 33, 64, 511, 512, 513, 2000, 8192])
-@pytest.mark.parametrize("m", [1, 1 << 127, (1 << 128) - 1, 0xB504F333F9DE6484597D89B3754ABE9F, 3 << 120, 0x5555 << 100])
+@pytest.mark.parametrize(
+    "m", [1, 1 << 127, (1 << 128) - 1, 0xB504F333F9DE6484597D89B3754ABE9F, 3 << 120, 0x5555 << 100]
+)
 def test_coins_by_bit_planes(m, lanes):
     out = np.empty(-(-lanes // 512) * 8, np.uint64)
     stream.coins(KEY, m >> 64, m & reference.WORD - 1, lanes, False, out)
@@ -123,7 +129,9 @@ def unary_twin(mechanism, x):
 
 
 @pytest.mark.parametrize("variant", ["symmetric", "optimized"])
-@pytest.mark.parametrize("k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)])
+@pytest.mark.parametrize(
+    "k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)]
+)
 def test_unary(k, n, variant):
     mechanism = ldp.UnaryEncoding(k, 1.0, variant)
     x = random(n).integers(0, k, n)
@@ -133,7 +141,9 @@ def test_unary(k, n, variant):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim, n", [(1, 1), (1, 65), (2, 9), (7, 8), (8, 64), (27, 65), (64, 9), (65, 7), (128, 8), (513, 3)])
+@pytest.mark.parametrize(
+    "dim, n", [(1, 1), (1, 65), (2, 9), (7, 8), (8, 64), (27, 65), (64, 9), (65, 7), (128, 8), (513, 3)]
+)
 def test_linf(dim, n, dtype):
     mechanism = ldp.LinfBall(dim, 1.0, radius=1.7)
     x = np.clip(random(n).uniform(-2, 2, (n, dim)), -1.7, 1.7).astype(dtype)
@@ -152,7 +162,9 @@ def test_normals(n, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim, n", [(1, 1), (1, 64), (2, 9), (3, 65), (8, 8), (31, 7), (32, 9), (33, 5), (100, 9), (513, 3), (5000, 1)])
+@pytest.mark.parametrize(
+    "dim, n", [(1, 1), (1, 64), (2, 9), (3, 65), (8, 8), (31, 7), (32, 9), (33, 5), (100, 9), (513, 3), (5000, 1)]
+)
 def test_l2(dim, n, dtype):
     mechanism = ldp.L2Ball(dim, 1.0, radius=2.0)
     x = random(n).normal(size=(n, dim))

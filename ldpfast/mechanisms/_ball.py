@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,8 @@ class LinfBall(Mechanism):
     epsilon: float
     radius: float = 1.0
     ties: str = "keep"
+    scale: float = field(init=False, repr=False, compare=False)
+    _heads: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         dim, epsilon, radius = _parameters(self)
@@ -196,6 +198,8 @@ class L2Ball(Mechanism):
     dim: int
     epsilon: float
     radius: float = 1.0
+    scale: float = field(init=False, repr=False, compare=False)
+    _heads: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         dim, epsilon, radius = _parameters(self)
@@ -262,6 +266,8 @@ class LaplaceVector(Mechanism):
     epsilon: float
     radius: float = 1.0
     norm: str = "l2"
+    grid: float = field(init=False, repr=False, compare=False)
+    report: Grid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         dim, epsilon, radius = _parameters(self)

@@ -327,7 +327,9 @@ class Mechanism(ABC):
         arguments = {key: value for key, value in data.items() if key != "mechanism"}
         expected = set(kinds[name]._names())
         if set(arguments) != expected:
-            raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
+            raise ValueError(
+                f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}"
+            )
         return kinds[name](**arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -336,7 +338,7 @@ class Mechanism(ABC):
     @classmethod
     def _names(cls) -> list[str]:
         """The parameters, in the order of the constructor: every mechanism is a dataclass."""
-        return [f.name for f in fields(cast(Any, cls))]
+        return [f.name for f in fields(cast(Any, cls)) if f.init]
 
     def _set(self, **values: Any) -> None:
         """Store attributes of a frozen instance, at construction."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -191,6 +191,8 @@ class UnaryEncoding(Mechanism):
     k: int
     epsilon: float
     variant: str = "symmetric"
+    _own: int = field(init=False, repr=False, compare=False)
+    _other: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set(

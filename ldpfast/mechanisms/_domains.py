@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -102,7 +103,7 @@ class Categories(Domain):
         return domains.codes_outside(records, records.dtype.kind == "i", self.k)
 
     def outside(self, records: AnyArray) -> NDArray[np.bool_]:
-        return (records < 0) | (records >= self.k)
+        return np.asarray((records < 0) | (records >= self.k))
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Interval(Domain):
 
     def outside(self, records: AnyArray) -> NDArray[np.bool_]:
         lower, upper = records.dtype.type(self.lower), records.dtype.type(self.upper)
-        return ~((records >= lower) & (records <= upper))
+        return np.asarray(~((records >= lower) & (records <= upper)))
 
 
 @dataclass(frozen=True)
@@ -174,10 +175,10 @@ class Ball(Domain):
 
     def outside(self, records: AnyArray) -> NDArray[np.bool_]:
         if self.norm == "linf":
-            return ~(np.abs(records) <= records.dtype.type(self.radius)).all(axis=1)
+            return np.asarray(~(np.abs(records) <= records.dtype.type(self.radius)).all(axis=1))
         with np.errstate(over="ignore"):
-            return ~(np.linalg.norm(records.astype(np.float64), axis=1) <= self._longest(records))
+            return np.asarray(~(np.linalg.norm(records.astype(np.float64), axis=1) <= self._longest(records)))
 
     def _longest(self, records: AnyArray) -> float:
         """The norm up to which a rounded row counts as inside: relative tolerance 8 u sqrt(dim), u the unit roundoff."""
-        return self.radius * (1 + 4 * float(np.finfo(records.dtype).eps) * self.dim**0.5)
+        return self.radius * (1 + 4 * float(np.finfo(records.dtype).eps) * math.sqrt(self.dim))

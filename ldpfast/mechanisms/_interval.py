@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class SignBit(Mechanism):
     lower: float
     upper: float
     epsilon: float
+    _heads: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
@@ -120,6 +121,8 @@ class Laplace(Mechanism):
     lower: float
     upper: float
     epsilon: float
+    grid: float = field(init=False, repr=False, compare=False)
+    report: Grid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
@@ -143,7 +146,9 @@ class Laplace(Mechanism):
 def check_grid(grid: float, lower: float, upper: float) -> None:
     """Refuse a grid so fine, so far from zero, that a double does not tell its points apart."""
     if grid < 2.0**-48 * max(abs(lower), abs(upper)):
-        raise ValueError(f"lower and upper must be closer to zero for doubles to hold the grid, got {lower!r} and {upper!r}")
+        raise ValueError(
+            f"lower and upper must be closer to zero for doubles to hold the grid, got {lower!r} and {upper!r}"
+        )
 
 
 def grid_variance(records: AnyArray, lower: float, grid: float, noise_variance: float) -> NDArray[np.float64]:

@@ -85,7 +85,7 @@ class Codes(Format):
         """Zeros and ones: shape (n, k), or (n,) for flags."""
         if not self.onehot:
             return reports.astype(np.float64)
-        return (reports[:, np.newaxis] == np.arange(self.k, dtype=reports.dtype)).astype(np.float64)
+        return np.asarray(reports[:, np.newaxis] == np.arange(self.k, dtype=reports.dtype), np.float64)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Bits(Format):
 
     def accepts(self, reports: AnyArray) -> str | None:
         padding = 0xFF << self.k % 8 & 0xFF if self.k % 8 else 0
-        bad = np.flatnonzero(reports[:, -1] & padding) if padding else ()
+        bad = np.flatnonzero(reports[:, -1] & padding)
         return f"have zeros in the padding after {self.k} bits; row {int(bad[0])} has not" if len(bad) else None
 
     def hits(self, reports: AnyArray) -> NDArray[np.float64]:

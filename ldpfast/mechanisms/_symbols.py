@@ -72,7 +72,7 @@ class Residue(ResponseMechanism):
 
     def _symbol(self, records: AnyArray) -> NDArray[np.int64]:
         cells = np.clip(np.floor((records.astype(np.float64) - self.offset) / self.width), -(2.0**52), 2.0**52)
-        return np.mod(cells, self.modulus).astype(np.int64)
+        return np.asarray(np.mod(cells, self.modulus), np.int64)
 
     def _variance(self, records: AnyArray) -> NDArray[np.float64]:
         hits = one_hot(self._symbol(records), self.modulus)
@@ -124,5 +124,5 @@ class Bins(ResponseMechanism):
 
     def _variance(self, records: AnyArray) -> NDArray[np.float64]:
         symbols = np.searchsorted(np.asarray(self.cuts), records.astype(np.float64), side="right")
-        hits = one_hot(symbols, self.report.k)
+        hits = one_hot(symbols, len(self.cuts) + 1)
         return np.asarray(self.debiasing.variance(hits.astype(np.float64)))

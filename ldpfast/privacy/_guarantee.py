@@ -77,4 +77,6 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     definitions = {g.definition for g in guarantees}
     if len(definitions) != 1:
         raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")
-    return Guarantee(definitions.pop(), _sum_up([g.epsilon for g in guarantees]), _sum_up([g.delta for g in guarantees]))
+    return Guarantee(
+        definitions.pop(), _sum_up([g.epsilon for g in guarantees]), _sum_up([g.delta for g in guarantees])
+    )

@@ -1,13 +1,20 @@
-/* Two digits h l of the lanes' words against the digits M m of the coin: less, or equal so far. Plain bit operations
- * over 8 words; the chunk holds the high plane, then the low plane. */
-LDP_INLINE size_t NAME(compare_digits)(const uint64_t *chunk, uint64_t high, uint64_t low, uint64_t *less, uint64_t *equal,
-                                       const uint64_t *valid)
+typedef uint64_t NAME(digits) __attribute__((vector_size(V_BYTES)));
+
+/* Two digits h l of the lanes' words against the digits `high` and `low` of the coin (all ones or zeros): less, or equal so
+ * far. Eight words at a time; the chunk holds the plane of h, then that of l. Returns how many are equal. */
+LDP_INLINE size_t NAME(compare_digits)(const uint64_t *chunk, uint64_t high, uint64_t low, const uint64_t *valid,
+                                       uint64_t *less, uint64_t *equal)
 {
     size_t undecided = 0;
-    for (int i = 0; i < 8; i++) { /* vector loop */
-        uint64_t h = chunk[i] ^ ~high, l = chunk[8 + i] ^ ~low; /* ones where the digits agree */
-        less[i] = ((high & ~h) | (low & h & ~l)) & valid[i];
-        equal[i] = h & l & valid[i];
+    for (size_t i = 0; i < 8; i += V_BYTES / 8) {
+        NAME(digits) h, l, inside;
+        memcpy(&h, chunk + i, V_BYTES);
+        memcpy(&l, chunk + 8 + i, V_BYTES);
+        memcpy(&inside, valid + i, V_BYTES);
+        NAME(digits) same_h = h ^ ~high, same_l = l ^ ~low;
+        NAME(digits) below = ((high & ~h) | (low & same_h & ~l)) & inside, same = same_h & same_l & inside;
+        memcpy(less + i, &below, V_BYTES);
+        memcpy(equal + i, &same, V_BYTES);
     }
     for (int i = 0; i < 8; i++)
         undecided += (size_t)__builtin_popcountll(equal[i]);
@@ -27,13 +34,14 @@ static void NAME(fill)(reader *r, coin c, uint64_t *out, size_t lanes)
     }
     uint64_t equal[words], valid[8];
     size_t undecided = 0;
+    memset(valid, 255, sizeof valid);
     for (size_t w = 0; w < words; w += 8) {
-        for (size_t i = 0; i < 8; i++) {
+        for (size_t i = 0; w + 8 == words && i < 8; i++) { /* the last vector may have fewer lanes */
             size_t start = (w + i) * 64, left = start < lanes ? lanes - start : 0;
             valid[i] = left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
         }
         const uint64_t *chunk = reader_chunk(r, groups_for(words - w, 16));
-        undecided += NAME(compare_digits)(chunk, -(c.high >> 63), -(c.high >> 62 & 1), out + w, equal + w, valid);
+        undecided += NAME(compare_digits)(chunk, -(c.high >> 63), -(c.high >> 62 & 1), valid, out + w, equal + w);
     }
     coin rest = {c.high << 2 | c.low >> 62, c.low << 2};
     uint64_t later[coin_words(undecided) + 2];

@@ -54,7 +54,7 @@ static void NAME(add_noise)(const laplace *p, const double *noise, size_t n, dou
     {                                                                                                      \
         const type *x = records;                                                                           \
         const double lower = p->lower, per_grid = p->per_grid, span = p->span;                             \
-        for (size_t i = 0; i < n; i++) { /* vector loop */                                                 \
+        for (size_t i = 0; i < n; i++) {                                                                   \
             double t = ((double)x[i] - lower) * per_grid;                                                  \
             t = t == t ? t : span / 2;                                                                     \
             t = t > 0 ? t : 0;                                                                             \
@@ -63,8 +63,8 @@ static void NAME(add_noise)(const laplace *p, const double *noise, size_t n, dou
             index[i] = whole + ((double)(int32_t)(word[i] >> 1) < (t - whole) * 0x1p31 ? 1.0 : 0.0);       \
         }                                                                                                  \
     }
-ROUND(round_f32, float)
-ROUND(round_f64, double)
+ROUND(round_f32, float)  /* vector loop */
+ROUND(round_f64, double) /* vector loop */
 
 #undef ROUND
 #undef SWAP_STAGE

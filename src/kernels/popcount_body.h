@@ -71,8 +71,8 @@ static void NAME(column)(const uint8_t *at, size_t step, size_t loads, uint32_t 
         for (int p = 0; p < planes; p++) {
             uint8_t bytes[V_BYTES];
             memcpy(bytes, &plane[p], V_BYTES);
-            for (size_t b = 0; b < 8; b++)
-                for (size_t j = 0; j < V_BYTES; j++) /* vector loop */
+            for (size_t b = 0; b < 8; b++) /* vector loop */
+                for (size_t j = 0; j < V_BYTES; j++)
                     count[64 * b + slice + j] += (uint32_t)(bytes[j] >> b & 1) << p;
         }
     }

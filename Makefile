@@ -1,0 +1,51 @@
+# Every target makes what it needs: a machine with Python >= 3.11, a C compiler, make and a package index is enough.
+PYTHON ?= python3
+VENV ?= .venv
+PY = $(VENV)/bin/python
+WHEEL_ENV = PYTHONSAFEPATH=1
+SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.pyi') \
+          setup.py pyproject.toml MANIFEST.in
+
+.PHONY: demo test bench check sanitize clean
+
+demo: $(VENV)/.demo ## the main job: private estimates of real surveys beside the truth, and one picture
+	$(WHEEL_ENV) $(PY) -m ldpfast demo
+
+test: $(VENV)/.test ## the whole suite against the installed wheel
+	$(WHEEL_ENV) $(VENV)/bin/pytest -q
+
+bench: $(VENV)/.demo ## throughput on this machine
+	$(WHEEL_ENV) $(PY) -m ldpfast bench
+
+check: $(VENV)/.check ## ruff, mypy, stubs, gates on the compiled code, contents of wheel and sdist
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	cd $(VENV) && bin/python -m mypy.stubtest ldpfast._core --ignore-disjoint-bases --ignore-unused-allowlist \
+	    --allowlist ../tools/stubtest_allowlist.txt
+	$(PY) tools/vector_loops.py
+	$(PY) tools/nogil_code.py
+	$(PY) tools/baseline_isa.py
+	$(PY) tools/contents.py
+
+sanitize: $(VENV)/.tools ## the suite under the address and undefined-behaviour sanitizers
+	$(PY) tools/sanitize.py
+
+$(VENV)/.tools: pyproject.toml
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install -q --upgrade pip "setuptools>=77" "cython>=3.1,<4"
+	touch $@
+
+$(VENV)/.wheel: $(VENV)/.tools $(SOURCES)
+	rm -rf build/wheel
+	$(PY) -m pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheel .
+	touch $@
+
+# The extras come from the wheel's own metadata; the wheel itself is put in place of an older one of the same version.
+$(VENV)/.demo $(VENV)/.test $(VENV)/.check: $(VENV)/.%: $(VENV)/.wheel
+	wheel=$$(echo build/wheel/*.whl) && $(PY) -m pip install -q "$$wheel[$*]" && \
+	    $(PY) -m pip install -q --no-deps --force-reinstall "$$wheel"
+	touch $@
+
+clean: ## all that can be made again
+	rm -rf $(VENV) build dist *.egg-info ldpfast/_core/*.so

@@ -1,0 +1,28 @@
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .stream import Stream
+
+def isa() -> str: ...
+def isas() -> list[str]: ...
+def set_isa(name: str) -> None: ...
+
+class Kernel:
+    rows: int
+    def privatize(self, key: Stream | bytes, block: int, x: NDArray[Any], out: NDArray[Any]) -> None: ...
+    def run(self, key: Stream | bytes, block: int, x: NDArray[Any], state: NDArray[Any]) -> None: ...
+
+class Laplace(Kernel):
+    def __init__(
+        self,
+        dim: int,
+        lower: float,
+        grid: float,
+        span: int,
+        l1_limit: int,
+        digits: Sequence[int],
+        carry: int,
+        vector: bool,
+    ) -> None: ...

@@ -1,0 +1,54 @@
+"""Wheel and sdist hold what they should, and nothing of the machine that made them."""
+
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MODULES = {path.stem for path in (ROOT / "src").glob("*.pyx")}
+
+
+def complain(where: str, problems: list[str]) -> int:
+    for problem in problems:
+        print(f"{where}: {problem}")
+    return len(problems)
+
+
+def main() -> int:
+    (wheel,) = (ROOT / "build" / "wheel").glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    python = {str(p.relative_to(ROOT)) for p in (ROOT / "ldpfast").rglob("*.py*") if "__pycache__" not in p.parts}
+    problems = [f"lacks {name}" for name in sorted(python - names)]
+    built = {Path(name).name.split(".")[0] for name in names if name.endswith(".so")}
+    problems += [f"lacks the module {name}" for name in sorted(MODULES - built)]
+    problems += [
+        f"must not hold {n}" for n in sorted(names) if Path(n).suffix in (".pyx", ".c", ".h") or n.startswith("tests")
+    ]
+    problems += [] if any(n.endswith("LICENSE") for n in names) else ["lacks the licence"]
+    failures = complain(wheel.name, problems)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-c",
+            "from setuptools.build_meta import build_sdist; import sys; build_sdist(sys.argv[1])",
+        ]
+        subprocess.run([*command, folder], cwd=ROOT, check=True, capture_output=True)
+        (sdist,) = Path(folder).glob("*.tar.gz")
+        with tarfile.open(sdist) as archive:
+            held = {str(Path(*Path(name).parts[1:])) for name in archive.getnames()}
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    wanted = {n for n in tracked if n and not n.startswith((".ci", ".git", "tools"))}
+    problems = [f"lacks {name}" for name in sorted(wanted - held)]
+    problems += [f"must not hold {n}" for n in sorted(held) if n.endswith((".so", ".pyc")) or "__pycache__" in n]
+    failures += complain("sdist", problems)
+    print(f"contents: {len(names)} files in the wheel, {len(held)} in the sdist, {failures} complaints")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

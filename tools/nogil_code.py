@@ -1,0 +1,35 @@
+"""Code that runs without the GIL must not take it back: not by name, and not to look for an exception after a call.
+
+Inside `nogil` Cython itself refuses Python objects; what it lets pass is reported as a performance hint, which fails here.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SRC = Path(__file__).parent.parent / "src"
+
+
+def main() -> int:
+    failures = []
+    for path in sorted(SRC.glob("*.p[yx][xdi]")):
+        failures += [
+            f"src/{path.name}:{number}: takes the GIL back"
+            for number, line in enumerate(path.read_text().splitlines(), 1)
+            if "with gil" in line
+        ]
+    modules = sorted(SRC.glob("*.pyx"))
+    with tempfile.TemporaryDirectory() as folder:
+        for module in modules:
+            command = ["-3", "-I", str(SRC), "-o", str(Path(folder) / f"{module.stem}.c"), str(module)]
+            done = subprocess.run(
+                [sys.executable, "-m", "cython", *command], capture_output=True, text=True, check=True
+            )
+            failures += [line for line in (done.stdout + done.stderr).splitlines() if "performance hint" in line]
+    print("\n".join([*failures, f"nogil code: {len(modules)} modules read, {len(failures)} complaints"]))
+    return bool(failures) or not modules
+
+
+if __name__ == "__main__":
+    sys.exit(main())
