@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import reprlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,10 +33,12 @@ def real(name: str, value: Any) -> float:
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}") from None
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
+        raise ValueError(f"{name} must be a finite number, got {reprlib.repr(value)}")
     return number
 
 
@@ -70,10 +73,12 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:
-    """Finite ends lower < upper whose distance is a finite number too."""
+    """Finite ends lower < upper, of a size whose squares are finite too."""
     low, high = real("lower", lower), real("upper", upper)
-    if not low < high or not math.isfinite(high - low) or not math.isfinite(1 / (high - low)):
+    if not low < high:
         raise ValueError(f"lower and upper must be finite with lower < upper, got {lower!r} and {upper!r}")
+    if max(-low, high) > 1e150 or high - low < 1e-150:
+        raise ValueError(f"lower and upper must be within 1e150 of zero and 1e-150 apart, got {lower!r} and {upper!r}")
     return low, high
 
 
@@ -91,17 +96,15 @@ def ascending(name: str, values: Any, most: int) -> tuple[float, ...]:
 
 
 def array(name: str, values: ArrayLike) -> AnyArray:
-    """An array in native byte order; masked and ragged input is refused."""
+    """An array; masked and ragged input is refused."""
     if type(values) is np.ndarray:
-        x = values
-    else:
-        if isinstance(values, np.ma.MaskedArray):
-            raise TypeError(f"{name} must not be a masked array")
-        try:
-            x = np.asarray(values)
-        except (ValueError, TypeError) as error:
-            raise TypeError(f"{name} must be an array of numbers ({type(values).__name__} given)") from error
-    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+        return values
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise TypeError(f"{name} must be an array of numbers ({type(values).__name__} given)") from error
 
 
 def integers(name: str, x: AnyArray, booleans: bool = False) -> AnyArray:
@@ -114,34 +117,21 @@ def integers(name: str, x: AnyArray, booleans: bool = False) -> AnyArray:
 
 
 def floats(name: str, x: AnyArray) -> AnyArray:
-    """float32 or float64 as they are; float16 and integers become the next of the two that holds them."""
-    if x.dtype == np.float64 or x.dtype == np.float32:
+    """An array of real numbers: floats up to double precision, or integers."""
+    if x.dtype.kind in "iu" or (x.dtype.kind == "f" and x.dtype.itemsize <= 8):
         return x
-    if x.dtype == np.float16:
-        return x.astype(np.float32)
-    if x.dtype.kind in "iu":
-        return x.astype(np.float64)
     raise TypeError(f"{name} must be real numbers (float32, float64 or integers), got dtype {x.dtype}")
 
 
-def dimensions(name: str, x: AnyArray, record_ndim: int, record_shape: str) -> bool:
-    """Whether `x` is a single record; otherwise it has one dimension more."""
-    if x.ndim == record_ndim:
-        return True
-    if x.ndim != record_ndim + 1:
-        rows = f"(n, {record_shape})" if record_shape else "(n,)"
-        raise ValueError(
-            f"{name} must have shape {rows}, or () for one record, got shape {x.shape}"
-            if not record_shape
-            else f"{name} must have shape {rows}, or ({record_shape},) for one record, got shape {x.shape}"
-        )
-    return False
-
-
-def width(name: str, x: AnyArray, what: str, expected: int) -> None:
-    """The last axis has `expected` entries."""
-    if x.shape[-1] != expected:
-        raise ValueError(f"{name} must have {what}={expected} in its last axis, got shape {x.shape}")
+def dimensions(name: str, x: AnyArray, dim: int | None) -> bool:
+    """Whether `x` is a single record, a number or (`dim`) a row of so many; otherwise it has one dimension more."""
+    ndim = 0 if dim is None else 1
+    if x.ndim not in (ndim, ndim + 1):
+        many, one = ("(n,)", "()") if dim is None else ("(n, dim)", "(dim,)")
+        raise ValueError(f"{name} must have shape {many}, or {one} for one record, got shape {x.shape}")
+    if dim is not None and x.shape[-1] != dim:
+        raise ValueError(f"{name} must have dim={dim} in its last axis, got shape {x.shape}")
+    return x.ndim == ndim
 
 
 def outside(name: str, what: str, index: int, offenders: int, n: int) -> ValueError:

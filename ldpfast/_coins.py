@@ -184,7 +184,7 @@ class GeometricCoins:
         return variance + (mean + 0.5) ** 2
 
 
-MOST_DIGITS = 52
+MOST_DIGITS = 45  # the limit of the reports' integers, 2^47, is far out in the tails then
 
 
 def geometric_error(digits: tuple[int, ...], carry: int, width: int, rate: Decimal) -> Decimal:
@@ -210,6 +210,8 @@ def geometric(epsilon: float, diameter: int, span: int, dim: int) -> GeometricCo
 
     epsilon_realized = a D + min(dim, D) eta, rounded up: the rate a is lowered until it is at most epsilon.
     """
+    if span >= 1 << 31 or epsilon / diameter > 80:
+        raise _refuse(epsilon, "too large for coins of 128 bits and the grid")
     with decimal.localcontext(CONTEXT):
         target, slack = Decimal(epsilon), Decimal(0)
         while True:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 MAGIC = b"LDPFAST\x01"  # the last byte is the version of the layout
 HEADER = struct.Struct("<8sQQ")  # magic, length of the mechanism's JSON, n
 DIGEST_BYTES = 16
-COVARIANCE_LIMIT = 256
+COVARIANCE_LIMIT = 256  # coordinates
+FEW_REPORTS = 30
 
 
 class Aggregator(ABC):
@@ -47,9 +49,18 @@ class Aggregator(ABC):
         self.n = 0
         self._state = self._zeros()
 
+    @staticmethod
     @abstractmethod
+    def _layout(mechanism: Mechanism) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        """Shape and dtype of a state."""
+
+    @abstractmethod
+    def _possible(self) -> bool:
+        """Whether the state can be that of n reports."""
+
     def _zeros(self) -> NDArray[Any]:
         """An empty state."""
+        return np.zeros(*self._layout(self.mechanism))
 
     @abstractmethod
     def _tally(self, reports: NDArray[Any], state: NDArray[Any]) -> None:
@@ -185,17 +196,20 @@ class Aggregator(ABC):
         if len(body) < HEADER.size or hashlib.blake2b(body, digest_size=DIGEST_BYTES).digest() != digest:
             raise ValueError("data must be the whole bytes of an aggregator: they are damaged or cut off")
         _, length, n = HEADER.unpack_from(body)
+        text, raw = body[HEADER.size : HEADER.size + length], body[HEADER.size + length :]
         try:
-            mechanism = Mechanism.from_dict(json.loads(body[HEADER.size : HEADER.size + length]))
-            aggregator = mechanism.aggregator()
-        except (UnicodeDecodeError, json.JSONDecodeError, TypeError, ValueError) as error:
+            mechanism = Mechanism.from_dict(json.loads(text))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"data must name a mechanism of this version: {error}") from error
-        state = aggregator._state
-        raw = body[HEADER.size + length :]
-        if len(raw) != state.nbytes:
-            raise ValueError(f"data must hold a state of {state.nbytes} bytes, got {len(raw)}")
-        state[...] = np.frombuffer(raw, state.dtype.newbyteorder("<")).reshape(state.shape)
+        shape, dtype = mechanism.report.aggregator._layout(mechanism)
+        expected = math.prod(shape) * np.dtype(dtype).itemsize
+        if len(raw) != expected:  # before room is made for it
+            raise ValueError(f"data must hold a state of {expected} bytes, got {len(raw)}")
+        aggregator = mechanism.aggregator()
         aggregator.n = n
+        aggregator._state[...] = np.frombuffer(raw, aggregator._state.dtype.newbyteorder("<")).reshape(shape)
+        if not aggregator._possible():
+            raise ValueError(f"data must hold a state that n = {n} reports can have")
         return aggregator
 
     def __eq__(self, other: object) -> bool:
@@ -219,8 +233,12 @@ class CountAggregator(Aggregator):
         """How many reports have each bit, or each code (a copy)."""
         return self._state.copy()
 
-    def _zeros(self) -> NDArray[np.int64]:
-        return np.zeros(cast("Bits | Codes", self.mechanism.report).k, np.int64)
+    @staticmethod
+    def _layout(mechanism: Mechanism) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (cast("Bits | Codes", mechanism.report).k,), np.int64
+
+    def _possible(self) -> bool:
+        return bool((self._state >= 0).all() and (self._state <= self.n).all())
 
     def _combine(self, state: NDArray[Any], other: NDArray[Any]) -> None:
         state += other
@@ -256,6 +274,9 @@ class CodeCounts(CountAggregator):
     def _tally(self, reports: NDArray[Any], state: NDArray[Any]) -> None:
         codes.tally(reports, state)
 
+    def _possible(self) -> bool:
+        return super()._possible() and int(self._state.sum()) == self.n
+
     def _hits(self) -> NDArray[np.int64]:
         return self._state if cast("Codes", self.mechanism.report).onehot else self._state[1]
 
@@ -281,8 +302,9 @@ class ExactSums(Aggregator):
         low, high = np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)
         return np.where(negative, -1.0, 1.0) * (high.astype(np.float64) * 2.0**64 + low.astype(np.float64))
 
-    def _zeros(self) -> NDArray[np.uint64]:
-        return np.zeros((cast("Grid | Vectors", self.mechanism.report).sums, 2), np.uint64)
+    @staticmethod
+    def _layout(mechanism: Mechanism) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (cast("Grid | Vectors", mechanism.report).sums, 2), np.uint64
 
 
 class VectorSums(ExactSums):
@@ -291,6 +313,9 @@ class VectorSums(ExactSums):
     def _tally(self, reports: NDArray[Any], state: NDArray[Any]) -> None:
         report = cast("Vectors", self.mechanism.report)
         sums.add_vectors(reports, report.dim, report.bound, state)
+
+    def _possible(self) -> bool:
+        return bool((np.abs(self._floats(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3)).all())
 
     def estimate(self) -> Estimate:
         n, report = self._require_reports(), cast("Vectors", self.mechanism.report)
@@ -306,13 +331,21 @@ class GridSums(ExactSums):
         report = cast("Grid", self.mechanism.report)
         sums.add_grid(reports, report.dim, report.lower, report.grid, state)
 
+    def _possible(self) -> bool:
+        report = cast("Grid", self.mechanism.report)
+        total, square = self._floats(slice(0, report.dim)), self._floats(slice(report.dim, None))
+        # |sum| <= n 2^47 and, by Cauchy and Schwarz, sum^2 <= n sum of squares.
+        return bool((np.abs(total) <= self.n * 2.0**47).all() and (total**2 <= self.n * square * (1 + 1e-9)).all())
+
     def estimate(self) -> Estimate:
         n, report = self._require_reports(), cast("Grid", self.mechanism.report)
         mean, square = self._floats(slice(0, report.dim)) / n, self._floats(slice(report.dim, None)) / n
         value = report.lower + report.grid * (mean + 0.5)
-        # The sample variance, but not below that of the noise alone; one report has no sample variance.
-        sample = np.maximum(square - mean * mean, 0) * (n / (n - 1)) if n > 1 else np.zeros_like(mean)
-        widest = 0.0 if n > 1 else (self.mechanism.domain.range[1] - self.mechanism.domain.range[0]) ** 2 / 4
+        # The sample variance, but not below that of the noise alone; few reports say nothing about the spread of the
+        # records, which is taken at its widest then.
+        sample = np.maximum(square - mean * mean, 0) * (n / max(n - 1, 1))
+        lower, upper = self.mechanism.domain.range
+        widest = (upper - lower) ** 2 / 4 if n < FEW_REPORTS else 0.0
         variance = np.maximum(report.grid**2 * sample, report.noise_variance + widest)
         stderr = np.sqrt(variance / n)
         if report.scalar:

@@ -67,7 +67,7 @@ class Binomial:
         return self.debiasing(low), self.debiasing(high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """A frozen result.
 
@@ -92,6 +92,19 @@ class Estimate:
     guarantee: Guarantee
     covariance: Floats | None = field(default=None, repr=False, compare=False)
     rule: IntervalRule = field(default=Normal(), repr=False, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers and guarantees, whatever the interval rule."""
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        return (
+            (self.n, self.guarantee) == (other.n, other.guarantee)
+            and np.array_equal(self.value, other.value)
+            and np.array_equal(self.stderr, other.stderr)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.n, self.guarantee, np.asarray(self.value).tobytes()))
 
     @property
     def epsilon(self) -> float:

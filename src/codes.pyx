@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 
 from kernels cimport (
-    CODE_ROWS, PURPOSE_BINS, PURPOSE_RANDOMIZED_RESPONSE, PURPOSE_RESIDUE, PURPOSE_WARNER, privatize_bins_f32,
+    CODE_ROWS, DBL_MIN, PURPOSE_BINS, PURPOSE_RANDOMIZED_RESPONSE, PURPOSE_RESIDUE, PURPOSE_WARNER, privatize_bins_f32,
     privatize_bins_f64, privatize_residue_f32, privatize_residue_f64, privatize_response_u8, privatize_response_u16,
     privatize_response_u32, privatize_response_u64, privatize_sign_bit_f32, privatize_sign_bit_f64, response, sign_bit,
     symbol_rule, tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64,
@@ -83,7 +83,7 @@ cdef class SignBit(CodeKernel):
 
     def __init__(self, double lower, double upper, uint64_t heads):
         cdef uint64_t low = -heads  # 2^64 - heads
-        self.p = sign_bit(lower, 1 / (upper - lower), low, heads - low)
+        self.p = sign_bit(lower, 1 / (upper - lower), max(2.0**-60 * (upper - lower), DBL_MIN), low, heads - low)
         self.params = &self.p
         self.count(2)
         self.report_size = 1

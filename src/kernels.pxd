@@ -31,6 +31,11 @@ cdef extern from "chacha.h" nogil:
     void key_wipe(stream_key *key)
 
 
+cdef extern from "<float.h>" nogil:
+    float FLT_MIN, FLT_MAX
+    double DBL_MIN
+
+
 cdef extern from "kernel.h" nogil:
     ctypedef int (*privatize_fn "privatize_fn *")(
         const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
@@ -47,7 +52,7 @@ cdef extern from "codes.h" nogil:
         double width, offset
         double cuts[255]
     ctypedef struct sign_bit:
-        double lower, per_range
+        double lower, per_range, tiny
         uint64_t low, span
     privatize_fn privatize_response_u8, privatize_response_u16, privatize_response_u32, privatize_response_u64
     privatize_fn privatize_residue_f32, privatize_residue_f64, privatize_bins_f32, privatize_bins_f64
@@ -82,7 +87,7 @@ cdef extern from "popcount.h" nogil:
 cdef extern from "linf.h" nogil:
     ctypedef struct linf_ball:
         size_t dim
-        double per_unit
+        double per_unit, tiny, far
         uint64_t heads, keep_tie
     size_t linf_rows(size_t dim)
     privatize_fn privatize_linf_f32, privatize_linf_f64
@@ -96,7 +101,7 @@ cdef extern from "normal.h" nogil:
 cdef extern from "l2.h" nogil:
     ctypedef struct l2_ball:
         size_t dim
-        double per_radius, scale
+        double per_radius, tiny, far, scale
         uint64_t heads
     size_t l2_rows(size_t dim)
     privatize_fn privatize_l2_f32, privatize_l2_f64
@@ -106,12 +111,12 @@ cdef extern from "laplace.h" nogil:
     int MOST_DIGITS
     ctypedef struct geometric_noise:
         uint32_t digits, purpose
-        coin digit[52]
+        coin digit[45]
         coin carry
     ctypedef struct laplace:
         geometric_noise noise
         size_t dim
-        double lower, grid, per_grid, span, l1_limit
+        double lower, grid, per_grid, span, l1_limit, radius, far
     size_t laplace_rows(size_t dim)
     privatize_fn privatize_laplace_f32, privatize_laplace_f64
 

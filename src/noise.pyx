@@ -11,11 +11,13 @@ include "kernel_class.pxi"
 
 
 cdef class Laplace(Kernel):
-    """Rows of `dim` numbers on lower + grid * index, index in [0, span], plus noise with the given 128-bit coins."""
+    """Rows of `dim` numbers on lower + grid * index, index in [0, span], plus noise with the given 128-bit coins.
+    l1_limit > 0: rows of the l2 ball of that radius."""
     cdef laplace p
     cdef grid_format sums
 
-    def __init__(self, size_t dim, double lower, double grid, int64_t span, int64_t l1_limit, digits, carry, bint vector):
+    def __init__(self, size_t dim, double lower, double grid, int64_t span, int64_t l1_limit, double radius, digits,
+                 carry, bint vector):
         cdef int j
         if not 1 <= len(digits) <= MOST_DIGITS or not 1 <= span < 1 << 31:
             raise ValueError("too many digits or grid steps")
@@ -26,7 +28,8 @@ cdef class Laplace(Kernel):
         self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)
         self.p.dim = dim
         self.p.lower, self.p.grid, self.p.per_grid = lower, grid, 1 / grid
-        self.p.span, self.p.l1_limit = span, l1_limit
+        self.p.span, self.p.l1_limit, self.p.radius = span, l1_limit, radius
+        self.p.far = 2.0**40 * max(abs(lower), abs(lower + grid * span))
         self.sums = grid_format(dim, lower, grid)
         self.params = &self.p
         self.format = &self.sums

@@ -69,7 +69,7 @@ def respond(coin, words: Words, truth: int) -> int:
 def sign_bit(heads: int, lower: float, upper: float, words: Words, x: float) -> int:
     """One bit; the threshold is an integer between 2^64 - heads and heads."""
     u = min(max((x - lower) * (1 / (upper - lower)), 0.0), 1.0)
-    steps = int(u * 2.0**52 + 0.5)
+    steps = round(((1 + u) - 1) * 2.0**52)  # 1 + u is rounded to a multiple of 2^-52
     low = WORD - heads
     return int(words.word() < low + ((heads - low) * steps >> 52))
 

@@ -245,7 +245,7 @@ def test_sums_of_vectors(dim, n, dtype, steps, weight):
 @pytest.mark.parametrize("dim, n", [(1, 1), (1, 1000), (3, 64), (10, 9)])
 def test_sums_on_a_grid(dim, n):
     lower, grid = -2.5, 0.001
-    j = random(n).integers(-(2**50), 2**50, (n, dim))
+    j = random(n).integers(-(2**47), 2**47, (n, dim))
     j[0, 0] = 0
     state = np.zeros((2 * dim, 2), np.uint64)
     y = lower + grid * (j + 0.5)

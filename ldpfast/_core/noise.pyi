@@ -22,6 +22,7 @@ class Laplace(Kernel):
         grid: float,
         span: int,
         l1_limit: int,
+        radius: float,
         digits: Sequence[int],
         carry: int,
         vector: bool,

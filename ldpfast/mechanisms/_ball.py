@@ -66,6 +66,14 @@ def _check_radius(radius: float) -> float:
     return radius
 
 
+def _check_scale(scale: float) -> float:
+    if not scale <= 1e37:
+        raise ValueError(
+            f"radius / epsilon must leave the reports within single precision, at most 1e37, got {scale:.3g}"
+        )
+    return scale
+
+
 @dataclass(frozen=True)
 class LinfBall(Mechanism):
     """The hypercube mechanism of Duchi, Jordan and Wainwright: one sign per coordinate of a vector in a box [-r, r]^d.
@@ -127,7 +135,7 @@ class LinfBall(Mechanism):
         coin = _coins.binary(epsilon)
         constant = half_space_constant(dim if dim % 2 else dim + 1) / float(2 * coin.p - 1)
         thin = ties == "thin" and dim % 2 == 0
-        scale = radius * (constant - 1 if thin else constant)
+        scale = _check_scale(radius * (constant - 1 if thin else constant))
         self._set(
             scale=scale,
             _heads=coin.heads,
@@ -205,7 +213,7 @@ class L2Ball(Mechanism):
         dim, epsilon, radius = _parameters(self)
         self._set(dim=dim, epsilon=epsilon, radius=radius)
         coin = _coins.binary(epsilon)
-        scale = radius * half_space_constant(dim) / float(2 * coin.p - 1)
+        scale = _check_scale(radius * half_space_constant(dim) / float(2 * coin.p - 1))
         self._set(
             scale=scale,
             _heads=coin.heads,
@@ -252,8 +260,8 @@ class LaplaceVector(Mechanism):
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP, as `Laplace`, with the diameter counted in integers after rounding: rows of the l2 ball
-    whose integers have a larger l1 norm than the ball allows are shrunk towards zero. Nothing is claimed about time.
+    Exactly `epsilon_realized`-LDP, as `Laplace`, with the diameter counted in integers after rounding: of a row whose
+    integers have a larger l1 norm than the l2 ball allows, the last ones are cut. Nothing is claimed about time.
     docs/proofs/laplace.md.
 
     References
@@ -281,7 +289,7 @@ class LaplaceVector(Mechanism):
             epsilon_realized=coins.epsilon_realized,
             domain=Ball(dim, radius, norm),
             report=Grid(dim, False, -radius, grid, grid**2 * coins.noise_variance),
-            _kernel=noise.Laplace(dim, -radius, grid, span, limit, coins.digits, coins.carry, True),
+            _kernel=noise.Laplace(dim, -radius, grid, span, limit, radius, coins.digits, coins.carry, True),
         )
         check_grid(grid, -radius, radius)
 
@@ -299,11 +307,11 @@ def _ball_steps(dim: int, epsilon: float) -> tuple[int, int, int]:
     """Steps across [-r, r], l1 diameter of the l2 ball in steps, limit of the l1 norm of a rounded row.
 
     With 2^h steps to the radius, a rounded row has an l1 norm of 2^h sqrt(d) on average, and exceeds that by 4 sqrt(d)
-    (eight standard deviations of the random rounding) with a chance below 1e-14: it is shrunk then. h = 20 makes the
+    (eight standard deviations of the random rounding) with a chance below e^-32: its last numbers are cut then. h = 20 makes the
     excess cost 8e-6 of the variance; less where the noise would not fit the reports.
     """
     for h in range(20, 9, -1):
         limit = math.isqrt(dim << 2 * h) + 1 + 4 * (math.isqrt(dim) + 1)
-        if 48 * 2 * limit / epsilon < 2.0**50:
+        if 24 * 2 * limit / epsilon <= 2.0**_coins.MOST_DIGITS:
             break
     return 2 << h, 2 * limit, limit

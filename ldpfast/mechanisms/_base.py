@@ -322,7 +322,7 @@ class Mechanism(ABC):
             raise TypeError(f"data must be a dict, got {type(data).__name__}")
         kinds = {name: kind for name, kind in _kinds.items() if is_dataclass(kind)}
         name = data.get("mechanism")
-        if name not in kinds:
+        if not isinstance(name, str) or name not in kinds:
             raise ValueError(f"data must name a mechanism, one of {', '.join(sorted(kinds))}, got {name!r}")
         arguments = {key: value for key, value in data.items() if key != "mechanism"}
         expected = set(kinds[name]._names())

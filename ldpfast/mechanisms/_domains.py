@@ -25,8 +25,12 @@ MAX = sys.float_info.max
 class Domain(ABC):
     """The set of valid records."""
 
-    ndim = 0
     clips = True
+
+    @property
+    def width(self) -> int | None:
+        """Records are rows of so many numbers; None: they are numbers."""
+        return None
 
     @property
     @abstractmethod
@@ -41,14 +45,17 @@ class Domain(ABC):
         return _check.floats("x", x)
 
     def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
-        """Records with one axis in front, and whether `x` was a single one. No value is read unless the dtype changes."""
+        """Records with one axis in front, and whether `x` was a single one. No value is read, nothing is copied."""
         array = self._dtype(_check.array("x", x))
-        single = _check.dimensions("x", array, self.ndim, "dim" if self.ndim else "")
+        single = _check.dimensions("x", array, self.width)
         return (array[np.newaxis] if single else array), single
 
     def convert(self, records: AnyArray) -> AnyArray:
-        """Contiguous, in a dtype that the kernels take."""
-        return records if records.flags.c_contiguous else np.ascontiguousarray(records)
+        """Contiguous, in a dtype that the kernels take: float32 for up to single precision, else float64."""
+        if records.flags.c_contiguous and (records.dtype == np.float32 or records.dtype == np.float64):
+            return records
+        small = records.dtype.kind == "f" and records.dtype.itemsize <= 4
+        return np.ascontiguousarray(records, np.float32 if small else np.float64)
 
     @abstractmethod
     def offender(self, records: AnyArray) -> int:
@@ -56,13 +63,13 @@ class Domain(ABC):
 
     @abstractmethod
     def outside(self, records: AnyArray) -> NDArray[np.bool_]:
-        """Which records are outside: for the message only, `offender` is the fast question."""
+        """Which records are outside: for the message only, `offender` is the fast question. Agrees with it."""
 
     def refuse(self, records: AnyArray) -> ValueError:
         """The error for records, as `records` gives them, of which some are outside."""
         first, count, rows = -1, 0, 1 << 16
         for start in range(0, len(records), rows):
-            bad = np.flatnonzero(self.outside(records[start : start + rows]))
+            bad = np.flatnonzero(self.outside(self.convert(records[start : start + rows])))
             if len(bad) and first < 0:
                 first = start + int(bad[0])
             count += len(bad)
@@ -92,12 +99,12 @@ class Categories(Domain):
         return _check.integers("x", x, self.booleans)
 
     def convert(self, records: AnyArray) -> AnyArray:
-        if records.dtype == self.dtype:
-            return super().convert(records)
-        # A cast wraps around, which would make valid codes of invalid ones: checked here, on the way.
-        if self.offender(super().convert(records)) >= 0:
-            raise self.refuse(records)
-        return records.astype(self.dtype, order="C")
+        """In the smallest dtype that holds k - 1. Records that are outside are left as they are, for `offender` to find: a
+        cast would wrap around and make valid codes of them."""
+        native = np.ascontiguousarray(records, records.dtype.newbyteorder("="))
+        if native.dtype == self.dtype or self.offender(native) >= 0:
+            return native
+        return native.astype(self.dtype)
 
     def offender(self, records: AnyArray) -> int:
         return domains.codes_outside(records, records.dtype.kind == "i", self.k)
@@ -153,7 +160,10 @@ class Ball(Domain):
     dim: int
     radius: float
     norm: str
-    ndim = 1
+
+    @property
+    def width(self) -> int:
+        return self.dim
 
     @property
     def range(self) -> tuple[float, float]:
@@ -161,11 +171,6 @@ class Ball(Domain):
 
     def describe(self) -> str:
         return f"rows of {self.norm} norm at most radius = {self.radius!r}"
-
-    def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
-        records, single = super().records(x)
-        _check.width("x", records, "dim", self.dim)
-        return records, single
 
     def offender(self, records: AnyArray) -> int:
         if self.norm == "linf":
@@ -176,8 +181,13 @@ class Ball(Domain):
     def outside(self, records: AnyArray) -> NDArray[np.bool_]:
         if self.norm == "linf":
             return np.asarray(~(np.abs(records) <= records.dtype.type(self.radius)).all(axis=1))
-        with np.errstate(over="ignore"):
-            return np.asarray(~(np.linalg.norm(records.astype(np.float64), axis=1) <= self._longest(records)))
+        bad, longest = np.zeros(len(records), np.bool_), self._longest(records)
+        at = domains.norm_outside(records, self.dim, 0.0, longest)
+        while at >= 0:  # the same norm as `offender`: rows on the edge are rounded alike
+            bad[at] = True
+            later = domains.norm_outside(records[at + 1 :], self.dim, 0.0, longest)
+            at = at + 1 + later if later >= 0 else -1
+        return bad
 
     def _longest(self, records: AnyArray) -> float:
         """The norm up to which a rounded row counts as inside: relative tolerance 8 u sqrt(dim), u the unit roundoff."""

@@ -43,6 +43,7 @@ class Format(ABC):
     def validate(self, reports: ArrayLike) -> AnyArray:
         """Reports with one axis in front, contiguous, all of them possible."""
         array = _check.array("reports", reports)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
         wanted = self.dtype(array.dtype)
         if array.dtype != wanted:
             raise TypeError(f"reports must have dtype {wanted}, got dtype {array.dtype}")
@@ -103,8 +104,9 @@ class Bits(Format):
         return np.dtype(np.uint8)
 
     def accepts(self, reports: AnyArray) -> str | None:
-        padding = 0xFF << self.k % 8 & 0xFF if self.k % 8 else 0
-        bad = np.flatnonzero(reports[:, -1] & padding)
+        if self.k % 8 == 0:
+            return None
+        bad = np.flatnonzero(reports[:, -1] >> self.k % 8)
         return f"have zeros in the padding after {self.k} bits; row {int(bad[0])} has not" if len(bad) else None
 
     def hits(self, reports: AnyArray) -> NDArray[np.float64]:
@@ -114,7 +116,7 @@ class Bits(Format):
 
 @dataclass(frozen=True)
 class Grid(Format):
-    """Doubles lower + grid (j + 1/2) with an integer |j| <= 2^50: one number per person (`scalar`), or `dim`."""
+    """Doubles lower + grid (j + 1/2) with an integer |j| <= 2^47: one number per person (`scalar`), or `dim`."""
 
     dim: int
     scalar: bool

@@ -64,7 +64,7 @@ class Channel:
             self._exact = _common_integers(entries, rows.shape)
             total = int(self._exact[0].sum())
             self.matrix = np.array([[v / total for v in row] for row in self._exact.tolist()])
-        elif all(isinstance(v, float | Rational) for v in entries):
+        elif all(isinstance(v, float | np.floating | Rational) for v in entries):
             self.matrix = rows.astype(np.float64)
             if not (np.isfinite(self.matrix).all() and (self.matrix >= 0).all()):
                 raise ValueError("matrix must have finite entries >= 0")
@@ -89,7 +89,7 @@ class Channel:
             least, most = reachable.min(axis=0), reachable.max(axis=0)
             if (least == 0).any():
                 return math.inf
-            return float(np.log(most / least).max())
+            return float((np.log(most) - np.log(least)).max())
         worst = Fraction(1)
         for column in self._exact.T:
             most = max(column)

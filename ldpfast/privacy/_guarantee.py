@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,6 +47,8 @@ class Guarantee:
 def _sum_up(values: list[float]) -> float:
     """The least double that is not below the exact sum."""
     exact = sum(map(Fraction, values), Fraction())
+    if exact > Fraction(sys.float_info.max):
+        return math.inf  # which `Guarantee` refuses
     nearest = float(exact)
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
 
@@ -65,8 +68,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
 
     Raises
     ------
-    ValueError
-        If there is no guarantee, or the definitions differ.
+    TypeError, ValueError
+        If one is not a `Guarantee`; if there is none, or the definitions differ.
 
     Examples
     --------
@@ -74,6 +77,9 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     >>> compose(Guarantee("local", 0.5), Guarantee("local", 1.0))
     Guarantee(definition='local', epsilon=1.5, delta=0.0)
     """
+    for guarantee in guarantees:
+        if not isinstance(guarantee, Guarantee):
+            raise TypeError(f"guarantees must be Guarantee objects, got {type(guarantee).__name__}")
     definitions = {g.definition for g in guarantees}
     if len(definitions) != 1:
         raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")

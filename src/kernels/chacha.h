@@ -15,7 +15,7 @@ typedef struct {
     uint32_t word[8];
 } stream_key;
 
-/* One constant per kernel and use: two mechanisms with one seed share no coin. Never reuse or renumber. */
+/* One constant per kernel and use: mechanisms of two classes share no coin under one key. Never reuse or renumber. */
 enum purpose {
     PURPOSE_RAW = 0,
     PURPOSE_WARNER = 1,

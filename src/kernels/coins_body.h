@@ -17,7 +17,7 @@ LDP_INLINE size_t NAME(compare_digits)(const uint64_t *chunk, uint64_t high, uin
         memcpy(equal + i, &same, V_BYTES);
     }
     for (int i = 0; i < 8; i++)
-        undecided += (size_t)__builtin_popcountll(equal[i]);
+        undecided += PER_ISA(ones)(equal[i]);
     return undecided;
 }
 
@@ -50,6 +50,6 @@ static void NAME(fill)(reader *r, coin c, uint64_t *out, size_t lanes)
     size_t at = 0;
     for (size_t w = 0; w < words; w++) {
         out[w] |= PER_ISA(deposit)(bits_at(later, at), equal[w]);
-        at += (size_t)__builtin_popcountll(equal[w]);
+        at += PER_ISA(ones)(equal[w]);
     }
 }

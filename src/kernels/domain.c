@@ -1,5 +1,7 @@
 #include "domain.h"
 
+#include <float.h>
+
 #define KERNEL_REALS
 #define KERNEL_BODY "domain_body.h"
 #include "each_isa.h"
@@ -14,7 +16,7 @@ enum { PIECE = 4096 };
             size_t now = n - at < PIECE ? n - at : PIECE;                                                         \
             if (any[ldp_isa()](x + at, now, lower, upper))                                                        \
                 for (size_t i = at; i < at + now; i++)                                                            \
-                    if (!(x[i] >= (real)lower && x[i] <= (real)upper))                                            \
+                    if (any[ldp_isa()](x + i, 1, lower, upper))                                                   \
                         return i;                                                                                 \
         }                                                                                                         \
         return n;                                                                                                 \

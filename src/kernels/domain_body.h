@@ -1,8 +1,15 @@
+/* An end of a domain in the records' precision; a finite end stays finite. */
+LDP_INLINE REAL NAME(limit)(double end)
+{
+    const double largest = sizeof(REAL) == 4 ? (double)FLT_MAX : DBL_MAX;
+    return (REAL)(end > largest ? largest : end < -largest ? -largest : end);
+}
+
 /* Memory-bound: one comparison pair, or one multiplication, per number. */
 static int NAME(any_outside)(const void *numbers, size_t n, double lower, double upper)
 {
     const REAL *x = numbers;
-    const REAL least = (REAL)lower, most = (REAL)upper;
+    const REAL least = NAME(limit)(lower), most = NAME(limit)(upper);
     uint32_t outside = 0;
     for (size_t i = 0; i < n; i++) /* vector loop */
         outside |= (uint32_t)!(x[i] >= least) | (uint32_t)!(x[i] <= most);

@@ -41,8 +41,11 @@ LDP_TARGET_BEGIN(LDP_AVX512_FEATURES ",prefer-vector-width=512")
 #include "isa_end.h"
 LDP_TARGET_END
 
-/* The builds of one function, indexed by enum ldp_isa. */
+/* The builds of one function, or of a struct of them for a real type, indexed by enum ldp_isa. */
 #define LDP_DISPATCH(stem) {stem##_plain, stem##_avx2, stem##_avx512}
+#define LDP_EACH_BUILD(builds, dtype, real) \
+    {builds(dtype, real, plain), builds(dtype, real, avx2), builds(dtype, real, avx512)}
 #else
 #define LDP_DISPATCH(stem) {stem##_plain, NULL, NULL}
+#define LDP_EACH_BUILD(builds, dtype, real) {builds(dtype, real, plain)}
 #endif

@@ -16,6 +16,15 @@ LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
     return out;
 }
 
+/* Population count in arithmetic: a library's may look up a table. */
+LDP_INLINE size_t ones_plain(uint64_t v)
+{
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (size_t)(v * 0x0101010101010101u >> 56);
+}
+
 /* Bit i: a[i] <= b[i], for 64 bytes. Eight bytes 0 or 1 are gathered into bits by one multiplication. */
 LDP_INLINE uint64_t bytes_at_most_plain(const uint8_t *a, const uint8_t *b)
 {

@@ -8,6 +8,10 @@
 
 #include "chacha.h"
 
+/* Reports on a grid have integers of at most this size: a public clamp, far out in the tails, that lets every report give
+ * back its integer and 2^33 squares fit 128 bits. */
+#define GRID_LIMIT 0x1p47
+
 typedef int privatize_fn(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out);
 typedef void tally_fn(const void *format, const void *reports, size_t n, void *state);
 

@@ -1,5 +1,6 @@
 #include "l2.h"
 #include "normal.h"
+#include "select.h"
 
 #define KERNEL_REALS
 #define KERNEL_BODY "l2_body.h"

@@ -12,6 +12,7 @@
 typedef struct {
     size_t dim;
     double per_radius; /* 1 / radius */
+    double tiny, far;  /* 2^-60 and 2^40 radii, within the normal numbers of single precision: see select.h */
     double scale;
     uint64_t heads;
 } l2_ball;

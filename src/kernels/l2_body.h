@@ -41,21 +41,16 @@ static void NAME(row)(const l2_ball *p, const void *record, uint64_t rounding_wo
 {
     const REAL *x = record;
     REAL *u = row;
-    const REAL per_radius = (REAL)p->per_radius, far = (REAL)0x1p40; /* squares of clamped numbers do not overflow */
+    const REAL per_radius = (REAL)p->per_radius, tiny = (REAL)p->tiny, far = (REAL)p->far;
     REAL y[L2_PIECE];
     double sum[3] = {0};
     for (size_t at = 0; at < p->dim; at += L2_PIECE) {
         size_t n = p->dim - at < L2_PIECE ? p->dim - at : L2_PIECE;
-        for (size_t j = 0; j < n; j++) { /* vector loop */
-            REAL v = x[at + j] * per_radius;
-            v = far < v ? far : v; /* NaN stays */
-            y[j] = -far > v ? -far : v;
-        }
+        for (size_t j = 0; j < n; j++) /* vector loop */
+            y[j] = TAME(x[at + j], tiny, far) * per_radius;
         NAME(products)(u + at, y, n, sum);
     }
-    double norm = __builtin_sqrt(sum[2]);
-    norm = norm < 1 ? norm : 1;
-    norm = sum[2] == sum[2] ? norm : 0; /* NaN anywhere: the centre */
+    double norm = clamp_unit(__builtin_sqrt(sum[2]), 0); /* NaN anywhere: the centre */
     uint64_t minus = (uint64_t)(sum[1] < 0) ^ (uint64_t)(unit_interval(rounding_word) >= (1 + norm) / 2) ^
                      (uint64_t)(coin_word >= p->heads);
     const REAL factor = (REAL)(p->scale / __builtin_sqrt(sum[0]) * (1 - 2 * (double)(int64_t)minus));

@@ -1,4 +1,5 @@
 #include "laplace.h"
+#include "select.h"
 
 #define KERNEL_BODY "laplace_body.h"
 #include "each_isa.h"
@@ -66,56 +67,83 @@ static void draw_noise(const geometric_noise *p, laplace_streams *s, size_t n, d
     carry(p, &s->carries, heads, words, noise);
 }
 
-/* Shrinks towards the centre, in integers, a row whose l1 norm is over the limit: no rounding and no oversize record can
- * break the sensitivity. */
-static void limit_l1(const laplace *p, double *index)
+/* Spends `budget` on the distances of the indices from the centre, one after the other; what it does not reach is cut. So
+ * the l1 norm of a row of integers is within its limit whatever the record and the rounding were. */
+static void limit_l1(const laplace *p, double *index, size_t n, int64_t *budget)
 {
-    const int64_t centre = (int64_t)p->span / 2, limit = (int64_t)p->l1_limit;
+    const int32_t centre = (int32_t)(p->span / 2);
     int64_t norm = 0;
-    for (size_t j = 0; j < p->dim; j++) {
-        int64_t d = (int64_t)index[j] - centre;
-        norm += d < 0 ? -d : d;
+    for (size_t j = 0; j < n; j++) {
+        int32_t distance = (int32_t)index[j] - centre;
+        norm += distance < 0 ? -distance : distance;
     }
-    if (norm > limit)
-        for (size_t j = 0; j < p->dim; j++) {
-            int64_t d = (int64_t)index[j] - centre;
-            index[j] = (double)(centre + (int64_t)((__int128)d * limit / norm)); /* towards zero */
-        }
+    if (norm <= *budget) { /* as good as always */
+        *budget -= norm;
+        return;
+    }
+    for (size_t j = 0; j < n; j++) {
+        int64_t distance = (int64_t)index[j] - centre, size = distance < 0 ? -distance : distance;
+        size = size < *budget ? size : *budget;
+        *budget -= size;
+        index[j] = (double)(centre + (distance < 0 ? -size : size));
+    }
 }
 
-typedef void round_fn(const laplace *, const void *, const uint32_t *, size_t, double *);
+/* The builds of one real type. */
+typedef struct {
+    void (*round)(const laplace *, const void *, double, const uint32_t *, size_t, double *);
+    double (*norm)(const laplace *, const void *);
+    void (*add_noise)(const laplace *, const double *, const double *, size_t, double *);
+    size_t item; /* bytes of a number */
+} laplace_builds;
 
-static int privatize_laplace(const laplace *p, round_fn *round, size_t item, const stream_key *key, uint64_t block,
-                             const char *x, size_t rows, double *out)
+/* What a row is multiplied by to be in the l2 ball; 0 where it holds NaN. Privacy rests on limit_l1 alone. */
+static double projection(const laplace *p, const laplace_builds *use, const char *row)
 {
-    static void (*const add_noise[LDP_ISA_COUNT])(const laplace *, const double *, size_t, double *) = LDP_DISPATCH(add_noise);
-    uint32_t word[4 * GROUP_WORDS] LDP_ALIGNED;
-    double noise[LAPLACE_PIECE] LDP_ALIGNED;
-    const size_t n = rows * p->dim;
+    double norm = use->norm(p, row);
+    return norm <= p->radius ? 1 : norm > p->radius ? p->radius / norm : 0;
+}
+
+/* Rounds, limits and adds noise in buffers of its own: no unprotected number is ever seen in `out`. */
+static int privatize_laplace(const laplace *p, const laplace_builds *use, const stream_key *key, uint64_t block, const char *x,
+                             size_t rows, double *out)
+{
+    uint32_t word[LAPLACE_PIECE] LDP_ALIGNED;
+    double index[LAPLACE_PIECE] LDP_ALIGNED, noise[LAPLACE_PIECE] LDP_ALIGNED;
+    const size_t total = rows * p->dim, row = p->l1_limit > 0 ? p->dim : total; /* numbers that are rounded together */
+    double factor = 1;
+    int64_t budget = 0;
     laplace_streams s = {.rounding = stream_open(key, p->noise.purpose + 2, block)};
     reader_open(&s.digits, key, p->noise.purpose, block);
     reader_open(&s.carries, key, p->noise.purpose + 1, block);
-    for (size_t at = 0; at < n; at += sizeof word / 4) {
-        size_t now = n - at < sizeof word / 4 ? n - at : sizeof word / 4;
-        stream_groups(&s.rounding, word, groups_for(now, 4));
-        round(p, x + at * item, word, now, out + at);
-    }
-    for (size_t i = 0; p->l1_limit > 0 && i < rows; i++)
-        limit_l1(p, out + i * p->dim);
-    for (size_t at = 0; at < n; at += LAPLACE_PIECE) {
-        size_t now = n - at < LAPLACE_PIECE ? n - at : LAPLACE_PIECE;
-        draw_noise(&p->noise, &s, now, noise);
-        add_noise[ldp_isa()](p, noise, now, out + at);
+    for (size_t at = 0; at < total; at += LAPLACE_PIECE) { /* whole rows, or parts of one */
+        size_t n = total - at < LAPLACE_PIECE ? total - at : LAPLACE_PIECE;
+        stream_groups(&s.rounding, word, groups_for(n, 4));
+        for (size_t j = 0, now; j < n; j += now) {
+            now = row - (at + j) % row < n - j ? row - (at + j) % row : n - j;
+            if (p->l1_limit > 0 && (at + j) % row == 0) {
+                factor = projection(p, use, x + (at + j) * use->item);
+                budget = (int64_t)p->l1_limit;
+            }
+            use->round(p, x + (at + j) * use->item, factor, word + j, now, index + j);
+            if (p->l1_limit > 0)
+                limit_l1(p, index + j, now, &budget);
+        }
+        draw_noise(&p->noise, &s, n, noise);
+        use->add_noise(p, index, noise, n, out + at);
     }
     return (int)(s.rounding.exhausted | s.digits.source.exhausted | s.carries.source.exhausted);
 }
 
-#define PRIVATIZE_LAPLACE(name, real, build)                                                                      \
-    int name(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out)       \
+#define BUILDS(dtype, real, isa) {round_##dtype##_##isa, norm_##dtype##_##isa, add_noise_##isa, sizeof(real)}
+
+#define PRIVATIZE_LAPLACE(dtype, real)                                                                            \
+    int privatize_laplace_##dtype(const void *params, const stream_key *key, uint64_t block, const void *x,       \
+                                  size_t n, void *out)                                                            \
     {                                                                                                             \
-        static round_fn *const round[LDP_ISA_COUNT] = LDP_DISPATCH(build);                                        \
-        return privatize_laplace(params, round[ldp_isa()], sizeof(real), key, block, x, n, out);                  \
+        static const laplace_builds builds[LDP_ISA_COUNT] = LDP_EACH_BUILD(BUILDS, dtype, real);                              \
+        return privatize_laplace(params, &builds[ldp_isa()], key, block, x, n, out);                              \
     }
 
-PRIVATIZE_LAPLACE(privatize_laplace_f32, float, round_f32)
-PRIVATIZE_LAPLACE(privatize_laplace_f64, double, round_f64)
+PRIVATIZE_LAPLACE(f32, float)
+PRIVATIZE_LAPLACE(f64, double)

@@ -10,7 +10,7 @@
 #include "coins.h"
 #include "kernel.h"
 
-enum { MOST_DIGITS = 52, LAPLACE_PIECE = 8192 };
+enum { MOST_DIGITS = 45, LAPLACE_PIECE = 8192 };
 
 typedef struct {
     uint32_t digits, purpose; /* purpose: digits and sign; + 1: carries; + 2: rounding */
@@ -23,7 +23,9 @@ typedef struct {
     size_t dim; /* numbers per record */
     double lower, grid, per_grid; /* 1 / grid */
     double span;     /* indices 0 .. span; below 2^31 */
-    double l1_limit; /* the sum of |index - span / 2| over a row is at most this; 0: no limit */
+    double l1_limit; /* l2 ball: the sum of |index - span / 2| over a row is at most this; 0: no limit */
+    double radius;   /* of the l2 ball */
+    double far;      /* larger records, far outside, are taken as this: no square overflows */
 } laplace;
 
 LDP_INLINE size_t laplace_rows(size_t dim) { return dim > LAPLACE_PIECE ? 1 : LAPLACE_PIECE / dim; }

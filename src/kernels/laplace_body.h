@@ -37,25 +37,27 @@ static void NAME(append)(const uint16_t *value, size_t n, int top, double *noise
             noise[i] = noise[i] * 65536 + (double)value[i];
 }
 
-static void NAME(add_noise)(const laplace *p, const double *noise, size_t n, double *out)
+static void NAME(add_noise)(const laplace *p, const double *index, const double *noise, size_t n, double *out)
 {
-    const double lower = p->lower, grid = p->grid, far = 0x1p50;
+    const double lower = p->lower, grid = p->grid, far = GRID_LIMIT;
     for (size_t i = 0; i < n; i++) { /* vector loop */
-        double y = out[i] + noise[i]; /* integers; past 2^50 a public clamp, so that a report gives back its integer */
+        double y = index[i] + noise[i]; /* integers */
         y = y < far ? y : far;
         y = y > -far ? y : -far;
         out[i] = lower + grid * (y + 0.5);
     }
 }
 
-/* Indices of numbers on the grid, rounded at random: up with the probability that keeps the mean. NaN goes to the centre. */
+/* Indices of numbers on the grid, rounded at random: up with the probability that keeps the mean. NaN goes to the centre.
+ * Records are multiplied by `factor`, 1 except for the projection on the l2 ball. */
 #define ROUND(name, type)                                                                                  \
-    static void NAME(name)(const laplace *p, const void *records, const uint32_t *word, size_t n, double *index) \
+    static void NAME(name)(const laplace *p, const void *records, double factor, const uint32_t *word, size_t n, \
+                           double *index)                                                                  \
     {                                                                                                      \
         const type *x = records;                                                                           \
-        const double lower = p->lower, per_grid = p->per_grid, span = p->span;                             \
+        const double lower = p->lower, per_grid = p->per_grid, span = p->span, far = p->far;               \
         for (size_t i = 0; i < n; i++) {                                                                   \
-            double t = ((double)x[i] - lower) * per_grid;                                                  \
+            double t = (tame_f64((double)x[i], 0, far) * factor - lower) * per_grid;                       \
             t = t == t ? t : span / 2;                                                                     \
             t = t > 0 ? t : 0;                                                                             \
             t = t < span ? t : span;                                                                       \
@@ -66,5 +68,30 @@ static void NAME(add_noise)(const laplace *p, const double *noise, size_t n, dou
 ROUND(round_f32, float)  /* vector loop */
 ROUND(round_f64, double) /* vector loop */
 
+/* Euclidean norm of a row; infinities count as the largest size that tame_f64 leaves. */
+#define NORM(name, type)                                                                        \
+    static double NAME(name)(const laplace *p, const void *row)                                 \
+    {                                                                                           \
+        enum { LANES = 16 };                                                                    \
+        const type *x = row;                                                                    \
+        double sum[LANES] = {0}, total = 0;                                                     \
+        size_t whole = p->dim / LANES * LANES;                                                  \
+        for (size_t j = 0; j < whole; j += LANES)                                               \
+            for (size_t l = 0; l < LANES; l++) {                                                \
+                double v = tame_f64((double)x[j + l], 0, p->far);                               \
+                sum[l] += v * v;                                                                \
+            }                                                                                   \
+        for (size_t j = whole; j < p->dim; j++) {                                               \
+            double v = tame_f64((double)x[j], 0, p->far);                                       \
+            total += v * v;                                                                     \
+        }                                                                                       \
+        for (size_t l = 0; l < LANES; l++)                                                      \
+            total += sum[l];                                                                    \
+        return __builtin_sqrt(total);                                                           \
+    }
+NORM(norm_f32, float)  /* vector loop */
+NORM(norm_f64, double) /* vector loop */
+
+#undef NORM
 #undef ROUND
 #undef SWAP_STAGE

@@ -1,31 +1,25 @@
 #include "linf.h"
+#include "select.h"
+
+LDP_INLINE uint64_t word_mask(size_t bits) { return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1; }
+LDP_INLINE size_t word_bytes(size_t bits) { return bits >= 64 ? 8 : (bits + 7) / 8; }
 
 #define KERNEL_REALS
 #define KERNEL_BODY "linf_body.h"
 #include "each_isa.h"
 
-typedef void vertices_fn(double, const void *, size_t, stream *, reader *, uint64_t *);
+/* The builds of one real type: one instruction set's are in use. */
+typedef struct {
+    void (*vertices)(const linf_ball *, const void *, size_t, stream *, reader *, uint64_t *);
+    size_t (*agreements)(const uint8_t *, size_t, const uint64_t *, size_t);
+    size_t item; /* bytes of a coordinate */
+} linf_builds;
 
 /* What one block draws from. Coins of privacy: one 64-bit word per row. */
 typedef struct {
     stream direction, vertex;
     reader patch, sign, tie;
 } linf_streams;
-
-LDP_INLINE uint64_t word_mask(size_t bits) { return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1; }
-LDP_INLINE size_t word_bytes(size_t bits) { return bits >= 64 ? 8 : (bits + 7) / 8; }
-
-/* Signs of U that agree with the vertex bits from bit `at` on. `row` holds U packed, n signs. */
-static size_t agreements(const uint8_t *row, size_t n, const uint64_t *vertex, size_t at)
-{
-    size_t agree = 0;
-    for (size_t j = 0; j < n; j += 64) {
-        uint64_t u = 0;
-        memcpy(&u, row + j / 8, word_bytes(n - j));
-        agree += (size_t)__builtin_popcountll(~(u ^ bits_at(vertex, at + j)) & word_mask(n - j));
-    }
-    return agree;
-}
 
 /* All signs of the row flipped where flip is ones; the padding becomes zeros. */
 static void flip_signs(uint8_t *row, size_t n, uint64_t flip)
@@ -50,15 +44,15 @@ static void draw_directions(stream *s, uint8_t *out, size_t bytes)
 }
 
 /* Draws U into `row` and V, piece by piece, and counts where they agree. */
-static size_t draw_row(const linf_ball *p, vertices_fn *vertices, const char *x, size_t item, linf_streams *s, uint8_t *row)
+static size_t draw_row(const linf_ball *p, const linf_builds *use, const char *x, linf_streams *s, uint8_t *row)
 {
     uint64_t vertex[LINF_PIECE / 64 + 2] = {0};
     size_t agree = 0;
     draw_directions(&s->direction, row, (p->dim + 7) / 8);
     for (size_t j = 0; j < p->dim; j += LINF_PIECE) {
         size_t n = p->dim - j < LINF_PIECE ? p->dim - j : LINF_PIECE;
-        vertices(p->per_unit, x + j * item, n, &s->vertex, &s->patch, vertex);
-        agree += agreements(row + j / 8, n, vertex, 0);
+        use->vertices(p, x + j * use->item, n, &s->vertex, &s->patch, vertex);
+        agree += use->agreements(row + j / 8, n, vertex, 0);
     }
     return agree;
 }
@@ -70,8 +64,8 @@ static void finish_row(const linf_ball *p, size_t agree, reader *sign, uint8_t *
     flip_signs(row, p->dim, minus ^ tails);
 }
 
-static int privatize_linf(const linf_ball *p, vertices_fn *vertices, size_t item, const stream_key *key, uint64_t block,
-                          const char *x, size_t n, uint8_t *out)
+static int privatize_linf(const linf_ball *p, const linf_builds *use, const stream_key *key, uint64_t block, const char *x,
+                          size_t n, uint8_t *out)
 {
     const size_t bytes = (p->dim + 7) / 8;
     uint64_t vertex[LINF_PIECE / 64 + 2] = {0};
@@ -82,29 +76,32 @@ static int privatize_linf(const linf_ball *p, vertices_fn *vertices, size_t item
     reader_open(&s.tie, key, PURPOSE_LINF_TIE, block);
     if (p->dim <= LINF_PIECE) { /* the rows of a block together */
         draw_directions(&s.direction, out, n * bytes);
-        vertices(p->per_unit, x, n * p->dim, &s.vertex, &s.patch, vertex);
+        use->vertices(p, x, n * p->dim, &s.vertex, &s.patch, vertex);
     }
     for (size_t i = 0; i < n; i++) {
         uint8_t *row = out + i * bytes;
-        const char *record = x + i * p->dim * item;
-        size_t agree = p->dim <= LINF_PIECE ? agreements(row, p->dim, vertex, i * p->dim)
-                                            : draw_row(p, vertices, record, item, &s, row);
+        const char *record = x + i * p->dim * use->item;
+        size_t agree = p->dim <= LINF_PIECE ? use->agreements(row, p->dim, vertex, i * p->dim)
+                                            : draw_row(p, use, record, &s, row);
         /* "thin": U and V anew until they do not tie, or the tie is kept. Whether they tie does not depend on V, so the
          * law is that of a new U alone. How often, hence the time, says something about record and coin. */
         while (p->keep_tie && 2 * agree == p->dim && reader_word(&s.tie) >= p->keep_tie && !s.direction.exhausted)
-            agree = draw_row(p, vertices, record, item, &s, row);
+            agree = draw_row(p, use, record, &s, row);
         finish_row(p, agree, &s.sign, row);
     }
     return (int)(s.direction.exhausted | s.vertex.exhausted | s.patch.source.exhausted | s.sign.source.exhausted |
                  s.tie.source.exhausted);
 }
 
-#define PRIVATIZE_LINF(name, real, build)                                                                         \
-    int name(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out)       \
+#define BUILDS(dtype, real, isa) {vertices_##dtype##_##isa, agreements_##dtype##_##isa, sizeof(real)}
+
+#define PRIVATIZE_LINF(dtype, real)                                                                               \
+    int privatize_linf_##dtype(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, \
+                               void *out)                                                                         \
     {                                                                                                             \
-        static vertices_fn *const vertices[LDP_ISA_COUNT] = LDP_DISPATCH(build);                                  \
-        return privatize_linf(params, vertices[ldp_isa()], sizeof(real), key, block, x, n, out);                  \
+        static const linf_builds builds[LDP_ISA_COUNT] = LDP_EACH_BUILD(BUILDS, dtype, real);                                 \
+        return privatize_linf(params, &builds[ldp_isa()], key, block, x, n, out);                                 \
     }
 
-PRIVATIZE_LINF(privatize_linf_f32, float, vertices_f32)
-PRIVATIZE_LINF(privatize_linf_f64, double, vertices_f64)
+PRIVATIZE_LINF(f32, float)
+PRIVATIZE_LINF(f64, double)

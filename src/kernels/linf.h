@@ -11,7 +11,8 @@
 
 typedef struct {
     size_t dim;
-    double per_unit; /* 128 / radius */
+    double per_unit;  /* 128 / radius */
+    double tiny, far; /* 2^-60 and 2^40 radii, within the normal numbers of single precision: see select.h */
     uint64_t heads;
     uint64_t keep_tie; /* ties = "thin": 2 (2^64 - heads), a tie is kept if its word is below, else U is drawn again. 0: ties are kept */
 } linf_ball;

@@ -1,14 +1,14 @@
 /* Vertex rounding at one random byte b per coordinate: with t = 256 P(plus) in [0, 256], T = min(floor(t), 255), plus iff
  * b <= T where b > 0; where b = 0 (which says nothing about the record) a fine coin with probability t - T decides.
  * Bottleneck: the conversions, about half a vector operation per coordinate and instruction width. */
-LDP_INLINE uint64_t NAME(vertex_bits)(double per_unit, const REAL *x, const uint8_t *b, reader *patch)
+LDP_INLINE uint64_t NAME(vertex_bits)(const linf_ball *p, const REAL *x, const uint8_t *b, reader *patch)
 {
-    const REAL scale = (REAL)per_unit;
+    const REAL scale = (REAL)p->per_unit, tiny = (REAL)p->tiny, far = (REAL)p->far;
     REAL t[64];
     uint8_t level[64];
     static const uint8_t zero[64] = {0};
     for (int i = 0; i < 64; i++) { /* vector loop */
-        REAL v = 128 + x[i] * scale;
+        REAL v = 128 + TAME(x[i], tiny, far) * scale; /* what becomes 0 could not change the sum */
         v = v == v ? v : 128; /* NaN goes to the centre */
         v = v > 0 ? v : 0;
         v = v < 256 ? v : 256;
@@ -26,7 +26,7 @@ LDP_INLINE uint64_t NAME(vertex_bits)(double per_unit, const REAL *x, const uint
 }
 
 /* n <= LINF_PIECE coordinates, one after the other whatever the rows; out has one word more than they fill. */
-static void NAME(vertices)(double per_unit, const void *coordinates, size_t n, stream *bytes, reader *patch, uint64_t *out)
+static void NAME(vertices)(const linf_ball *p, const void *coordinates, size_t n, stream *bytes, reader *patch, uint64_t *out)
 {
     const REAL *x = coordinates;
     enum { BUFFER = 4 * GROUP_BYTES };
@@ -36,11 +36,23 @@ static void NAME(vertices)(double per_unit, const void *coordinates, size_t n, s
             stream_groups(bytes, b, n - i < BUFFER ? groups_for(n - i, 1) : 4);
         const uint8_t *at = b + i % BUFFER;
         if (n - i >= 64) {
-            out[i / 64] = NAME(vertex_bits)(per_unit, x + i, at, patch);
+            out[i / 64] = NAME(vertex_bits)(p, x + i, at, patch);
         } else {
             REAL last[64] = {0};
             memcpy(last, x + i, (n - i) * sizeof *x);
-            out[i / 64] = NAME(vertex_bits)(per_unit, last, at, patch);
+            out[i / 64] = NAME(vertex_bits)(p, last, at, patch);
         }
     }
+}
+
+/* Signs of U that agree with the vertex bits from bit `at` on. `row` holds U packed, n signs. */
+static size_t NAME(agreements)(const uint8_t *row, size_t n, const uint64_t *vertex, size_t at)
+{
+    size_t agree = 0;
+    for (size_t j = 0; j < n; j += 64) {
+        uint64_t u = 0;
+        memcpy(&u, row + j / 8, word_bytes(n - j));
+        agree += PER_ISA(ones)(~(u ^ bits_at(vertex, at + j)) & word_mask(n - j));
+    }
+    return agree;
 }

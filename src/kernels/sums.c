@@ -48,7 +48,7 @@ void tally_vectors_f64(const void *format, const void *reports, size_t n, void *
 /* The conversion of numbers past the integers is undefined: they are clamped first (a report is checked elsewhere). */
 LDP_INLINE int64_t grid_integer(const grid_format *p, double y)
 {
-    double j = (y - p->lower) / p->grid - 0.5, far = 0x1p51;
+    double j = (y - p->lower) / p->grid - 0.5, far = 2 * GRID_LIMIT;
     j = j < far ? j : far;
     j = j > -far ? j : -far;
     return (int64_t)__builtin_rint(j);
@@ -73,8 +73,8 @@ void tally_grid(const void *format, const void *reports, size_t n, void *state)
 size_t first_off_grid(const grid_format *p, const double *reports, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        int64_t j = grid_integer(p, reports[i]);
-        if (!(p->lower + p->grid * ((double)j + 0.5) == reports[i] && j <= (int64_t)1 << 50 && -j <= (int64_t)1 << 50))
+        double j = (double)grid_integer(p, reports[i]);
+        if (!(p->lower + p->grid * (j + 0.5) == reports[i] && j <= GRID_LIMIT && -j <= GRID_LIMIT))
             return i;
     }
     return n;

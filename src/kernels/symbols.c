@@ -1,4 +1,7 @@
 #include "codes.h"
+#include "select.h"
+
+#include <float.h>
 
 #define KERNEL_REALS
 #define KERNEL_BODY "symbols_body.h"

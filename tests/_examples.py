@@ -1,0 +1,112 @@
+"""One list of example mechanisms with matching random records, shared by all tests of the contract."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ldpfast as ldp
+from ldpfast.mechanisms import Mechanism
+
+
+def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
+    """n random records from the whole domain of `mechanism`, of the dtype that its kernel takes."""
+    rng = np.random.default_rng([seed, zlib.crc32(repr(mechanism).encode())])
+    domain = mechanism.domain
+    if type(domain).__name__ == "Categories":
+        return rng.integers(0, domain.k, n).astype(np.min_scalar_type(domain.k - 1))
+    if type(domain).__name__ == "Reals":
+        return (3 * rng.standard_normal(n)).astype(dtype)
+    if type(domain).__name__ == "Interval":
+        return rng.uniform(domain.lower, domain.upper, n).astype(dtype)
+    if domain.norm == "linf":
+        return rng.uniform(-domain.radius, domain.radius, (n, domain.dim)).astype(dtype)
+    x = rng.standard_normal((n, domain.dim))
+    length = domain.radius * rng.uniform(0, 0.999, (n, 1))
+    return (x * length / np.linalg.norm(x, axis=1, keepdims=True)).astype(dtype)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A mechanism and the dtype of its records."""
+
+    mechanism: Mechanism
+    dtype: str = "float64"
+
+    def records(self, n: int, seed: int = 0) -> np.ndarray:
+        return records_of(self.mechanism, n, seed, self.dtype)
+
+    def blocks(self, count: int) -> int:
+        """Number of records that fill `count` blocks and a half: more than any thread or vector divides evenly."""
+        rows = self.mechanism._kernel.rows
+        return count * rows + (rows + 1) // 2
+
+    def __str__(self) -> str:
+        name = repr(self.mechanism).replace("epsilon=", "").replace(" ", "")
+        return name if self.dtype == "float64" else f"{name}-{self.dtype}"
+
+
+CATEGORIES = [
+    ldp.Warner(1.0),
+    *(ldp.RandomizedResponse(k, 1.5) for k in (2, 3, 8, 9, 128, 300, 70_000)),
+    *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
+]
+SYMBOLS = [ldp.Residue(0.7, -0.1, 4, 1.0), ldp.Bins([0.25], 1.0), ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0)]
+INTERVALS = [ldp.SignBit(-1.0, 3.0, 1.0), ldp.Laplace(-1.0, 3.0, 1.0), ldp.Laplace(10.0, 20.0, 0.25)]
+VECTORS = [
+    *(ldp.LinfBall(d, 1.0, 2.0, ties) for d in (1, 2, 8, 27, 64, 100, 1000) for ties in ("keep", "thin")),
+    *(ldp.L2Ball(d, 1.0, 2.0) for d in (1, 2, 3, 32, 100, 5000)),
+    *(ldp.LaplaceVector(d, 1.0, 2.0, norm) for d in (1, 3, 50) for norm in ("l2", "linf")),
+]
+MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *VECTORS]
+
+EXAMPLES = [
+    *(Example(m) for m in MECHANISMS),
+    *(Example(m, "float32") for m in MECHANISMS if isinstance(m, ldp.L2Ball)),
+    *(Example(m, "float32") for m in (*SYMBOLS[:2], *INTERVALS[:2], ldp.LinfBall(27, 1.0), ldp.LaplaceVector(3, 1.0))),
+]
+
+# One mechanism of each kind, for tests whose point does not depend on the parameters.
+KINDS = [
+    Example(ldp.Warner(1.0)),
+    Example(ldp.RandomizedResponse(9, 1.5)),
+    Example(ldp.UnaryEncoding(13, 2.0)),
+    Example(ldp.Residue(0.7, -0.1, 4, 1.0)),
+    Example(ldp.Bins([-1, 0, 1], 1.0)),
+    Example(ldp.SignBit(-1.0, 3.0, 1.0)),
+    Example(ldp.Laplace(-1.0, 3.0, 1.0)),
+    Example(ldp.LinfBall(27, 1.0)),
+    Example(ldp.L2Ball(5, 1.0)),
+    Example(ldp.L2Ball(5, 1.0), "float32"),
+    Example(ldp.LaplaceVector(3, 1.0)),
+]
+
+
+def decoded_shape(mechanism: Mechanism, n: int) -> tuple[int, ...]:
+    """The shape of ``decode(privatize(x))`` for n records."""
+    if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace):
+        return (n,)
+    width = getattr(mechanism, "k", None) or getattr(mechanism, "dim", None) or mechanism.report.k
+    return (n, width)
+
+
+def assert_same(actual: Any, expected: Any) -> None:
+    """Equal in dtype, shape and every bit."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+    assert actual.tobytes() == expected.tobytes()
+
+
+def assert_same_estimate(actual: ldp.Estimate, expected: ldp.Estimate) -> None:
+    """Equal in every bit, intervals and covariance included."""
+    assert_same(actual.value, expected.value)
+    assert_same(actual.stderr, expected.stderr)
+    assert (actual.n, actual.guarantee) == (expected.n, expected.guarantee)
+    for ours, theirs in zip(actual.interval(), expected.interval(), strict=True):
+        assert_same(ours, theirs)
+    assert (actual.covariance is None) == (expected.covariance is None)
+    if actual.covariance is not None:
+        assert_same(actual.covariance, expected.covariance)

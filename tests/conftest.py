@@ -1,0 +1,58 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+import ldpfast as ldp
+from ldpfast import _core, _threads
+
+from ._examples import EXAMPLES, KINDS, Example
+
+settings.register_profile(
+    "ldpfast", derandomize=True, deadline=None, max_examples=40, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile("ldpfast")
+
+
+@pytest.fixture(params=EXAMPLES, ids=str)
+def example(request: pytest.FixtureRequest) -> Example:
+    """Every mechanism, several parameters of each."""
+    return request.param
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def kind(request: pytest.FixtureRequest) -> Example:
+    """One mechanism of each kind."""
+    return request.param
+
+
+@pytest.fixture
+def mechanism(example: Example) -> ldp.Mechanism:
+    return example.mechanism
+
+
+@pytest.fixture
+def records(example: Example) -> np.ndarray:
+    return example.records(11)
+
+
+@pytest.fixture(params=_core.isas())
+def isa(request: pytest.FixtureRequest):
+    """Each instruction set that this machine has, in all compiled modules."""
+    before = _core.isa()
+    _core.set_isa(request.param)
+    yield request.param
+    _core.set_isa(before)
+
+
+@pytest.fixture(params=[1, 2, 7])
+def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """Some numbers of threads, which get work however small the input is."""
+    before = ldp.get_num_threads()
+    monkeypatch.setattr(_threads, "SMALL", 1)
+    ldp.set_num_threads(request.param)
+    yield request.param
+    ldp.set_num_threads(before)

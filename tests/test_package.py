@@ -1,0 +1,157 @@
+"""The package as a whole: names, what an import costs, and the switch between instruction sets."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _core
+
+HOME = str(Path(ldp.__file__).parent.parent)
+
+
+def python(code):
+    environment = dict(os.environ, PYTHONPATH=HOME)
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_the_version_is_one():
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", ldp.__version__)
+    assert ldp.info()["version"] == ldp.__version__
+    assert metadata.version("ldpfast") == ldp.__version__
+
+
+@pytest.mark.parametrize("package", [ldp, ldp.mechanisms, ldp.privacy], ids=lambda p: p.__name__)
+def test_all_names_are_there(package):
+    assert len(set(package.__all__)) == len(package.__all__)
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    assert set(package.__all__) <= set(dir(package))
+
+
+def test_names_of_the_api_are_at_the_top():
+    for name in ldp.mechanisms.__all__:
+        if name[0].isupper():
+            assert getattr(ldp, name) is getattr(ldp.mechanisms, name)
+    assert ldp.Estimate is ldp.results.Estimate
+    assert ldp.Aggregator is ldp.aggregation.Aggregator
+
+
+def test_a_star_import_brings_all():
+    names: dict = {}
+    exec("from ldpfast import *", names)
+    assert set(ldp.__all__) <= set(names)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"^module 'ldpfast' has no attribute 'Lapalce'$"):
+        ldp.Lapalce  # noqa: B018
+    with pytest.raises(ImportError):
+        exec("from ldpfast import Lapalce")
+
+
+def test_an_import_loads_nothing_heavy():
+    """Compiled modules, scipy and matplotlib come when they are used."""
+    loaded = python("import sys, ldpfast; print(*sys.modules)").split()
+    assert "ldpfast" in loaded
+    heavy = (
+        "scipy",
+        "matplotlib",
+        "statsmodels",
+        "pyarrow",
+        "pandas",
+        "rich",
+        "numba",
+        "ldpfast._core",
+        "ldpfast.mechanisms",
+    )
+    assert [name for name in loaded if name.startswith(heavy)] == []
+
+
+def test_privatizing_loads_no_scipy():
+    """A client in the field needs none of it."""
+    code = "import sys, ldpfast; ldpfast.Warner(1.0).privatize(True); ldpfast.L2Ball(3, 1.0).privatize([0, 0, 0])"
+    assert [
+        name
+        for name in python(code + "; print(*sys.modules)").split()
+        if name.startswith(("scipy", "matplotlib", "pyarrow", "rich"))
+    ] == []
+
+
+def test_an_import_costs_at_most_50_ms_more_than_numpy():
+    """The documented limit; the best of seven fresh interpreters."""
+    code = "import time, numpy; start = time.perf_counter(); import ldpfast; print(time.perf_counter() - start)"
+    assert min(float(python(code)) for _ in range(7)) <= 0.05
+
+
+def test_the_package_says_that_it_is_typed():
+    package = resources.files("ldpfast")
+    assert (package / "py.typed").is_file()
+    for name in _core.MODULES:
+        assert (package / "_core" / f"{name}.pyi").is_file()
+
+
+# Instruction sets -----------------------------------------------------------------------------------------------------
+
+
+def test_info_tells_what_runs(isa):
+    info = ldp.info()
+    assert info["isa"] == isa
+    assert info["isas"] == _core.isas()
+    assert set(info) == {"version", "isa", "isas", "threads"}
+
+
+def test_all_modules_agree_on_the_instruction_set(isa):
+    assert {module.isa() for module in _core._modules()} == {isa}
+    assert len({tuple(module.isas()) for module in _core._modules()}) == 1
+
+
+def test_plain_c_is_always_there():
+    assert _core.isas()[0] == "plain"
+    assert set(_core.isas()) <= {"plain", "avx2", "avx512"}
+
+
+@pytest.mark.parametrize("name", ["", "sse", "AVX2", "plain ", "neon"])
+def test_unknown_instruction_sets_are_refused(name):
+    before = _core.isa()
+    with pytest.raises(ValueError, match=r"^instruction set must be one of "):
+        _core.set_isa(name)
+    assert _core.isa() == before
+    with pytest.raises(TypeError):
+        _core.set_isa(3)
+    assert _core.isa() == before
+
+
+# Compiled modules trust nobody with sizes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", [ldp.Warner(1.0), ldp.L2Ball(3, 1.0), ldp.UnaryEncoding(9, 1.0)], ids=repr)
+def test_kernels_refuse_buffers_that_do_not_fit(mechanism):
+    kernel, key = mechanism._kernel, bytes(32)
+    x = np.zeros((4, 3)) if isinstance(mechanism, ldp.L2Ball) else np.zeros(4, np.uint8)
+    good = mechanism.privatize(x)
+    with pytest.raises(ValueError, match=r"^records and reports do not fit together$"):
+        kernel.privatize(key, 0, x, good[:3])
+    with pytest.raises(ValueError, match=r"^records and state do not fit together$"):
+        kernel.run(key, 0, x, np.zeros(100, np.uint8))
+    with pytest.raises(ValueError, match=r"^a key has 32 bytes$"):
+        kernel.privatize(b"", 0, x, good)
+    with pytest.raises(ValueError, match=r"^items must have 1, 2, 4 or 8 bytes, got 16$"):
+        kernel.privatize(key, 0, np.zeros(4, complex), good)
+    read_only = good.copy()
+    read_only.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        kernel.privatize(key, 0, x, read_only)
+    assert not read_only.flags.writeable

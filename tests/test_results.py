@@ -1,0 +1,253 @@
+"""Estimates: value, uncertainty, and intervals that cover."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ldpfast as ldp
+from ldpfast.privacy import Guarantee
+from ldpfast.results import Binomial, Debiasing, Estimate, Normal
+
+from ._examples import assert_same, assert_same_estimate
+
+WARNER = ldp.Warner(1.0)
+NO_NOISE = Debiasing(0.0, 1.0)
+
+
+def binomial_estimate(hits, n, debiasing=NO_NOISE):
+    hits = np.asarray(hits, np.int64)
+    value = debiasing(hits / n)
+    return Estimate(value, np.zeros(hits.shape), n, Guarantee("local", 1.0), None, Binomial(hits, n, debiasing))
+
+
+# Clopper-Pearson ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999999])
+@pytest.mark.parametrize(
+    "hits, n", [(0, 1), (1, 1), (0, 7), (7, 7), (3, 7), (1, 1000), (480, 1000), (1000, 1000), (2, 10**6)]
+)
+def test_limits_of_a_share_are_those_of_clopper_and_pearson(hits, n, confidence):
+    low, high = binomial_estimate(hits, n).interval(confidence)
+    tail = (1 - confidence) / 2
+    exact = stats.binomtest(hits, n).proportion_ci(confidence, method="exact")
+    np.testing.assert_allclose((low, high), exact, rtol=0, atol=2e-8)  # scipy finds its limits to about 1e-9
+    assert low == pytest.approx(stats.beta.ppf(tail, hits, n - hits + 1) if hits else 0, rel=1e-9)
+    assert high == pytest.approx(stats.beta.isf(tail, hits + 1, n - hits) if hits < n else 1, rel=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", [WARNER, ldp.SignBit(-1, 3, 0.5), ldp.RandomizedResponse(3, 2.0)], ids=repr)
+def test_limits_of_an_estimate_are_debiased(mechanism):
+    reports = np.array([0, 1, 1, 0, 1, 1, 1, 0, 1, 1], np.uint8)
+    estimate = mechanism.estimate(reports)
+    zero, one = mechanism.debiasing.zero, mechanism.debiasing.one
+    low, high = (np.atleast_1d(limit) for limit in estimate.interval(0.9))
+    hits = [7] if low.shape == (1,) else np.bincount(reports, minlength=3)
+    for i, h in enumerate(hits):
+        exact = stats.binomtest(int(h), 10).proportion_ci(0.9, method="exact")
+        np.testing.assert_allclose((low[i], high[i]), zero + (one - zero) * np.array(exact), atol=1e-6)
+
+
+def test_the_ends_are_exact():
+    """No hits: the lower limit is that of a report which is always 0, without rounding."""
+    low, high = WARNER.estimate(np.zeros(5, np.uint8)).interval()
+    assert low == WARNER.debiasing.zero
+    assert high < WARNER.debiasing.one
+    low, high = WARNER.estimate(np.ones(5, np.uint8)).interval()
+    assert low > WARNER.debiasing.zero
+    assert high == pytest.approx(WARNER.debiasing.one, rel=1e-15)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 61])
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
+def test_intervals_cover_for_every_truth(n, confidence):
+    """All counts, weighted with their exact probabilities: no sampling. 1e-9 for the rounding of the sum."""
+    estimates = [WARNER.estimate((np.arange(n) < hits).astype(np.uint8)) for hits in range(n + 1)]
+    limits = np.array([e.interval(confidence) for e in estimates])
+    p, q = float(WARNER._coin.p), float(WARNER._coin.q)
+    for truth in np.linspace(0, 1, 41):
+        weights = stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * truth)
+        covered = (limits[:, 0] <= truth) & (truth <= limits[:, 1])
+        assert weights[covered].sum() >= confidence - 1e-9
+
+
+def test_intervals_shrink_with_confidence_and_are_ordered():
+    for estimate in (WARNER.run(np.ones(50, int), rng=1), ldp.Laplace(0, 1, 1.0).run(np.ones(50), rng=1)):
+        widths = [np.subtract(*estimate.interval(c)[::-1]) for c in (0.01, 0.5, 0.9, 0.999999)]
+        assert widths == sorted(widths)
+        assert widths[0] > 0
+
+
+# Simultaneous ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mechanism, x", [(ldp.RandomizedResponse(7, 1.0), np.arange(70) % 7), (ldp.L2Ball(7, 1.0), np.zeros((70, 7)))]
+)
+def test_simultaneous_limits_are_those_of_bonferroni(mechanism, x):
+    estimate = mechanism.run(x, rng=1)
+    low, high = estimate.interval(0.9, simultaneous=True)
+    each = estimate.interval(1 - 0.1 / 7)
+    np.testing.assert_allclose((low, high), each, rtol=1e-9)
+    alone = estimate.interval(0.9)
+    assert (low < alone[0]).all()
+    assert (high > alone[1]).all()
+
+
+def test_simultaneous_limits_of_one_number_are_the_same():
+    estimate = WARNER.run([0, 1, 1], rng=1)
+    assert estimate.interval(simultaneous=True) == estimate.interval()
+
+
+@pytest.mark.parametrize("n", [1, 3, 6])
+def test_simultaneous_intervals_cover_all_shares(n):
+    """Every table of counts of three categories, weighted exactly."""
+    mechanism = ldp.RandomizedResponse(3, 2.0)
+    p, q = float(mechanism._coin.p), float(mechanism._coin.q)
+    tables = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
+    limits = [
+        mechanism.estimate(np.repeat([0, 1, 2], t).astype(np.uint8)).interval(0.9, simultaneous=True) for t in tables
+    ]
+    for truth in ([1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5], [1 / 3] * 3):
+        law = stats.multinomial(n, q + (p - q) * np.array(truth))
+        covered = [((low <= truth) & (truth <= high)).all() for low, high in limits]
+        assert sum(law.pmf(t) for t, inside in zip(tables, covered, strict=True) if inside) >= 0.9 - 1e-9
+
+
+# The normal rule ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 1 - 1e-9])
+def test_normal_limits(confidence):
+    estimate = ldp.L2Ball(4, 1.0).run(np.zeros((100, 4)), rng=1)
+    expected = stats.norm.interval(confidence, estimate.value, estimate.stderr)
+    np.testing.assert_allclose(estimate.interval(confidence), expected, rtol=1e-6)
+
+
+def test_standard_errors_of_vectors_are_those_of_the_norm():
+    mechanism = ldp.L2Ball(4, 1.0, 3.0)
+    estimate = mechanism.run(np.zeros((100, 4)), rng=1)
+    np.testing.assert_allclose(estimate.stderr, mechanism.scale / math.sqrt(4 * 100), rtol=1e-12)
+
+
+def test_standard_errors_of_grid_reports_are_the_sample_ones_but_not_below_the_noise():
+    mechanism = ldp.Laplace(-1.0, 3.0, 1.0)
+    reports = mechanism.privatize(np.repeat([-1.0, 3.0], 400), rng=1)
+    noise = mechanism.report.noise_variance
+    expected = math.sqrt(max(reports.var(ddof=1), noise) / 800)
+    assert mechanism.estimate(reports).stderr == pytest.approx(expected, rel=1e-9)
+    same = np.full(50, mechanism.domain.lower + 0.5 * mechanism.grid)
+    assert mechanism.estimate(same).stderr == pytest.approx(math.sqrt(noise / 50), rel=1e-12)
+    assert mechanism.estimate(same[:1]).stderr == pytest.approx(
+        math.sqrt(noise + 4), rel=1e-12
+    )  # half the range, squared
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.3, 1.0])
+def test_standard_errors_of_counts_are_those_of_a_decoded_bit(truth):
+    """p (1 - p) / (2 p - 1)^2 + theta (1 - theta), at the possible theta nearest to the estimate."""
+    estimate = WARNER.run((np.arange(1000) < 1000 * truth).astype(int), rng=1)
+    theta, p = min(1.0, max(0.0, estimate.value)), float(WARNER._coin.p)
+    variance = p * (1 - p) / (2 * p - 1) ** 2 + theta * (1 - theta)
+    assert estimate.stderr == pytest.approx(math.sqrt(variance / 1000), rel=1e-12)
+
+
+def test_the_covariance_of_shares_is_that_of_a_multinomial():
+    mechanism = ldp.RandomizedResponse(4, 1.0)
+    reports = mechanism.privatize(np.arange(300) % 4, rng=1)
+    expected = np.cov(mechanism.decode(reports).T, bias=True) / 300
+    np.testing.assert_allclose(mechanism.estimate(reports).covariance, expected, atol=1e-15, rtol=1e-9)
+    assert ldp.RandomizedResponse(300, 1.0).run(np.zeros(3, int), rng=1).covariance is None
+    assert WARNER.estimate(np.array([1], np.uint8)).covariance is None
+
+
+# A frozen result ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value, stderr, n, epsilon, expected",
+    [
+        (0.312, 0.0056, 20190, 1.0, "0.312 +- 0.011 (95 %: 0.301 to 0.323, n = 20190, epsilon = 1)"),
+        (0.312, 0.0056, 20190, 0.9999999999, "0.312 +- 0.011 (95 %: 0.301 to 0.323, n = 20190, epsilon = 1)"),
+        (1234.5, 100.0, 3, 0.5, "1234 +- 196 (95 %: 1039 to 1430, n = 3, epsilon = 0.5)"),
+        (-2.0, 0.5, 1, 2.25, "-2.00 +- 0.98 (95 %: -2.98 to -1.02, n = 1, epsilon = 2.25)"),
+        (0.0, 0.0, 1, 1.0, "0.000 +- 0.000 (95 %: 0.000 to 0.000, n = 1, epsilon = 1)"),
+    ],
+)
+def test_the_repr_is_what_a_reader_needs(value, stderr, n, epsilon, expected):
+    assert repr(Estimate(value, stderr, n, Guarantee("local", epsilon))) == expected
+
+
+def test_the_repr_of_many_numbers_is_short():
+    estimate = ldp.RandomizedResponse(300, 1.0).run(np.arange(300), rng=1)
+    assert repr(estimate).endswith(", n = 300, epsilon = 1)")
+    assert len(repr(estimate)) < 300
+
+
+def test_the_guarantee_is_that_of_the_mechanism(kind):
+    estimate = kind.mechanism.run(kind.records(10), rng=1)
+    assert estimate.n == 10
+    assert estimate.epsilon == kind.mechanism.epsilon_realized
+    assert estimate.guarantee == kind.mechanism.guarantee
+    assert estimate.guarantee.definition == "local"
+
+
+def test_value_and_stderr_have_one_shape(kind):
+    estimate = kind.mechanism.run(kind.records(10), rng=1)
+    assert np.shape(estimate.value) == np.shape(estimate.stderr)
+    for limit in estimate.interval():
+        assert np.shape(limit) == np.shape(estimate.value)
+    if np.ndim(estimate.value) == 0:
+        assert {type(v) for v in (estimate.value, estimate.stderr, *estimate.interval())} == {float}
+
+
+def test_a_dict_goes_through_json(kind):
+    estimate = kind.mechanism.run(kind.records(10), rng=1)
+    data = json.loads(json.dumps(estimate.to_dict(), allow_nan=False))
+    assert set(data) == {"value", "stderr", "interval", "confidence", "n", "guarantee"}
+    assert_same(np.array(data["value"], float), estimate.value)
+    assert_same(np.array(data["interval"][0], float), estimate.interval(0.95)[0])
+    assert data["n"] == 10
+    assert data["guarantee"] == {"definition": "local", "epsilon": estimate.epsilon, "delta": 0.0}
+
+
+def test_an_estimate_is_frozen(kind):
+    estimate = kind.mechanism.run(kind.records(10), rng=1)
+    for name in ("value", "stderr", "n", "guarantee", "epsilon", "other"):
+        with pytest.raises(AttributeError):
+            setattr(estimate, name, 1)
+
+
+def test_equal_estimates_are_equal(kind):
+    """Comparing two results must not be an error where they are vectors."""
+    a, b = (kind.mechanism.run(kind.records(10), rng=1) for _ in range(2))
+    assert a == b
+    assert a != dataclasses.replace(a, n=11)
+    assert a != dataclasses.replace(a, value=np.add(a.value, 1))
+
+
+def test_an_estimate_can_be_pickled(kind):
+    estimate = kind.mechanism.run(kind.records(10), rng=1)
+    assert_same_estimate(pickle.loads(pickle.dumps(estimate)), estimate)
+
+
+def test_more_reports_do_not_change_an_earlier_estimate(kind):
+    aggregator = kind.mechanism.aggregator().update(kind.mechanism.privatize(kind.records(10), rng=1))
+    estimate = aggregator.estimate()
+    before = json.dumps(estimate.to_dict())
+    aggregator.update(kind.mechanism.privatize(kind.records(10), rng=2))
+    assert json.dumps(estimate.to_dict()) == before
+
+
+def test_rules_are_their_formulas():
+    value, stderr = np.array([1.0]), np.array([2.0])
+    np.testing.assert_allclose(Normal().bounds(value, stderr, 0.025), [[1 - 3.919927969], [1 + 3.919927969]], rtol=1e-9)
+    assert Debiasing(-1.0, 3.0)(0.5) == 1.0
+    assert Debiasing(-1.0, 3.0).variance(1.0) == 4.0
