@@ -1,0 +1,195 @@
+"""The command line: parses, calls, prints."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import _check
+from ._version import __version__
+from .files import estimate_column, for_categories, for_interval, optional
+from .mechanisms import Mechanism
+from .results import Estimate
+
+PRIVACY_NOTE = (
+    "Each record is privatized by itself; the estimate is made from the reports alone. The interval and the categories "
+    "must be public knowledge, not taken from the data. A refusal because of the data (a number out of range, an "
+    "undeclared category, text, a missing value) is outside the guarantee; --clip absorbs numbers that are out of range "
+    "or NaN."
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors are one line, for usage and for input alike."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"ldpfast: error: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        By default the arguments of the process.
+
+    Returns
+    -------
+    status : int
+        0 if all went well. Bad usage and bad input end the program (`SystemExit`) with status 2 and a line on stderr.
+    """
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        parser.error(str(error))
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="ldpfast", description="Private statistics: local differential privacy with exact guarantees.")
+    parser.add_argument("--version", action="version", version=f"ldpfast {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    seed = "makes the reports reproducible, hence NOT private: for tests"
+
+    demo = commands.add_parser("demo", help="private estimates beside the truth, on two well-known surveys")
+    demo.add_argument("--output", type=Path, default=Path("ldpfast-demo.png"), help="picture (default: %(default)s)")
+    demo.add_argument("--seed", type=int, help=seed)
+    demo.set_defaults(command=_demo)
+
+    estimate = commands.add_parser(
+        "estimate", help="privatize and estimate a column of a CSV, Parquet or .npy file", epilog=PRIVACY_NOTE
+    )
+    estimate.add_argument("file", type=Path, metavar="FILE", help=".csv with a header, .parquet or .npy, any length")
+    estimate.add_argument("--column", metavar="NAME", help="name; number from 0 in a 2-D .npy array; none in a 1-D one")
+    estimate.add_argument("--epsilon", type=float, required=True, metavar="E", help="privacy parameter of each record")
+    estimate.add_argument("--lower", type=float, metavar="A", help="least possible number (negative: --lower=-1e3)")
+    estimate.add_argument("--upper", type=float, metavar="B", help="largest possible number")
+    estimate.add_argument("--categories", metavar="a,b,c", help="all possible answers, in place of --lower and --upper")
+    estimate.add_argument("--confidence", type=float, default=0.95, help="of the interval (default: %(default)s)")
+    estimate.add_argument("--clip", action="store_true", help="move numbers out of range to an end, NaN to the centre")
+    estimate.add_argument("--json", action="store_true", help="print one JSON object")
+    estimate.add_argument("--seed", type=int, help=seed)
+    estimate.set_defaults(command=_estimate)
+
+    bench = commands.add_parser("bench", help="speed on this machine, against NumPy and against the limit")
+    bench.add_argument("--seconds", type=float, default=50.0, help="time to spend (default: %(default)s)")
+    bench.add_argument("--json", metavar="PATH", help="also write the numbers to a file")
+    bench.set_defaults(command=_bench)
+    return parser
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    console = optional("rich.console", "demo").Console()
+    if not arguments.output.resolve().parent.is_dir():
+        raise ValueError(f"--output must be in an existing directory, got {str(arguments.output)!r}")
+    from .experiments import demo
+
+    demo(arguments.output, _generator(arguments.seed), console)
+    return 0
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from .bench import report
+
+    return report(arguments.seconds, arguments.json)
+
+
+def _estimate(arguments: argparse.Namespace) -> int:
+    bounds = (arguments.lower, arguments.upper)
+    categories = None if arguments.categories is None else _categories(arguments.categories)
+    if categories is None:
+        if None in bounds:
+            raise ValueError("either --lower and --upper, or --categories must be given")
+        mechanism = for_interval(*bounds, arguments.epsilon)
+    else:
+        if bounds != (None, None):
+            raise ValueError("--lower and --upper must be left out where --categories is given")
+        mechanism = for_categories(len(categories), arguments.epsilon)
+    with _progress(arguments) as progress:
+        estimate = estimate_column(
+            arguments.file,
+            arguments.column,
+            mechanism,
+            categories=categories,
+            clip=arguments.clip,
+            rng=_generator(arguments.seed),
+            progress=progress,
+        )
+    low, high = estimate.interval(arguments.confidence)
+    if arguments.json:
+        described = {
+            **estimate.to_dict(),
+            "interval": [np.asarray(low).tolist(), np.asarray(high).tolist()],
+            "confidence": arguments.confidence,
+            "file": str(arguments.file),
+            "column": arguments.column,
+            "mechanism": repr(mechanism),
+        }
+        print(json.dumps(described if categories is None else {**described, "categories": categories}))
+    else:
+        labels = categories or [f"mean of {arguments.column or arguments.file.name}"]
+        _print(estimate, labels, (low, high), arguments.confidence, mechanism)
+    return 0
+
+
+def _generator(seed: int | None) -> np.random.Generator | None:
+    """`None` stays `None`: fresh keys from the operating system."""
+    return None if seed is None else np.random.default_rng(_check.integer("--seed", seed, 0))
+
+
+def _categories(text: str) -> list[str]:
+    """The labels between the commas; quoted as in a CSV file where a label holds one."""
+    labels = [label.strip() for label in next(csv.reader([text]), [])]
+    if len(labels) < 2 or "" in labels or len(set(labels)) < len(labels):
+        raise ValueError(f"--categories must be at least 2 different labels between commas, got {text!r}")
+    return labels
+
+
+def _progress(arguments: argparse.Namespace) -> Any:
+    """A bar on a terminal's stderr: a context that gives the function to call with the share that is done, or None."""
+    if arguments.json or not sys.stderr.isatty():
+        return nullcontext()
+    return _Bar(arguments.file.name)
+
+
+class _Bar:
+    def __init__(self, label: str) -> None:
+        console = optional("rich.console", "files").Console(stderr=True)
+        self._bar = optional("rich.progress", "files").Progress(console=console, transient=True)
+        self._task = self._bar.add_task(label, total=1.0)
+
+    def __enter__(self) -> Callable[[float], None]:
+        self._bar.start()
+        return lambda share: self._bar.update(self._task, completed=share)
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+
+def _print(
+    estimate: Estimate, labels: Sequence[str], interval: tuple[Any, Any], confidence: float, mechanism: Mechanism
+) -> None:
+    table = optional("rich.table", "files").Table(box=optional("rich.box", "files").SIMPLE_HEAD)
+    table.add_column("")
+    for name in ("estimate", "standard error", f"{100 * confidence:g} % interval"):
+        table.add_column(name, justify="right")
+    rows = zip(labels, *map(np.atleast_1d, (estimate.value, estimate.stderr, *interval)), strict=True)
+    for label, value, stderr, low, high in rows:
+        decimals = max(0, 1 - int(np.floor(np.log10(stderr))))  # two digits of the standard error
+        table.add_row(
+            label, f"{value:.{decimals}f}", f"{stderr:.{decimals}f}", f"{low:.{decimals}f} to {high:.{decimals}f}"
+        )
+    console = optional("rich.console", "files").Console(markup=False)
+    console.print(table)
+    console.print(f"n = {estimate.n:,}, epsilon = {estimate.epsilon:.6g}, {mechanism!r}", soft_wrap=True)

@@ -1,0 +1,323 @@
+"""Two sensitive surveys, privatized record by record at several levels of epsilon, beside the truth.
+
+The data ship inside statsmodels: the RAND health insurance experiment and Fair's survey on extramarital affairs. Ranges
+and categories are declared here, not taken from the data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files import for_categories, for_interval, optional
+from ..mechanisms import Laplace, Mechanism, Warner
+from ..privacy import Guarantee, compose
+from ..results import Estimate
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+MOST_VISITS = 20
+HEALTH = ("excellent", "good", "fair", "poor")
+MARRIAGE = ("very poor", "poor", "fair", "good", "very good")
+
+RAND = "RAND health insurance experiment"
+FAIR = "Fair's survey on affairs"
+
+BLUE, VERMILLION, BLACK = "#0072B2", "#D55E00", "#000000"  # told apart by colour-blind eyes (Okabe and Ito)
+SHADES = ("#9ECAE1", "#5BA3D0", "#2171B5", "#08306B")  # of the epsilons
+MARKERS = ("o", "s", "D", "^")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What people are asked: a share or a mean where `answers` is empty, else the distribution over the answers.
+
+    `records` are what the mechanism takes; `lower` and `upper` bound the numbers whose mean is estimated.
+    """
+
+    survey: str
+    text: str
+    records: NDArray[Any]
+    mechanism: Callable[[float], Mechanism]
+    answers: tuple[str, ...] = ()
+    lower: float = 0.0
+    upper: float = 1.0
+    unit: str = "%"
+
+    @property
+    def columns(self) -> Floats:
+        """The numbers whose means are estimated, shape (n, number of answers or 1): 0 or 1 for each answer."""
+        column = self.records[:, np.newaxis]
+        return np.asarray(column == np.arange(len(self.answers)) if self.answers else column, np.float64)
+
+    def laplace(self, epsilon: float) -> Laplace:
+        """The noise that a column needs: a change of answer moves two columns, which share epsilon."""
+        return Laplace(self.lower, self.upper, epsilon / 2 if self.answers else epsilon)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One question at one epsilon: truth, the library's estimate, and one from Laplace noise in each column."""
+
+    question: Question
+    epsilon: float
+    mechanism: Mechanism
+    truth: Floats
+    estimate: Estimate
+    laplace: tuple[Estimate, ...]
+
+    def ours(self) -> tuple[Floats, Floats, Floats]:
+        """Value and 95 % limits, one per answer."""
+        low, high = self.estimate.interval()
+        return np.atleast_1d(self.estimate.value), np.atleast_1d(low), np.atleast_1d(high)
+
+    def theirs(self) -> tuple[Floats, Floats, Floats]:
+        """The same of Laplace noise."""
+        low, high = zip(*(e.interval() for e in self.laplace), strict=True)
+        return np.array([e.value for e in self.laplace]), np.array(low), np.array(high)
+
+
+def questions() -> list[Question]:
+    """The questions, with the records of everybody.
+
+    Returns
+    -------
+    questions : list of Question
+
+    Raises
+    ------
+    ImportError
+        If statsmodels is not installed (extra "demo").
+    """
+    datasets = optional("statsmodels.datasets", "demo")
+    rand, fair = datasets.randhie.load_pandas().data, datasets.fair.load_pandas().data
+    health = np.stack([rand[name].to_numpy() for name in ("hlthg", "hlthf", "hlthp")], axis=1) @ np.arange(1, 4)
+    return [
+        # A few imputed answers are fractions: yes from one half on.
+        Question(RAND, "Share of people with a physical limitation", rand["physlm"].to_numpy() >= 0.5, Warner),
+        Question(
+            RAND,
+            f"Mean visits to a doctor in a year, at most {MOST_VISITS} counted",
+            np.minimum(rand["mdvis"].to_numpy(), MOST_VISITS).astype(np.float64),
+            partial(for_interval, 0.0, float(MOST_VISITS)),
+            upper=float(MOST_VISITS),
+            unit="visits",
+        ),
+        Question(
+            RAND,
+            "How people rate their own health",
+            health.astype(np.uint8),
+            partial(for_categories, len(HEALTH)),
+            HEALTH,
+        ),
+        Question(FAIR, "Share of wives who had an affair", fair["affairs"].to_numpy() > 0, Warner),
+        Question(
+            FAIR,
+            "How wives rate their marriage",
+            (fair["rate_marriage"].to_numpy() - 1).astype(np.uint8),
+            partial(for_categories, len(MARRIAGE)),
+            MARRIAGE,
+        ),
+    ]
+
+
+def compare(question: Question, epsilon: float, rng: np.random.Generator | None) -> Comparison:
+    """Privatize every record twice, with the library's mechanism and with Laplace noise.
+
+    Parameters
+    ----------
+    question : Question
+    epsilon : float
+    rng : None or Generator
+        ``None`` draws fresh keys from the operating system. A generator makes the reports reproducible, not private.
+
+    Returns
+    -------
+    comparison : Comparison
+
+    Privacy
+    -------
+    Each of the two estimates is a function of epsilon-LDP reports; the truth is not private.
+    """
+    mechanism, noise, columns = question.mechanism(epsilon), question.laplace(epsilon), question.columns
+    return Comparison(
+        question,
+        epsilon,
+        mechanism,
+        columns.mean(axis=0),
+        mechanism.run(question.records, rng=rng),
+        tuple(noise.run(column, rng=rng) for column in columns.T),
+    )
+
+
+def run(rng: np.random.Generator | None) -> list[Comparison]:
+    """All questions at all of `EPSILONS`.
+
+    Parameters
+    ----------
+    rng : None or Generator
+        As for `compare`.
+
+    Returns
+    -------
+    comparisons : list of Comparison
+        The epsilons of the first question first.
+
+    Privacy
+    -------
+    As for `compare`.
+    """
+    return [compare(question, epsilon, rng) for question in questions() for epsilon in EPSILONS]
+
+
+def by_question(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:
+    """The comparisons of each question together."""
+    texts = dict.fromkeys(c.question.text for c in comparisons)
+    return [[c for c in comparisons if c.question.text == text] for text in texts]
+
+
+def counts(comparisons: Sequence[Comparison]) -> dict[str, int]:
+    """How many questions each survey asks."""
+    return dict(Counter(group[0].question.survey for group in by_question(comparisons)))
+
+
+def total(comparisons: Sequence[Comparison], survey: str, epsilon: float) -> Guarantee:
+    """What somebody who answers all questions of a survey once is guaranteed."""
+    return compose(*(c.estimate.guarantee for c in comparisons if c.question.survey == survey and c.epsilon == epsilon))
+
+
+def tables(comparisons: Sequence[Comparison]) -> Iterator[Any]:
+    """A table (rich) for each question, and one of the totals.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+
+    Yields
+    ------
+    table : rich.table.Table
+    """
+    for group in by_question(comparisons):
+        question, n = group[0].question, group[0].estimate.n
+        names = dict.fromkeys(type(c.mechanism).__name__ for c in group)
+        table = _table(f"{question.text} ({question.unit})\n{question.survey}, n = {n:,}, {' or '.join(names)}")
+        for name in ("answer",) if question.answers else ():
+            table.add_column(name)
+        for name in ("truth", "epsilon", "estimate", "95 % interval", "Laplace", "95 % interval"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for answer, label in enumerate(question.answers or ("",)):
+            for row, c in enumerate(group):
+                cells = [_number(c, c.truth[answer]) if row == 0 else "", f"{c.epsilon:g}"]
+                for value, low, high in (c.ours(), c.theirs()):
+                    cells += [_number(c, value[answer]), f"{_number(c, low[answer])} to {_number(c, high[answer])}"]
+                if question.answers:
+                    cells.insert(0, label if row == 0 else "")
+                table.add_row(*cells, end_section=row == len(group) - 1)
+        yield table
+    table = _table(
+        "Total epsilon of a person who answers all questions of a survey once: the sum\n"
+        "RAND asked in several years: each year costs the total again"
+    )
+    table.add_column("survey")
+    table.add_column("questions", justify="right")
+    for epsilon in EPSILONS:
+        table.add_column(f"{epsilon:g} each", justify="right")
+    for survey, count in counts(comparisons).items():
+        table.add_row(survey, str(count), *(f"{total(comparisons, survey, e).epsilon:.4g}" for e in EPSILONS))
+    yield table
+
+
+def _table(title: str) -> Any:
+    return optional("rich.table", "demo").Table(
+        title=title,
+        title_justify="left",
+        box=optional("rich.box", "demo").SIMPLE_HEAD,
+        collapse_padding=True,
+        pad_edge=False,
+    )
+
+
+def _scale(question: Question) -> float:
+    """Shares are shown in percent."""
+    return 100.0 if question.unit == "%" else 1.0
+
+
+def _number(comparison: Comparison, value: float) -> str:
+    decimals = 1 if comparison.question.unit == "%" else 2
+    return f"{_scale(comparison.question) * value:.{decimals}f}"
+
+
+def draw(comparisons: Sequence[Comparison], axes: Sequence[Any]) -> None:
+    """One panel per question: truth, estimates and 95 % intervals.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+    axes : sequence of matplotlib.axes.Axes
+        Three for the shares and means, then two for the distributions.
+    """
+    groups = by_question(comparisons)
+    single = [group for group in groups if not group[0].question.answers]
+    several = [group for group in groups if group[0].question.answers]
+    for group, ax in zip(single, axes, strict=False):
+        _draw_levels(group, ax)
+    for group, ax in zip(several, axes[len(single) :], strict=True):
+        _draw_answers(group, ax)
+
+
+def _draw_levels(group: Sequence[Comparison], ax: Any) -> None:
+    """A share or a mean against epsilon."""
+    question, places = group[0].question, np.arange(len(group))
+    scale = _scale(question)
+    ax.axhline(scale * group[0].truth[0], color=BLACK, linewidth=1.5, linestyle="--", label="truth")
+    ours = scale * np.array([c.ours() for c in group])[:, :, 0].T
+    theirs = scale * np.array([c.theirs() for c in group])[:, :, 0].T
+    _interval(ax, places - 0.12, ours, color=BLUE, marker="o", label="ldpfast")
+    _interval(ax, places + 0.12, theirs, color=VERMILLION, marker="s", label="Laplace noise")
+    ax.set_xticks(places, [f"{c.epsilon:g}" for c in group])
+    ax.set_xlim(-0.5, len(group) - 0.5)
+    ax.set_xlabel("epsilon of the answer (small: more private)")
+    _finish(ax, group)
+
+
+def _draw_answers(group: Sequence[Comparison], ax: Any) -> None:
+    """A distribution: a bar for the truth, an estimate for each epsilon."""
+    question, places = group[0].question, np.arange(len(group[0].question.answers))
+    truth = 100 * group[0].truth
+    ax.bar(places, truth, width=0.88, color="#E6E6E6")
+    ax.hlines(truth, places - 0.44, places + 0.44, color=BLACK, linewidth=1.5, linestyle="--", label="truth")
+    for i, c in enumerate(group):
+        at = places + 0.2 * (i - (len(group) - 1) / 2)
+        name = f"ldpfast, epsilon {c.epsilon:g}"
+        _interval(ax, at - 0.03, 100 * np.array(c.ours()), color=SHADES[i], marker=MARKERS[i], label=name)
+        noise = {"color": VERMILLION, "linewidth": 1, "marker": "s", "markersize": 3, "capsize": 0}
+        if i == len(group) - 1:
+            noise["label"] = "Laplace noise, same epsilon"
+        _interval(ax, at + 0.05, 100 * np.array(c.theirs()), **noise)
+    ax.axhline(0, color=BLACK, linewidth=0.8)
+    ax.set_xticks(places, question.answers)
+    ax.set_xlabel("answer")
+    ax.set_ylim(top=1.8 * truth.max())  # room for the legend
+    _finish(ax, group)
+
+
+def _interval(ax: Any, x: NDArray[Any], value_low_high: Floats, **style: Any) -> None:
+    value, low, high = value_low_high
+    style = {"linestyle": "none", "capsize": 4, "linewidth": 2, **style}
+    ax.errorbar(x, value, yerr=[value - low, high - value], **style)
+
+
+def _finish(ax: Any, group: Sequence[Comparison]) -> None:
+    question = group[0].question
+    ax.set_title(f"{question.text}\n{question.survey}, n = {group[0].estimate.n:,}", fontsize=11)
+    ax.set_ylabel("% of people" if question.unit == "%" else question.unit)
+    ax.grid(axis="y", alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(fontsize=9)

@@ -1,0 +1,435 @@
+"""A column of a file of any length: read in chunks, privatized, estimated.
+
+CSV and Parquet are read by pyarrow, .npy files through a memory map. Memory does not depend on the length of the file.
+Messages name the column and the place of the first offender, never its value.
+"""
+
+from __future__ import annotations
+
+import csv
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding
+from .results import Estimate
+
+if TYPE_CHECKING:
+    from ._random import RNGLike
+
+BLOCK_BYTES = 1 << 22  # of a CSV file that are parsed at a time: no record may be longer
+CHUNK_ROWS = 1 << 17
+
+
+def optional(module: str, extra: str) -> Any:
+    """A module that only an extra of this package installs.
+
+    Parameters
+    ----------
+    module, extra : str
+
+    Returns
+    -------
+    module : module
+
+    Raises
+    ------
+    ImportError
+        If it is absent; the message names the extra.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise ImportError(f'{error.name} is not installed: pip install "ldpfast[{extra}]"') from error
+
+
+# Which mechanism ------------------------------------------------------------------------------------------------------
+
+
+def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
+    """The mechanism for a number in an interval with the smaller variance in the worst case.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The declared interval; it must not be taken from the data.
+    epsilon : float
+
+    Returns
+    -------
+    mechanism : SignBit or Laplace
+        `SignBit` below an epsilon of about 2.3. The choice depends on the arguments alone.
+    """
+    bit, noise = SignBit(lower, upper, epsilon), Laplace(lower, upper, epsilon)
+    worst_bit = bit.variance(bit.lower + (bit.upper - bit.lower) / 2)
+    worst_noise = noise.variance(noise.lower + noise.grid / 2)  # rounding to the grid adds most in the middle of a step
+    return bit if worst_bit < worst_noise else noise
+
+
+def for_categories(k: int, epsilon: float) -> Mechanism:
+    """The mechanism for k categories whose estimate of a rare category has the smallest variance.
+
+    Parameters
+    ----------
+    k : int
+        Number of declared categories, >= 2.
+    epsilon : float
+
+    Returns
+    -------
+    mechanism : RandomizedResponse or UnaryEncoding
+        `RandomizedResponse` up to about 3 e^epsilon + 2 categories. The choice depends on the arguments alone.
+    """
+    candidates: tuple[Mechanism, ...] = (
+        RandomizedResponse(k, epsilon),
+        UnaryEncoding(k, epsilon, "symmetric"),
+        UnaryEncoding(k, epsilon, "optimized"),
+    )
+    return min(candidates, key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))
+
+
+# Columns of files -----------------------------------------------------------------------------------------------------
+
+
+class Column(ABC):
+    """One column of a file: its values come in chunks, which become numbers or the codes of declared categories."""
+
+    def __init__(self, path: Path, name: str | None) -> None:
+        self.path = path
+        self.name = name
+
+    @abstractmethod
+    def chunks(self) -> Iterator[tuple[Any, float]]:
+        """The values, and the share of the file that has been read."""
+
+    @abstractmethod
+    def numbers(self, values: Any, start: int) -> NDArray[Any]:
+        """A chunk as real numbers; `start` is the index of its first record."""
+
+    @abstractmethod
+    def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
+        """A chunk as indices of the categories."""
+
+    def place(self, index: int) -> str:
+        """Where a record is, for messages."""
+        return f"index {index}"
+
+    def refuse(self, index: int, rule: str, fault: str) -> ValueError:
+        """The error for a record that breaks a rule."""
+        return ValueError(f"{self.subject} must {rule}; {self.place(index)} of {self.path} {fault}")
+
+    def undeclared(self, index: int) -> ValueError:
+        """The error for a record in none of the categories."""
+        return self.refuse(index, "hold the declared categories only", "holds another")
+
+    def unreadable(self, kind: str, fault: str = "it is damaged, cut short, or of another kind") -> ValueError:
+        return ValueError(f"{self.path} must be a readable {kind} file: {fault}")
+
+    @property
+    def subject(self) -> str:
+        return "the array" if self.name is None else f"column {self.name!r}"
+
+    def _require(self, names: Sequence[str]) -> None:
+        """The name is there, once. The message does not list the others: without a header they are a record."""
+        if self.name is None:
+            raise ValueError(f"column must name a column of {self.path}, got none")
+        if names.count(self.name) != 1:
+            fault = "it is not there" if self.name not in names else "it is there more than once"
+            raise ValueError(f"column must name one column of {self.path}, got {self.name!r}: {fault}")
+
+
+class ArrowColumn(Column):
+    """What CSV and Parquet share: chunks are Arrow arrays."""
+
+    def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
+        pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+        self._complete(values, start)
+        try:
+            texts = self._trim(values.cast(pa.string()))
+        except pa.ArrowNotImplementedError:
+            raise TypeError(f"{self.subject} must hold categories, got type {values.type}") from None
+        codes = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
+        if codes.null_count:
+            position = pc.index(codes.is_null(), True).as_py()
+            raise self.undeclared(start + position) if texts[position].as_py() else self._missing(start + position)
+        found: NDArray[Any] = codes.to_numpy()
+        return found
+
+    def _complete(self, values: Any, start: int) -> None:
+        """No value is missing."""
+        if values.null_count:
+            position = optional("pyarrow.compute", "files").index(values.is_null(), True).as_py()
+            raise self._missing(start + position)
+
+    def _missing(self, index: int) -> ValueError:
+        return self.refuse(index, "have a value in every record", "has none")
+
+    def _trim(self, texts: Any) -> Any:
+        """Without blanks around; line ends stay, for they are what a cut quotation leaves."""
+        return optional("pyarrow.compute", "files").utf8_trim(texts, characters=" \t")
+
+
+class CsvColumn(ArrowColumn):
+    """Text, read as it stands and converted here, so that errors know their line."""
+
+    def chunks(self) -> Iterator[tuple[Any, float]]:
+        pa, reader = optional("pyarrow", "files"), optional("pyarrow.csv", "files")
+        _, header = next(self._records(), (1, []))
+        self._require(header)
+        size = self.path.stat().st_size
+        with QuoteCount(self.path.open("rb")) as file:
+            try:
+                batches = reader.open_csv(
+                    pa.PythonFile(file, mode="r"),
+                    read_options=reader.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
+                    parse_options=reader.ParseOptions(newlines_in_values=True),
+                    convert_options=reader.ConvertOptions(
+                        include_columns=[self.name], column_types={self.name: pa.string()}
+                    ),
+                )
+                for batch in batches:
+                    yield batch.column(0), file.tell() / size
+            except pa.ArrowInvalid:  # its message may quote the record
+                raise self.unreadable("CSV", self._fault(header)) from None
+            if file.quotes % 2:  # perhaps the last quotation does not end, and what follows it was lost
+                for _ in self._records():
+                    pass
+
+    def numbers(self, values: Any, start: int) -> NDArray[Any]:
+        pa = optional("pyarrow", "files")
+        texts = self._trim(values)
+        try:
+            numbers: NDArray[Any] = texts.cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:  # its message quotes the record
+            position = next(i for i, text in enumerate(texts) if not self._numeric(text))
+        else:
+            return numbers
+        if not texts[position].as_py():
+            raise self._missing(start + position)
+        raise self.refuse(start + position, "hold numbers", "holds text")
+
+    def _numeric(self, text: Any) -> bool:
+        pa = optional("pyarrow", "files")
+        try:
+            text.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    def place(self, index: int) -> str:
+        """The line of the file that the record starts on: found by reading again, for an error only."""
+        for count, (line, _) in enumerate(self._records()):
+            if count == index + 1:  # after the header
+                return f"line {line}"
+        return super().place(index)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Line and fields of each record, the header too; blank lines are no records."""
+        line = 1
+        with self.path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+            reader = csv.reader(file, strict=True)
+            try:
+                for row in reader:
+                    if row:
+                        yield line, row
+                    line = reader.line_num + 1
+            except csv.Error as error:  # an open quotation, or a very long field
+                raise self.unreadable("CSV", f"{error}, in the record on line {line}") from None
+
+    def _fault(self, header: list[str]) -> str:
+        """Why pyarrow gave up."""
+        records = 0
+        for line, row in self._records():
+            if len(row) != len(header):
+                return f"line {line} has {len(row)} fields, the header has {len(header)}"
+            if any("\N{REPLACEMENT CHARACTER}" in field for field in row):
+                return f"line {line} is not UTF-8"
+            records += 1
+        return f"it has a record of more than {BLOCK_BYTES} bytes" if records > 1 else "it has no records"
+
+
+class QuoteCount:
+    """A file that counts the quotation marks that are read: an odd number is the sign of a cut file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.quotes = 0
+        self.closed = False
+
+    def read(self, n: int = -1) -> bytes:
+        data = self._file.read(n)
+        self.quotes += data.count(b'"')
+        return data
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        self.closed = True
+
+    def __enter__(self) -> QuoteCount:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class ParquetColumn(ArrowColumn):
+    """Values with a type."""
+
+    def chunks(self) -> Iterator[tuple[Any, float]]:
+        pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
+        with self.path.open("rb"):  # the error of the operating system, where there is one
+            pass
+        try:
+            with parquet.ParquetFile(self.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
+                self._require(file.schema_arrow.names)
+                read = 0
+                for batch in file.iter_batches(CHUNK_ROWS, columns=[self.name], use_threads=False):
+                    read += batch.num_rows
+                    yield batch.column(0), read / file.metadata.num_rows
+        except (pa.ArrowException, OSError):
+            raise self.unreadable("Parquet") from None
+
+    def numbers(self, values: Any, start: int) -> NDArray[Any]:
+        pa = optional("pyarrow", "files")
+        kind = values.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            raise TypeError(f"{self.subject} must hold numbers, got type {kind}")
+        self._complete(values, start)
+        floats = values if pa.types.is_floating(kind) else values.cast(pa.float64(), safe=False)
+        numbers: NDArray[Any] = floats.to_numpy()
+        return numbers
+
+
+class NpyColumn(Column):
+    """A 1-D array, a field of a structured array, or a column of a 2-D array by its number."""
+
+    def chunks(self) -> Iterator[tuple[Any, float]]:
+        try:
+            array = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError):
+            raise self.unreadable(".npy") from None
+        if not isinstance(array, np.ndarray):  # an archive of several arrays
+            array.close()
+            raise self.unreadable(".npy")
+        values = self._column(array)
+        for start in range(0, len(values), CHUNK_ROWS):
+            chunk = values[start : start + CHUNK_ROWS]
+            yield chunk, (start + len(chunk)) / len(values)
+
+    def _column(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype.names is not None:
+            self._require(array.dtype.names)
+            array = array[self.name]
+        elif array.ndim == 2:
+            self._require([str(number) for number in range(array.shape[1])])
+            array = array[:, int(self.name or 0)]
+        elif self.name is not None:
+            raise ValueError(f"column must be left out for an array of shape {array.shape}, got {self.name!r}")
+        if array.ndim != 1:
+            raise ValueError(f"{self.path} must hold one number per record, got shape {array.shape}")
+        return array
+
+    def numbers(self, values: Any, start: int) -> NDArray[Any]:
+        if values.dtype.kind not in "iuf":
+            raise TypeError(f"{self.subject} must hold numbers, got dtype {values.dtype}")
+        numbers: NDArray[Any] = values
+        return numbers
+
+    def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
+        if values.dtype.kind not in "iufbU":
+            raise TypeError(f"{self.subject} must hold categories, got dtype {values.dtype}")
+        code = {category: number for number, category in enumerate(categories)}
+        different, inverse = np.unique(values, return_inverse=True)
+        found = np.array([code.get(str(value).strip(), -1) for value in different.tolist()], np.int64)[inverse]
+        if (found < 0).any():
+            raise self.undeclared(start + int(np.argmax(found < 0)))
+        return found
+
+
+KINDS: dict[str, type[Column]] = {".csv": CsvColumn, ".parquet": ParquetColumn, ".npy": NpyColumn}
+
+
+def estimate_column(
+    path: str | Path,
+    column: str | None,
+    mechanism: Mechanism,
+    *,
+    categories: Sequence[str] | None = None,
+    clip: bool = False,
+    rng: RNGLike = None,
+    progress: Callable[[float], None] | None = None,
+) -> Estimate:
+    """Privatize every record of a column and estimate from the reports.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv, .parquet or .npy file, by its suffix. CSV: commas, a header, UTF-8; blank lines are skipped, and blanks
+        around a value.
+    column : str or None
+        Its name; the number of a column of a 2-D .npy array, from 0; ``None`` for a 1-D one.
+    mechanism : Mechanism
+        For numbers in an interval, or for as many categories as are declared.
+    categories : sequence of str, optional
+        The declared categories, as they are written in the file; without them the column is numeric.
+    clip : bool, default False
+        As for `Mechanism.privatize`; numbers only.
+    rng : None, int, SeedSequence, Generator or BitGenerator
+        ``None`` draws fresh keys from the operating system. Anything else makes the reports reproducible, hence not
+        private: for simulation and tests only.
+    progress : callable, optional
+        Is called after each chunk with the share of the file that has been read.
+
+    Returns
+    -------
+    estimate : Estimate
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the file is damaged or of another kind; if the column is missing or of a wrong type; if a value is missing,
+        text among numbers, or out of the domain; if there are no records. The message tells the line (CSV) or the
+        index, never the value.
+    OSError, ImportError
+        If the file cannot be opened; if pyarrow is not installed (extra "files").
+
+    Privacy
+    -------
+    The estimate is a function of reports that are epsilon-LDP each. A refusal because of the data is outside that
+    guarantee; `clip` avoids it for numbers that are out of range or NaN, but not for text or missing values.
+
+    Notes
+    -----
+    The file is read once (a CSV file again for the place of an error), in constant memory.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in KINDS:
+        raise ValueError(f"path must end in one of {', '.join(KINDS)}, got {str(path)!r}")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"path must be a regular file, got {str(path)!r}")
+    mechanism._check_clip(clip)
+    source = KINDS[path.suffix.lower()](path, column)
+    generator = None if rng is None else np.random.default_rng(rng)  # an int would give each chunk the same key
+    aggregator = mechanism.aggregator()
+    for values, done in source.chunks():
+        start = aggregator.n
+        records = source.numbers(values, start) if categories is None else source.codes(values, categories, start)
+        try:
+            reports = mechanism.privatize(records, rng=generator, clip=clip)
+        except ValueError:
+            outside = np.flatnonzero(mechanism.domain.outside(records))
+            if not len(outside):
+                raise
+            raise source.refuse(start + int(outside[0]), f"hold {mechanism.domain.describe()}", "is outside") from None
+        aggregator.update(reports)
+        if progress is not None:
+            progress(done)
+    return aggregator.estimate()

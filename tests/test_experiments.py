@@ -1,0 +1,130 @@
+"""The demonstration: questions, totals, the claim on 27 answers, tables and picture."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import experiments
+from ldpfast.experiments import drugs, surveys
+
+pytest.importorskip("statsmodels")
+figure = pytest.importorskip("matplotlib.figure")
+console = pytest.importorskip("rich.console")
+
+
+@pytest.fixture(scope="module")
+def comparisons() -> list[surveys.Comparison]:
+    return surveys.run(np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def study() -> drugs.Study:
+    return drugs.run(np.random.default_rng(2), sizes=(20_000, 200_000), repetitions=(10, 40))
+
+
+def test_the_questions_are_the_surveys():
+    limitation, visits, health, affair, marriage = surveys.questions()
+    assert [len(q.records) for q in surveys.questions()] == [20_190] * 3 + [6_366] * 2
+    assert 0.118 < limitation.columns.mean() < 0.119
+    assert visits.columns.max() == visits.upper == 20
+    assert health.columns.sum(axis=0).tolist() == [11_019, 7_309, 1_560, 302]
+    assert np.count_nonzero(affair.records) == 2_053
+    assert marriage.columns.sum(axis=0).tolist() == [99, 348, 993, 2_242, 2_684]
+
+
+def test_every_estimate_is_near_the_truth(comparisons):
+    """Seven standard errors: far less than 1e-9 for a normal error."""
+    for c in comparisons:
+        value, low, high = c.ours()
+        assert (abs(value - c.truth) < 7 * np.atleast_1d(c.estimate.stderr)).all()
+        assert (low < value).all()
+        assert (value < high).all()
+        noisy = np.array([e.stderr for e in c.laplace])
+        assert (abs(c.theirs()[0] - c.truth) < 7 * noisy).all()
+
+
+def test_nothing_has_wider_intervals_than_laplace_noise(comparisons):
+    for c in comparisons:
+        (_, low, high), (_, noisy_low, noisy_high) = c.ours(), c.theirs()
+        assert (high - low < 1.05 * (noisy_high - noisy_low)).all()
+
+
+def test_every_record_gets_what_was_promised(comparisons):
+    for c in comparisons:
+        assert c.estimate.epsilon <= c.epsilon
+        spent = [e.epsilon for e in c.laplace]
+        assert (2 if c.question.answers else 1) * max(spent) <= c.epsilon  # an answer moves two of the columns
+    assert surveys.counts(comparisons) == {surveys.RAND: 3, surveys.FAIR: 2}
+    for epsilon in surveys.EPSILONS:
+        assert surveys.total(comparisons, surveys.RAND, epsilon).epsilon == pytest.approx(3 * epsilon, rel=1e-4)
+        assert surveys.total(comparisons, surveys.FAIR, epsilon).epsilon == pytest.approx(2 * epsilon, rel=1e-4)
+
+
+def test_the_population_is_always_the_same():
+    people = drugs.population()
+    assert people.shape == (959_715, 4)
+    np.testing.assert_array_equal(people, drugs.population())
+    shares = np.unpackbits(people, axis=1, count=27).mean(axis=0)
+    # Hoeffding with a union bound over 27 drugs: a chance of 1e-9 to fail for another seed.
+    radius = np.sqrt(np.log(2 * 27 / 1e-9) / (2 * len(people)))
+    np.testing.assert_allclose(shares, drugs.DRUG_FREQ, rtol=0, atol=radius)
+
+
+def test_six_times_less_error_than_laplace_noise(study):
+    """The ratio is 8.4 with a standard deviation of 0.5: each error averages 27 x 40 squares."""
+    assert study.ratio >= 6
+    assert study.verdict.endswith("(at least 6: yes)")
+    for method, others in ((drugs.PLAIN, drugs.CENTRED), (drugs.CENTRED, drugs.CUBE), (drugs.CUBE, drugs.LAPLACE)):
+        for mine, theirs in zip(study.errors[method], study.errors[others], strict=True):
+            assert mine.max() < theirs.min()
+
+
+def test_errors_follow_the_formulas(study):
+    """Per report B^2 and 2 (27 / epsilon)^2. The mean of m >= 270 squares is within 7 sqrt(2 / m) of 1, relatively."""
+    variances = {
+        drugs.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
+        drugs.CENTRED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
+        drugs.LAPLACE: 2 * (27 / 0.5) ** 2,
+    }
+    for method, variance in variances.items():
+        for n, errors in zip(study.sizes, study.errors[method], strict=True):
+            assert errors.mean() == pytest.approx(variance / n, rel=7 * np.sqrt(2 / (27 * len(errors))))
+
+
+def test_a_broken_claim_is_said():
+    errors = {method: [np.ones(3)] for method in drugs.STYLE}
+    assert drugs.Study((drugs.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
+
+
+def test_demo_prints_tables_and_draws_one_picture(tmp_path, monkeypatch, comparisons, study):
+    monkeypatch.setattr(surveys, "run", lambda rng: comparisons)
+    monkeypatch.setattr(drugs, "run", lambda rng: study)
+    text = io.StringIO()
+    picture = tmp_path / "demo.png"
+    experiments.demo(picture, None, console.Console(file=text, width=80))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [p.name for p in tmp_path.iterdir()] == ["demo.png"]
+    shown = text.getvalue()
+    titles = {q.text for q in surveys.questions()}
+    assert all(title in shown for title in titles)
+    assert study.verdict in shown
+    assert str(picture) in shown
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    assert "..." not in shown
+    assert "…" not in shown
+
+
+def test_the_picture_names_everything(comparisons, study):
+    page = figure.Figure()
+    axes = page.subplots(2, 3).ravel()
+    surveys.draw(comparisons, axes[:5])
+    drugs.draw(study, axes[5])
+    for ax in axes:
+        assert ax.get_title()
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        assert ax.get_legend() is not None
