@@ -1,0 +1,1 @@
+"""Speed against what a user would pick instead: see README.md."""

@@ -1,0 +1,88 @@
+"""The benchmark cases give correct answers, on both sides; how fast is not asked here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import bench
+
+SCALE = 1e-3
+
+
+@pytest.mark.parametrize("name", bench.CASES)
+def test_both_sides_answer_correctly(name: str) -> None:
+    case = bench.CASES[name](SCALE)
+    assert case.check(case.ours())
+    assert case.check(case.numpy())
+
+
+@pytest.mark.parametrize("name", [name for name in bench.CASES if not name.startswith(("count", "tally", "run"))])
+def test_the_check_sees_a_wrong_answer(name: str) -> None:
+    """Opposite vectors and bits, wrong codes, moved numbers; and half of the reports."""
+    case = bench.CASES[name](0.5 if name in ("l2-1000", "linf-1024") else 20 * SCALE)
+    answer = np.array(case.ours())
+    if answer.ndim == 2:
+        wrong = ~answer if answer.dtype == np.uint8 else -answer
+    else:
+        wrong = (answer + 1) % (answer.max() + 1) if answer.dtype == np.uint8 else answer + 1
+    assert not case.check(wrong)
+    assert not case.check(answer[: len(answer) // 2])
+
+
+@pytest.mark.parametrize("name", ["count-128", "tally-1024"])
+def test_counts_must_be_exact(name: str) -> None:
+    case = bench.CASES[name](SCALE)
+    counts = np.array(case.ours())
+    counts[3] += 1
+    assert not case.check(counts)
+
+
+def test_the_mean_of_run_must_be_the_mean() -> None:
+    case = bench.CASES["run-linf-128"](20 * SCALE)
+    assert not case.check(np.zeros(128))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
+def test_the_adders_of_numpy_count(rows: int) -> None:
+    reports = np.random.default_rng(rows).integers(0, 256, (rows, 16), np.uint8)
+    np.testing.assert_array_equal(bench.numpy_count(reports)(), bench.count_bits(reports))
+
+
+def test_bernstein_is_the_inverse_of_its_inequality() -> None:
+    variance, largest, n = 0.2, 1.0, 1000
+    t = bench.bernstein(variance, largest, n)
+    assert 2 * np.exp(-n * t**2 / (2 * variance + 2 * largest * t / 3)) <= bench.ALPHA
+
+
+def test_limit_is_random_bytes_plus_memory() -> None:
+    machine = bench.Machine(stream=0.1, copy=0.05, read=0.02)
+    case = bench.CASES["response-128"](SCALE)
+    assert machine.limit(case) == pytest.approx(case.random_bytes * 0.1 + 0.05)
+    case = bench.CASES["count-128"](SCALE)
+    assert machine.limit(case) == pytest.approx(16 * 0.02)
+
+
+def test_report_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    file, threads = tmp_path / "bench.json", ldp.get_num_threads()
+    assert bench.report(0.02, str(file)) == 0
+    assert ldp.get_num_threads() == threads
+    printed = capsys.readouterr().out
+    data = json.loads(file.read_text())
+    assert [row["name"] for row in data["tasks"]] == list(bench.CASES)
+    assert set(data["single_us"]) == set(bench.singles())
+    for row in data["tasks"]:
+        assert row["correct"]
+        assert row["numpy_correct"]
+        assert row["task"] in printed
+    for name in data["single_us"]:
+        assert name in printed
+
+
+def test_single_records_are_single() -> None:
+    for mechanism, record in bench.singles().values():
+        assert np.shape(mechanism.privatize(record)) == mechanism.report.shape
