@@ -135,10 +135,13 @@ class Mechanism(ABC):
         stream = open_stream(rng)
         first = stream.take(-(-n // kernel.rows))
 
-        def work(start: int, stop: int) -> None:
-            kernel.privatize(stream, first + start // kernel.rows, accepted[start:stop], reports[start:stop])
+        if accepted.size < _threads.SMALL:  # a single record has no time for more
+            kernel.privatize(stream, first, accepted, reports)
+        else:
 
-        if n:
+            def work(start: int, stop: int) -> None:
+                kernel.privatize(stream, first + start // kernel.rows, accepted[start:stop], reports[start:stop])
+
             _threads.deal(work, n, kernel.rows, accepted.size)
         answer = reports[0] if single else reports
         if out is None:
@@ -152,14 +155,20 @@ class Mechanism(ABC):
         domain = self.domain
         self._check_clip(clip)
         accepted = domain.convert(records)
-        if not clip:
-
-            def offends(start: int, stop: int) -> bool:
-                return domain.offender(accepted[start:stop]) >= 0
-
-            if any(_threads.deal(offends, len(accepted), 1, accepted.size // 8)):
-                raise domain.refuse(records)
+        if not clip and self._offend(accepted):
+            raise domain.refuse(records)
         return accepted
+
+    def _offend(self, records: AnyArray) -> bool:
+        """Whether a converted record is out of the domain; all threads look."""
+        domain = self.domain
+        if records.size < _threads.SMALL:
+            return domain.offender(records) >= 0
+
+        def look(start: int, stop: int) -> bool:
+            return domain.offender(records[start:stop]) >= 0
+
+        return any(_threads.deal(look, len(records), 1, records.size // 8))
 
     def _check_clip(self, clip: bool) -> None:
         if clip and not self.domain.clips:

@@ -19,7 +19,7 @@ enum { CHUNK_WORDS = 16, READER_GROUPS = 4, READER_WORDS = READER_GROUPS * GROUP
 
 typedef struct {
     stream source;
-    size_t used;
+    size_t used, ahead; /* words handed out; least groups of a refill, 1 unless more is known to be needed */
     uint64_t word[READER_WORDS] LDP_ALIGNED;
 } reader;
 
@@ -27,12 +27,13 @@ LDP_INLINE void reader_open(reader *r, const stream_key *key, enum purpose purpo
 {
     r->source = stream_open(key, purpose, block);
     r->used = READER_WORDS;
+    r->ahead = 1;
 }
 
 /* Fills the end of the buffer only where little is wanted: single records do not pay for a batch. */
 LDP_INLINE void reader_refill(reader *r, size_t groups_wanted)
 {
-    size_t groups = groups_wanted < READER_GROUPS ? groups_wanted : READER_GROUPS;
+    size_t groups = groups_wanted < r->ahead ? r->ahead : groups_wanted < READER_GROUPS ? groups_wanted : READER_GROUPS;
     r->used = READER_WORDS - groups * (GROUP_BYTES / 8);
     stream_groups(&r->source, r->word + r->used, groups);
 }

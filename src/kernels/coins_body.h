@@ -48,7 +48,7 @@ static void NAME(fill)(reader *r, coin c, uint64_t *out, size_t lanes)
     NAME(fill)(r, rest, later, undecided);
     later[coin_words(undecided)] = later[coin_words(undecided) + 1] = 0;
     size_t at = 0;
-    for (size_t w = 0; w < words; w++) {
+    for (size_t w = 0; 64 * w < lanes; w++) {
         out[w] |= PER_ISA(deposit)(bits_at(later, at), equal[w]);
         at += PER_ISA(ones)(equal[w]);
     }

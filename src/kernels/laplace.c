@@ -115,6 +115,7 @@ static int privatize_laplace(const laplace *p, const laplace_builds *use, const 
     int64_t budget = 0;
     laplace_streams s = {.rounding = stream_open(key, p->noise.purpose + 2, block)};
     reader_open(&s.digits, key, p->noise.purpose, block);
+    s.digits.ahead = total == 1 ? 2 : READER_GROUPS; /* one number has 16 chunks of coins */
     reader_open(&s.carries, key, p->noise.purpose + 1, block);
     for (size_t at = 0; at < total; at += LAPLACE_PIECE) { /* whole rows, or parts of one */
         size_t n = total - at < LAPLACE_PIECE ? total - at : LAPLACE_PIECE;

@@ -3,7 +3,7 @@
 #define KERNEL_BODY "popcount_body.h"
 #include "each_isa.h"
 
-enum { WIDTH = 64, MOST_LOADS = 65535 };
+enum { WIDTH = 64, MOST_LOADS = 65535, CACHE_BYTES = 1 << 19, LEAST_ROWS = 256 };
 
 static void count_column(const uint8_t *at, size_t step, size_t loads, uint32_t *count)
 {
@@ -41,12 +41,14 @@ static void tally_narrow(size_t k, size_t bytes, const uint8_t *rows, size_t n, 
     }
 }
 
-/* Wide rows: a column is a slice of 64 bytes; the last slice ends with the row and looks at its new bytes only. */
+/* Wide rows: a column is a slice of 64 bytes; the last slice ends with the row and looks at its new bytes only. All slices
+ * of as many rows as the cache holds, then the next rows. */
 static void tally_wide(size_t k, size_t bytes, const uint8_t *rows, size_t n, int64_t *state)
 {
     uint32_t count[512] LDP_ALIGNED;
+    const size_t most = CACHE_BYTES / bytes > LEAST_ROWS ? CACHE_BYTES / bytes : LEAST_ROWS;
     for (size_t done = 0, now; done < n; done += now) {
-        now = n - done < MOST_LOADS ? n - done : MOST_LOADS;
+        now = n - done < most ? n - done : most;
         for (size_t byte = 0; byte < bytes; byte += WIDTH) {
             size_t start = byte + WIDTH <= bytes ? byte : bytes - WIDTH;
             count_column(rows + done * bytes + start, bytes, now, count);
