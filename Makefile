@@ -26,6 +26,7 @@ check: $(VENV)/.check ## ruff, mypy, stubs, gates on the compiled code, contents
 	$(PY) tools/vector_loops.py
 	$(PY) tools/nogil_code.py
 	$(PY) tools/baseline_isa.py
+	$(PY) tools/secret_jumps.py
 	$(PY) tools/contents.py
 
 sanitize: $(VENV)/.tools ## the suite under the address and undefined-behaviour sanitizers

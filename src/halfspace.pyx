@@ -23,7 +23,7 @@ cdef class LinfBall(Kernel):
     cdef linf_ball p
 
     def __init__(self, size_t dim, double radius, uint64_t heads, uint64_t keep_tie):
-        self.p = linf_ball(dim, 128 / radius, tiny(radius), far(radius), heads, keep_tie)
+        self.p = linf_ball(dim, 128 / radius, tiny(radius), heads, keep_tie)
         self.params = &self.p
         self.format = &self.p.dim
         self.state_bytes = 8 * dim

@@ -87,7 +87,7 @@ cdef extern from "popcount.h" nogil:
 cdef extern from "linf.h" nogil:
     ctypedef struct linf_ball:
         size_t dim
-        double per_unit, tiny, far
+        double per_unit, tiny
         uint64_t heads, keep_tie
     size_t linf_rows(size_t dim)
     privatize_fn privatize_linf_f32, privatize_linf_f64

@@ -2,18 +2,30 @@
 #if defined(KERNEL_REALS)
 #define REAL float
 #define DTYPE f32
+#define FLUSH flush_f32
 #define TAME tame_f32
+#define CLAMP clamp_f32
+#define UNLESS_NAN unless_nan_f32
 #include KERNEL_BODY
 #undef REAL
 #undef DTYPE
+#undef FLUSH
 #undef TAME
+#undef CLAMP
+#undef UNLESS_NAN
 #define REAL double
 #define DTYPE f64
+#define FLUSH flush_f64
 #define TAME tame_f64
+#define CLAMP clamp_f64
+#define UNLESS_NAN unless_nan_f64
 #include KERNEL_BODY
 #undef REAL
 #undef DTYPE
+#undef FLUSH
 #undef TAME
+#undef CLAMP
+#undef UNLESS_NAN
 #else
 #include KERNEL_BODY
 #endif

@@ -20,6 +20,8 @@ LDP_INLINE v32_of_avx2 rotate_bytes_avx2(v32_of_avx2 v, int by)
 
 LDP_INLINE uint64_t deposit_avx2(uint64_t bits, uint64_t mask) { return _pdep_u64(bits, mask); }
 
+LDP_INLINE double floor_avx2(double v) { return __builtin_floor(v); }
+
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
 LDP_INLINE uint64_t bytes_at_most_avx2(const uint8_t *a, const uint8_t *b)

@@ -9,6 +9,8 @@
 #define LDP_ISA_AVX512
 LDP_INLINE uint64_t deposit_avx512(uint64_t bits, uint64_t mask) { return _pdep_u64(bits, mask); }
 
+LDP_INLINE double floor_avx512(double v) { return __builtin_floor(v); }
+
 LDP_INLINE size_t ones_avx512(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
 LDP_INLINE uint64_t bytes_at_most_avx512(const uint8_t *a, const uint8_t *b)

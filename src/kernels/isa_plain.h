@@ -7,6 +7,8 @@
 
 #ifndef LDP_ISA_PLAIN
 #define LDP_ISA_PLAIN
+#include "select.h"
+
 /* Places the low bits of `bits`, in order, at the ones of `mask`. */
 LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
 {
@@ -14,6 +16,13 @@ LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
     for (; mask; mask &= mask - 1, bits >>= 1)
         out |= (mask & -mask) & -(bits & 1);
     return out;
+}
+
+/* floor for |v| <= 2^52, without the jumps of a library's. */
+LDP_INLINE double floor_plain(double v)
+{
+    const double big = __builtin_copysign(0x1p52, v), nearest = (v + big) - big;
+    return nearest - double_of(bits_f64(1) & -(bits_f64(v - nearest) >> 63)); /* the sign of what is missing */
 }
 
 /* Population count in arithmetic: a library's may look up a table. */

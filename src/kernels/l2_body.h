@@ -47,7 +47,7 @@ static void NAME(row)(const l2_ball *p, const void *record, uint64_t rounding_wo
     for (size_t at = 0; at < p->dim; at += L2_PIECE) {
         size_t n = p->dim - at < L2_PIECE ? p->dim - at : L2_PIECE;
         for (size_t j = 0; j < n; j++) /* vector loop */
-            y[j] = TAME(x[at + j], tiny, far) * per_radius;
+            y[j] = TAME(FLUSH(x[at + j], tiny), far) * per_radius;
         NAME(products)(u + at, y, n, sum);
     }
     double norm = clamp_unit(__builtin_sqrt(sum[2]), 0); /* NaN anywhere: the centre */

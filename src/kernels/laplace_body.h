@@ -57,7 +57,7 @@ static void NAME(add_noise)(const laplace *p, const double *index, const double 
         const type *x = records;                                                                           \
         const double lower = p->lower, per_grid = p->per_grid, span = p->span, far = p->far;               \
         for (size_t i = 0; i < n; i++) {                                                                   \
-            double t = (tame_f64((double)x[i], 0, far) * factor - lower) * per_grid;                       \
+            double t = (tame_f64((double)x[i], far)    * factor - lower) * per_grid;                       \
             t = t == t ? t : span / 2;                                                                     \
             t = t > 0 ? t : 0;                                                                             \
             t = t < span ? t : span;                                                                       \
@@ -78,11 +78,11 @@ ROUND(round_f64, double) /* vector loop */
         size_t whole = p->dim / LANES * LANES;                                                  \
         for (size_t j = 0; j < whole; j += LANES)                                               \
             for (size_t l = 0; l < LANES; l++) {                                                \
-                double v = tame_f64((double)x[j + l], 0, p->far);                               \
+                double v = tame_f64((double)x[j + l], p->far);                                  \
                 sum[l] += v * v;                                                                \
             }                                                                                   \
         for (size_t j = whole; j < p->dim; j++) {                                               \
-            double v = tame_f64((double)x[j], 0, p->far);                                       \
+            double v = tame_f64((double)x[j], p->far);                                          \
             total += v * v;                                                                     \
         }                                                                                       \
         for (size_t l = 0; l < LANES; l++)                                                      \

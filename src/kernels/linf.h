@@ -11,8 +11,8 @@
 
 typedef struct {
     size_t dim;
-    double per_unit;  /* 128 / radius */
-    double tiny, far; /* 2^-60 and 2^40 radii, within the normal numbers of single precision: see select.h */
+    double per_unit; /* 128 / radius */
+    double tiny;     /* 2^-60 radii, not subnormal in single precision: smaller coordinates are taken as 0 */
     uint64_t heads;
     uint64_t keep_tie; /* ties = "thin": 2 (2^64 - heads), a tie is kept if its word is below, else U is drawn again. 0: ties are kept */
 } linf_ball;

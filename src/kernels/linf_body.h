@@ -3,15 +3,13 @@
  * Bottleneck: the conversions, about half a vector operation per coordinate and instruction width. */
 LDP_INLINE uint64_t NAME(vertex_bits)(const linf_ball *p, const REAL *x, const uint8_t *b, reader *patch)
 {
-    const REAL scale = (REAL)p->per_unit, tiny = (REAL)p->tiny, far = (REAL)p->far;
+    const REAL scale = (REAL)p->per_unit, tiny = (REAL)p->tiny;
     REAL t[64];
     uint8_t level[64];
     static const uint8_t zero[64] = {0};
     for (int i = 0; i < 64; i++) { /* vector loop */
-        REAL v = 128 + TAME(x[i], tiny, far) * scale; /* what becomes 0 could not change the sum */
-        v = v == v ? v : 128; /* NaN goes to the centre */
-        v = v > 0 ? v : 0;
-        v = v < 256 ? v : 256;
+        REAL v = 128 + FLUSH(x[i], tiny) * scale; /* what becomes 0 could not change the sum */
+        v = UNLESS_NAN(x[i], CLAMP(v, 256), 128); /* NaN goes to the centre */
         t[i] = v;
         int32_t whole = (int32_t)v;
         level[i] = (uint8_t)(whole < 255 ? whole : 255);

@@ -3,12 +3,12 @@
 #define KERNEL_BODY "popcount_body.h"
 #include "each_isa.h"
 
-enum { WIDTH = 64, MOST_LOADS = 65535, CACHE_BYTES = 1 << 19, LEAST_ROWS = 256 };
+enum { WIDTH = 64, MOST_LOADS = 65535, CACHE_BYTES = 1 << 18, LEAST_ROWS = 256, FETCH_BYTES = 1024 };
 
-static void count_column(const uint8_t *at, size_t step, size_t loads, uint32_t *count)
+static void count_column(const uint8_t *at, size_t step, size_t loads, int fetch, uint32_t *count)
 {
-    static void (*const column[LDP_ISA_COUNT])(const uint8_t *, size_t, size_t, uint32_t *) = LDP_DISPATCH(column);
-    column[ldp_isa()](at, step, loads, count);
+    static void (*const column[LDP_ISA_COUNT])(const uint8_t *, size_t, size_t, int, uint32_t *) = LDP_DISPATCH(column);
+    column[ldp_isa()](at, step, loads, fetch, count);
 }
 
 /* Bytes first .. last - 1 of the column belong to the row's byte `byte` and its successors. */
@@ -28,14 +28,14 @@ static void tally_narrow(size_t k, size_t bytes, const uint8_t *rows, size_t n, 
     size_t loads = total < WIDTH ? 0 : (total - WIDTH) / step + 1; /* those that stay inside the array */
     for (size_t done = 0, now; done < loads; done += now) {
         now = loads - done < MOST_LOADS ? loads - done : MOST_LOADS;
-        count_column(rows + done * step, step, now, count);
+        count_column(rows + done * step, step, now, 1, count);
         for (size_t r = 0; r < together; r++)
             fold(count, r * bytes, (r + 1) * bytes, 0, k, state);
     }
     for (size_t at = loads * step; at < total; at += step) {
         memset(tail, 0, WIDTH);
         memcpy(tail, rows + at, total - at < step ? total - at : step);
-        count_column(tail, WIDTH, 1, count);
+        count_column(tail, WIDTH, 1, 0, count);
         for (size_t r = 0; r < together; r++)
             fold(count, r * bytes, (r + 1) * bytes, 0, k, state);
     }
@@ -51,7 +51,7 @@ static void tally_wide(size_t k, size_t bytes, const uint8_t *rows, size_t n, in
         now = n - done < most ? n - done : most;
         for (size_t byte = 0; byte < bytes; byte += WIDTH) {
             size_t start = byte + WIDTH <= bytes ? byte : bytes - WIDTH;
-            count_column(rows + done * bytes + start, bytes, now, count);
+            count_column(rows + done * bytes + start, bytes, now, byte == 0 && bytes <= FETCH_BYTES, count);
             fold(count, byte - start, WIDTH, byte, k, state);
         }
     }

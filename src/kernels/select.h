@@ -39,31 +39,64 @@ LDP_INLINE float float_of(uint32_t bits)
 /* All ones where v is NaN. */
 LDP_INLINE uint64_t nan_mask(double v) { return -(uint64_t)((bits_f64(v) & ~((uint64_t)1 << 63)) > LDP_INFINITY_F64); }
 
-/* v in [0, 1]; below it 0, above it 1, NaN the given number. */
-LDP_INLINE double clamp_unit(double v, double instead)
+/* v, but where x is NaN `instead`. */
+LDP_INLINE float unless_nan_f32(float x, float v, float instead)
 {
-    const uint64_t one = bits_f64(1.0), nan = nan_mask(v);
-    uint64_t bits = bits_f64(v);
-    bits &= ~-(bits >> 63);
-    uint64_t over = -(uint64_t)(bits > one);
-    bits = (bits & ~over) | (one & over);
-    return double_of((bits & ~nan) | (bits_f64(instead) & nan));
+    uint32_t nan = -(uint32_t)((bits_f32(x) & 0x7fffffffu) > LDP_INFINITY_F32);
+    return float_of((bits_f32(v) & ~nan) | (bits_f32(instead) & nan));
 }
 
-/* Coordinates of a ball before their first multiplication: magnitudes below `tiny` become 0, for arithmetic on subnormal
- * numbers takes longer, and those above `far` become `far`, for their squares must not overflow. NaN stays. */
-LDP_INLINE float tame_f32(float v, float tiny, float far)
+LDP_INLINE double unless_nan_f64(double x, double v, double instead)
+{
+    uint64_t nan = nan_mask(x);
+    return double_of((bits_f64(v) & ~nan) | (bits_f64(instead) & nan));
+}
+
+/* v in [0, most]; NaN is anything in it. The float form is left to the compilers, which have an instruction for it. */
+LDP_INLINE float clamp_f32(float v, float most)
+{
+    v = v > 0 ? v : 0;
+    return v < most ? v : most;
+}
+
+LDP_INLINE double clamp_f64(double v, double most)
+{
+    uint64_t bits = bits_f64(v);
+    bits &= ~-(bits >> 63);
+    uint64_t over = -(uint64_t)(bits > bits_f64(most));
+    return double_of((bits & ~over) | (bits_f64(most) & over));
+}
+
+/* v in [0, 1], NaN the given number. */
+LDP_INLINE double clamp_unit(double v, double instead)
+{
+    return unless_nan_f64(v, clamp_f64(v, 1), instead);
+}
+
+/* Before the first multiplication: magnitudes below `tiny` become 0, for arithmetic on subnormal numbers takes longer. */
+LDP_INLINE float flush_f32(float v, float tiny)
+{
+    uint32_t bits = bits_f32(v);
+    return float_of(bits & -(uint32_t)((bits & 0x7fffffffu) >= bits_f32(tiny)));
+}
+
+LDP_INLINE double flush_f64(double v, double tiny)
+{
+    uint64_t bits = bits_f64(v);
+    return double_of(bits & -(uint64_t)((bits & ~((uint64_t)1 << 63)) >= bits_f64(tiny)));
+}
+
+/* Magnitudes above `far` become `far`, for their squares must not overflow. NaN stays. */
+LDP_INLINE float tame_f32(float v, float far)
 {
     uint32_t bits = bits_f32(v), sign = bits & 0x80000000u, size = bits ^ sign;
-    size &= -(uint32_t)(size >= bits_f32(tiny));
     uint32_t over = -(uint32_t)(size > bits_f32(far)) & -(uint32_t)(size <= LDP_INFINITY_F32);
     return float_of(sign | (size & ~over) | (bits_f32(far) & over));
 }
 
-LDP_INLINE double tame_f64(double v, double tiny, double far)
+LDP_INLINE double tame_f64(double v, double far)
 {
     uint64_t bits = bits_f64(v), sign = bits & (uint64_t)1 << 63, size = bits ^ sign;
-    size &= -(uint64_t)(size >= bits_f64(tiny));
     uint64_t over = -(uint64_t)(size > bits_f64(far)) & -(uint64_t)(size <= LDP_INFINITY_F64);
     return double_of(sign | (size & ~over) | (bits_f64(far) & over));
 }

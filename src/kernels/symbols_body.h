@@ -1,16 +1,12 @@
-/* Symbols of numbers. NaN has symbol 0; infinities are absorbed by the clamp. */
+/* Symbols of numbers. NaN has symbol 0 (it is taken as the offset); infinities are absorbed by the clamp. */
 static void NAME(residues)(const symbol_rule *p, const void *records, size_t n, uint8_t *symbol)
 {
     const REAL *x = records;
     const double offset = p->offset, width = p->width, k = (double)p->answer.k, far = 0x1p52;
     for (size_t i = 0; i < n; i++) { /* vector loop */
         double v = (double)x[i];
-        uint64_t nan = nan_mask(v);
-        double cell = __builtin_floor((double_of(bits_f64(v) & ~nan) - offset) / width);
-        cell = cell < far ? cell : far;
-        cell = cell > -far ? cell : -far;
-        double r = cell - k * __builtin_floor(cell / k);
-        symbol[i] = (uint8_t)((int32_t)r & (int32_t)~nan);
+        double cell = PER_ISA(floor)(tame_f64((unless_nan_f64(v, v, offset) - offset) / width, far));
+        symbol[i] = (uint8_t)(int32_t)(cell - k * PER_ISA(floor)(cell / k));
     }
 }
 
@@ -35,7 +31,7 @@ static void NAME(sign_bits)(const sign_bit *p, const uint64_t *word, const void 
     const double lower = p->lower, per_range = p->per_range, tiny = p->tiny;
     uint64_t part[CODE_ROWS];
     for (size_t i = 0; i < n; i++) /* vector loop */
-        part[i] = bits_f64(1 + clamp_unit((tame_f64((double)x[i], tiny, DBL_MAX) - lower) * per_range, 0.5)) - bits_f64(1);
+        part[i] = bits_f64(1 + clamp_unit((flush_f64((double)x[i], tiny) - lower) * per_range, 0.5)) - bits_f64(1);
     for (size_t i = 0; i < n; i++) {
         uint64_t threshold = p->low + (uint64_t)((unsigned __int128)p->span * part[i] >> 52);
         out[i] = word[i] < threshold;
