@@ -29,7 +29,7 @@ check: $(VENV)/.check ## ruff, mypy, stubs, gates on the compiled code, contents
 	$(PY) tools/secret_jumps.py
 	$(PY) tools/contents.py
 
-sanitize: $(VENV)/.tools ## the suite under the address and undefined-behaviour sanitizers
+sanitize: $(VENV)/.test ## the suite under the address and undefined-behaviour sanitizers
 	$(PY) tools/sanitize.py
 
 $(VENV)/.tools: pyproject.toml

@@ -34,7 +34,9 @@ TASKS = {
     "frequencies-unary-128": ("records to shares, unary", "person"),
 }
 
-SUBTITLE = "ldpfast: exact coins, cryptographic generator. NumPy and numba: written as fast as we could, their coins are neither."
+SUBTITLE = (
+    "ldpfast: exact coins, cryptographic generator. NumPy and numba: as fast as we could, their coins are neither."
+)
 INK, GREY, PALE = "#1b1f24", "#6b7480", "#e6e9ed"
 
 

@@ -14,9 +14,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _check
+from ._extras import optional
 from ._version import __version__
-from .files import estimate_column, for_categories, for_interval, optional
-from .mechanisms import Mechanism
+from .files import estimate_column
+from .mechanisms import Mechanism, for_categories, for_interval
 from .results import Estimate
 
 PRIVACY_NOTE = (

@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding
+from ._extras import optional
+from .mechanisms import Mechanism
 from .results import Estimate
 
 if TYPE_CHECKING:
@@ -24,73 +24,6 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 22  # of a CSV file that are parsed at a time: no record may be longer
 CHUNK_ROWS = 1 << 17
-
-
-def optional(module: str, extra: str) -> Any:
-    """A module that only an extra of this package installs.
-
-    Parameters
-    ----------
-    module, extra : str
-
-    Returns
-    -------
-    module : module
-
-    Raises
-    ------
-    ImportError
-        If it is absent; the message names the extra.
-    """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        raise ImportError(f'{error.name} is not installed: pip install "ldpfast[{extra}]"') from error
-
-
-# Which mechanism ------------------------------------------------------------------------------------------------------
-
-
-def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
-    """The mechanism for a number in an interval with the smaller variance in the worst case.
-
-    Parameters
-    ----------
-    lower, upper : float
-        The declared interval; it must not be taken from the data.
-    epsilon : float
-
-    Returns
-    -------
-    mechanism : SignBit or Laplace
-        `SignBit` below an epsilon of about 2.3. The choice depends on the arguments alone.
-    """
-    bit, noise = SignBit(lower, upper, epsilon), Laplace(lower, upper, epsilon)
-    worst_bit = bit.variance(bit.lower + (bit.upper - bit.lower) / 2)
-    worst_noise = noise.variance(noise.lower + noise.grid / 2)  # rounding to the grid adds most in the middle of a step
-    return bit if worst_bit < worst_noise else noise
-
-
-def for_categories(k: int, epsilon: float) -> Mechanism:
-    """The mechanism for k categories whose estimate of a rare category has the smallest variance.
-
-    Parameters
-    ----------
-    k : int
-        Number of declared categories, >= 2.
-    epsilon : float
-
-    Returns
-    -------
-    mechanism : RandomizedResponse or UnaryEncoding
-        `RandomizedResponse` up to about 3 e^epsilon + 2 categories. The choice depends on the arguments alone.
-    """
-    candidates: tuple[Mechanism, ...] = (
-        RandomizedResponse(k, epsilon),
-        UnaryEncoding(k, epsilon, "symmetric"),
-        UnaryEncoding(k, epsilon, "optimized"),
-    )
-    return min(candidates, key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))
 
 
 # Columns of files -----------------------------------------------------------------------------------------------------

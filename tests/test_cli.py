@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import cli, experiments, files
+from ldpfast import _extras, cli, experiments
 from ldpfast.cli import main
 
 pytest.importorskip("rich")
@@ -187,7 +187,7 @@ def test_an_absent_extra_is_named(capsys, monkeypatch, array):
     def absent(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name.split(".")[0])
 
-    monkeypatch.setattr(files, "import_module", absent)
+    monkeypatch.setattr(_extras, "import_module", absent)
     assert failure(capsys, "demo") == 'rich is not installed: pip install "ldpfast[demo]"'
     assert failure(capsys, "estimate", array, *NUMERIC) == 'rich is not installed: pip install "ldpfast[files]"'
     assert main(["estimate", str(array), *NUMERIC, "--json"]) == 0

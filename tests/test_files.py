@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import files
-from ldpfast.files import estimate_column, for_categories, for_interval
+from ldpfast import _extras, files
+from ldpfast.files import estimate_column
+from ldpfast.mechanisms import for_categories, for_interval
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -332,7 +333,7 @@ def test_an_absent_extra_is_named(tmp_path, monkeypatch):
     def absent(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr(files, "import_module", absent)
+    monkeypatch.setattr(_extras, "import_module", absent)
     path = text_file(tmp_path, "x\n1\n")
     with pytest.raises(ImportError, match=r'^pyarrow is not installed: pip install "ldpfast\[files\]"$'):
         estimate_column(path, "x", NUMBERS)

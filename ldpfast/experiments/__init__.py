@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import optional
+from .._extras import optional
 from . import drugs, surveys
 
 INTRODUCTION = (

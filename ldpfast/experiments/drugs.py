@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import optional
+from .._extras import optional
 from ..mechanisms import LaplaceVector, LinfBall
 
 POPULATION = 959_715

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import for_categories, for_interval, optional
-from ..mechanisms import Laplace, Mechanism, Warner
+from .._extras import optional
+from ..mechanisms import Laplace, Mechanism, Warner, for_categories, for_interval
 from ..privacy import Guarantee, compose
 from ..results import Estimate
 

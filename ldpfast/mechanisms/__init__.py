@@ -3,6 +3,7 @@
 from ._ball import L2Ball, LaplaceVector, LinfBall, half_space_constant
 from ._base import Mechanism
 from ._categories import RandomizedResponse, UnaryEncoding, Warner
+from ._choice import for_categories, for_interval
 from ._interval import Laplace, SignBit
 from ._symbols import Bins, Residue
 
@@ -18,5 +19,7 @@ __all__ = [
     "SignBit",
     "UnaryEncoding",
     "Warner",
+    "for_categories",
+    "for_interval",
     "half_space_constant",
 ]

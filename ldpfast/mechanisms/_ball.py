@@ -307,8 +307,8 @@ def _ball_steps(dim: int, epsilon: float) -> tuple[int, int, int]:
     """Steps across [-r, r], l1 diameter of the l2 ball in steps, limit of the l1 norm of a rounded row.
 
     With 2^h steps to the radius, a rounded row has an l1 norm of 2^h sqrt(d) on average, and exceeds that by 4 sqrt(d)
-    (eight standard deviations of the random rounding) with a chance below e^-32: its last numbers are cut then. h = 20 makes the
-    excess cost 8e-6 of the variance; less where the noise would not fit the reports.
+    (eight standard deviations of the random rounding) with a chance below e^-32: its last numbers are cut then. With h = 20
+    the excess costs 8e-6 of the variance; less where the noise would not fit the reports.
     """
     for h in range(20, 9, -1):
         limit = math.isqrt(dim << 2 * h) + 1 + 4 * (math.isqrt(dim) + 1)
