@@ -14,6 +14,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _extras, cli, experiments
 from ldpfast.cli import main
+from ldpfast.files import estimate_column
 
 pytest.importorskip("rich")
 NUMERIC = ["--epsilon", "1", "--lower", "0", "--upper", "10"]
@@ -55,7 +56,7 @@ def test_estimate_json(capsys, survey):
     out, err = capsys.readouterr()
     found = json.loads(out)
     assert err == ""
-    expected = files.estimate_column(survey, "visits", ldp.SignBit(0, 10, 1), rng=np.random.default_rng(5))
+    expected = estimate_column(survey, "visits", ldp.SignBit(0, 10, 1), rng=np.random.default_rng(5))
     assert found == {
         **expected.to_dict(),
         "file": str(survey),

@@ -23,17 +23,23 @@ static void NAME(bins)(const symbol_rule *p, const void *records, size_t n, uint
     }
 }
 
-/* Where in the interval, in steps of 2^-52: the mantissa of 1 + u, 2^52 at the upper end. The high half of a product of 64
- * bits has no vector form; all before it has. */
+/* floor(a b / 2^52) for b <= 2^52, from products of 32 bits: the only ones that vectors have. */
+LDP_INLINE uint64_t NAME(scaled)(uint64_t a, uint64_t b)
+{
+    const uint64_t word = 0xffffffffu, rest = (1u << 20) - 1;
+    uint64_t high = (a >> 32) * (b >> 32), first = (a >> 32) * (b & word);
+    uint64_t second = (a & word) * (b >> 32) + ((a & word) * (b & word) >> 32); /* below 2^53 */
+    return (high << 12) + (first >> 20) + (second >> 20) + (((first & rest) + (second & rest)) >> 20);
+}
+
+/* Where in the interval, in steps of 2^-52: the mantissa of 1 + u, 2^52 at the upper end. */
 static void NAME(sign_bits)(const sign_bit *p, const uint64_t *word, const void *records, size_t n, uint8_t *out)
 {
     const REAL *x = records;
     const double lower = p->lower, per_range = p->per_range, tiny = p->tiny;
-    uint64_t part[CODE_ROWS];
-    for (size_t i = 0; i < n; i++) /* vector loop */
-        part[i] = bits_f64(1 + clamp_unit((flush_f64((double)x[i], tiny) - lower) * per_range, 0.5)) - bits_f64(1);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t threshold = p->low + (uint64_t)((unsigned __int128)p->span * part[i] >> 52);
-        out[i] = word[i] < threshold;
+    const uint64_t low = p->low, span = p->span;
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        double u = clamp_unit((flush_f64((double)x[i], tiny) - lower) * per_range, 0.5);
+        out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));
     }
 }
