@@ -107,6 +107,19 @@ def array(name: str, values: ArrayLike) -> AnyArray:
         raise TypeError(f"{name} must be an array of numbers ({type(values).__name__} given)") from error
 
 
+def is_laid_out(x: AnyArray) -> bool:
+    """Whether kernels can read and write `x` as it lies: contiguous, aligned, in native byte order."""
+    flags = x.flags
+    return flags.c_contiguous and flags.aligned and x.dtype.isnative
+
+
+def laid_out(x: AnyArray, dtype: np.dtype[Any] | None = None) -> AnyArray:
+    """The same numbers, as kernels read them; a copy only where it has to be."""
+    if is_laid_out(x) and (dtype is None or x.dtype == dtype):
+        return x
+    return np.require(x, x.dtype.newbyteorder("=") if dtype is None else dtype, ["C", "A"])
+
+
 def integers(name: str, x: AnyArray, booleans: bool = False) -> AnyArray:
     """An array of an integer dtype (or booleans, where they mean something)."""
     if x.dtype.kind in "iu" or (booleans and x.dtype.kind == "b"):

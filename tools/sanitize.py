@@ -43,7 +43,7 @@ def main() -> int:
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": str(TREE),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--capture=sys", "-p", "no:cacheprovider", "tests"]
     command += [f"--ignore=tests/{name}" for name in LEFT_OUT]
     return subprocess.run(command, cwd=TREE, env=environment).returncode
 

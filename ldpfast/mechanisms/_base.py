@@ -127,7 +127,7 @@ class Mechanism(ABC):
         n, shape, dtype = len(accepted), self.report.shape, self.report.dtype(accepted.dtype)
         if out is not None:
             _check.output(out, shape if single else (n, *shape), dtype)
-        if out is None or not out.flags.c_contiguous or np.may_share_memory(out, accepted):
+        if out is None or not _check.is_laid_out(out) or np.may_share_memory(out, accepted):
             reports = np.empty((n, *shape), dtype)
         else:
             reports = out.reshape((n, *shape))

@@ -20,6 +20,7 @@ from .._core import domains
 
 AnyArray = NDArray[Any]
 MAX = sys.float_info.max
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 class Domain(ABC):
@@ -52,10 +53,8 @@ class Domain(ABC):
 
     def convert(self, records: AnyArray) -> AnyArray:
         """Contiguous, in a dtype that the kernels take: float32 for up to single precision, else float64."""
-        if records.flags.c_contiguous and (records.dtype == np.float32 or records.dtype == np.float64):
-            return records
         small = records.dtype.kind == "f" and records.dtype.itemsize <= 4
-        return np.ascontiguousarray(records, np.float32 if small else np.float64)
+        return _check.laid_out(records, FLOAT32 if small else FLOAT64)
 
     @abstractmethod
     def offender(self, records: AnyArray) -> int:
@@ -101,7 +100,7 @@ class Categories(Domain):
     def convert(self, records: AnyArray) -> AnyArray:
         """In the smallest dtype that holds k - 1. Records that are outside are left as they are, for `offender` to find: a
         cast would wrap around and make valid codes of them."""
-        native = np.ascontiguousarray(records, records.dtype.newbyteorder("="))
+        native = _check.laid_out(records)
         if native.dtype == self.dtype or self.offender(native) >= 0:
             return native
         return native.astype(self.dtype)

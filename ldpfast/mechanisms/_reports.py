@@ -43,16 +43,15 @@ class Format(ABC):
     def validate(self, reports: ArrayLike) -> AnyArray:
         """Reports with one axis in front, contiguous, all of them possible."""
         array = _check.array("reports", reports)
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)
-        wanted = self.dtype(array.dtype)
-        if array.dtype != wanted:
+        wanted = self.dtype(array.dtype.newbyteorder("="))
+        if array.dtype.newbyteorder("=") != wanted:
             raise TypeError(f"reports must have dtype {wanted}, got dtype {array.dtype}")
         if array.ndim == len(self.shape):
             array = array[np.newaxis]
         if array.shape[1:] != self.shape:
             expected = ", ".join(["n", *map(str, self.shape)]) + ("," if not self.shape else "")
             raise ValueError(f"reports must have shape ({expected}), got shape {np.shape(reports)}")
-        array = np.ascontiguousarray(array)
+        array = _check.laid_out(array)
         wrong = self.accepts(array) if array.size else None
         if wrong is not None:
             raise ValueError(f"reports must {wrong}")
