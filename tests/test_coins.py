@@ -206,3 +206,16 @@ def test_bit_planes_decide_by_the_last_digit(every_isa):
     for m in np.random.default_rng(1).integers(0, 1 << 62, 200):
         assert not heads(int(m) * low >> 62)
         assert heads(high + (int(m) * ((1 << 128) - 1 - high) >> 62))
+
+
+def test_few_lanes_look_at_all_digits(every_isa):
+    """Where the first 32 digits are equal, the next words decide: right at their value tails, one unit above it heads."""
+    words = known_words(0, "<u4", 8)
+    later = known_words(0, "<u8", 18)[16:]  # the chunk after the lanes' own
+    digits = later[0] << 32 | later[1] >> 32
+    out = np.empty(8, np.uint64)
+    for lane, word in enumerate(words):
+        for rest, heads in ((0, 0), (digits, 0), (digits + 1, 1), ((1 << 96) - 1, 1)):
+            m = word << 96 | rest
+            stream.coins(KEY, m >> 64, m & (1 << 64) - 1, 16, False, out)
+            assert int(out[0]) >> lane & 1 == heads

@@ -260,14 +260,20 @@ def call(request):
     return request.param
 
 
-@pytest.mark.parametrize("mechanism", [WARNER, KARY, UNARY, ldp.RandomizedResponse(300, 1.0)], ids=repr)
-@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint16", "uint64", ">i2"])
+@pytest.mark.parametrize(
+    "mechanism, dtype",
+    [
+        (mechanism, dtype)
+        for mechanism in (WARNER, KARY, UNARY, ldp.RandomizedResponse(300, 1.0))
+        for dtype in ("int8", "int64", "uint8", "uint16", "uint64", ">i2")
+        if np.iinfo(dtype).max >= mechanism.domain.k  # otherwise every value is a category
+    ],
+    ids=repr,
+)
 def test_categories_out_of_range(call, mechanism, dtype):
     """A cast that wraps around would make valid categories of invalid ones."""
     k = mechanism.domain.k
     worst = np.iinfo(dtype).max
-    if worst < k:
-        pytest.skip("every value of the dtype is a category")
     x = np.zeros(9, dtype)
     x[[2, 5, 6]] = worst, min(k, worst), worst
     with raises(ValueError, f"x must be integers in [0, k) with k={k}; index 2 is outside (3 of 9 are)"):

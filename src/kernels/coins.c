@@ -14,22 +14,6 @@ void coins_direct(reader *r, uint64_t heads, uint64_t *out, size_t lanes)
         out[lanes / 64] &= ((uint64_t)1 << lanes % 64) - 1;
 }
 
-/* The same with all 128 bits; the second word is looked at where the first is equal (chance 2^-64). */
-static void coins_few(reader *r, coin c, uint64_t *out, size_t lanes)
-{
-    memset(out, 0, coin_words(lanes) * 8);
-    for (size_t lane = 0; lane < lanes; lane += CHUNK_WORDS) {
-        uint64_t word[CHUNK_WORDS];
-        memcpy(word, reader_chunk(r, groups_for(lanes - lane, 8)), sizeof word);
-        for (size_t i = 0; i < CHUNK_WORDS && lane + i < lanes; i++) {
-            uint64_t less = word[i] < c.high;
-            if (word[i] == c.high)
-                less = *reader_chunk(r, 1) < c.low;
-            out[(lane + i) / 64] |= less << (lane + i) % 64;
-        }
-    }
-}
-
 #define KERNEL_BODY "coins_body.h"
 #include "each_isa.h"
 

@@ -21,15 +21,32 @@ LDP_INLINE size_t NAME(compare_digits)(const uint64_t *chunk, uint64_t high, uin
     return undecided;
 }
 
+/* At most 32 lanes: 32 digits at once, and the other 96 where those are equal (chance 2^-32). */
+static void NAME(few)(reader *r, coin c, uint64_t *out, size_t lanes)
+{
+    uint32_t word[2 * CHUNK_WORDS];
+    memcpy(word, reader_chunk(r, 1), sizeof word);
+    const uint32_t top = (uint32_t)(c.high >> 32);
+    const uint64_t inside = ((uint64_t)1 << lanes) - 1;
+    uint64_t less = PER_ISA(words_below)(word, top);
+    for (uint64_t equal = PER_ISA(words_equal)(word, top) & inside; equal; equal &= equal - 1) {
+        const coin rest = {c.high << 32 | c.low >> 32, c.low << 32};
+        const uint64_t *more = reader_chunk(r, 1);
+        less |= (equal & -equal) & -(uint64_t)(more[0] < rest.high || (more[0] == rest.high && more[1] < rest.low));
+    }
+    memset(out, 0, coin_words(lanes) * 8);
+    out[0] = less & inside;
+}
+
 static void NAME(fill)(reader *r, coin c, uint64_t *out, size_t lanes)
 {
     size_t words = coin_words(lanes);
-    if ((c.high | c.low) == 0) { /* no digit left: a word equal so far is not less */
+    if ((c.high | c.low) == 0 || lanes == 0) { /* no digit left: a word equal so far is not less */
         memset(out, 0, words * 8);
         return;
     }
     if (lanes <= 32) {
-        coins_few(r, c, out, lanes);
+        NAME(few)(r, c, out, lanes);
         return;
     }
     uint64_t equal[words], valid[8];

@@ -24,6 +24,29 @@ LDP_INLINE double floor_avx2(double v) { return __builtin_floor(v); }
 
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
+/* Unsigned comparisons are signed ones after the top bit is turned. */
+LDP_INLINE uint64_t words_below_avx2(const uint32_t *word, uint32_t top)
+{
+    const __m256i turn = _mm256_set1_epi32((int)0x80000000u), t = _mm256_xor_si256(_mm256_set1_epi32((int)top), turn);
+    uint64_t mask = 0;
+    for (int i = 0; i < 32; i += 8) {
+        __m256i w = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(word + i)), turn);
+        mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(t, w))) << i;
+    }
+    return mask;
+}
+
+LDP_INLINE uint64_t words_equal_avx2(const uint32_t *word, uint32_t top)
+{
+    const __m256i t = _mm256_set1_epi32((int)top);
+    uint64_t mask = 0;
+    for (int i = 0; i < 32; i += 8) {
+        __m256i w = _mm256_loadu_si256((const __m256i *)(word + i));
+        mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(t, w))) << i;
+    }
+    return mask;
+}
+
 LDP_INLINE uint64_t bytes_at_most_avx2(const uint8_t *a, const uint8_t *b)
 {
     uint64_t mask = 0;

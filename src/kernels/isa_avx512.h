@@ -13,6 +13,20 @@ LDP_INLINE double floor_avx512(double v) { return __builtin_floor(v); }
 
 LDP_INLINE size_t ones_avx512(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
+LDP_INLINE uint64_t words_below_avx512(const uint32_t *word, uint32_t top)
+{
+    __m512i t = _mm512_set1_epi32((int)top);
+    return _mm512_cmplt_epu32_mask(_mm512_loadu_si512(word), t) |
+           (uint64_t)_mm512_cmplt_epu32_mask(_mm512_loadu_si512(word + 16), t) << 16;
+}
+
+LDP_INLINE uint64_t words_equal_avx512(const uint32_t *word, uint32_t top)
+{
+    __m512i t = _mm512_set1_epi32((int)top);
+    return _mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word), t) |
+           (uint64_t)_mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word + 16), t) << 16;
+}
+
 LDP_INLINE uint64_t bytes_at_most_avx512(const uint8_t *a, const uint8_t *b)
 {
     return _mm512_cmple_epu8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));

@@ -34,6 +34,23 @@ LDP_INLINE size_t ones_plain(uint64_t v)
     return (size_t)(v * 0x0101010101010101u >> 56);
 }
 
+/* Bit i: word[i] < top, and word[i] == top, for 32 words. */
+LDP_INLINE uint64_t words_below_plain(const uint32_t *word, uint32_t top)
+{
+    uint64_t mask = 0;
+    for (int i = 0; i < 32; i++)
+        mask |= (uint64_t)(word[i] < top) << i;
+    return mask;
+}
+
+LDP_INLINE uint64_t words_equal_plain(const uint32_t *word, uint32_t top)
+{
+    uint64_t mask = 0;
+    for (int i = 0; i < 32; i++)
+        mask |= (uint64_t)(word[i] == top) << i;
+    return mask;
+}
+
 /* Bit i: a[i] <= b[i], for 64 bytes. Eight bytes 0 or 1 are gathered into bits by one multiplication. */
 LDP_INLINE uint64_t bytes_at_most_plain(const uint8_t *a, const uint8_t *b)
 {
