@@ -77,8 +77,8 @@ def interval(lower: Any, upper: Any) -> tuple[float, float]:
     low, high = real("lower", lower), real("upper", upper)
     if not low < high:
         raise ValueError(f"lower and upper must be finite with lower < upper, got {lower!r} and {upper!r}")
-    if max(-low, high) > 1e150 or high - low < 1e-150:
-        raise ValueError(f"lower and upper must be within 1e150 of zero and 1e-150 apart, got {lower!r} and {upper!r}")
+    if max(-low, high) > 1e100 or high - low < 1e-100:
+        raise ValueError(f"lower and upper must be within 1e100 of zero and 1e-100 apart, got {lower!r} and {upper!r}")
     return low, high
 
 

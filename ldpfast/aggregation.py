@@ -334,8 +334,8 @@ class GridSums(ExactSums):
     def _possible(self) -> bool:
         report = cast("Grid", self.mechanism.report)
         total, square = self._floats(slice(0, report.dim)), self._floats(slice(report.dim, None))
-        # |sum| <= n 2^47 and, by Cauchy and Schwarz, sum^2 <= n sum of squares.
-        return bool((np.abs(total) <= self.n * 2.0**47).all() and (total**2 <= self.n * square * (1 + 1e-9)).all())
+        # Squares of integers up to 2^47 and, by Cauchy and Schwarz, sum^2 <= n sum of squares.
+        return bool((square <= self.n * 2.0**94).all() and (total**2 <= self.n * square * (1 + 1e-9)).all())
 
     def estimate(self) -> Estimate:
         n, report = self._require_reports(), cast("Grid", self.mechanism.report)

@@ -293,7 +293,7 @@ def test_reports_off_the_grid(what):
         "point": 3 * grid,
         "nan": math.nan,
         "inf": math.inf,
-        "far": grid * (2.0**51 + 0.5),
+        "far": grid * (2.0**47 + 1.5),
     }[what]
     reports = np.array([0.5 * grid, -2.5 * grid, bad, bad])
     assert_refused(mechanism, reports, ValueError, "reports must lie on the mechanism's grid; row 2 does not")
@@ -487,3 +487,30 @@ def test_a_state_that_is_not_there_takes_no_memory():
     huge = {"mechanism": "RandomizedResponse", "k": 1 << 40, "epsilon": 30.0}
     with pytest.raises(ValueError, match=r"^data must hold a state of "):
         Aggregator.from_bytes(forged(huge, b""))
+
+
+@pytest.mark.parametrize(
+    "mechanism, position, value",
+    [
+        (ldp.RandomizedResponse(4, 1.0), 0, 9),  # more than there are reports
+        (ldp.RandomizedResponse(4, 1.0), 1, 0),  # counts that do not add up to n
+        (ldp.UnaryEncoding(4, 1.0), 2, -1),
+        (ldp.LinfBall(3, 1.0), 0, 6),
+        (ldp.L2Ball(3, 1.0), 1, 1 << 40),  # the high word of a sum
+        (ldp.Laplace(0.0, 1.0, 1.0), 3, 1 << 62),  # of the sum of squares: negative
+        (ldp.Laplace(0.0, 1.0, 1.0), 0, 1 << 62),  # a sum that its squares do not allow
+    ],
+    ids=repr,
+)
+def test_states_that_no_reports_have_are_refused(mechanism, position, value):
+    """Bytes with a right checksum, made by hand."""
+    import hashlib
+
+    records = np.zeros((5, 3)) if mechanism.domain.width else np.zeros(5, int)
+    good = mechanism.aggregator().update(mechanism.privatize(records, rng=1)).to_bytes()[:-16]
+    size = mechanism.aggregator()._state.nbytes
+    state = np.frombuffer(good[-size:], np.int64).copy()
+    state[position] = value if value else state[position] + 1
+    body = good[:-size] + state.tobytes()
+    with pytest.raises(ValueError, match="data must hold a state that n = 5 reports can have"):
+        ldp.Aggregator.from_bytes(body + hashlib.blake2b(body, digest_size=16).digest())

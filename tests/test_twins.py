@@ -7,7 +7,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import _coins, _core
-from ldpfast._core import bits, codes, domains, stream, sums
+from ldpfast._core import bits, codes, domains, noise, stream, sums
 
 from . import _reference as reference
 
@@ -50,19 +50,20 @@ def test_warner(n):
     assert mechanism.privatize(x, rng=SEED).tolist() == [reference.respond(mechanism._coin, words, t) for t in x]
 
 
-HARD = [0.0, -0.1, -4.1, 1e300, -1e300, 5e-324, 2.0**52, -(2.0**52) - 1, 0.75, -0.75]
+HARD = [0.0, -0.0, -5e-324, -0.1, -4.1, 1e300, -1e300, 5e-324, 2.0**52, -(2.0**52) - 1, 0.75, -0.75]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", SIZES)
-def test_residue(n, dtype):
-    mechanism = ldp.Residue(0.75, 0.25, 5, 1.5)
+@pytest.mark.parametrize("offset", [0.0, 0.25])
+def test_residue(offset, n, dtype):
+    mechanism = ldp.Residue(0.75, offset, 5, 1.5)
     with np.errstate(over="ignore"):
         x = np.nan_to_num(np.concatenate([random(n).normal(0, 50, n), HARD]).astype(dtype))
     words = reference.Words(KEY, "Residue", 0)
     expected = []
     for value in x.astype(float):
-        cell = min(max(np.floor((value - 0.25) / 0.75), -(2.0**52)), 2.0**52)
+        cell = min(max(np.floor((value - offset) / 0.75), -(2.0**52)), 2.0**52)
         expected.append(reference.respond(mechanism._coin, words, int(cell) % 5))
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
 
@@ -196,14 +197,40 @@ def test_laplace(n, dtype):
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
 
 
-def test_laplace_vector_shrinks_long_rows_in_integers():
-    """A row far outside the ball, with clip: its integers keep to the l1 limit whatever comes."""
-    mechanism = ldp.LaplaceVector(9, 30.0, norm="l2")
-    x = np.full((1, 9), 1e9)
-    report = mechanism.privatize(x, rng=SEED, clip=True)[0]
-    steps = np.abs(report) / mechanism.grid
-    noise = 20 * np.sqrt(mechanism.report.noise_variance) / mechanism.grid
-    assert steps.sum() < 3 * 2**20 + 40 + 9 * noise  # sqrt(9) 2^20 and the excess of the rounding
+@pytest.mark.parametrize("dim", [1, 9, 300, 9000])
+def test_l1_norm_of_rounded_rows_is_limited_in_integers(dim):
+    """With digit coins that never fall heads the noise is 0 or -1: the reports show the integers. A kernel that is given
+    a radius far too large for its limit, hence rows that the projection leaves alone, still keeps to the limit."""
+    limit = 1000
+    kernel = noise.Laplace(dim, -1.0, 2.0**-10, 1 << 11, limit, 1e9, (0, 0), 0, True)
+    for row in (np.ones(dim), -np.ones(dim), np.linspace(-1, 1, dim), np.full(dim, np.inf)):
+        out = np.empty((1, dim))
+        kernel.privatize(stream.Stream(KEY), 0, row[np.newaxis], out)
+        steps = (out[0] + 1) * 2.0**10 - 0.5 - 2**10  # distance from the centre, plus 0 or -1
+        assert np.abs(steps).sum() <= limit + dim
+        assert np.abs(steps).sum() >= min(limit, np.abs(np.clip(row, -1, 1)).sum() * 2**10) - 2 * dim
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dim", [1, 2, 27, 64, 5000, 40_000])
+def test_half_space_reports_of_two_records_are_equal_or_opposite(dim, dtype):
+    """All that a record decides is one sign: under one key the reports of any two records differ by it alone, NaN,
+    infinite, huge and subnormal records included."""
+    tiny, huge = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max
+    rows = [0.0, 1.0, -1.0, tiny, -tiny, huge, -huge, np.nan, np.inf, -np.inf]
+    plain = [random(i).uniform(-1, 1, dim) for i in range(3)]
+    records = np.array([*(np.full(dim, value) for value in rows), *plain]).astype(dtype)
+    linf, l2 = ldp.LinfBall(dim, 1.0), ldp.L2Ball(dim, 1.0)
+    first = linf.privatize(records[0], rng=SEED), l2.privatize(records[0], rng=SEED)
+    signs = set()
+    for record in records:
+        packed = np.unpackbits(linf.privatize(record, rng=SEED, clip=True) ^ first[0], count=dim, bitorder="little")
+        assert packed.min() == packed.max()
+        vector = l2.privatize(record, rng=SEED, clip=True)
+        sign = np.sign(vector[0]) * np.sign(first[1][0])
+        np.testing.assert_array_equal(vector, sign * first[1])
+        signs.add(sign)
+    assert signs <= {1.0, -1.0}
 
 
 @pytest.mark.parametrize("n", [0, *SIZES, 4095, 4097, 70_000])

@@ -10,7 +10,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-CLAIMED = r"^(respond|sign_bits|residues|bins|vertices|agreements|finish_row|row|coins_direct|encode|own_bit)"
+KERNELS = "respond|sign_bits|residues|bins|vertices|agreements|finish_row|row|coins_direct|encode|own_bit"
+CLAIMED = rf"^({KERNELS}|privatize_(response|residue|bins|sign_bit|linf|l2))"
 COMPARE, JUMP = re.compile(r"\tv?u?comis[sd]\s"), re.compile(r"\tj(?!mp)\w+\s")
 OTHER_FLAGS = re.compile(
     r"\t(cmp|test|add|sub|and|or|xor|inc|dec|neg|not|sh|sar|imul|bt|popcnt)"

@@ -61,8 +61,8 @@ def _parameters(mechanism: L2Ball | LinfBall | LaplaceVector) -> tuple[int, floa
 
 def _check_radius(radius: float) -> float:
     radius = _check.positive("radius", radius)
-    if not 1e-30 <= radius <= 1e30:
-        raise ValueError(f"radius must be in [1e-30, 1e30], where single precision holds the reports, got {radius!r}")
+    if not 1e-18 <= radius <= 1e18:
+        raise ValueError(f"radius must be in [1e-18, 1e18], where single precision holds the reports, got {radius!r}")
     return radius
 
 
@@ -98,7 +98,7 @@ class LinfBall(Mechanism):
     Raises
     ------
     TypeError, ValueError
-        If `dim` is not an integer >= 1, `radius` not in [1e-30, 1e30], `ties` another word, or `epsilon` not a finite number
+        If `dim` is not an integer >= 1, `radius` not in [1e-18, 1e18], `ties` another word, or `epsilon` not a finite number
         > 0 that a coin of 64 bits can certify.
 
     Notes
@@ -181,7 +181,7 @@ class L2Ball(Mechanism):
     Raises
     ------
     TypeError, ValueError
-        If `dim` is not an integer >= 1, `radius` not in [1e-30, 1e30], or `epsilon` not a finite number > 0 that a coin of
+        If `dim` is not an integer >= 1, `radius` not in [1e-18, 1e18], or `epsilon` not a finite number > 0 that a coin of
         64 bits can certify.
 
     Notes
@@ -250,7 +250,7 @@ class LaplaceVector(Mechanism):
     Raises
     ------
     TypeError, ValueError
-        If `dim` is not an integer >= 1, `radius` not in [1e-30, 1e30], `norm` another word, or `epsilon` not a finite number
+        If `dim` is not an integer >= 1, `radius` not in [1e-18, 1e18], `norm` another word, or `epsilon` not a finite number
         > 0 that the coins can certify.
 
     Notes

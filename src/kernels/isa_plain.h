@@ -22,7 +22,8 @@ LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
 LDP_INLINE double floor_plain(double v)
 {
     const double big = __builtin_copysign(0x1p52, v), nearest = (v + big) - big;
-    return nearest - double_of(bits_f64(1) & -(bits_f64(v - nearest) >> 63)); /* the sign of what is missing */
+    const double missing = (v - nearest) + 0.0; /* not -0 */
+    return nearest - double_of(bits_f64(1) & -(bits_f64(missing) >> 63));
 }
 
 /* Population count in arithmetic: a library's may look up a table. */

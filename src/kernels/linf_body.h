@@ -8,7 +8,7 @@ LDP_INLINE uint64_t NAME(vertex_bits)(const linf_ball *p, const REAL *x, const u
     uint8_t level[64];
     static const uint8_t zero[64] = {0};
     for (int i = 0; i < 64; i++) { /* vector loop */
-        REAL v = 128 + FLUSH(x[i], tiny) * scale; /* what becomes 0 could not change the sum */
+        REAL v = 128 + FLUSH(x[i], tiny) * scale; /* what becomes 0 is far below a rounding of the sum */
         v = UNLESS_NAN(x[i], CLAMP(v, 256), 128); /* NaN goes to the centre */
         t[i] = v;
         int32_t whole = (int32_t)v;

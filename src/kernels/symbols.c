@@ -1,6 +1,8 @@
 #include "codes.h"
 #include "select.h"
 
+#include <float.h>
+
 #define KERNEL_REALS
 #define KERNEL_BODY "symbols_body.h"
 #include "each_isa.h"

@@ -36,10 +36,11 @@ LDP_INLINE uint64_t NAME(scaled)(uint64_t a, uint64_t b)
 static void NAME(sign_bits)(const sign_bit *p, const uint64_t *word, const void *records, size_t n, uint8_t *out)
 {
     const REAL *x = records;
-    const double lower = p->lower, per_range = p->per_range, tiny = p->tiny;
+    const REAL tiny = (REAL)p->tiny + (sizeof(REAL) == 4 ? FLT_MIN : 0); /* not subnormal */
+    const double lower = p->lower, per_range = p->per_range;
     const uint64_t low = p->low, span = p->span;
     for (size_t i = 0; i < n; i++) { /* vector loop */
-        double u = clamp_unit((flush_f64((double)x[i], tiny) - lower) * per_range, 0.5);
+        double u = clamp_unit(((double)FLUSH(x[i], tiny) - lower) * per_range, 0.5);
         out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));
     }
 }
