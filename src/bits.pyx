@@ -3,6 +3,8 @@ from kernels cimport (
     privatize_unary_u8, privatize_unary_u16, privatize_unary_u32, privatize_unary_u64, tally_bits, unary, unary_rows,
 )
 
+from blocks cimport tally_reports
+
 include "isa.pxi"
 include "kernel_class.pxi"
 
@@ -27,17 +29,5 @@ cdef class Unary(Kernel):
 
 def tally(reports, counts):
     """Add to `counts` (int64, one per bit) how many of the packed rows `reports` have that bit."""
-    cdef Py_buffer rows, state
-    cdef size_t k, n
-    PyObject_GetBuffer(reports, &rows, PyBUF_SIMPLE)
-    try:
-        PyObject_GetBuffer(counts, &state, PyBUF_WRITABLE)
-        try:
-            k = state.len // 8
-            n = rows.len // ((k + 7) // 8)
-            with nogil:
-                tally_bits(&k, rows.buf, n, state.buf)
-        finally:
-            PyBuffer_Release(&state)
-    finally:
-        PyBuffer_Release(&rows)
+    cdef size_t k = len(counts)
+    tally_reports(tally_bits, &k, (k + 7) // 8, reports, counts)

@@ -62,3 +62,21 @@ cdef inline int run_blocks(privatize_fn kernel, const void *params, const stream
         block += scratch_rows // rows
         i += now
     return exhausted
+
+
+cdef inline int tally_reports(tally_fn tally, const void *format, size_t items, reports, state) except -1:
+    """Adds reports of so many items each to a state of the format's layout."""
+    cdef Py_buffer rows, counts
+    cdef size_t n
+    PyObject_GetBuffer(reports, &rows, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(state, &counts, PyBUF_WRITABLE)
+        try:
+            n = rows.len // (items * rows.itemsize)
+            with nogil:
+                tally(format, rows.buf, n, counts.buf)
+        finally:
+            PyBuffer_Release(&counts)
+    finally:
+        PyBuffer_Release(&rows)
+    return 0

@@ -1,12 +1,12 @@
 """k-ary responses (Warner, k-ary, Residue, Bins), sign bits, and histograms of codes."""
-from libc.stdint cimport int64_t
-
 from kernels cimport (
     CODE_ROWS, DBL_MIN, PURPOSE_BINS, PURPOSE_RANDOMIZED_RESPONSE, PURPOSE_RESIDUE, PURPOSE_WARNER, privatize_bins_f32,
     privatize_bins_f64, privatize_residue_f32, privatize_residue_f64, privatize_response_u8, privatize_response_u16,
     privatize_response_u32, privatize_response_u64, privatize_sign_bit_f32, privatize_sign_bit_f64, response, sign_bit,
     symbol_rule, tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64,
 )
+
+from blocks cimport tally_reports
 
 include "isa.pxi"
 include "kernel_class.pxi"
@@ -93,19 +93,5 @@ cdef class SignBit(CodeKernel):
 
 def tally(reports, counts):
     """Add the histogram of `reports` (unsigned codes below len(counts)) to `counts` (int64)."""
-    cdef Py_buffer codes, state
-    cdef size_t k, n
-    cdef tally_fn count
-    PyObject_GetBuffer(reports, &codes, PyBUF_SIMPLE)
-    try:
-        PyObject_GetBuffer(counts, &state, PyBUF_WRITABLE)
-        try:
-            k = state.len // sizeof(int64_t)
-            n = codes.len // codes.itemsize
-            count = tally_codes[size_index(codes.itemsize)]
-            with nogil:
-                count(&k, codes.buf, n, state.buf)
-        finally:
-            PyBuffer_Release(&state)
-    finally:
-        PyBuffer_Release(&codes)
+    cdef size_t k = len(counts)
+    tally_reports(tally_codes[size_index(reports.itemsize)], &k, 1, reports, counts)

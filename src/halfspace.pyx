@@ -1,7 +1,7 @@
 """Half-space mechanisms: a direction drawn without looking at the record, and one private sign."""
 from kernels cimport (
-    FLT_MAX, FLT_MIN, l2_ball, l2_rows, linf_ball, linf_rows, privatize_l2_f32, privatize_l2_f64, privatize_linf_f32, privatize_linf_f64,
-    tally_bits, tally_vectors_f32, tally_vectors_f64, vector_format,
+    FLT_MAX, FLT_MIN, l2_ball, l2_rows, linf_ball, linf_rows, privatize_l2_f32, privatize_l2_f64, privatize_linf_f32,
+    privatize_linf_f64, tally_bits, tally_vectors_f32, tally_vectors_f64, vector_format,
 )
 
 include "isa.pxi"

@@ -37,7 +37,8 @@ cdef class Kernel:
                     record_bytes = self.items * records.itemsize
                     report_bytes = self.report_items * (self.report_size or records.itemsize)
                     n = records.len // record_bytes
-                    if self.by_size[size] is NULL or records.len % record_bytes or reports.len != <Py_ssize_t>(n * report_bytes):
+                    if (self.by_size[size] is NULL or records.len % record_bytes
+                            or reports.len != <Py_ssize_t>(n * report_bytes)):
                         raise ValueError("records and reports do not fit together")
                     with nogil:
                         exhausted = privatize_blocks(self.by_size[size], self.params, &k, block, self.rows,

@@ -142,7 +142,7 @@ static int privatize_laplace(const laplace *p, const laplace_builds *use, const 
     int privatize_laplace_##dtype(const void *params, const stream_key *key, uint64_t block, const void *x,       \
                                   size_t n, void *out)                                                            \
     {                                                                                                             \
-        static const laplace_builds builds[LDP_ISA_COUNT] = LDP_EACH_BUILD(BUILDS, dtype, real);                              \
+        static const laplace_builds builds[LDP_ISA_COUNT] = LDP_EACH_BUILD(BUILDS, dtype, real);                     \
         return privatize_laplace(params, &builds[ldp_isa()], key, block, x, n, out);                              \
     }
 

@@ -99,7 +99,7 @@ static int privatize_linf(const linf_ball *p, const linf_builds *use, const stre
     int privatize_linf_##dtype(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, \
                                void *out)                                                                         \
     {                                                                                                             \
-        static const linf_builds builds[LDP_ISA_COUNT] = LDP_EACH_BUILD(BUILDS, dtype, real);                                 \
+        static const linf_builds builds[LDP_ISA_COUNT] = LDP_EACH_BUILD(BUILDS, dtype, real);                     \
         return privatize_linf(params, &builds[ldp_isa()], key, block, x, n, out);                                 \
     }
 

@@ -14,7 +14,7 @@ typedef struct {
     double per_unit; /* 128 / radius */
     double tiny;     /* 2^-60 radii, not subnormal in single precision: smaller coordinates are taken as 0 */
     uint64_t heads;
-    uint64_t keep_tie; /* ties = "thin": 2 (2^64 - heads), a tie is kept if its word is below, else U is drawn again. 0: ties are kept */
+    uint64_t keep_tie; /* ties = "thin": 2 (2^64 - heads); a tie is kept where its word is below, else drawn again. 0: kept */
 } linf_ball;
 
 enum { LINF_PIECE = 32768 }; /* coordinates */

@@ -1,4 +1,5 @@
 #include "normal.h"
+#include "select.h"
 
 #define KERNEL_BODY "normal_body.h"
 #include "each_isa.h"

@@ -21,7 +21,7 @@ typedef struct {
 
 tally_fn tally_grid, tally_vectors_f32, tally_vectors_f64;
 
-/* Number of the first report that is not lower + grid (j + 1/2), bit for bit, for an integer |j| <= GRID_LIMIT; n if all are. */
+/* Number of the first report that is not lower + grid (j + 1/2), bit for bit, for an integer |j| <= GRID_LIMIT, else n. */
 size_t first_off_grid(const grid_format *p, const double *reports, size_t n);
 
 #endif
