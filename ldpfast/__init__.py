@@ -74,8 +74,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module("." + _HOMES.get(name, "mechanisms"), __name__), name)
     except ImportError as error:
         raise ImportError(
-            f"the compiled modules of ldpfast cannot be imported ({error}): install it with `pip install .`, or run Python "
-            "outside the source tree"
+            f"the compiled modules of ldpfast cannot be imported ({error}): in a source tree leave the directory, or install "
+            "with `pip install -e .`"
         ) from error
     globals()[name] = value
     return value

@@ -2,7 +2,12 @@
 
 import sys
 
-from .cli import main
-
 if __name__ == "__main__":
+    try:
+        from .cli import main
+    except ImportError as error:
+        sys.exit(
+            f"ldpfast: error: {error}\nIn a source tree the compiled modules are missing: leave the directory, use the command "
+            "`ldpfast`, or install with `pip install -e .`"
+        )
     sys.exit(main())

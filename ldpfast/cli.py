@@ -55,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command(arguments)
     except (ImportError, OSError, TypeError, ValueError) as error:
         parser.error(str(error))
+    except KeyboardInterrupt:
+        parser.exit(130, "ldpfast: interrupted\n")
 
 
 def _parser() -> Parser:
@@ -86,6 +88,9 @@ def _parser() -> Parser:
     bench = commands.add_parser("bench", help="speed on this machine, against NumPy and against the limit")
     bench.add_argument("--seconds", type=float, default=50.0, help="time to spend (default: %(default)s)")
     bench.add_argument("--json", metavar="PATH", help="also write the numbers to a file")
+    bench.add_argument(
+        "--targets", action="store_true", help="for developers: targets of an AVX-512 machine beside them"
+    )
     bench.set_defaults(command=_bench)
     return parser
 
@@ -103,7 +108,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 def _bench(arguments: argparse.Namespace) -> int:
     from .bench import report
 
-    return report(arguments.seconds, arguments.json)
+    return report(arguments.seconds, arguments.json, arguments.targets)
 
 
 def _estimate(arguments: argparse.Namespace) -> int:

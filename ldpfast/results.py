@@ -93,6 +93,11 @@ class Estimate:
     covariance: Floats | None = field(default=None, repr=False, compare=False)
     rule: IntervalRule = field(default=Normal(), repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        for array in (self.value, self.stderr, self.covariance):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
     def __eq__(self, other: object) -> bool:
         """Equal numbers and guarantees, whatever the interval rule."""
         if not isinstance(other, Estimate):

@@ -169,7 +169,7 @@ def test_bench_is_called(monkeypatch):
     called = []
     monkeypatch.setitem(sys.modules, "ldpfast.bench", SimpleNamespace(report=lambda *a: called.append(a) or 3))
     assert main(["bench", "--seconds", "2", "--json", "out.json"]) == 3
-    assert called == [(2.0, "out.json")]
+    assert called == [(2.0, "out.json", False)]
 
 
 def test_demo_is_called(monkeypatch, tmp_path, capsys):
@@ -211,3 +211,14 @@ def test_decimals(capsys):
         estimate = ldp.Estimate(0.0, 1.234 * scale, 10, ldp.Warner(1.0).guarantee)
         cli._print(estimate, ["x"], (-1.0, 1.0), 0.95, ldp.Warner(1.0))
         assert f" {shown} " in capsys.readouterr().out
+
+
+def test_an_interrupt_is_one_line(capsys, monkeypatch, array):
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "estimate_column", interrupted)
+    with pytest.raises(SystemExit) as stop:
+        main(["estimate", str(array), *NUMERIC, "--json"])
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "ldpfast: interrupted\n"

@@ -599,3 +599,24 @@ def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
 def test_every_mechanism_is_in_the_list():
     kinds = {getattr(mechanisms, name) for name in mechanisms.__all__ if name[0].isupper()} - {ldp.Mechanism}
     assert {type(m) for m in MECHANISMS} == kinds
+
+
+@pytest.mark.parametrize("clip", [0, 1, "no", None])
+def test_clip_is_a_bool(kind, clip):
+    mechanism, records = kind.mechanism, kind.records(3)
+    for call in (mechanism.privatize, mechanism.run):
+        with pytest.raises(TypeError, match=f"^clip must be a bool, got {type(clip).__name__}$"):
+            call(records, clip=clip)
+
+
+def test_from_dict_of_a_class_gives_that_class():
+    with pytest.raises(ValueError, match="^data must describe a SignBit, got a Warner$"):
+        ldp.SignBit.from_dict(ldp.Warner(1.0).to_dict())
+    assert ldp.Warner.from_dict(ldp.Warner(1.0).to_dict()) == ldp.Warner(1.0)
+
+
+def test_arrays_of_an_estimate_are_read_only():
+    estimate = ldp.RandomizedResponse(3, 1.0).run([0, 1, 2], rng=1)
+    for array in (estimate.value, estimate.stderr, estimate.covariance):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

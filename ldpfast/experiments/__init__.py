@@ -15,7 +15,7 @@ from . import drugs, surveys
 
 INTRODUCTION = (
     "Every record of two sensitive surveys is randomised by itself, at several epsilons (small: more private); the "
-    "estimates are made from the reports alone. At most one 95 % interval in twenty misses the truth. Laplace: what noise "
+    "estimates are made from the reports alone. On average one 95 % interval in twenty misses the truth. Laplace: what noise "
     "of scale (upper - lower) / epsilon would have given; for distributions, scale 2 / epsilon on the 0 or 1 of each answer."
 )
 READING = (

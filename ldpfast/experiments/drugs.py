@@ -135,8 +135,8 @@ def table(study: Study) -> Any:
     """
     table = optional("rich.table", "demo").Table(
         title=f"{DRUGS} yes-or-no answers on drug use at once, epsilon {EPSILON:g} for all together\n"
-        "Mean squared error of a share in 1e-4 (1: one percentage point)\n"
-        f"Stand-in for the {POPULATION:,} records of the paper: shares of the same order",
+        "Root mean squared error of a share, in percentage points; last column: ratio of the mean squared errors\n"
+        f"Stand-in for the {POPULATION:,} records of Duchi, Jordan and Wainwright (2018): shares of the same order",
         title_justify="left",
         box=optional("rich.box", "demo").SIMPLE_HEAD,
         collapse_padding=True,
@@ -147,7 +147,7 @@ def table(study: Study) -> Any:
     table.add_column("Laplace /\nl-infinity", justify="right")
     mse = {method: study.mse(method) for method in STYLE}
     for i, n in enumerate(study.sizes):
-        cells = [f"{1e4 * mse[method][i]:.3g}" for method in STYLE]
+        cells = [f"{100 * mse[method][i] ** 0.5:.2f}" for method in STYLE]
         table.add_row(f"{n:,}", str(len(study.errors[PLAIN][i])), *cells, f"{mse[LAPLACE][i] / mse[CUBE][i]:.1f}")
     return table
 

@@ -103,9 +103,9 @@ class LinfBall(Mechanism):
 
     Notes
     -----
-    Records: floats, shape (n, dim), max-norm at most `radius`. Reports: packed signs, uint8, shape (n, ceil(dim / 8)), bit 1
-    is plus. The covariance of a decoded report is B^2 I - x x^T, B^2 about (pi / 2) d r^2 coth(epsilon / 2)^2. O(n dim)
-    time, 9/8 random bytes per coordinate.
+    Records: floats, shape (n, dim), max-norm at most `radius`. Reports: packed signs, uint8, shape (n, ceil(dim / 8)), little
+    bit order, bit 1 is plus. The covariance of a decoded report is B^2 I - x x^T, B^2 about
+    (pi / 2) d r^2 coth(epsilon / 2)^2. O(n dim) time, 9/8 random bytes per coordinate.
 
     The published rule puts ties into both half-spaces; in even dimension that is only log(1 + e^epsilon)-private. See
     docs/proofs/linf_ball.md, where all tie rules are compared.
@@ -229,7 +229,8 @@ class L2Ball(Mechanism):
 
 @dataclass(frozen=True)
 class LaplaceVector(Mechanism):
-    """Discrete Laplace noise in every coordinate of a vector: the baseline that the half-space mechanisms beat.
+    """Discrete Laplace noise in every coordinate of a vector: the baseline, better than the half-space mechanisms only for
+    epsilon above about 2.26 sqrt(dim).
 
     Parameters
     ----------

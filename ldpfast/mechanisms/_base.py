@@ -122,6 +122,7 @@ class Mechanism(ABC):
         -------
         Each report is epsilon-LDP with `epsilon_realized`, exactly; see the class and docs/proofs.
         """
+        self._check_clip(clip)
         records, single = self.domain.records(x)
         accepted = self._accept(records, clip)
         n, shape, dtype = len(accepted), self.report.shape, self.report.dtype(accepted.dtype)
@@ -153,7 +154,6 @@ class Mechanism(ABC):
     def _accept(self, records: AnyArray, clip: bool) -> AnyArray:
         """All records as the kernel takes them; raises if one is out of the domain."""
         domain = self.domain
-        self._check_clip(clip)
         accepted = domain.convert(records)
         if not clip and self._offend(accepted):
             raise domain.refuse(records)
@@ -171,6 +171,8 @@ class Mechanism(ABC):
         return any(_threads.deal(look, len(records), 1, records.size // 8))
 
     def _check_clip(self, clip: bool) -> None:
+        if not isinstance(clip, bool | np.bool_):
+            raise TypeError(f"clip must be a bool, got {type(clip).__name__}")
         if clip and not self.domain.clips:
             raise ValueError("clip must be False for categories: map what is out of range to a category of your own")
 
@@ -202,9 +204,9 @@ class Mechanism(ABC):
         -----
         Memory does not depend on the number of records.
         """
+        self._check_clip(clip)
         domain = self.domain
         records, _ = domain.records(x)
-        self._check_clip(clip)
         aggregator = self.aggregator()
         if len(records) == 0:
             return aggregator.estimate()
@@ -333,6 +335,8 @@ class Mechanism(ABC):
         name = data.get("mechanism")
         if not isinstance(name, str) or name not in kinds:
             raise ValueError(f"data must name a mechanism, one of {', '.join(sorted(kinds))}, got {name!r}")
+        if not issubclass(kinds[name], cls):
+            raise ValueError(f"data must describe a {cls.__name__}, got a {name}")
         arguments = {key: value for key, value in data.items() if key != "mechanism"}
         expected = set(kinds[name]._names())
         if set(arguments) != expected:
