@@ -605,12 +605,12 @@ def test_every_mechanism_is_in_the_list():
 def test_clip_is_a_bool(kind, clip):
     mechanism, records = kind.mechanism, kind.records(3)
     for call in (mechanism.privatize, mechanism.run):
-        with pytest.raises(TypeError, match=f"^clip must be a bool, got {type(clip).__name__}$"):
+        with pytest.raises(TypeError, match=rf"^clip must be a bool, got {type(clip).__name__}$"):
             call(records, clip=clip)
 
 
 def test_from_dict_of_a_class_gives_that_class():
-    with pytest.raises(ValueError, match="^data must describe a SignBit, got a Warner$"):
+    with pytest.raises(ValueError, match=r"^data must describe a SignBit, got a Warner$"):
         ldp.SignBit.from_dict(ldp.Warner(1.0).to_dict())
     assert ldp.Warner.from_dict(ldp.Warner(1.0).to_dict()) == ldp.Warner(1.0)
 
