@@ -38,7 +38,7 @@ $(VENV)/.tools: pyproject.toml
 	touch $@
 
 $(VENV)/.wheel: $(VENV)/.tools $(SOURCES)
-	rm -rf build/wheel
+	rm -rf build/wheel build/lib* build/bdist*
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheel .
 	touch $@
 

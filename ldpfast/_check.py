@@ -74,7 +74,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:
     """Finite ends lower < upper, of a size whose squares are finite too."""
-    low, high = real("lower", lower), real("upper", upper)
+    low, high = real("lower", lower) + 0.0, real("upper", upper) + 0.0  # -0 becomes 0: equal mechanisms, equal bytes
     if not low < high:
         raise ValueError(f"lower and upper must be finite with lower < upper, got {lower!r} and {upper!r}")
     if max(-low, high) > 1e100 or high - low < 1e-100:

@@ -173,8 +173,8 @@ class GeometricCoins:
         q = self.carry / WIDE
         k = 2.0 ** len(self.digits)
         p = [m / WIDE for m in self.digits]
-        mean = sum(2.0**j * pj for j, pj in enumerate(p)) + k * q / (1 - q)
-        variance = sum(4.0**j * pj * (1 - pj) for j, pj in enumerate(p)) + k * k * q / (1 - q) ** 2
+        mean = math.fsum(2.0**j * pj for j, pj in enumerate(p)) + k * q / (1 - q)
+        variance = math.fsum(4.0**j * pj * (1 - pj) for j, pj in enumerate(p)) + k * k * q / (1 - q) ** 2
         return mean, variance
 
     @property
@@ -225,7 +225,7 @@ def geometric(epsilon: float, diameter: int, span: int, dim: int) -> GeometricCo
                     raise _refuse(epsilon, f"the noise would need more than {MOST_DIGITS} binary digits")
             digits, carry = geometric_integers(rate, count, 128)
             if carry == 0 or 0 in digits:
-                raise _refuse(epsilon, "a coin of 128 bits is rounded to zero")
+                raise _refuse(epsilon, "too large, a coin of 128 bits is rounded to zero")
             loss = rate * diameter + min(dim, diameter) * geometric_error(digits, carry, 128, rate)
             if loss <= target:
                 return GeometricCoins(digits, carry, round_up(loss))

@@ -116,7 +116,10 @@ def deal(work: Callable[[int, int], T], n: int, unit: int, size: int) -> list[T]
     with _lock:
         if _pool is None:
             _pool = ThreadPoolExecutor(_threads, thread_name_prefix="ldpfast")
-        futures = [_pool.submit(work, start, stop) for start, stop in itertools.pairwise(bounds[1:])]
+        try:
+            futures = [_pool.submit(work, start, stop) for start, stop in itertools.pairwise(bounds[1:])]
+        except RuntimeError:  # the interpreter is shutting down: no new work for threads
+            return [work(start, stop) for start, stop in itertools.pairwise(bounds)]
     try:
         first = work(bounds[0], bounds[1])
     finally:

@@ -29,6 +29,7 @@ HEADER = struct.Struct("<8sQQ")  # magic, length of the mechanism's JSON, n
 DIGEST_BYTES = 16
 COVARIANCE_LIMIT = 256  # coordinates
 FEW_REPORTS = 30
+MOST_REPORTS = 1 << 62  # no count comes near the end of 64 bits
 
 
 class Aggregator(ABC):
@@ -142,6 +143,8 @@ class Aggregator(ABC):
         return parts[0]
 
     def _add(self, states: list[NDArray[Any]], n: int) -> Self:
+        if self.n + n >= MOST_REPORTS:
+            raise ValueError(f"an aggregator must hold fewer than 2^62 reports, got {self.n + n}")
         for state in states:
             self._combine(self._state, state)
         self.n += n
@@ -199,7 +202,7 @@ class Aggregator(ABC):
         text, raw = body[HEADER.size : HEADER.size + length], body[HEADER.size + length :]
         try:
             mechanism = Mechanism.from_dict(json.loads(text))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, TypeError, ValueError) as error:
+        except (RecursionError, OverflowError, TypeError, ValueError) as error:  # of the JSON, or of the mechanism
             raise ValueError(f"data must name a mechanism of this version: {error}") from error
         shape, dtype = mechanism.report.aggregator._layout(mechanism)
         expected = math.prod(shape) * np.dtype(dtype).itemsize
@@ -208,7 +211,7 @@ class Aggregator(ABC):
         aggregator = mechanism.aggregator()
         aggregator.n = n
         aggregator._state[...] = np.frombuffer(raw, aggregator._state.dtype.newbyteorder("<")).reshape(shape)
-        if not aggregator._possible():
+        if n >= MOST_REPORTS or not aggregator._possible():
             raise ValueError(f"data must hold a state that n = {n} reports can have")
         return aggregator
 

@@ -122,6 +122,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
         if bounds != (None, None):
             raise ValueError("--lower and --upper must be left out where --categories is given")
         mechanism = for_categories(len(categories), arguments.epsilon)
+    _check.probability("--confidence", arguments.confidence)
     with _progress(arguments) as progress:
         estimate = estimate_column(
             arguments.file,

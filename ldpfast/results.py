@@ -83,7 +83,8 @@ class Estimate:
     guarantee : privacy.Guarantee
         What was guaranteed to each person, from the integers of the coins.
     covariance : ndarray or None
-        Of a vector value, where it is known and small enough to be a matrix.
+        Of a vector value, where it is known and small enough to be a matrix: the plug-in estimate, whose diagonal may be
+        below the conservative `stderr` squared for few reports.
     """
 
     value: Any

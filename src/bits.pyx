@@ -30,4 +30,4 @@ cdef class Unary(Kernel):
 def tally(reports, counts):
     """Add to `counts` (int64, one per bit) how many of the packed rows `reports` have that bit."""
     cdef size_t k = len(counts)
-    tally_reports(tally_bits, &k, (k + 7) // 8, reports, counts)
+    tally_reports(tally_bits, &k, (k + 7) // 8, reports, counts, 8 * k)

@@ -64,8 +64,9 @@ cdef inline int run_blocks(privatize_fn kernel, const void *params, const stream
     return exhausted
 
 
-cdef inline int tally_reports(tally_fn tally, const void *format, size_t items, reports, state) except -1:
-    """Adds reports of so many items each to a state of the format's layout."""
+cdef inline int tally_reports(tally_fn tally, const void *format, size_t items, reports, state,
+                              size_t state_bytes) except -1:
+    """Adds reports of so many items each to a state of the format's layout, which has so many bytes."""
     cdef Py_buffer rows, counts
     cdef size_t n
     PyObject_GetBuffer(reports, &rows, PyBUF_SIMPLE)
@@ -73,6 +74,8 @@ cdef inline int tally_reports(tally_fn tally, const void *format, size_t items, 
         PyObject_GetBuffer(state, &counts, PyBUF_WRITABLE)
         try:
             n = rows.len // (items * rows.itemsize)
+            if rows.len % (items * rows.itemsize) or counts.len != <Py_ssize_t>state_bytes:
+                raise ValueError("reports and state do not fit together")
             with nogil:
                 tally(format, rows.buf, n, counts.buf)
         finally:

@@ -94,4 +94,4 @@ cdef class SignBit(CodeKernel):
 def tally(reports, counts):
     """Add the histogram of `reports` (unsigned codes below len(counts)) to `counts` (int64)."""
     cdef size_t k = len(counts)
-    tally_reports(tally_codes[size_index(reports.itemsize)], &k, 1, reports, counts)
+    tally_reports(tally_codes[size_index(reports.itemsize)], &k, 1, reports, counts, 8 * k)

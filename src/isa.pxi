@@ -1,6 +1,8 @@
 # Included by every extension module: each links its own copy of dispatch.c.
 from kernels cimport LDP_ISA_COUNT, ldp_isa, ldp_isa_name, ldp_isa_set, ldp_isa_supported
 
+ldp_isa()  # chosen at import, before threads start
+
 
 def isa() -> str:
     """Name of the instruction set in use: "plain", "avx2" or "avx512"."""

@@ -10,13 +10,14 @@ include "isa.pxi"
 def add_grid(reports, size_t dim, double lower, double grid, state):
     """Add rows of `dim` reports lower + grid (j + 1/2) to `state`: 128-bit sums of j, then of j^2."""
     cdef grid_format format = grid_format(dim, lower, grid)
-    tally_reports(tally_grid, &format, dim, reports, state)
+    tally_reports(tally_grid, &format, dim, reports, state, 32 * dim)
 
 
 def add_vectors(reports, size_t dim, double bound, state):
     """Add rows of `dim` numbers in [-bound, bound] to `state`: 128-bit sums in steps of bound 2^-40."""
     cdef vector_format format = vector_format(dim, bound)
-    tally_reports(tally_vectors_f32 if reports.itemsize == 4 else tally_vectors_f64, &format, dim, reports, state)
+    tally_reports(tally_vectors_f32 if reports.itemsize == 4 else tally_vectors_f64, &format, dim, reports, state,
+                  16 * dim)
 
 
 def off_grid(reports, double lower, double grid):

@@ -53,6 +53,10 @@ class Words:
         self.at += size
         return self.bytes[self.at - size : self.at].view(dtype)
 
+    def next_group(self) -> None:
+        """What is left of the group is dropped."""
+        self.at = -(-self.at // 1024) * 1024
+
     def word(self) -> int:
         return int(self.take(1, "<u8")[0])
 
@@ -121,12 +125,12 @@ def vertex(x: float, radius: float, byte: int, patch: Words, real) -> int:
     return int(byte <= level)
 
 
-def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
-    """Signs (0 or 1), one row per record; ties are kept."""
+def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int | None = None) -> np.ndarray:
+    """Signs (0 or 1), one row per record; ties are kept, or with a chance of keep_tie / 2^64, else U and V drawn again."""
     n, dim = rows.shape
     size = (dim + 7) // 8
     direction, vertices = Words(key, "linf direction", block), Words(key, "linf vertex", block)
-    patch, sign = Words(key, "linf patch", block), Words(key, "linf sign", block)
+    patch, sign, tie = (Words(key, f"linf {use}", block) for use in ("patch", "sign", "tie"))
     packed = direction.take(n * size, np.uint8).reshape(n, size)
     signs = np.unpackbits(packed, axis=1, count=dim, bitorder="little")
     bytes_ = vertices.take(n * dim, np.uint8)
@@ -135,6 +139,15 @@ def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray
     out = np.empty((n, dim), np.uint8)
     for i in range(n):
         agree = int(np.sum(signs[i] == v[i * dim : (i + 1) * dim]))
+        while keep_tie is not None and 2 * agree == dim and tie.word() >= keep_tie:
+            direction.next_group()
+            vertices.next_group()
+            signs[i] = np.unpackbits(direction.take(size, np.uint8), count=dim, bitorder="little")
+            again = [
+                vertex(x, mechanism.radius, int(b), patch, real)
+                for x, b in zip(rows[i], vertices.take(dim, np.uint8), strict=True)
+            ]
+            agree = int(np.sum(signs[i] == again))
         side = 1 if 2 * agree >= dim else -1
         coin = 1 if sign.word() < mechanism._heads else -1
         out[i] = signs[i] if side * coin > 0 else 1 - signs[i]
@@ -188,6 +201,12 @@ def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> lis
         for j in range(16 * group, min(16 * group + 16, len(digits))):
             for lane, bit in enumerate(coins_fill(words, digits[j], lanes)):
                 g[lane] += bit << j
-    assert not any(coins_fill(carries, carry, lanes))  # chance below 4e-11 each
+    for lane, heads in enumerate(coins_fill(carries, carry, lanes)):
+        times = heads
+        while heads:
+            chunk = carries.take(16, "<u8")
+            heads = (int(chunk[0]) << 64 | int(chunk[1])) < carry
+            times += heads
+        g[lane] += times << len(digits)
     order = range(n) if few else [number % (4 * row) * 16 + number // (4 * row) for number in range(n)]
     return [-1 - g[lane] if signs[lane] else g[lane] for lane in order]

@@ -15,6 +15,8 @@ import ldpfast as ldp
 from ldpfast import _coins, _core
 from ldpfast._core import codes, halfspace, stream
 
+from . import _reference as reference
+
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, math.log(3), 2.0, 5.0, 10.0, 20.0, 40.0]
 PRECISE = Context(prec=150)
 KEY = bytes(range(32))
@@ -219,3 +221,31 @@ def test_few_lanes_look_at_all_digits(every_isa):
             m = word << 96 | rest
             stream.coins(KEY, m >> 64, m & (1 << 64) - 1, 16, False, out)
             assert int(out[0]) >> lane & 1 == heads
+
+
+def test_the_keep_coin_of_ties_is_twice_the_tails(monkeypatch):
+    """2 (1 - p) from the same integer, not one unit more."""
+    from ldpfast.mechanisms import _ball
+
+    given = []
+    monkeypatch.setattr(_ball.halfspace, "LinfBall", lambda *arguments: given.append(arguments))
+    mechanism = ldp.LinfBall(4, 1.0, ties="thin")
+    ldp.LinfBall(4, 1.0)
+    ldp.LinfBall(5, 1.0, ties="thin")
+    assert [arguments[3] for arguments in given] == [2 * ((1 << 64) - mechanism._heads), 0, 0]
+
+
+@pytest.mark.parametrize("dim", [2, 4])
+def test_a_tie_is_kept_up_to_the_last_unit(every_isa, dim):
+    """The first tie of a block meets the first word: at its value U is drawn again, one unit above it is kept."""
+    x = np.zeros((40, dim))
+    mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
+    (word,) = known_words(12, "<u8", 1)
+    seen = []
+    for keep in (word, word + 1):
+        out = np.empty((40, 1), np.uint8)
+        halfspace.LinfBall(dim, 1.0, mechanism._heads, keep).privatize(stream.Stream(KEY), 0, x, out)
+        expected = reference.linf_rows(mechanism, KEY, 0, x, keep)
+        np.testing.assert_array_equal(np.unpackbits(out, axis=1, count=dim, bitorder="little"), expected)
+        seen.append(expected)
+    assert (seen[0] != seen[1]).any()

@@ -92,7 +92,7 @@ def test_a_number_past_the_doubles_is_no_finite_number(make):
         make(10**400)
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-40, 1e7, 1e300])
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-40, 1e7, 1e300, 1e308])
 def test_epsilon_must_be_certifiable(make, epsilon):
     with pytest.raises(
         ValueError, match=re.escape(f"epsilon must be within what exact coins can certify, got {epsilon!r}: ")

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins
+from ldpfast import _coins, _core
+from ldpfast._core import noise, stream
+
+from . import _reference as reference
 
 SPAN = 8
 
@@ -162,3 +165,57 @@ def test_l2_rows_keep_to_the_diameter(dim, epsilon):
     laplace = ldp.LaplaceVector(dim, epsilon)
     ideal = 2 * (2 * math.sqrt(dim) / epsilon) ** 2
     assert laplace.variance(np.zeros(dim)).max() == pytest.approx(ideal, rel=3e-5 if epsilon > 0.1 else 5e-2)
+
+
+@pytest.mark.parametrize("isa", _core.isas())
+@pytest.mark.parametrize("n", [1, 20, 512, 600])
+@pytest.mark.parametrize("carry", [1 << 126, (1 << 127) + 12345, 3 << 126])
+def test_carries(isa, n, carry):
+    """Carries have a chance of 4e-11 in use: here they are as likely as digits, and every number must agree with the twin."""
+    before = _core.isa()
+    _core.set_isa(isa)
+    try:
+        key, digits = bytes(range(32)), (1 << 127, 5 << 124, 3 << 125)
+        kernel = noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, digits, carry, False)
+        out = np.empty(n)
+        kernel.privatize(stream.Stream(key), 0, np.zeros(n), out)
+        words, carries = reference.Words(key, 15, 0), reference.Words(key, 16, 0, 1024)
+        assert (out - 0.5).tolist() == reference.discrete_laplace(digits, carry, words, carries, n)
+        if n > 1:
+            assert np.abs(out).max() > 8  # past the digits
+    finally:
+        _core.set_isa(before)
+
+
+def test_the_carry_coin_is_tossed_up_to_the_last_unit():
+    """The words of the second toss are known: a carry coin equal to them is tails, one unit above heads."""
+    tested = 0
+    for seed in range(40):
+        key = bytes([seed] * 32)
+        raw = np.empty(1024, np.uint8)
+        stream.raw(key, 16, 0, raw)
+        first, second = int(raw[:4].view("<u4")[0]), raw[128:144].view("<u8")
+        carry = int(second[0]) << 64 | int(second[1])
+        if first >= carry >> 96:  # the first toss is tails: no second one
+            continue
+        times = []
+        for coin in (carry, carry + 1):
+            out = np.empty(1)
+            noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, (1, 1), coin, False).privatize(
+                stream.Stream(key), 0, np.zeros(1), out
+            )
+            times.append(abs(out[0]) // 4)  # digits that never fall heads: G = 4 times the carries
+        assert times[0] == 1
+        assert times[1] >= 2
+        tested += 1
+    assert tested >= 10
+
+
+def test_huge_epsilon_is_a_clear_error_everywhere():
+    for make in (
+        lambda: ldp.Laplace(0, 1, 1e308),
+        lambda: ldp.LaplaceVector(3, 1e308, norm="linf"),
+        lambda: ldp.Laplace(0, 1, 65),
+    ):
+        with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
+            make()

@@ -14,6 +14,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import _core
+from ldpfast._core import bits, codes, sums
 
 HOME = str(Path(ldp.__file__).parent.parent)
 
@@ -155,3 +156,16 @@ def test_kernels_refuse_buffers_that_do_not_fit(mechanism):
     with pytest.raises((ValueError, BufferError)):
         kernel.privatize(key, 0, x, read_only)
     assert not read_only.flags.writeable
+
+
+def test_counts_of_another_size_are_refused():
+    """A tally writes as many 64-bit counts as there are items: bytes instead of counts would be overrun."""
+    for tally, reports, state in (
+        (bits.tally, np.zeros((3, 8), np.uint8), np.zeros(64, np.uint8)),
+        (codes.tally, np.zeros(3, np.uint8), np.zeros(64, np.uint8)),
+        (lambda r, s: sums.add_vectors(r, 3, 1.0, s), np.zeros((2, 3)), np.zeros((2, 2), np.uint64)),
+        (lambda r, s: sums.add_grid(r, 3, 0.0, 1.0, s), np.full((2, 3), 0.5), np.zeros((3, 2), np.uint64)),
+    ):
+        with pytest.raises(ValueError, match=r"^reports and state do not fit together$"):
+            tally(reports, state)
+        assert not state.any()

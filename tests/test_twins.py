@@ -154,6 +154,16 @@ def test_linf(dim, n, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dim, n", [(2, 64), (4, 65), (8, 100), (64, 9)])
+def test_linf_with_thin_ties(dim, n, dtype):
+    mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
+    x = random(n).uniform(-1, 1, (n, dim)).astype(dtype)
+    got = np.unpackbits(mechanism.privatize(x, rng=SEED), axis=1, count=dim, bitorder="little")
+    expected = reference.linf_rows(mechanism, KEY, 0, x, 2 * (reference.WORD - mechanism._heads))
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [4, 512, 1024, 1025, 5000])
 def test_normals(n, dtype):
     out = np.empty(n, dtype)

@@ -22,6 +22,8 @@ def main() -> int:
     names = set(zipfile.ZipFile(wheel).namelist())
     python = {str(p.relative_to(ROOT)) for p in (ROOT / "ldpfast").rglob("*.py*") if "__pycache__" not in p.parts}
     problems = [f"lacks {name}" for name in sorted(python - names)]
+    held = {name for name in names if name.endswith((".py", ".pyi"))}
+    problems += [f"holds {name}, which is not in the tree" for name in sorted(held - python)]
     built = {Path(name).name.split(".")[0] for name in names if name.endswith(".so")}
     problems += [f"lacks the module {name}" for name in sorted(MODULES - built)]
     problems += [
@@ -42,7 +44,7 @@ def main() -> int:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
-    wanted = {n for n in tracked if n and not n.startswith((".ci", ".git", "tools"))}
+    wanted = {n for n in tracked if n and not n.startswith(".git")}
     problems = [f"lacks {name}" for name in sorted(wanted - held)]
     problems += [f"must not hold {n}" for n in sorted(held) if n.endswith((".so", ".pyc")) or "__pycache__" in n]
     failures += complain("sdist", problems)

@@ -13,7 +13,7 @@ from .._core import halfspace, noise
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, AnyArray, Mechanism
 from ._domains import Ball
-from ._interval import STEPS_PER_EPSILON, check_grid, grid_variance
+from ._interval import check_grid, grid_steps, grid_variance
 from ._reports import Bits, Grid, Vectors
 
 MOST_DIM = 1 << 34  # the packed signs of one row stay far below the end of a stream
@@ -300,7 +300,7 @@ class LaplaceVector(Mechanism):
 
 def _box_steps(dim: int, epsilon: float) -> tuple[int, int, int]:
     """Steps across [-r, r], l1 diameter of the cube in steps, no l1 limit."""
-    span = max(1, math.ceil(STEPS_PER_EPSILON * epsilon / dim))
+    span = grid_steps(epsilon, dim)
     return span, dim * span, 0
 
 

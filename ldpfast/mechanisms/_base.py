@@ -304,7 +304,7 @@ class Mechanism(ABC):
         return Channel(rows)
 
     def __init_subclass__(cls) -> None:
-        _kinds[cls.__name__] = cls
+        _kinds.setdefault(cls.__name__, cls)  # a name that is taken keeps its meaning in stored bytes
 
     # Identity -------------------------------------------------------------------------------------------------------
 

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from ._base import Mechanism
 from ._categories import RandomizedResponse, UnaryEncoding
 from ._interval import Laplace, SignBit
+
+
+def _certified(*makers: Callable[[], Mechanism]) -> list[Mechanism]:
+    """The mechanisms whose coins exist for these arguments; the first refusal if there are none."""
+    found, refusals = [], []
+    for make in makers:
+        try:
+            found.append(make())
+        except ValueError as refusal:
+            refusals.append(refusal)
+    if not found:
+        raise refusals[0]
+    return found
 
 
 def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
@@ -21,13 +37,14 @@ def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
     mechanism : SignBit or Laplace
         `SignBit` below an epsilon of about 2.3. The choice depends on the arguments alone.
     """
-    noise = Laplace(lower, upper, epsilon)
-    if epsilon > 3:  # far past the crossing, where the coin of a bit may not even exist
-        return noise
-    bit = SignBit(lower, upper, epsilon)
-    worst_bit = bit.variance(bit.lower + (bit.upper - bit.lower) / 2)
-    worst_noise = noise.variance(noise.lower + noise.grid / 2)  # rounding to the grid adds most in the middle of a step
-    return bit if worst_bit < worst_noise else noise
+    candidates = _certified(partial(SignBit, lower, upper, epsilon), partial(Laplace, lower, upper, epsilon))
+
+    def worst(mechanism: Mechanism) -> float:
+        # At the centre; rounding to the grid adds most in the middle of a step.
+        place = lower + (mechanism.grid / 2 if isinstance(mechanism, Laplace) else (upper - lower) / 2)
+        return float(mechanism.variance(place))
+
+    return min(candidates, key=worst)
 
 
 def for_categories(k: int, epsilon: float) -> Mechanism:
@@ -44,9 +61,9 @@ def for_categories(k: int, epsilon: float) -> Mechanism:
     mechanism : RandomizedResponse or UnaryEncoding
         `RandomizedResponse` up to about 3 e^epsilon + 2 categories. The choice depends on the arguments alone.
     """
-    candidates: tuple[Mechanism, ...] = (
-        RandomizedResponse(k, epsilon),
-        UnaryEncoding(k, epsilon, "symmetric"),
-        UnaryEncoding(k, epsilon, "optimized"),
+    candidates = _certified(
+        partial(RandomizedResponse, k, epsilon),
+        partial(UnaryEncoding, k, epsilon, "symmetric"),
+        partial(UnaryEncoding, k, epsilon, "optimized"),
     )
     return min(candidates, key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))

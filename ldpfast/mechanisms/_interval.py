@@ -88,7 +88,7 @@ class Laplace(Mechanism):
     lower, upper : float
         Ends of the interval, finite, lower < upper.
     epsilon : float
-        Privacy parameter, > 0.
+        Privacy parameter, > 0 and at most 64.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Laplace(Mechanism):
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
         self._set(lower=lower, upper=upper, epsilon=_check.positive("epsilon", self.epsilon))
-        span = max(1, math.ceil(STEPS_PER_EPSILON * self.epsilon))
+        span = grid_steps(self.epsilon, 1)
         grid = (upper - lower) / span
         coins = _coins.geometric(self.epsilon, span, span, 1)
         self._set(
@@ -141,6 +141,12 @@ class Laplace(Mechanism):
 
     def _variance(self, records: AnyArray) -> NDArray[np.float64]:
         return grid_variance(records, self.lower, self.grid, self.report.noise_variance)
+
+
+def grid_steps(epsilon: float, dim: int) -> int:
+    """Steps of one coordinate: so many that the rounding of records is nothing beside the noise."""
+    steps = STEPS_PER_EPSILON * min(epsilon, 2.0**40) / dim  # the coins refuse far below 2^40
+    return max(1, math.ceil(steps))
 
 
 def check_grid(grid: float, lower: float, upper: float) -> None:

@@ -71,7 +71,8 @@ class Residue(ResponseMechanism):
         )
 
     def _symbol(self, records: AnyArray) -> NDArray[np.int64]:
-        cells = np.clip(np.floor((records.astype(np.float64) - self.offset) / self.width), -(2.0**52), 2.0**52)
+        with np.errstate(over="ignore"):
+            cells = np.clip(np.floor((records.astype(np.float64) - self.offset) / self.width), -(2.0**52), 2.0**52)
         return np.asarray(np.mod(cells, self.modulus), np.int64)
 
     def _variance(self, records: AnyArray) -> NDArray[np.float64]:

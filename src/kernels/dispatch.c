@@ -7,7 +7,8 @@ int ldp_isa_supported(int isa)
         return 1;
 #if LDP_X86
     __builtin_cpu_init();
-    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+               __builtin_cpu_supports("popcnt");
     if (isa == LDP_AVX2)
         return avx2;
     if (isa == LDP_AVX512)
@@ -17,21 +18,24 @@ int ldp_isa_supported(int isa)
     return 0;
 }
 
-static int current = -1;
+static int current = -1; /* one store, of a finished answer: threads may ask at once */
 
 int ldp_isa(void)
 {
-    if (current < 0)
-        for (current = LDP_ISA_COUNT - 1; !ldp_isa_supported(current); current--)
+    int isa = __atomic_load_n(&current, __ATOMIC_RELAXED);
+    if (isa < 0) {
+        for (isa = LDP_ISA_COUNT - 1; !ldp_isa_supported(isa); isa--)
             ;
-    return current;
+        __atomic_store_n(&current, isa, __ATOMIC_RELAXED);
+    }
+    return isa;
 }
 
 int ldp_isa_set(int isa)
 {
     if (isa < 0 || isa >= LDP_ISA_COUNT || !ldp_isa_supported(isa))
         return -1;
-    current = isa;
+    __atomic_store_n(&current, isa, __ATOMIC_RELAXED);
     return 0;
 }
 

@@ -22,7 +22,7 @@
 #if LDP_X86
 #include <immintrin.h>
 
-#define LDP_AVX2_FEATURES "avx2,bmi,bmi2,popcnt,lzcnt"
+#define LDP_AVX2_FEATURES "avx2,bmi,bmi2,popcnt"
 #define LDP_AVX512_FEATURES LDP_AVX2_FEATURES ",avx512f,avx512bw,avx512dq,avx512vl"
 
 LDP_TARGET_BEGIN(LDP_AVX2_FEATURES)
