@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _coins, _core
+from ldpfast import _coins
 from ldpfast._core import codes, halfspace, stream
 
 from . import _reference as reference
@@ -125,18 +125,10 @@ def known_words(purpose, dtype, count=16):
     return [int(word) for word in out.view(dtype)[:count]]
 
 
-@pytest.fixture(params=_core.isas())
-def every_isa(request):
-    before = _core.isa()
-    _core.set_isa(request.param)
-    yield request.param
-    _core.set_isa(before)
-
-
 @pytest.mark.parametrize(
     "k, bits, dtype", [(2, 64, "u1"), (3, 64, "u1"), (2, 32, "u1"), (3, 32, "u1"), (300, 64, "u2"), (70_000, 64, "u4")]
 )
-def test_a_response_is_kept_up_to_the_last_unit(every_isa, k, bits, dtype):
+def test_a_response_is_kept_up_to_the_last_unit(isa, k, bits, dtype):
     """keep = word: a lie. keep = word + 1: the truth. A kernel that compares with <=, or a coin off by one, fails."""
     for row, word in enumerate(known_words(2, f"<u{bits // 8}")):
         if not (1 << bits) // 8 < word < (1 << bits) // 8 * 7:
@@ -147,7 +139,7 @@ def test_a_response_is_kept_up_to_the_last_unit(every_isa, k, bits, dtype):
             assert (out[row] == 1) == kept
 
 
-def test_a_sign_bit_is_tossed_up_to_the_last_unit(every_isa):
+def test_a_sign_bit_is_tossed_up_to_the_last_unit(isa):
     for row, word in enumerate(known_words(5, "<u8")):
         for heads, bit in ((word, 0), (word + 1, 1)):
             out = np.empty(16, np.uint8)
@@ -156,7 +148,7 @@ def test_a_sign_bit_is_tossed_up_to_the_last_unit(every_isa):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 27, 64, 40_000])
-def test_the_sign_of_a_half_space_flips_at_the_last_unit(every_isa, dim):
+def test_the_sign_of_a_half_space_flips_at_the_last_unit(isa, dim):
     """One unit more on the private coin turns exactly the report whose word it passed."""
     n = 3 if dim < 1000 else 1
     x = np.linspace(-1, 1, n * dim).reshape(n, dim)
@@ -180,7 +172,7 @@ def test_the_sign_of_a_half_space_flips_at_the_last_unit(every_isa, dim):
         np.testing.assert_array_equal(np.delete(reports[0], row, axis=0), np.delete(reports[1], row, axis=0))
 
 
-def test_a_single_unary_record_compares_all_digits(every_isa):
+def test_a_single_unary_record_compares_all_digits(isa):
     from ldpfast._core import bits
 
     for lane, word in enumerate(known_words(6, "<u8", 8)):
@@ -190,7 +182,7 @@ def test_a_single_unary_record_compares_all_digits(every_isa):
             assert np.unpackbits(out, bitorder="little")[lane] == bit
 
 
-def test_bit_planes_decide_by_the_last_digit(every_isa):
+def test_bit_planes_decide_by_the_last_digit(isa):
     """The word of lane 0 read as planes, 128 digits: m equal to it is tails, one unit more is heads. By bisection over m the
     planes' coin jumps at one integer only."""
     out = np.empty(8, np.uint64)
@@ -210,7 +202,7 @@ def test_bit_planes_decide_by_the_last_digit(every_isa):
         assert heads(high + (int(m) * ((1 << 128) - 1 - high) >> 62))
 
 
-def test_few_lanes_look_at_all_digits(every_isa):
+def test_few_lanes_look_at_all_digits(isa):
     """Where the first 32 digits are equal, the next words decide: right at their value tails, one unit above it heads."""
     words = known_words(0, "<u4", 8)
     later = known_words(0, "<u8", 18)[16:]  # the chunk after the lanes' own
@@ -236,7 +228,7 @@ def test_the_keep_coin_of_ties_is_twice_the_tails(monkeypatch):
 
 
 @pytest.mark.parametrize("dim", [2, 4])
-def test_a_tie_is_kept_up_to_the_last_unit(every_isa, dim):
+def test_a_tie_is_kept_up_to_the_last_unit(isa, dim):
     """The first tie of a block meets the first word: at its value U is drawn again, one unit above it is kept."""
     x = np.zeros((40, dim))
     mechanism = ldp.LinfBall(dim, 1.0, ties="thin")

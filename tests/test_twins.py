@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _coins, _core
+from ldpfast import _coins
 from ldpfast._core import bits, codes, domains, noise, stream, sums
 
 from . import _reference as reference
@@ -16,12 +16,7 @@ KEY = np.random.SeedSequence(SEED).generate_state(8, np.uint32).astype("<u4").to
 SIZES = (1, 7, 8, 9, 63, 64, 65, 511, 512, 513)
 
 
-@pytest.fixture(params=_core.isas(), autouse=True)
-def every_isa(request):
-    before = _core.isa()
-    _core.set_isa(request.param)
-    yield request.param
-    _core.set_isa(before)
+pytestmark = pytest.mark.usefixtures("isa")
 
 
 def random(n):

@@ -5,10 +5,9 @@ jump is a choice that somebody could time. Integer comparisons are not told apar
 """
 
 import re
-import subprocess
 import sys
-import sysconfig
-from pathlib import Path
+
+from disassembly import instructions, is_x86_64
 
 KERNELS = "respond|sign_bits|residues|bins|vertices|agreements|finish_row|row|coins_direct|encode|own_bit"
 CLAIMED = rf"^({KERNELS}|privatize_(response|residue|bins|sign_bit|linf|l2))"
@@ -19,24 +18,18 @@ OTHER_FLAGS = re.compile(
 
 
 def main() -> int:
-    if sysconfig.get_platform().split("-")[-1] != "x86_64":
+    if not is_x86_64():
         print("secret jumps: not checked, this is not x86-64")
         return 0
-    seen, bad = set(), []
-    for path in sorted(Path("build").rglob("temp.*/**/*.o")):
-        listing = subprocess.run(
-            ["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=True
-        )
-        name, compared = "", False
-        for line in listing.stdout.splitlines():
-            heading = re.match(r"[0-9a-f]+ <(.+)>:", line)
-            if heading:
-                name, compared = heading[1], False
-            elif re.match(CLAIMED, name):
-                seen.add(name)
-                compared = bool(COMPARE.search(line)) or (compared and not OTHER_FLAGS.search(line))
-                if compared and JUMP.search(line):
-                    bad.append(f"{path.name}: {name}: {line.strip()}")
+    seen, bad, before, compared = set(), [], ("", ""), False
+    for where, name, line in instructions():
+        compared = compared and (where, name) == before
+        before = where, name
+        if re.match(CLAIMED, name):
+            seen.add(name)
+            compared = bool(COMPARE.search(line)) or (compared and not OTHER_FLAGS.search(line))
+            if compared and JUMP.search(line):
+                bad.append(f"{where}: {name}: {line.strip()}")
     print("\n".join([*sorted(set(bad)), f"secret jumps: {len(seen)} functions read, {len(set(bad))} complaints"]))
     return bool(bad) or not seen
 
