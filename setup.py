@@ -20,6 +20,8 @@ MODULES = {
     "noise": ["coins", "laplace", "sums"],
     "sums": ["sums"],
     "domains": ["domain"],
+    "series": ["series"],
+    "sgd": ["coins", "descent", "l2", "median", "normal"],
 }
 HEADERS = [str(p) for pattern in ("*.pxd", "*.pxi", "kernels/*.h") for p in sorted(SRC.glob(pattern))]
 

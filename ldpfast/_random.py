@@ -7,7 +7,7 @@ reproducible: for simulation and tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     RNGLike: TypeAlias = int | np.integer | SeedSequence | Generator | BitGenerator | None
 
 
-def open_stream(rng: RNGLike) -> Stream:
-    """A stream with the key that `rng` stands for."""
+def open_stream(rng: RNGLike | Stream) -> Stream:
+    """A stream with the key that `rng` stands for; a stream that is already open goes on."""
     if rng is None:
         return Stream()
+    if isinstance(rng, Stream):
+        return rng
     if isinstance(rng, np.random.Generator):
         return Stream(rng.bytes(32))
     if isinstance(rng, np.random.BitGenerator):
@@ -36,3 +38,34 @@ def open_stream(rng: RNGLike) -> Stream:
     raise TypeError(
         f"rng must be None, an int, a SeedSequence, a Generator or a BitGenerator, got {type(rng).__name__}"
     )
+
+
+class Randomness:
+    """The randomness of an object with state: fresh keys where `rng` is None; otherwise one key from first use on, whose record
+    blocks are taken in turn, so that no two calls share a coin."""
+
+    def __init__(self) -> None:
+        self._rng: RNGLike = None
+        self._stream: Stream | None = None
+
+    def stream(self, rng: RNGLike) -> Stream:
+        """The stream that belongs to `rng`."""
+        if rng is None and self._stream is None:
+            return Stream()
+        if self._stream is None:
+            self._rng, self._stream = rng, open_stream(rng)
+        elif rng is not self._rng and not (isinstance(rng, int) and isinstance(self._rng, int) and rng == self._rng):
+            raise ValueError("rng must stay what it was when it was first given to this object")
+        return self._stream
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keys are never stored or copied: what can be derived again is, and goes on where it was; a generator gives another."""
+        if self._stream is None or not isinstance(self._rng, int | np.integer | np.random.SeedSequence):
+            return Randomness, ()
+        return _again, (self._rng, self._stream.take(0))
+
+
+def _again(rng: RNGLike, used: int) -> Randomness:
+    randomness = Randomness()
+    randomness.stream(rng).take(used)
+    return randomness

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,15 +22,81 @@ class IntervalRule(Protocol):
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]: ...
 
 
+class SmallSampleWarning(UserWarning):
+    """There are too few reports for the interval, or for the size of the steps, to be trusted."""
+
+
 @dataclass(frozen=True)
 class Normal:
-    """value +- z stderr: for sums of many reports."""
+    """value +- z stderr: for sums of many reports. A known bound on the bias widens the interval.
+
+    With bias b the margin is c stderr where P(|Z + b / stderr| <= c) is the confidence: exact if the bias is as large as
+    its bound, on either side (T. B. Armstrong, M. Kolesar, "Optimal inference in a class of regression models", 2018).
+    """
+
+    bias: float = 0.0
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         from scipy.special import ndtri
 
-        margin = -ndtri(tail) * stderr
+        z = -ndtri(tail)
+        margin = z * stderr if self.bias == 0 else self._biased(z, stderr, tail)
         return value - margin, value + margin
+
+    def _biased(self, z: float, stderr: Floats, tail: float) -> Floats:
+        """c stderr, by bisection: between z and z + b."""
+        from scipy.special import ndtr
+
+        bias = self.bias / stderr
+        low, high = np.full(np.shape(stderr), z), z + bias
+        for _ in range(60):
+            middle = (low + high) / 2
+            outside = ndtr(-middle - bias) + ndtr(bias - middle)
+            low, high = np.where(outside > 2 * tail, middle, low), np.where(outside > 2 * tail, high, middle)
+        return np.asarray(high * stderr)
+
+
+@lru_cache(maxsize=256)
+def random_scaling_quantile(tail: float) -> float:
+    """t with P(T > t) = tail for T = W(1) / sqrt(integral of (W(r) - r W(1))^2 dr), W a Brownian motion.
+
+    From P(|T| > t) = (2 / pi) integral of sqrt(u / sinh u) dphi over (0, pi / 2), u = t / sin phi.
+    """
+    from scipy.integrate import quad
+    from scipy.optimize import brentq
+
+    def both_tails(t: float) -> float:
+        def chance(phi: float) -> float:
+            u = t / math.sin(phi) if phi > 0 else math.inf
+            return math.sqrt(2 * u / -math.expm1(-2 * u)) * math.exp(-u / 2) if u < 1400 else 0.0
+
+        return 2 / math.pi * float(quad(chance, 0, math.pi / 2, limit=200)[0])
+
+    return float(brentq(lambda t: both_tails(t) - 2 * tail, 1e-9, 1000.0, xtol=1e-10))
+
+
+@dataclass(frozen=True)
+class RandomScaling:
+    """value +- q stderr for averages of stochastic gradient descent, q from the law of the t-like statistic whose scale is
+    made of the iterates themselves: no estimate of the covariance, hence no further privacy, is needed.
+
+    stderr^2 is 6 V / n: the mean of V is a sixth of the asymptotic variance (S. Lee, Y. Liao, M. H. Seo, Y. Shin, "Fast and
+    robust online inference with stochastic gradient descent via random scaling", AAAI 2022).
+    """
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        margin = random_scaling_quantile(tail) / math.sqrt(6) * stderr
+        return value - margin, value + margin
+
+
+def random_scaling(n: float, total: Any, squares: Any, cross: Any) -> Floats:
+    """The standard error 6 V / n of a mean of n positions, from the sums over s of S_s, S_s^2 and s S_s.
+
+    S_s is the sum of the first s positions, `total` is S_n; V = (1 / n^2) sum of s^2 (S_s / s - S_n / n)^2.
+    """
+    mean = np.asarray(total) / n
+    spread = squares - 2 * mean * cross + mean**2 * (n * (n + 1) * (2 * n + 1) / 6)
+    return np.asarray(np.sqrt(6 * np.maximum(spread, 0) / n**3))
 
 
 @dataclass(frozen=True)

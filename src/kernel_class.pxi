@@ -1,11 +1,14 @@
 # Included by the modules that privatize. The compiled half of a mechanism: its parameters, its kernel by the item size of
 # the records, and how its reports are counted. A subclass holds the structs and fills in the rest.
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 
 from blocks cimport load_key, privatize_blocks, run_blocks, size_index
-from kernels cimport key_wipe, privatize_fn, stream_key, tally_fn
+from kernels cimport (
+    REPORT_BITS, REPORT_DOUBLES, REPORT_FLOATS, kernel_handle, key_wipe, privatize_fn, stream_key, tally_fn,
+)
 
 cdef size_t SCRATCH_BYTES = 65536
 
@@ -20,6 +23,13 @@ cdef class Kernel:
     cdef size_t report_size    # bytes per item of a report; 0: as the records
     cdef Py_ssize_t state_bytes
     cdef readonly Py_ssize_t rows
+    cdef kernel_handle shared
+
+    def handle(self):
+        """A capsule with what another extension module needs to privatize rows of floats; valid as long as the kernel."""
+        form = REPORT_BITS if self.report_size == 1 else REPORT_DOUBLES if self.report_size == 8 else REPORT_FLOATS
+        self.shared = kernel_handle(self.by_size[2], self.params, form)
+        return PyCapsule_New(&self.shared, "ldpfast.kernel", NULL)
 
     def privatize(self, key, uint64_t block, x, out):
         """Fill `out` with the reports of the records `x`, which start at block number `block` of the key."""

@@ -25,6 +25,10 @@ cdef extern from "chacha.h" nogil:
         PURPOSE_BINS
         PURPOSE_LAPLACE
         PURPOSE_LAPLACE_VECTOR
+        PURPOSE_L2_DIRECTION
+        PURPOSE_L2_SIGN
+        PURPOSE_MEDIAN
+        PURPOSE_LAPLACE_ONE_HOT
     stream stream_open(const stream_key *key, purpose use, uint64_t block)
     void stream_groups(stream *s, void *out, size_t groups)
     int key_from_system(stream_key *key)
@@ -40,6 +44,14 @@ cdef extern from "kernel.h" nogil:
     ctypedef int (*privatize_fn "privatize_fn *")(
         const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
     ctypedef void (*tally_fn "tally_fn *")(const void *format, const void *reports, size_t n, void *state) noexcept nogil
+    enum report_form:
+        REPORT_BITS
+        REPORT_FLOATS
+        REPORT_DOUBLES
+    ctypedef struct kernel_handle:
+        privatize_fn privatize
+        const void *params
+        report_form form
 
 
 cdef extern from "codes.h" nogil:
@@ -76,6 +88,7 @@ cdef extern from "coins.h" nogil:
         stream source
     void reader_open(reader *r, const stream_key *key, purpose use, uint64_t block)
     size_t coin_words(size_t lanes)
+    uint64_t reader_word(reader *r)
     void coins_direct(reader *r, uint64_t heads, uint64_t *out, size_t lanes)
     void coins_fill(reader *r, coin c, uint64_t *out, size_t lanes)
 
@@ -105,6 +118,8 @@ cdef extern from "l2.h" nogil:
         uint64_t heads
     size_t l2_rows(size_t dim)
     privatize_fn privatize_l2_f32, privatize_l2_f64
+    void l2_products_f32(const float *u, const float *y, size_t n, double *sum)
+    double l2_factor(const l2_ball *p, const double *sum, double multiple, uint64_t rounding, uint64_t coin)
 
 
 cdef extern from "laplace.h" nogil:
@@ -138,3 +153,43 @@ cdef extern from "domain.h" nogil:
     size_t first_code_outside(const void *x, int size, int is_signed, size_t n, uint64_t k)
     size_t first_norm_outside_f32(const float *x, size_t n, size_t dim, double least, double most)
     size_t first_norm_outside_f64(const double *x, size_t n, size_t dim, double least, double most)
+
+
+cdef extern from "series.h" nogil:
+    ctypedef struct series:
+        size_t terms
+        double lower, per_range
+        const double *harmonic
+        const double *phase
+    void series_terms_f32(const series *p, const float *x, size_t n, float *out)
+    void series_terms_f64(const series *p, const double *x, size_t n, float *out)
+    void series_values(const series *p, const double *coefficient, const double *x, size_t n, double *out)
+
+
+cdef extern from "median.h" nogil:
+    ctypedef struct median_sgd:
+        double lower, upper, up, down
+        uint64_t keep
+        int any_time
+    ctypedef struct median_state:
+        double position, count, origin
+        double moments[4]
+        double ones[3]
+    void median_steps_f32(const median_sgd *p, const uint64_t *word, const float *x, size_t n, median_state *state)
+    void median_steps_f64(const median_sgd *p, const uint64_t *word, const double *x, size_t n, median_state *state)
+    void median_answer(const median_sgd *p, int bit, median_state *state)
+
+
+cdef extern from "descent.h" nogil:
+    int DESCENT_PAD, DESCENT_SUMS
+    ctypedef struct descent:
+        size_t features, dim, padded
+        double radius, column, residual, projection
+        int family, max_norm
+    void descent_rows_f32(const descent *p, const float *x, const int64_t *index, size_t n, float *rows)
+    void descent_rows_f64(const descent *p, const double *x, const int64_t *index, size_t n, float *rows)
+    double descent_slope(const descent *p, const double *position, const float *row, double y)
+    void descent_move_f32(const descent *p, const double *position, const float *report, double factor, double *moved)
+    void descent_move_f64(const descent *p, const double *position, const double *report, double factor, double *moved)
+    void descent_add(const descent *p, const double *positions, size_t n, double size, double *sums)
+    void descent_square(const descent *p, const double *sums, double *matrix)

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 
 from kernels cimport (
-    MOST_DIGITS, PURPOSE_LAPLACE, PURPOSE_LAPLACE_VECTOR, coin, grid_format, laplace, laplace_rows, privatize_laplace_f32,
+    MOST_DIGITS, PURPOSE_LAPLACE, PURPOSE_LAPLACE_ONE_HOT, PURPOSE_LAPLACE_VECTOR, coin, grid_format, laplace, laplace_rows, privatize_laplace_f32,
     privatize_laplace_f64, tally_grid,
 )
 
@@ -12,17 +12,18 @@ include "kernel_class.pxi"
 
 cdef class Laplace(Kernel):
     """Rows of `dim` numbers on lower + grid * index, index in [0, span], plus noise with the given 128-bit coins.
-    l1_limit > 0: rows of the l2 ball of that radius."""
+    l1_limit > 0: rows of the l2 ball of that radius. `use`: which mechanism, hence which coins."""
     cdef laplace p
     cdef grid_format sums
 
     def __init__(self, size_t dim, double lower, double grid, int64_t span, int64_t l1_limit, double radius, digits,
-                 carry, bint vector):
+                 carry, str use):
         cdef int j
         if not 1 <= len(digits) <= MOST_DIGITS or not 1 <= span < 1 << 31:
             raise ValueError("too many digits or grid steps")
         self.p.noise.digits = len(digits)
-        self.p.noise.purpose = PURPOSE_LAPLACE_VECTOR if vector else PURPOSE_LAPLACE
+        self.p.noise.purpose = {"number": PURPOSE_LAPLACE, "vector": PURPOSE_LAPLACE_VECTOR,
+                                "one-hot": PURPOSE_LAPLACE_ONE_HOT}[use]
         for j in range(len(digits)):
             self.p.noise.digit[j] = coin(digits[j] >> 64, digits[j] & 0xFFFFFFFFFFFFFFFF)
         self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)

@@ -172,7 +172,7 @@ def test_l2_rows_keep_to_the_diameter(dim, epsilon):
 def test_carries(isa, n, carry):
     """Carries have a chance of 4e-11 in use: here they are as likely as digits, and every number must agree with the twin."""
     key, digits = bytes(range(32)), (1 << 127, 5 << 124, 3 << 125)
-    kernel = noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, digits, carry, False)
+    kernel = noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, digits, carry, "number")
     out = np.empty(n)
     kernel.privatize(stream.Stream(key), 0, np.zeros(n), out)
     words, carries = reference.Words(key, 15, 0), reference.Words(key, 16, 0, 1024)

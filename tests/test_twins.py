@@ -207,7 +207,7 @@ def test_l1_norm_of_rounded_rows_is_limited_in_integers(dim):
     """With digit coins that never fall heads the noise is 0 or -1: the reports show the integers. A kernel that is given
     a radius far too large for its limit, hence rows that the projection leaves alone, still keeps to the limit."""
     limit = 1000
-    kernel = noise.Laplace(dim, -1.0, 2.0**-10, 1 << 11, limit, 1e9, (0, 0), 0, True)
+    kernel = noise.Laplace(dim, -1.0, 2.0**-10, 1 << 11, limit, 1e9, (0, 0), 0, "vector")
     for row in (np.ones(dim), -np.ones(dim), np.linspace(-1, 1, dim), np.full(dim, np.inf)):
         out = np.empty((1, dim))
         kernel.privatize(stream.Stream(KEY), 0, row[np.newaxis], out)

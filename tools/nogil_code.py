@@ -22,7 +22,8 @@ def main() -> int:
     modules = sorted(SRC.glob("*.pyx"))
     with tempfile.TemporaryDirectory() as folder:
         for module in modules:
-            command = ["-3", "-I", str(SRC), "-o", str(Path(folder) / f"{module.stem}.c"), str(module)]
+            directives = [f"-X{name}=False" for name in ("boundscheck", "wraparound", "initializedcheck")]  # as setup.py
+            command = ["-3", *directives, "-I", str(SRC), "-o", str(Path(folder) / f"{module.stem}.c"), str(module)]
             done = subprocess.run(
                 [sys.executable, "-m", "cython", *command], capture_output=True, text=True, check=True
             )

@@ -25,5 +25,5 @@ class Laplace(Kernel):
         radius: float,
         digits: Sequence[int],
         carry: int,
-        vector: bool,
+        use: str,
     ) -> None: ...

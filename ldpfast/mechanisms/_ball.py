@@ -290,7 +290,7 @@ class LaplaceVector(Mechanism):
             epsilon_realized=coins.epsilon_realized,
             domain=Ball(dim, radius, norm),
             report=Grid(dim, False, -radius, grid, grid**2 * coins.noise_variance),
-            _kernel=noise.Laplace(dim, -radius, grid, span, limit, radius, coins.digits, coins.carry, True),
+            _kernel=noise.Laplace(dim, -radius, grid, span, limit, radius, coins.digits, coins.carry, "vector"),
         )
         check_grid(grid, -radius, radius)
 

@@ -34,7 +34,8 @@ CHANNEL_ENTRIES = 1 << 17  # more than that is too many outputs to enumerate
 class Kernel(Protocol):
     """What a compiled kernel offers."""
 
-    rows: int
+    @property
+    def rows(self) -> int: ...
 
     def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None: ...
     def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None: ...

@@ -135,7 +135,7 @@ class Laplace(Mechanism):
             epsilon_realized=coins.epsilon_realized,
             domain=Interval(lower, upper),
             report=Grid(1, True, lower, grid, grid**2 * coins.noise_variance),
-            _kernel=noise.Laplace(1, lower, grid, span, 0, 0.0, coins.digits, coins.carry, False),
+            _kernel=noise.Laplace(1, lower, grid, span, 0, 0.0, coins.digits, coins.carry, "number"),
         )
         check_grid(grid, lower, upper)
 

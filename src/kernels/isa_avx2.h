@@ -22,6 +22,14 @@ LDP_INLINE uint64_t deposit_avx2(uint64_t bits, uint64_t mask) { return _pdep_u6
 
 LDP_INLINE double floor_avx2(double v) { return __builtin_floor(v); }
 
+LDP_INLINE pair pair_min_avx2(pair a, pair b) { return pair_min_plain(a, b); }
+LDP_INLINE pair pair_max_avx2(pair a, pair b) { return pair_max_plain(a, b); }
+
+LDP_INLINE pair pair_choose_avx2(pair_mask m, pair a, pair b)
+{
+    return (pair)_mm_blendv_pd((__m128d)b, (__m128d)a, (__m128d)m);
+}
+
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
 /* Unsigned comparisons are signed ones after the top bit is turned. */

@@ -11,6 +11,14 @@ LDP_INLINE uint64_t deposit_avx512(uint64_t bits, uint64_t mask) { return _pdep_
 
 LDP_INLINE double floor_avx512(double v) { return __builtin_floor(v); }
 
+LDP_INLINE pair pair_min_avx512(pair a, pair b) { return pair_min_plain(a, b); }
+LDP_INLINE pair pair_max_avx512(pair a, pair b) { return pair_max_plain(a, b); }
+
+LDP_INLINE pair pair_choose_avx512(pair_mask m, pair a, pair b)
+{
+    return (pair)_mm_ternarylogic_epi64((__m128i)m, (__m128i)a, (__m128i)b, 0xca); /* a blend becomes a mask, three cycles more */
+}
+
 LDP_INLINE size_t ones_avx512(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
 LDP_INLINE uint64_t words_below_avx512(const uint32_t *word, uint32_t top)

@@ -9,6 +9,10 @@
 #define LDP_ISA_PLAIN
 #include "select.h"
 
+#if LDP_X86
+#include <emmintrin.h>
+#endif
+
 /* Places the low bits of `bits`, in order, at the ones of `mask`. */
 LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
 {
@@ -17,6 +21,20 @@ LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
         out |= (mask & -mask) & -(bits & 1);
     return out;
 }
+
+/* Two doubles at a time, for chains that go number by number: compilers make jumps of choices between single ones. */
+typedef double pair __attribute__((vector_size(16)));
+typedef int64_t pair_mask __attribute__((vector_size(16)));
+
+LDP_INLINE pair pair_choose_plain(pair_mask m, pair a, pair b) { return (pair)((m & (pair_mask)a) | (~m & (pair_mask)b)); }
+
+#if LDP_X86
+LDP_INLINE pair pair_min_plain(pair a, pair b) { return (pair)_mm_min_pd((__m128d)a, (__m128d)b); }
+LDP_INLINE pair pair_max_plain(pair a, pair b) { return (pair)_mm_max_pd((__m128d)a, (__m128d)b); }
+#else
+LDP_INLINE pair pair_min_plain(pair a, pair b) { return pair_choose_plain((pair_mask)(a < b), a, b); }
+LDP_INLINE pair pair_max_plain(pair a, pair b) { return pair_choose_plain((pair_mask)(a > b), a, b); }
+#endif
 
 /* floor for |v| <= 2^52, without the jumps of a library's. */
 LDP_INLINE double floor_plain(double v)

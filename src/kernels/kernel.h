@@ -12,7 +12,16 @@
  * back its integer and 2^33 squares fit 128 bits. */
 #define GRID_LIMIT 0x1p47
 
+/* What another extension module needs to privatize rows of floats; travels in a capsule of the name "ldpfast.kernel". */
+enum report_form { REPORT_BITS, REPORT_FLOATS, REPORT_DOUBLES };
+
 typedef int privatize_fn(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out);
 typedef void tally_fn(const void *format, const void *reports, size_t n, void *state);
+
+typedef struct {
+    privatize_fn *privatize;
+    const void *params;
+    enum report_form form; /* of a report: packed signs; a direction of floats, and params is an l2_ball; doubles */
+} kernel_handle;
 
 #endif

@@ -24,4 +24,10 @@ LDP_INLINE size_t l2_rows(size_t dim) { return dim > L2_PIECE ? 1 : L2_PIECE / d
 /* Records and reports: n rows of dim numbers. */
 privatize_fn privatize_l2_f32, privatize_l2_f64;
 
+/* In two stages, for records that are known up to a multiple when the direction is drawn: adds the sums of u^2, u y and y^2 of n
+ * coordinates; then, with y in radii, what u is multiplied by in the report of the record multiple * y. The words are those of
+ * the rounding coin and of the private coin. */
+void l2_products_f32(const float *u, const float *y, size_t n, double sum[3]);
+double l2_factor(const l2_ball *p, const double sum[3], double multiple, uint64_t rounding, uint64_t coin);
+
 #endif

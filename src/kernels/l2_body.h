@@ -4,7 +4,7 @@ typedef REAL NAME(vector) __attribute__((vector_size(V_BYTES)));
 enum { NAME(LANES) = 128 / sizeof(REAL), NAME(PER_VECTOR) = V_BYTES / sizeof(REAL), NAME(VECTORS) = 128 / V_BYTES };
 
 /* Adds sum u^2, sum u y and sum y^2 to sum[0..2]. */
-LDP_INLINE void NAME(products)(const REAL *u, const REAL *y, size_t n, double sum[3])
+static void NAME(products)(const REAL *u, const REAL *y, size_t n, double sum[3])
 {
     NAME(vector) uu[NAME(VECTORS)] = {0}, uy[NAME(VECTORS)] = {0}, yy[NAME(VECTORS)] = {0};
     size_t whole = n / NAME(LANES) * NAME(LANES);
@@ -50,10 +50,7 @@ static void NAME(row)(const l2_ball *p, const void *record, uint64_t rounding_wo
             y[j] = TAME(FLUSH(x[at + j], tiny), far) * per_radius;
         NAME(products)(u + at, y, n, sum);
     }
-    double norm = clamp_unit(__builtin_sqrt(sum[2]), 0); /* NaN anywhere: the centre */
-    uint64_t minus = (uint64_t)(sum[1] < 0) ^ (uint64_t)(unit_interval(rounding_word) >= (1 + norm) / 2) ^
-                     (uint64_t)(coin_word >= p->heads);
-    const REAL factor = (REAL)(p->scale / __builtin_sqrt(sum[0]) * (1 - 2 * (double)(int64_t)minus));
+    const REAL factor = (REAL)factor_of(p, sum, 1, rounding_word, coin_word);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         u[j] *= factor;
 }

@@ -1,0 +1,58 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .stream import Stream
+
+def isa() -> str: ...
+def isas() -> list[str]: ...
+def set_isa(name: str) -> None: ...
+
+class MedianSGD:
+    def __init__(self, lower: float, upper: float, up: float, down: float, keep: int, any_time: bool) -> None: ...
+    def run(self, key: Stream, block: int, x: NDArray[Any], state: NDArray[np.float64]) -> None: ...
+    def answer(self, bit: bool, state: NDArray[np.float64]) -> None: ...
+
+class Descent:
+    @property
+    def rows(self) -> int: ...
+    @property
+    def padded(self) -> int: ...
+    def __init__(
+        self,
+        features: int,
+        radius: float,
+        column: float,
+        residual: float,
+        projection: float,
+        family: int,
+        max_norm: bool,
+        kernel: object,
+        scale: float,
+    ) -> None: ...
+    def gradients(
+        self, position: NDArray[np.float64], x: NDArray[Any], y: NDArray[np.float64], out: NDArray[np.float32]
+    ) -> None: ...
+    def step(
+        self,
+        report: NDArray[np.float64],
+        rate: float,
+        size: float,
+        position: NDArray[np.float64],
+        sums: NDArray[np.float64],
+        matrix: NDArray[np.float64] | None = None,
+    ) -> None: ...
+    def run(
+        self,
+        key: Stream,
+        block: int,
+        x: NDArray[Any],
+        y: NDArray[np.float64],
+        order: NDArray[np.int64] | None,
+        rates: NDArray[np.float64],
+        size: float,
+        position: NDArray[np.float64],
+        sums: NDArray[np.float64],
+        matrix: NDArray[np.float64] | None = None,
+    ) -> None: ...

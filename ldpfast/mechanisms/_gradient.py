@@ -1,0 +1,211 @@
+"""The question of private gradient descent: the gradient of a generalised linear model at a public position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._core import sgd
+from .._core.stream import Stream
+from ._ball import L2Ball, LaplaceVector, LinfBall
+from ._base import AnyArray, Mechanism
+from ._domains import Domain
+
+FAMILIES = ("logistic", "linear", "poisson")
+FAR = 1e30  # responses and numbers beyond are taken as this: no square overflows
+
+
+@dataclass(frozen=True)
+class Examples(Domain):
+    """Rows of `features` finite numbers, then the response: in {0, 1} (logistic), any number (linear), >= 0 (poisson)."""
+
+    features: int
+    family: str
+
+    @property
+    def width(self) -> int:
+        return self.features + 1
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    def describe(self) -> str:
+        response = {"logistic": "0 or 1", "linear": "a number", "poisson": "a number >= 0"}[self.family]
+        return f"rows of {self.features} finite numbers and a response, {response}"
+
+    def offender(self, records: AnyArray) -> int:
+        bad = self.outside(records)
+        return int(np.argmax(bad)) if bad.any() else -1
+
+    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
+        return self.split_outside(records[:, :-1], records[:, -1])
+
+    def split_outside(self, rows: AnyArray, responses: AnyArray) -> NDArray[np.bool_]:
+        """The same, for rows and responses in arrays of their own."""
+        bad = ~(np.isfinite(rows).all(axis=1) & np.isfinite(responses))
+        if self.family == "logistic":
+            bad |= (responses != 0) & (responses != 1)
+        elif self.family == "poisson":
+            bad |= responses < 0
+        return np.asarray(bad)
+
+
+def padded(numbers: Sequence[float] | NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """With zeros behind, as the kernels take positions and reports."""
+    out = np.zeros(length)
+    out[: len(numbers)] = numbers
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class GradientKernel:
+    """Records to gradients, then the kernel of the ball."""
+
+    descent: sgd.Descent
+    position: NDArray[np.float64]  # padded
+    dim: int
+    kernel: Any
+    family: str
+
+    @property
+    def rows(self) -> int:
+        return int(self.kernel.rows)
+
+    def gradients(self, records: AnyArray) -> AnyArray:
+        """Of any record: NaN is taken as 0 (a label as 1/2), what is far out as far."""
+        clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
+        response = clean[:, -1].astype(np.float64)
+        if self.family == "logistic":
+            response = np.where(np.isnan(records[:, -1]), 0.5, np.clip(response, 0, 1))
+        elif self.family == "poisson":
+            response = np.maximum(response, 0)
+        out = np.empty((len(records), self.dim), np.float32)
+        self.descent.gradients(self.position, np.ascontiguousarray(clean[:, :-1]), response, out)
+        return out.astype(records.dtype, copy=False)
+
+    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None:
+        self.kernel.privatize(key, block, self.gradients(x), out)
+
+    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None:
+        self.kernel.run(key, block, self.gradients(x), state)
+
+
+@dataclass(frozen=True)
+class Gradient(Mechanism):
+    """The gradient of one person's negative log-likelihood at a public position, privatized in a ball.
+
+    Parameters
+    ----------
+    family : {"logistic", "linear", "poisson"}
+        The generalised linear model, with its canonical link.
+    position : sequence of float
+        Coefficients, that of the intercept's column last if there is one: public.
+    epsilon : float
+        Privacy parameter of the whole gradient, > 0.
+    norm : {"l2", "linf"}
+        Of rows and gradients.
+    radius : float, default 1.0
+        r > 0: a row is clipped to it.
+    column : float, default 0.0
+        The value in the intercept's column, >= 0; 0: no intercept.
+    residual : float, optional
+        c > 0: the residual, fitted mean minus response, is clipped to [-c, c]. Needed unless the family is "logistic", whose
+        residual is within [-1, 1] by itself.
+    noise : {"half-space", "laplace"}
+        `L2Ball` or `LinfBall`, or `LaplaceVector`, the baseline.
+
+    Attributes
+    ----------
+    ball : Mechanism
+        What privatizes the gradient.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; as the mechanism of the ball.
+
+    Notes
+    -----
+    Records: rows of features, then the response, shape (n, features + 1). The gradient is residual times row, of norm at most
+    c sqrt(r^2 + column^2) ("l2") or c max(r, column) ("linf"). It is computed in single precision. Reports are those of
+    `ball`, in as many dimensions as `position` has.
+
+    Privacy
+    -------
+    That of `ball`, exactly, whatever the gradient is. Clipping and `exp` may take a time that depends on the record: nothing
+    is claimed about it.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), section 4.2.2, eq. 33.
+    """
+
+    family: str
+    position: tuple[float, ...]
+    epsilon: float
+    norm: str = "l2"
+    radius: float = 1.0
+    column: float = 0.0
+    residual: float | None = None
+    noise: str = "half-space"
+    ball: Any = field(init=False, repr=False, compare=False)
+    domain: Examples = field(init=False, repr=False, compare=False)
+    _kernel: GradientKernel = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        family = _check.choice("family", self.family, FAMILIES)
+        norm = _check.choice("norm", self.norm, ("l2", "linf"))
+        noise = _check.choice("noise", self.noise, ("half-space", "laplace"))
+        radius, column = _check.positive("radius", self.radius), _check.real("column", self.column)
+        if column < 0:
+            raise ValueError(f"column must be a number >= 0, got {self.column!r}")
+        if np.ndim(self.position) != 1:
+            raise ValueError(f"position must have shape (dim,), got shape {np.shape(self.position)}")
+        position = tuple(_check.real("position", number) for number in self.position)
+        features = len(position) - (column > 0)
+        if features < 1:
+            raise ValueError(f"position must hold at least 1 coefficient beside the intercept, got {len(position)}")
+        if self.residual is None and family != "logistic":
+            raise ValueError(f"residual must be given for the family {family!r}, whose residuals have no bound")
+        bound = 1.0 if self.residual is None else _check.positive("residual", self.residual)
+        reach = bound * (math.hypot(radius, column) if norm == "l2" else max(radius, column))
+        dim = len(position)
+        if noise == "laplace":
+            ball: Any = LaplaceVector(dim, self.epsilon, reach, norm)
+        else:
+            ball = L2Ball(dim, self.epsilon, reach) if norm == "l2" else LinfBall(dim, self.epsilon, reach)
+        self._set(position=position, radius=radius, column=column, epsilon=ball.epsilon)
+        self._set(
+            ball=ball,
+            epsilon_realized=ball.epsilon_realized,
+            domain=Examples(features, family),
+            report=ball.report,
+            debiasing=getattr(ball, "debiasing", None),
+        )
+        descent = self.descent(math.inf)
+        self._set(_kernel=GradientKernel(descent, padded(position, descent.padded), dim, ball._kernel, family))
+
+    def descent(self, projection: float) -> sgd.Descent:
+        """The compiled model: gradients, and the steps after them, within a norm."""
+        return sgd.Descent(
+            self.domain.features,
+            self.radius,
+            self.column,
+            math.inf if self.residual is None else self.residual,
+            projection,
+            FAMILIES.index(self.family),
+            self.norm == "linf",
+            self.ball._kernel,
+            getattr(self.ball, "scale", 1.0),
+        )
+
+    def _variance(self, records: AnyArray) -> NDArray[np.float64]:
+        return np.asarray(self.ball._variance(self._kernel.gradients(records)))

@@ -1,0 +1,23 @@
+/* Trigonometric series on an interval: sqrt 2 cos(2 pi m u), sqrt 2 sin(2 pi m u), m = 1, 2, ..., with u in [0, 1] the place
+ * in the interval. Term j (from 0) has m = j / 2 + 1 and is a cosine where j is even. docs/guide.md. */
+#ifndef LDP_SERIES_H
+#define LDP_SERIES_H
+
+#include "platform.h"
+
+typedef struct {
+    size_t terms;
+    double lower, per_range; /* 1 / (upper - lower) */
+    const double *harmonic;  /* m of each term */
+    const double *phase;     /* 0 for a cosine, 1/4 for a sine: both are cos 2 pi (m u - phase) */
+} series;
+
+/* The terms of n numbers, one row of floats each. Numbers beyond the ends count as the ends, NaN as the centre; no branch or
+ * address depends on a number. */
+void series_terms_f32(const series *p, const float *x, size_t n, float *out);
+void series_terms_f64(const series *p, const double *x, size_t n, float *out);
+
+/* 1 + sum coefficient[j] term j, at n places. */
+void series_values(const series *p, const double *coefficient, const double *x, size_t n, double *out);
+
+#endif
