@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import aggregation, mechanisms, privacy, results
+    from . import aggregation, estimation, mechanisms, privacy, results
     from ._info import info
     from ._threads import get_num_threads, set_num_threads
     from .aggregation import Aggregator
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
         LaplaceVector,
         LinfBall,
         Mechanism,
+        Query,
         RandomizedResponse,
         Residue,
         SignBit,
         UnaryEncoding,
         Warner,
     )
-    from .results import Estimate
+    from .results import Estimate, SmallSampleWarning
 
 __all__ = [
     "Aggregator",
@@ -40,13 +41,16 @@ __all__ = [
     "LaplaceVector",
     "LinfBall",
     "Mechanism",
+    "Query",
     "RandomizedResponse",
     "Residue",
     "SignBit",
+    "SmallSampleWarning",
     "UnaryEncoding",
     "Warner",
     "__version__",
     "aggregation",
+    "estimation",
     "get_num_threads",
     "info",
     "mechanisms",
@@ -55,10 +59,11 @@ __all__ = [
     "set_num_threads",
 ]
 
-_MODULES = ("aggregation", "mechanisms", "privacy", "results")
+_MODULES = ("aggregation", "estimation", "mechanisms", "privacy", "results")
 _HOMES = {
     "Aggregator": "aggregation",
     "Estimate": "results",
+    "SmallSampleWarning": "results",
     "get_num_threads": "_threads",
     "info": "_info",
     "set_num_threads": "_threads",

@@ -1,0 +1,356 @@
+"""Generalised linear models by private stochastic gradient descent with averaging (Duchi, Jordan, Wainwright 2018, 4.2.2)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from .._core import sgd
+from .._core.stream import Stream, raw
+from .._random import Randomness
+from ..mechanisms import Gradient, LaplaceVector, LinfBall, Query
+from ..mechanisms._gradient import padded
+from ..results import Estimate, Floats, RandomScaling, SmallSampleWarning
+from ._average import Average
+from ._protocol import one_answer
+
+if TYPE_CHECKING:
+    from .._random import RNGLike
+
+CHUNK_NUMBERS = 1 << 20  # of records checked, then asked
+MIXED = 5.0  # step size times curvature times n^(1 - exponent): below, the mean has not forgotten the start
+
+
+class GradientDescent:
+    """A protocol for the coefficients of a generalised linear model: each person in turn sends a private gradient.
+
+    Parameters
+    ----------
+    family : {"logistic", "linear", "poisson"}
+        The model, with its canonical link.
+    features : int
+        Numbers in a row, >= 1.
+    epsilon : float
+        Privacy parameter of one gradient, > 0.
+    norm : {"l2", "linf"}
+        Rows are clipped to `radius` in this norm; `L2Ball` or `LinfBall` privatizes gradients.
+    radius : float, default 1.0
+    noise : {"half-space", "laplace"}
+        "laplace": `LaplaceVector`, the baseline.
+    column : float, default 0.0
+        The value in the intercept's column; 0: no intercept.
+    residual : float, optional
+        Residuals are clipped to [-residual, residual]; needed unless the family is "logistic".
+    eta0, exponent : float, optional
+        Steps of size eta0 i^-exponent, 1/2 < exponent < 1, by default 0.6. By default eta0 is the diameter of the projection
+        over the standard deviation of a coordinate of a report.
+    projection : float, optional
+        Positions are kept within this norm; by default 5 / radius.
+    covariance : {"diagonal", "full"}
+        What random scaling keeps: standard errors, or the matrix as well (dim^2 time per person).
+
+    Attributes
+    ----------
+    position : ndarray, shape (dim,)
+        The current iterate: where the next gradient is asked for.
+    n : int
+        Number of answers so far.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Notes
+    -----
+    The answer is the mean of the positions but for the first (`query`, `update`, `estimate`; `run` for arrays). Its standard
+    error is by random scaling of the positions, which are public: no estimate of a Hessian, no further privacy. The interval
+    needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) of at least 5; where that cannot hold,
+    because the eigenvalues add up to less, `SmallSampleWarning`.
+
+    Privacy
+    -------
+    Sequentially interactive: one report of `Gradient` per person.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), eq. 30 to 33 and lemma 2.
+    """
+
+    def __init__(
+        self,
+        family: str,
+        features: int,
+        epsilon: float,
+        *,
+        norm: str = "l2",
+        radius: float = 1.0,
+        noise: str = "half-space",
+        column: float = 0.0,
+        residual: float | None = None,
+        eta0: float | None = None,
+        exponent: float = 0.6,
+        projection: float | None = None,
+        covariance: str = "diagonal",
+    ) -> None:
+        features = _check.integer("features", features, 1)
+        dim = features + (_check.real("column", column) > 0)
+        self._question = Gradient(family, (0.0,) * dim, epsilon, norm, radius, column, residual, noise)
+        self.exponent = _check.real("exponent", exponent)
+        if not 0.5 < self.exponent < 1:
+            raise ValueError(f"exponent must be in (1/2, 1), got {exponent!r}")
+        self.projection = 5 / self._question.radius if projection is None else _check.positive("projection", projection)
+        self.variance = self._variance()
+        self.eta0 = 2 * self.projection / math.sqrt(self.variance) if eta0 is None else _check.positive("eta0", eta0)
+        self._kernel = self._compile()
+        full = _check.choice("covariance", covariance, ("diagonal", "full")) == "full"
+        self._position = np.zeros(self._kernel.padded)
+        self._average = Average((4, self._kernel.padded), dim if full else None)
+        self._randomness = Randomness()
+
+    def _compile(self) -> sgd.Descent:
+        """The kernel: not part of the state."""
+        return self._question.descent(self.projection)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_kernel"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._kernel = self._compile()
+
+    def _variance(self) -> float:
+        """Of a coordinate of a report of a gradient of zero."""
+        ball = self._question.ball
+        if isinstance(ball, LaplaceVector):
+            return float(ball.report.noise_variance)
+        return float(ball.scale**2 if isinstance(ball, LinfBall) else ball.scale**2 / ball.dim)
+
+    @property
+    def dim(self) -> int:
+        """Number of coefficients, the intercept's with them."""
+        return len(self._question.position)
+
+    @property
+    def position(self) -> Floats:
+        """Where the next gradient is asked for (a copy)."""
+        return self._position[: self.dim].copy()
+
+    @property
+    def n(self) -> int:
+        """Number of answers so far."""
+        return self._average.count
+
+    def query(self) -> Query:
+        """The question for the next person: the gradient at the current position.
+
+        Returns
+        -------
+        query : Query
+            Its serial number is the number of answers so far; its mechanism is `Gradient`.
+        """
+        return Query(self.n, replace(self._question, position=tuple(self.position.tolist())))
+
+    def update(self, query: Query, reports: ArrayLike) -> Self:
+        """Take the one answer to the current query, then move on.
+
+        Parameters
+        ----------
+        query : Query
+        reports : array_like
+            The one report.
+
+        Returns
+        -------
+        self : GradientDescent
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the query is not the current one, or the reports are not one report of its mechanism. The protocol is then
+            as it was.
+        """
+        report = padded(self._question.ball._decode(one_answer(query, self.query(), reports))[0], self._kernel.padded)
+        average, (rate,) = self._average, self._rates(self.n, 1)
+        self._kernel.step(report, rate, average.size, self._position, average.sums, average.matrix)
+        average.added(1)
+        return self
+
+    def _rates(self, before: int, n: int) -> Floats:
+        """Step sizes of n people, after so many others."""
+        return np.asarray(self.eta0 * np.arange(before + 1, before + n + 1, dtype=np.float64) ** -self.exponent)
+
+    def run(self, x: ArrayLike, y: ArrayLike, rng: RNGLike = None, *, shuffle: bool = False) -> Estimate:
+        """Ask everybody, in the order of the rows or at random: the whole protocol in one process.
+
+        Parameters
+        ----------
+        x : array_like of float, shape (n, features)
+            Finite numbers; a memory map is read once.
+        y : array_like, shape (n,)
+            Responses: 0 or 1, numbers, or numbers >= 0, by the family.
+        rng : None, int, SeedSequence, Generator or BitGenerator
+            An `rng` that was given once has to be given to later calls too, and goes on.
+        shuffle : bool, default False
+            Ask in random order, each row once. The rows are read where they lie; the order takes 8 bytes per row.
+
+        Returns
+        -------
+        estimate : Estimate
+            From all answers so far.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` and `y` do not fit together, or a record is not as above. The protocol is then as it was.
+
+        Notes
+        -----
+        O(n dim) time.
+        """
+        domain = self._question.domain
+        rows = _check.floats("x", _check.array("x", x))
+        if rows.ndim != 2 or rows.shape[1] != domain.width - 1:
+            raise ValueError(
+                f"x must have shape (n, features) with features={domain.width - 1}, got shape {rows.shape}"
+            )
+        responses = _check.floats("y", _check.array("y", y))
+        if responses.shape != rows.shape[:1]:
+            raise ValueError(f"y must have shape ({len(rows)},), got shape {responses.shape}")
+        stream, position, average, at = self._randomness.stream(rng), self._position.copy(), self._average.copy(), 0
+        pieces = _Shuffled(domain, rows, responses, stream) if shuffle else _InOrder(domain, rows, responses)
+        chunk = max(1, CHUNK_NUMBERS // rows.shape[1])
+        while at < len(rows):
+            stop = min(len(rows), at + chunk, at + average.room)
+            first = stream.take(-(-(stop - at) // self._kernel.rows))
+            rates = self._rates(average.count, stop - at)
+            self._kernel.run(
+                stream, first, *pieces(at, stop), rates, average.size, position, average.sums, average.matrix
+            )
+            average.added(stop - at)
+            at = stop
+        self._position, self._average = position, average
+        return self.estimate()
+
+    def estimate(self) -> Estimate:
+        """The mean of the positions but for the first.
+
+        Returns
+        -------
+        estimate : Estimate
+            Of the coefficients, the intercept's last; intervals by random scaling. `covariance` where it is kept.
+
+        Raises
+        ------
+        ValueError
+            If there is no answer yet.
+
+        Warns
+        -----
+        SmallSampleWarning
+            Where the steps cannot have mixed, whatever the rows are.
+        """
+        if self.n == 0:
+            raise ValueError("an estimate needs at least 1 report, got n = 0")
+        column = self._unit()
+        if self.mixing < MIXED:
+            warnings.warn(
+                f"n = {self.n} is too small for the steps to have forgotten their start, and for the intervals to be trusted: "
+                f"eta0 curvature n^(1 - exponent) is at most {self.mixing:.2g}, needed are {MIXED:g}",
+                SmallSampleWarning,
+                stacklevel=3,
+            )
+        value, stderr = self._average.mean()[: self.dim], self._average.stderr()[: self.dim]
+        matrix = None
+        if self._average.matrix is not None:
+            matrix = self._average.covariance() * np.outer(column, column)
+        return Estimate(value * column, stderr * column, self.n, self._question.guarantee, matrix, RandomScaling())
+
+    def _unit(self) -> Floats:
+        """What coordinates are multiplied by: the intercept is the coefficient of 1, not of the column."""
+        column = np.ones(self.dim)
+        if self._question.column > 0:
+            column[-1] = self._question.column
+        return column
+
+    @property
+    def mixing(self) -> float:
+        """eta0 times an upper bound on the smallest eigenvalue of the Hessian times n^(1 - exponent)."""
+        question = self._question
+        square = question.radius**2 * (1 if question.norm == "l2" else question.domain.width - 1) + question.column**2
+        curvature = square / self.dim / (4 if question.family == "logistic" else 1)
+        return float(self.eta0 * curvature * self.n ** (1 - self.exponent))
+
+    def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
+        """The asymptotic covariance H^-1 S H^-1 / n of the estimate. S, the covariance of a report, is known whatever the data
+        are; with Laplace noise it is that of the noise, without the gradients' own.
+
+        Parameters
+        ----------
+        hessian : array_like, shape (dim, dim)
+            H, the mean Hessian of the negative log-likelihood, of all coefficients with the intercept last: from public
+            rows, or estimated privately. It is never taken from the records.
+
+        Returns
+        -------
+        covariance : ndarray, shape (dim, dim)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `hessian` is not a positive definite matrix of that shape; if there is no answer yet.
+        """
+        matrix = np.asarray(_check.floats("hessian", _check.array("hessian", hessian)), np.float64)
+        if matrix.shape != (self.dim, self.dim) or not np.isfinite(matrix).all():
+            raise ValueError(
+                f"hessian must be a finite matrix of shape ({self.dim}, {self.dim}), got shape {matrix.shape}"
+            )
+        if not np.allclose(matrix, matrix.T) or not (np.linalg.eigvalsh(matrix) > 0).all():
+            raise ValueError("hessian must be symmetric and positive definite")
+        if self.n == 0:
+            raise ValueError("a covariance needs at least 1 report, got n = 0")
+        column = self._unit()
+        inverse = np.linalg.inv(matrix)
+        noise = np.diag(self.variance / column**2)
+        return np.asarray(inverse @ noise @ inverse / self.n)
+
+
+class _InOrder:
+    """Rows and responses as the kernel takes them, a piece at a time: checked when they are read."""
+
+    def __init__(self, domain: Any, rows: NDArray[Any], responses: NDArray[Any]) -> None:
+        self.domain, self.rows, self.responses = domain, rows, responses
+        self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+
+    def checked(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        rows = _check.laid_out(self.rows[start:stop], self.dtype)
+        responses = _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
+        bad = self.domain.split_outside(rows, responses)
+        if bad.any():
+            first = start + int(np.argmax(bad))
+            raise _check.outside("x and y", self.domain.describe(), first, int(bad.sum()), stop)
+        return rows, responses
+
+    def __call__(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int64] | None]:
+        return (*self.checked(start, stop), None)
+
+
+class _Shuffled(_InOrder):
+    """The same in random order: all rows stay where they are, and are checked first."""
+
+    def __init__(self, domain: Any, rows: NDArray[Any], responses: NDArray[Any], key: Stream) -> None:
+        super().__init__(domain, rows, responses)
+        seed = np.empty(256, np.uint32)
+        raw(key, 0, key.take(1), seed)  # the order protects nobody: a NumPy generator will do
+        self.order = np.random.default_rng(seed.tolist()).permutation(len(rows))
+        self.all = self.checked(0, len(rows))
+
+    def __call__(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int64] | None]:
+        return (*self.all, self.order[start:stop])

@@ -1,0 +1,488 @@
+"""Generalised linear models as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from .._extras import optional
+from ..results import Estimate, Floats
+from ._descent import GradientDescent
+
+if TYPE_CHECKING:
+    from .._random import RNGLike
+
+base = optional("sklearn.base", "sklearn")
+validation = optional("sklearn.utils.validation", "sklearn")
+multiclass = optional("sklearn.utils.multiclass", "sklearn")
+
+
+class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
+    """What the estimators share. Every row that is fitted answers once: `fit` asks each row of X, in one pass."""
+
+    _family: str
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        norm: str = "l2",
+        radius: float = 1.0,
+        mechanism: str = "half-space",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        eta0: float | None = None,
+        exponent: float = 0.6,
+        projection: float | None = None,
+        shuffle: bool = False,
+        covariance: str = "diagonal",
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.norm = norm
+        self.radius = radius
+        self.mechanism = mechanism
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.eta0 = eta0
+        self.exponent = exponent
+        self.projection = projection
+        self.shuffle = shuffle
+        self.covariance = covariance
+        self.random_state = random_state
+
+    def _protocol(self, features: int) -> GradientDescent:
+        column = 0.0
+        if self.fit_intercept:
+            scaling = self.radius if self.intercept_scaling is None else self.intercept_scaling
+            column = _check.positive("intercept_scaling", scaling)
+        return GradientDescent(
+            self._family,
+            features,
+            self.epsilon,
+            norm=self.norm,
+            radius=self.radius,
+            noise=self.mechanism,
+            column=column,
+            residual=getattr(self, "residual", None),
+            eta0=self.eta0,
+            exponent=self.exponent,
+            projection=self.projection,
+            covariance=self.covariance,
+        )
+
+    def _responses(self, y: Any) -> NDArray[Any]:
+        """As the protocol takes them."""
+        return np.asarray(y, np.float64)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+        """Fit the model: every row answers once, after what was fitted before is forgotten.
+
+        Parameters
+        ----------
+        X : array_like of float, shape (n, n_features)
+            Rows are clipped to the radius.
+        y : array_like, shape (n,)
+            Responses.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of range, or X and y are not as above.
+
+        Warns
+        -----
+        SmallSampleWarning
+            Where n is too small for the steps to have forgotten their start.
+
+        Privacy
+        -------
+        The coefficients are a function of one epsilon-LDP report per row. Fitting the same rows again costs epsilon again:
+        k-fold cross-validation fits each row k - 1 times.
+        """
+        return self._learn(X, y, first=True)
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+        """Go on with further rows: the steps continue where they were.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+
+        Returns
+        -------
+        self : estimator
+
+        Privacy
+        -------
+        As `fit`: rows that were not fitted before cost nothing more than their own epsilon.
+        """
+        return self._learn(X, y, first=not hasattr(self, "_descent"))
+
+    def _learn(self, X: Any, y: Any, first: bool) -> Self:  # noqa: N803
+        X, y = validation.validate_data(  # noqa: N806
+            self, X, y, reset=first, dtype=[np.float64, np.float32], y_numeric=self._family != "logistic", order="C"
+        )
+        responses = self._responses(y)
+        if first:
+            self._descent = self._protocol(X.shape[1])
+        self.estimate_: Estimate = self._descent.run(X, responses, _rng(self.random_state), shuffle=self.shuffle)
+        self.n_seen_ = self.estimate_.n
+        self.covariance_: Floats = self.estimate_.covariance  # type: ignore[assignment]
+        if self.covariance_ is None:
+            self.covariance_ = np.asarray(self.estimate_.stderr) ** 2
+        value = np.array(self.estimate_.value)
+        self._publish(value[: X.shape[1]], float(value[-1]) if self.fit_intercept else 0.0)
+        return self
+
+    def _publish(self, coefficients: Floats, intercept: float) -> None:
+        self.coef_: NDArray[Any] = coefficients
+        self.intercept_: Any = intercept
+
+    def _linear(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The linear predictor of new rows, which are not clipped."""
+        validation.check_is_fitted(self)
+        rows = validation.validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return np.asarray(rows @ np.ravel(self.coef_) + np.ravel(self.intercept_))
+
+    def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Floats, Floats]:
+        """Limits of the coefficients, by random scaling.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+        simultaneous : bool, default False
+            Whether they hold together (Bonferroni).
+
+        Returns
+        -------
+        low, high : ndarray, shape (n_features,) or (n_features + 1,)
+            The intercept is last, where there is one.
+
+        Raises
+        ------
+        NotFittedError, TypeError, ValueError
+            If the model is not fitted; if `confidence` is not a number in (0, 1).
+        """
+        validation.check_is_fitted(self)
+        return self.estimate_.interval(confidence, simultaneous)
+
+    def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
+        """The asymptotic covariance for a Hessian that the caller knows from public rows, or has estimated privately.
+
+        See `GradientDescent.plug_in_covariance`; it is never computed from the rows that were fitted.
+        """
+        validation.check_is_fitted(self)
+        return self._descent.plug_in_covariance(hessian)
+
+    def summary(self, confidence: float = 0.95) -> str:
+        """A table of coefficients with standard errors and intervals.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+
+        Returns
+        -------
+        text : str
+
+        Raises
+        ------
+        NotFittedError, TypeError, ValueError
+            As `interval`.
+        """
+        low, high = self.interval(confidence)
+        names = [
+            str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        ]
+        names += ["intercept"] if self.fit_intercept else []
+        width = max(map(len, names))
+        lines = [
+            f"{type(self).__name__}, n = {self.n_seen_:,}, epsilon = {self.estimate_.epsilon:.6g}",
+            f"{'':{width}} {'coefficient':>12} {'std. error':>12} {f'{100 * confidence:g} % interval':>25}",
+        ]
+        for name, value, stderr, a, b in zip(
+            names, self.estimate_.value, self.estimate_.stderr, low, high, strict=True
+        ):
+            lines.append(f"{name:{width}} {value:12.5g} {stderr:12.5g} {a:12.5g} {b:12.5g}")
+        return "\n".join(lines)
+
+
+def _rng(random_state: Any) -> RNGLike:
+    """What scikit-learn calls a random state, as an `rng`; its legacy generators give a seed."""
+    if isinstance(random_state, np.random.RandomState):
+        return int.from_bytes(random_state.bytes(16), "little")
+    result: RNGLike = random_state
+    return result
+
+
+class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: ignore[misc,name-defined]
+    """Logistic regression for two classes by private stochastic gradient descent: one epsilon-LDP report per row.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy parameter of a row's one report.
+    norm : {"l2", "linf"}
+        In which rows are clipped, and gradients privatized.
+    radius : float, default 1.0
+        Rows are clipped to it: public, so scale the features by public knowledge before (`StandardScaler` reads the data).
+    mechanism : {"half-space", "laplace"}
+        `L2Ball` or `LinfBall`; or `LaplaceVector`, the baseline.
+    fit_intercept : bool, default True
+    intercept_scaling : float, optional
+        The value in the intercept's column, by default `radius`: the gradient bound is the norm of both.
+    eta0 : float, optional
+        Size of the first step. By default the diameter of the projection over the standard deviation of a report's
+        coordinate.
+    exponent : float, default 0.6
+        Steps are eta0 i^-exponent; in (1/2, 1).
+    projection : float, optional
+        Coefficients are kept within this norm; by default 5 / radius.
+    shuffle : bool, default False
+        Take rows in random order, each once. Sorted data need it.
+    covariance : {"diagonal", "full"}
+        What is kept for `covariance_`.
+    random_state : None, int, SeedSequence, Generator, BitGenerator or RandomState
+        As `rng` elsewhere: ``None`` draws a fresh key from the operating system, the only choice that is private.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (1, n_features)
+    intercept_ : ndarray, shape (1,)
+    classes_ : ndarray, shape (2,)
+        Taken from `y`, or declared (`partial_fit`): which classes there are is seen from the raw data.
+    covariance_ : ndarray, shape (dim, dim), or (dim,) with "diagonal"
+        Of the coefficients, the intercept's last, by random scaling.
+    estimate_ : Estimate
+    n_seen_ : int
+        Rows fitted so far.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    O(n n_features) time in one pass. `score` and validation errors see raw data, too. Intervals are trusted where no
+    `SmallSampleWarning` is given and the features are not nearly collinear.
+
+    Privacy
+    -------
+    See `Gradient`: exact per row. Fitting again costs epsilon again.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), section 4.2.2.
+    """
+
+    _family = "logistic"
+
+    def _responses(self, y: Any) -> NDArray[Any]:
+        classes = getattr(self, "_declared", None)
+        if classes is None:
+            kind = multiclass.type_of_target(y, input_name="y", raise_unknown=True)
+            if kind != "binary":
+                raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+            classes = np.unique(y)
+            if len(classes) < 2:
+                raise ValueError(f"y must hold two classes, got one class: {classes.tolist()}")
+        unknown = ~np.isin(y, classes)
+        if unknown.any():
+            raise ValueError(f"y must hold the two classes only; index {int(np.argmax(unknown))} is in neither")
+        self.classes_ = classes
+        return np.asarray(y == classes[1], np.float64)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+        self._declared = None
+        return super().fit(X, y)
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:  # noqa: N803
+        """Go on with further rows.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        classes : array_like, shape (2,), optional
+            The two classes: declared at the first call, or taken from its `y`.
+
+        Returns
+        -------
+        self : LogisticRegression
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `classes` are not two, or not those of the first call.
+
+        Privacy
+        -------
+        As `fit`.
+        """
+        known = getattr(self, "classes_", None)
+        if classes is not None:
+            declared = np.unique(np.asarray(classes))
+            if len(declared) != 2:
+                raise ValueError(f"classes must be two different classes, got {len(declared)}")
+            if known is not None and not np.array_equal(known, declared):
+                raise ValueError("classes must be those of the first call")
+            known = declared
+        self._declared = known
+        return super().partial_fit(X, y)
+
+    def _publish(self, coefficients: Floats, intercept: float) -> None:
+        self.coef_, self.intercept_ = coefficients[np.newaxis], np.array([intercept])
+
+    def decision_function(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The log-odds of the second class, shape (n,)."""
+        return self._linear(X)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """Chances of the two classes, shape (n, 2)."""
+        from scipy.special import expit
+
+        z = self._linear(X)
+        return np.stack([expit(-z), expit(z)], axis=1)
+
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """Their logarithms."""
+        z = self._linear(X)
+        return -np.stack([np.logaddexp(0, z), np.logaddexp(0, -z)], axis=1)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The likelier class, shape (n,)."""
+        z = self._linear(X)
+        return np.asarray(self.classes_[(z > 0).astype(int)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # of tens of rows, with noise
+        return tags
+
+
+class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,name-defined]
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        norm: str = "l2",
+        radius: float = 1.0,
+        residual: float = 1.0,
+        mechanism: str = "half-space",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        eta0: float | None = None,
+        exponent: float = 0.6,
+        projection: float | None = None,
+        shuffle: bool = False,
+        covariance: str = "diagonal",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            norm=norm,
+            radius=radius,
+            mechanism=mechanism,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            eta0=eta0,
+            exponent=exponent,
+            projection=projection,
+            shuffle=shuffle,
+            covariance=covariance,
+            random_state=random_state,
+        )
+        self.residual = residual
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The fitted mean, shape (n,)."""
+        return self._linear(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # of tens of rows, with noise
+        return tags
+
+
+class LinearRegression(_Regressor):
+    """Linear regression by private stochastic gradient descent: one epsilon-LDP report per row.
+
+    Residuals are clipped, which makes it a Huber regression: robust, and for symmetric errors of the same coefficients.
+
+    Parameters
+    ----------
+    epsilon, norm, radius, mechanism, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
+        As for `LogisticRegression`.
+    covariance, random_state
+        As for `LogisticRegression`.
+    residual : float, default 1.0
+        Residuals are clipped to [-residual, residual]: public, in units of y.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+    intercept_ : float
+    covariance_, estimate_, n_seen_, n_features_in_, feature_names_in_
+        As for `LogisticRegression`.
+
+    Notes
+    -----
+    As for `LogisticRegression`; the gradient is bounded by residual times the norm of a row.
+
+    Privacy
+    -------
+    See `Gradient`: exact per row. Fitting again costs epsilon again.
+    """
+
+    _family = "linear"
+
+
+class PoissonRegression(_Regressor):
+    """Poisson regression (log link) by private stochastic gradient descent: one epsilon-LDP report per row.
+
+    Parameters
+    ----------
+    epsilon, norm, radius, mechanism, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
+        As for `LogisticRegression`.
+    covariance, random_state
+        As for `LogisticRegression`.
+    residual : float, default 1.0
+        Residuals, fitted mean minus y, are clipped to [-residual, residual]: public. Clipping biases skewed counts; take it
+        as large as the counts that matter.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+    intercept_ : float
+    covariance_, estimate_, n_seen_, n_features_in_, feature_names_in_
+        As for `LogisticRegression`.
+
+    Notes
+    -----
+    Responses are numbers >= 0. As for `LogisticRegression`; the gradient is bounded by residual times the norm of a row.
+
+    Privacy
+    -------
+    See `Gradient`: exact per row. Fitting again costs epsilon again.
+    """
+
+    _family = "poisson"
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The fitted mean count, shape (n,)."""
+        return np.asarray(np.exp(self._linear(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = False
+        tags.target_tags.positive_only = True
+        return tags

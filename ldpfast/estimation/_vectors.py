@@ -1,0 +1,404 @@
+"""Means of vectors in a ball or a box, and of sparse ones (Duchi, Jordan, Wainwright 2018, corollaries 4 and 5)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..mechanisms import L2Ball, LinfBall
+from ..mechanisms._domains import Ball, Domain
+from ..results import Estimate, Floats
+from ._problem import FEW_REPORTS, AnyArray, Problem, warn_few
+
+if TYPE_CHECKING:
+    from .._random import RNGLike
+
+
+@dataclass(frozen=True)
+class Box(Domain):
+    """Rows of numbers, the j-th in [lower[j], upper[j]]."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.lower)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return min(self.lower), max(self.upper)
+
+    def describe(self) -> str:
+        return "rows of numbers in [lower, upper], coordinate by coordinate"
+
+    def offender(self, records: AnyArray) -> int:
+        bad = self.outside(records)
+        return int(np.argmax(bad)) if bad.any() else -1
+
+    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
+        lower, upper = np.array(self.lower, records.dtype), np.array(self.upper, records.dtype)
+        return np.asarray(~((records >= lower) & (records <= upper)).all(axis=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorEstimate(Estimate):
+    """The estimate of a mean vector.
+
+    Attributes
+    ----------
+    centre : ndarray
+        Middle of the ball or box that the records are in.
+    scale : ndarray
+        Standard deviation of each coordinate of a decoded report of a record in the middle.
+    """
+
+    centre: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    scale: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    @property
+    def shrunken(self) -> Floats:
+        """The value moved towards the centre by the factor max(0, 1 - noise / size), in units of `scale`: the centre itself
+        where n is too small to see anything, and then the better estimate; biased."""
+        away = (self.value - self.centre) / self.scale
+        size = float(away @ away) * self.n
+        return np.asarray(
+            self.centre + (self.value - self.centre) * max(0.0, 1 - len(away) / size if size > 0 else 0.0)
+        )
+
+    def region(self, confidence: float = 0.95) -> Ellipsoid:
+        """An ellipsoid that contains the mean vector with the given probability, by the chi-square law.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+
+        Returns
+        -------
+        region : Ellipsoid
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        from scipy.special import chdtri
+
+        dim = len(self.value)
+        limit = float(chdtri(dim, 1 - _check.probability("confidence", confidence)))
+        return Ellipsoid(self.value, self.scale / math.sqrt(self.n), self.centre, self.shrunken, self.n, limit)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ellipsoid:
+    """All means m with (value - m)^T C^-1 (value - m) at most a quantile of chi-square.
+
+    C is the covariance of the value: that of the noise, which is diagonal, minus the outer product of the mean from the
+    centre over n.
+    """
+
+    value: Floats
+    stderr: Floats
+    centre: Floats
+    mean: Floats
+    n: int
+    limit: float
+
+    @property
+    def radii(self) -> Floats:
+        """Half axes, along the coordinates, of the ellipsoid of the noise alone, which contains this one."""
+        return math.sqrt(self.limit) * self.stderr
+
+    def contains(self, points: ArrayLike) -> Any:
+        """Whether points are inside.
+
+        Parameters
+        ----------
+        points : array_like, shape (dim,) or (m, dim)
+
+        Returns
+        -------
+        inside : bool or ndarray of bool
+        """
+        away = (np.asarray(points, np.float64) - self.value) / self.stderr
+        mean = (self.mean - self.centre) / self.stderr / math.sqrt(self.n)
+        norm = min(float(mean @ mean), 1 - 1e-9)  # below 1 for every mean that is possible
+        distance = (away**2).sum(axis=-1) + (away @ mean) ** 2 / (1 - norm)
+        return distance <= self.limit
+
+
+@dataclass(frozen=True)
+class VectorMean(Problem[VectorEstimate]):
+    """The mean of vectors in a Euclidean ball, or in a box.
+
+    Parameters
+    ----------
+    dim : int
+        d >= 1.
+    epsilon : float
+        Privacy parameter of the whole vector, > 0.
+    norm : {"l2", "linf"}
+        "l2": Euclidean ball, `L2Ball`. "linf": box, `LinfBall`.
+    radius : float, optional
+        r > 0: the ball or box around zero. By default 1, if no `lower` and `upper` are given.
+    lower, upper : float or sequence of float, optional
+        Ends of the box ("linf"), for all coordinates or for each. Records are centred and scaled first: for data in [0, 1]
+        this divides the variance by four.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If both a radius and ends are given, or ends with norm "l2"; if not every lower < upper; as the mechanism.
+
+    Notes
+    -----
+    Records: floats, shape (n, dim). The estimate is unbiased, with `interval` (simultaneous too), `region`, and `shrunken`.
+    E|value - mean|^2 = (B^2 - |mean|^2) / n for the ball. Sufficient n for the intervals: 100.
+
+    Privacy
+    -------
+    That of the mechanism; centring the own record is free.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), eq. 25 and 26, corollary 4.
+    """
+
+    dim: int
+    epsilon: float
+    norm: str = "l2"
+    radius: float | None = None
+    lower: Any = None
+    upper: Any = None
+    mechanism: L2Ball | LinfBall = field(init=False, repr=False, compare=False)
+    _centre: Floats = field(init=False, repr=False, compare=False)
+    _half: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        dim = _check.integer("dim", self.dim, 1)
+        norm = _check.choice("norm", self.norm, ("l2", "linf"))
+        if (self.lower is None) != (self.upper is None):
+            raise ValueError("lower and upper must be given together")
+        if self.lower is None:
+            radius = 1.0 if self.radius is None else self.radius
+            ball: L2Ball | LinfBall = (
+                L2Ball(dim, self.epsilon, radius) if norm == "l2" else LinfBall(dim, self.epsilon, radius)
+            )
+            domain: Domain = Ball(dim, ball.radius, norm)
+            centre, half = np.zeros(dim), np.ones(dim)
+        else:
+            if norm == "l2" or self.radius is not None:
+                raise ValueError(
+                    "lower and upper must be left out with norm 'l2' or a radius: they are the ends of a box"
+                )
+            lower, upper = _ends("lower", self.lower, dim), _ends("upper", self.upper, dim)
+            for low, high in zip(lower, upper, strict=True):
+                _check.interval(low, high)
+            domain = Box(lower, upper)
+            centre, half = (np.array(upper) + lower) / 2, (np.array(upper) - lower) / 2
+            ball = LinfBall(dim, self.epsilon)
+        self._set(mechanism=ball, domain=domain, _centre=centre, _half=half)
+
+    def _encode(self, records: AnyArray) -> AnyArray:
+        if self.lower is None:
+            return records
+        return np.asarray((records - self._centre.astype(records.dtype)) / self._half.astype(records.dtype))
+
+    def _conclude(self, raw: Estimate) -> VectorEstimate:
+        warn_few(raw.n, FEW_REPORTS, "the interval of a vector mean")
+        noise = self.mechanism.scale / (math.sqrt(self.dim) if self.norm == "l2" else 1)
+        return VectorEstimate(
+            self._centre + self._half * raw.value,
+            self._half * raw.stderr,
+            raw.n,
+            raw.guarantee,
+            None,
+            _Moved(raw, self._centre, self._half),
+            self._centre,
+            self._half * noise,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Moved:
+    """The interval rule of an estimate, for its linear image."""
+
+    raw: Estimate
+    centre: Floats
+    half: Floats
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        low, high = self.raw.rule.bounds(self.raw.value, self.raw.stderr, tail)
+        return self.centre + self.half * low, self.centre + self.half * high
+
+
+def _ends(name: str, values: Any, dim: int) -> tuple[float, ...]:
+    """One end for each coordinate."""
+    ends = [values] * dim if np.ndim(values) == 0 else list(values)
+    if len(ends) != dim:
+        raise ValueError(f"{name} must be a number, or one for each of dim={dim} coordinates, got {len(ends)}")
+    return tuple(_check.real(name, end) for end in ends)
+
+
+def _rows(x: ArrayLike) -> int:
+    """Coordinates of the rows of an array."""
+    shape = np.shape(_check.array("x", x))
+    if len(shape) != 2 or shape[1] == 0:
+        raise ValueError(f"x must have shape (n, dim) with dim >= 1, got shape {shape}")
+    return int(shape[1])
+
+
+def vector_mean(
+    x: ArrayLike,
+    epsilon: float,
+    *,
+    norm: str = "l2",
+    radius: float | None = None,
+    lower: Any = None,
+    upper: Any = None,
+    clip: bool = False,
+    rng: RNGLike = None,
+) -> VectorEstimate:
+    """The mean of vectors, each of them privatized by itself.
+
+    Parameters
+    ----------
+    x : array_like of float, shape (n, dim)
+    epsilon, norm, radius, lower, upper
+        As for `VectorMean`.
+    clip : bool, default False
+        Project rows that are outside, instead of refusing them.
+    rng : None, int, SeedSequence, Generator or BitGenerator
+
+    Returns
+    -------
+    estimate : VectorEstimate
+        With `shrunken` and `region` beside value and intervals.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `VectorMean`; if a row is outside and `clip` is false.
+
+    Warns
+    -----
+    SmallSampleWarning
+        For fewer than 100 people.
+
+    Privacy
+    -------
+    Each row is epsilon-LDP by itself; everything else is a function of the reports.
+    """
+    return VectorMean(_rows(x), epsilon, norm, radius, lower, upper).run(x, rng=rng, clip=clip)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseEstimate(Estimate):
+    """A thresholded mean. Standard errors and intervals are those of the raw mean: they need not contain the value.
+
+    Attributes
+    ----------
+    raw : ndarray
+        The unbiased mean, before the threshold.
+    penalty : float
+        The threshold.
+    """
+
+    raw: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    penalty: float = math.nan
+
+    @property
+    def support(self) -> NDArray[np.intp]:
+        """Coordinates that are not zero."""
+        return np.flatnonzero(self.value)
+
+
+@dataclass(frozen=True)
+class SparseMean(Problem[SparseEstimate]):
+    """The mean of vectors in a box, if most of its coordinates are zero: soft thresholding.
+
+    Parameters
+    ----------
+    dim : int
+    epsilon : float
+    radius : float
+        r > 0, records in [-r, r]^d.
+    penalty : float, optional
+        The threshold, >= 0. By default B sqrt(2 log(2 d n) / n), B the scale of `LinfBall`: by Hoeffding's inequality the raw
+        mean is that close in all coordinates with probability 1 - 1/n, and then the support is within the true one and the
+        squared error at most 4 s penalty^2 for s coordinates that are not zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `penalty` is not a number >= 0; as `LinfBall`.
+
+    Privacy
+    -------
+    That of `LinfBall`; the threshold is applied to the mean of the reports.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), corollary 5.
+    """
+
+    dim: int
+    epsilon: float
+    radius: float
+    penalty: float | None = None
+    mechanism: LinfBall = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.penalty is not None and not _check.real("penalty", self.penalty) >= 0:
+            raise ValueError(f"penalty must be a number >= 0, got {self.penalty!r}")
+        ball = LinfBall(self.dim, self.epsilon, self.radius)
+        self._set(mechanism=ball, domain=ball.domain)
+
+    def _conclude(self, raw: Estimate) -> SparseEstimate:
+        penalty = self.penalty
+        if penalty is None:
+            penalty = self.mechanism.scale * math.sqrt(2 * math.log(2 * self.dim * raw.n) / raw.n)
+        value = np.sign(raw.value) * np.maximum(np.abs(raw.value) - penalty, 0)
+        return SparseEstimate(value, raw.stderr, raw.n, raw.guarantee, None, raw.rule, raw.value, penalty)
+
+
+def sparse_mean(
+    x: ArrayLike,
+    epsilon: float,
+    *,
+    radius: float,
+    penalty: float | None = None,
+    clip: bool = False,
+    rng: RNGLike = None,
+) -> SparseEstimate:
+    """The mean of vectors of which most coordinates are zero on average, each vector privatized by itself.
+
+    Parameters
+    ----------
+    x : array_like of float, shape (n, dim)
+    epsilon, radius, penalty
+        As for `SparseMean`.
+    clip : bool, default False
+    rng : None, int, SeedSequence, Generator or BitGenerator
+
+    Returns
+    -------
+    estimate : SparseEstimate
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `SparseMean`; if a row is outside and `clip` is false.
+
+    Privacy
+    -------
+    Each row is epsilon-LDP by itself; everything else is a function of the reports.
+    """
+    return SparseMean(_rows(x), epsilon, radius, penalty).run(x, rng=rng, clip=clip)
