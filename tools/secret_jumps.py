@@ -9,7 +9,7 @@ import sys
 
 from disassembly import instructions, is_x86_64
 
-KERNELS = "respond|sign_bits|residues|bins|vertices|agreements|finish_row|row|coins_direct|encode|own_bit"
+KERNELS = "respond|sign_bits|residues|bins|vertices|agreements|finish_row|row|coins_direct|encode|own_bit|steps|terms|factor_of"
 CLAIMED = rf"^({KERNELS}|privatize_(response|residue|bins|sign_bit|linf|l2))"
 COMPARE, JUMP = re.compile(r"\tv?u?comis[sd]\s"), re.compile(r"\tj(?!mp)\w+\s")
 OTHER_FLAGS = re.compile(

@@ -3,13 +3,19 @@
 typedef double NAME(vector) __attribute__((vector_size(V_BYTES)));
 enum { NAME(LANES) = 16, NAME(VECTORS) = 128 / V_BYTES, NAME(PER_VECTOR) = V_BYTES / 8 };
 
-LDP_INLINE double NAME(lane_sum)(const NAME(vector) *sums)
+/* Every lane to the one half of the lanes further on, until one is left. */
+LDP_INLINE double NAME(lane_sum)(NAME(vector) *sum)
 {
-    double lane[NAME(LANES)];
-    memcpy(lane, sums, sizeof lane);
-    for (int width = NAME(LANES) / 2; width; width /= 2)
-        for (int l = 0; l < width; l++)
-            lane[l] += lane[l + width];
+    for (size_t half = NAME(VECTORS) / 2; half; half /= 2)
+        for (size_t v = 0; v < half; v++)
+            sum[v] += sum[v + half];
+    double lane[NAME(PER_VECTOR)];
+    memcpy(lane, sum, sizeof lane);
+#pragma GCC unroll 4
+    for (size_t half = NAME(PER_VECTOR) / 2; half; half /= 2)
+#pragma GCC unroll 4
+        for (size_t l = 0; l < half; l++)
+            lane[l] += lane[l + half];
     return lane[0];
 }
 

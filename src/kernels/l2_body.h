@@ -3,37 +3,44 @@
 typedef REAL NAME(vector) __attribute__((vector_size(V_BYTES)));
 enum { NAME(LANES) = 128 / sizeof(REAL), NAME(PER_VECTOR) = V_BYTES / sizeof(REAL), NAME(VECTORS) = 128 / V_BYTES };
 
+/* The lanes of all vectors: every lane to the one half of the lanes further on, until one is left. */
+LDP_INLINE double NAME(lane_sum)(NAME(vector) *sum)
+{
+    for (size_t half = NAME(VECTORS) / 2; half; half /= 2)
+        for (size_t v = 0; v < half; v++)
+            sum[v] += sum[v + half];
+    REAL lane[NAME(PER_VECTOR)];
+    memcpy(lane, sum, sizeof lane);
+#pragma GCC unroll 4
+    for (size_t half = NAME(PER_VECTOR) / 2; half; half /= 2)
+#pragma GCC unroll 8
+        for (size_t l = 0; l < half; l++)
+            lane[l] += lane[l + half];
+    return (double)lane[0];
+}
+
 /* Adds sum u^2, sum u y and sum y^2 to sum[0..2]. */
 static void NAME(products)(const REAL *u, const REAL *y, size_t n, double sum[3])
 {
     NAME(vector) uu[NAME(VECTORS)] = {0}, uy[NAME(VECTORS)] = {0}, yy[NAME(VECTORS)] = {0};
-    size_t whole = n / NAME(LANES) * NAME(LANES);
-    for (size_t j = 0; j < whole; j += NAME(LANES)) {
+    REAL rest[2][NAME(LANES)] = {{0}};
+    for (size_t j = 0; j < n; j += NAME(LANES)) {
+        const REAL *left = u + j, *right = y + j;
+        if (n - j < NAME(LANES)) /* what is left, with zeros behind */
+            left = memcpy(rest[0], left, (n - j) * sizeof *u), right = memcpy(rest[1], right, (n - j) * sizeof *y);
 #pragma GCC unroll 8
         for (size_t v = 0; v < NAME(VECTORS); v++) {
             NAME(vector) a, b;
-            memcpy(&a, u + j + v * NAME(PER_VECTOR), sizeof a);
-            memcpy(&b, y + j + v * NAME(PER_VECTOR), sizeof b);
+            memcpy(&a, left + v * NAME(PER_VECTOR), sizeof a);
+            memcpy(&b, right + v * NAME(PER_VECTOR), sizeof b);
             uu[v] += a * a;
             uy[v] += a * b;
             yy[v] += b * b;
         }
     }
-    REAL lane[3][NAME(LANES)];
-    memcpy(lane[0], uu, sizeof uu);
-    memcpy(lane[1], uy, sizeof uy);
-    memcpy(lane[2], yy, sizeof yy);
-    for (size_t j = whole; j < n; j++) {
-        lane[0][j - whole] += u[j] * u[j];
-        lane[1][j - whole] += u[j] * y[j];
-        lane[2][j - whole] += y[j] * y[j];
-    }
-    for (int s = 0; s < 3; s++) {
-        for (int width = NAME(LANES) / 2; width; width /= 2)
-            for (int l = 0; l < width; l++)
-                lane[s][l] += lane[s][l + width];
-        sum[s] += (double)lane[s][0];
-    }
+    sum[0] += NAME(lane_sum)(uu);
+    sum[1] += NAME(lane_sum)(uy);
+    sum[2] += NAME(lane_sum)(yy);
 }
 
 /* One row: `u` holds normals and becomes the report. */
