@@ -49,23 +49,38 @@ class Randomness:
         self._stream: Stream | None = None
 
     def stream(self, rng: RNGLike) -> Stream:
-        """The stream that belongs to `rng`."""
-        if rng is None and self._stream is None:
-            return Stream()
+        """The stream that belongs to `rng`; a new one has to be kept."""
         if self._stream is None:
-            self._rng, self._stream = rng, open_stream(rng)
-        elif rng is not self._rng and not (isinstance(rng, int) and isinstance(self._rng, int) and rng == self._rng):
+            return open_stream(rng)
+        if not _same(rng, self._rng):
             raise ValueError("rng must stay what it was when it was first given to this object")
         return self._stream
 
+    def keep(self, rng: RNGLike, stream: Stream) -> None:
+        """The call for which a stream was opened has succeeded."""
+        if rng is not None:
+            self._rng, self._stream = rng, stream
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keys are never stored or copied: what can be derived again is, and goes on where it was; a generator gives another."""
-        if self._stream is None or not isinstance(self._rng, int | np.integer | np.random.SeedSequence):
+        """Keys are never stored or copied: what can be derived again is, and goes on; a generator gives another."""
+        if self._stream is None or _seed(self._rng) is None:
             return Randomness, ()
         return _again, (self._rng, self._stream.take(0))
 
 
 def _again(rng: RNGLike, used: int) -> Randomness:
-    randomness = Randomness()
-    randomness.stream(rng).take(used)
+    randomness, stream = Randomness(), open_stream(rng)
+    stream.take(used)
+    randomness.keep(rng, stream)
     return randomness
+
+
+def _seed(rng: RNGLike) -> object:
+    """Equal for what gives the same key on every call; None for the rest."""
+    if isinstance(rng, int | np.integer):
+        return int(rng)
+    return rng.generate_state(8).tolist() if isinstance(rng, np.random.SeedSequence) else None
+
+
+def _same(rng: RNGLike, other: RNGLike) -> bool:
+    return rng is other or (_seed(rng) is not None and _seed(rng) == _seed(other))

@@ -199,7 +199,8 @@ class Estimate:
         -------
         low, high : float or ndarray
             Of the shape of `value`. Clopper-Pearson limits where the statistic is a binomial count, valid for every n;
-            normal limits otherwise. Not clipped to the range of the parameter, so that `value` always lies between.
+            otherwise by the `rule` that the estimator documents: normal limits (with room for a bias), random scaling, or the
+            inversion of a test. Not clipped to the range of the parameter.
 
         Raises
         ------

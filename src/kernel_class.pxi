@@ -28,7 +28,7 @@ cdef class Kernel:
     def handle(self):
         """A capsule with what another extension module needs to privatize rows of floats; valid as long as the kernel."""
         form = REPORT_BITS if self.report_size == 1 else REPORT_DOUBLES if self.report_size == 8 else REPORT_FLOATS
-        self.shared = kernel_handle(self.by_size[2], self.params, form)
+        self.shared = kernel_handle(self.by_size[2], self.params, self.items, form)
         return PyCapsule_New(&self.shared, "ldpfast.kernel", NULL)
 
     def privatize(self, key, uint64_t block, x, out):

@@ -51,6 +51,7 @@ cdef extern from "kernel.h" nogil:
     ctypedef struct kernel_handle:
         privatize_fn privatize
         const void *params
+        size_t dim
         report_form form
 
 

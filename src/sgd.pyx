@@ -93,6 +93,8 @@ cdef class Descent:
                          projection, family, max_norm)
         self.kernel = kernel
         self.handle = <kernel_handle *>PyCapsule_GetPointer(kernel.handle(), "ldpfast.kernel")
+        if self.handle.dim != dim:
+            raise ValueError("the kernel must be for as many numbers as there are coefficients")
         self.scale = scale
         self.rows = l2_rows(self.p.padded) if self.handle.form == REPORT_FLOATS else 1
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms import Mechanism
+from ldpfast.mechanisms import Gradient, LaplaceOneHot, Mechanism
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -22,6 +22,9 @@ def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.floa
         return (3 * rng.standard_normal(n)).astype(dtype)
     if type(domain).__name__ == "Interval":
         return rng.uniform(domain.lower, domain.upper, n).astype(dtype)
+    if type(domain).__name__ == "Examples":
+        responses = {"logistic": rng.integers(0, 2, n), "linear": rng.normal(size=n), "poisson": rng.poisson(2, n)}
+        return np.column_stack([rng.normal(size=(n, domain.features)), responses[domain.family]]).astype(dtype)
     if domain.norm == "linf":
         return rng.uniform(-domain.radius, domain.radius, (n, domain.dim)).astype(dtype)
     x = rng.standard_normal((n, domain.dim))
@@ -53,6 +56,7 @@ CATEGORIES = [
     ldp.Warner(1.0),
     *(ldp.RandomizedResponse(k, 1.5) for k in (2, 3, 8, 9, 128, 300, 70_000)),
     *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
+    *(LaplaceOneHot(k, 2.0) for k in (2, 13, 300)),
 ]
 SYMBOLS = [ldp.Residue(0.7, -0.1, 4, 1.0), ldp.Bins([0.25], 1.0), ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0)]
 INTERVALS = [ldp.SignBit(-1.0, 3.0, 1.0), ldp.Laplace(-1.0, 3.0, 1.0), ldp.Laplace(10.0, 20.0, 0.25)]
@@ -61,12 +65,20 @@ VECTORS = [
     *(ldp.L2Ball(d, 1.0, 2.0) for d in (1, 2, 3, 32, 100, 5000)),
     *(ldp.LaplaceVector(d, 1.0, 2.0, norm) for d in (1, 3, 50) for norm in ("l2", "linf")),
 ]
-MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *VECTORS]
+GRADIENTS = [
+    Gradient("logistic", (0.5,), 1.0),
+    Gradient("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, "linf", 2.0, 1.0),
+    Gradient("linear", tuple(np.linspace(-1, 1, 33).tolist()), 1.0, residual=2.0),
+    Gradient("poisson", (0.1, -0.2, 0.5), 1.0, "l2", 1.0, 0.5, 3.0, "laplace"),
+    Gradient("linear", (0.1, -0.2), 1.0, "linf", residual=0.5, noise="laplace"),
+]
+MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *VECTORS, *GRADIENTS]
 
 EXAMPLES = [
     *(Example(m) for m in MECHANISMS),
     *(Example(m, "float32") for m in MECHANISMS if isinstance(m, ldp.L2Ball)),
     *(Example(m, "float32") for m in (*SYMBOLS[:2], *INTERVALS[:2], ldp.LinfBall(27, 1.0), ldp.LaplaceVector(3, 1.0))),
+    *(Example(m, "float32") for m in GRADIENTS[:2]),
 ]
 
 # One mechanism of each kind, for tests whose point does not depend on the parameters.
@@ -82,6 +94,8 @@ KINDS = [
     Example(ldp.L2Ball(5, 1.0)),
     Example(ldp.L2Ball(5, 1.0), "float32"),
     Example(ldp.LaplaceVector(3, 1.0)),
+    Example(LaplaceOneHot(9, 1.0)),
+    Example(GRADIENTS[1]),
 ]
 
 
@@ -89,8 +103,7 @@ def decoded_shape(mechanism: Mechanism, n: int) -> tuple[int, ...]:
     """The shape of ``decode(privatize(x))`` for n records."""
     if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace):
         return (n,)
-    width = getattr(mechanism, "k", None) or getattr(mechanism, "dim", None) or mechanism.report.k
-    return (n, width)
+    return (n, getattr(mechanism.report, "k", None) or mechanism.report.dim)
 
 
 def assert_same(actual: Any, expected: Any) -> None:

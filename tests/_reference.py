@@ -5,6 +5,8 @@ They read the key stream as the documentation describes it and decide with Pytho
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -30,6 +32,8 @@ PURPOSE = {
     "l2 sign": 14,
     "Laplace": 15,
     "LaplaceVector": 18,
+    "median": 21,
+    "LaplaceOneHot": 22,
 }
 
 
@@ -175,18 +179,20 @@ def normals(words: Words, n: int, real) -> np.ndarray:
     return np.array(out[:n])
 
 
+def l2_report(mechanism, u: np.ndarray, x: np.ndarray, sign: Words) -> np.ndarray:
+    """One record and its direction."""
+    side = 1 if u @ x >= 0 else -1
+    norm = min(float(np.linalg.norm(x)) / mechanism.radius, 1.0)
+    rounding = 1 if (sign.word() >> 11) / 2**53 < (1 + norm) / 2 else -1
+    coin = 1 if sign.word() < mechanism._heads else -1
+    return mechanism.scale * side * rounding * coin * u / np.linalg.norm(u)
+
+
 def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
     n, dim = rows.shape
     u = normals(Words(key, "l2 direction", block, 256), n * dim, rows.dtype.type).reshape(n, dim)
     sign = Words(key, "l2 sign", block)
-    out = np.empty((n, dim))
-    for i in range(n):
-        side = 1 if u[i] @ rows[i].astype(float) >= 0 else -1
-        norm = min(float(np.linalg.norm(rows[i].astype(float))) / mechanism.radius, 1.0)
-        rounding = 1 if (sign.word() >> 11) / 2**53 < (1 + norm) / 2 else -1
-        coin = 1 if sign.word() < mechanism._heads else -1
-        out[i] = mechanism.scale * side * rounding * coin * u[i] / np.linalg.norm(u[i])
-    return out
+    return np.array([l2_report(mechanism, u[i], rows[i].astype(float), sign) for i in range(n)])
 
 
 def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> list[int]:
@@ -210,3 +216,94 @@ def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> lis
         g[lane] += times << len(digits)
     order = range(n) if few else [number % (4 * row) * 16 + number // (4 * row) for number in range(n)]
     return [-1 - g[lane] if signs[lane] else g[lane] for lane in order]
+
+
+def pieces(count: int, n: int, most: int) -> Iterator[tuple[int, int]]:
+    """Slices of n people after `count` others: at most so many each, and none across a power of two."""
+    start = 0
+    while start < n:
+        power = 1
+        while power <= count + start:
+            power *= 2
+        stop = min(n, start + most, power - count)
+        yield start, stop
+        start = stop
+
+
+def median_walk(rule, words: Words, state: list[float], xs) -> tuple[list[float], list[float], list[int]]:
+    """The state after some more people, the positions that they were asked about, and their bits.
+
+    rule: lower, upper, step up, step down, keep, any_time. state: position, count, origin, then with u the distance from the
+    origin the sums of u, ..., u^4 and, over the bits 1, of 1, u, u^2.
+    """
+    lower, upper, up, down, keep, any_time = rule
+    (position, count, origin, *sums), positions, bits = state, [], []
+    for x in xs:
+        positions.append(position)
+        bits.append(int(x >= position) if words.word() < keep else 1 - int(x >= position))
+        u = position - origin
+        powers = (u, u * u, u * (u * u), (u * u) * (u * u))
+        sums = [old + new for old, new in zip(sums, (*powers, *(bits[-1] * v for v in (1.0, u, u * u))), strict=True)]
+        count += 1
+        rate = 1 / math.sqrt(count) if any_time else 1.0
+        position = min(position + rate * up, upper) if bits[-1] else max(position + rate * down, lower)
+    return [position, count, origin, *sums], positions, bits
+
+
+def glm_row(question, x: np.ndarray) -> np.ndarray:
+    """Clipped, with the intercept's column; every step rounded to single precision."""
+    row = x.astype(np.float32)
+    if question.norm == "linf":
+        row = np.clip(row, np.float32(-question.radius), np.float32(question.radius))
+    else:
+        length = math.sqrt(sum(float(v) ** 2 for v in row))
+        if length > question.radius:
+            row = (row.astype(float) * (question.radius / length)).astype(np.float32)
+    return np.append(row, np.float32(question.column)) if question.column > 0 else row
+
+
+def glm_gradient(question, position: np.ndarray, x: np.ndarray, y: float) -> np.ndarray:
+    row = glm_row(question, x).astype(float)
+    z = float(position @ row)
+    mean = {"linear": z, "logistic": 1 / (1 + math.exp(-z)), "poisson": math.exp(z)}[question.family]
+    bound = math.inf if question.residual is None else question.residual
+    return min(max(mean - y, -bound), bound) * row
+
+
+def descent_l2(server, key: bytes, x: np.ndarray, y: np.ndarray, most: int) -> np.ndarray:
+    """All positions of gradient descent with the l2 mechanism, where the directions of a block are drawn together."""
+    question, rows, dim = server._question, server._kernel.rows, server.dim
+    position, positions, block = np.zeros(dim), [], 1 << 63  # gradients have the upper half of the blocks
+    for start, stop in pieces(0, len(x), most):
+        for i in range(start, stop):
+            if (i - start) % rows == 0:
+                now = min(rows, stop - i)
+                u = normals(Words(key, "l2 direction", block, 16), now * dim, np.float32).reshape(now, dim)
+                sign = Words(key, "l2 sign", block, 16)
+                block += 1
+            gradient = glm_gradient(question, position, x[i], float(y[i]))
+            report = l2_report(question.ball, u[(i - start) % rows], gradient, sign)
+            position = position - server.eta0 * (i + 1) ** -server.exponent * report
+            position *= min(1.0, server.projection / np.linalg.norm(position))
+            positions.append(position)
+    return np.array(positions)
+
+
+def counted_from(n: int) -> int:
+    """How many of the first positions are left out: the largest power of two up to a quarter of all."""
+    return max((1 << k for k in range(64) if 4 << k <= n), default=0)
+
+
+def random_scaling(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean, and 6 V / n with V = n^-2 sum of s^2 (mean of the first s - mean)(mean of the first s - mean)^T."""
+    n = len(positions)
+    s = np.arange(1.0, n + 1)[:, np.newaxis]
+    away = np.cumsum(positions, axis=0) - s * positions.mean(axis=0)
+    return positions.mean(axis=0), 6 * away.T @ away / n**3
+
+
+def series_terms(terms: int, lower: float, upper: float, x: np.ndarray) -> np.ndarray:
+    """sqrt 2 cos and sin of 2 pi m u, by reduction to half a turn; u is rounded as the kernel rounds it."""
+    u = (x.astype(float) - lower) * (1 / (upper - lower))
+    turns = u[:, np.newaxis] * (np.arange(terms) // 2 + 1) - 0.25 * (np.arange(terms) % 2)
+    return math.sqrt(2) * np.cos(2 * np.pi * (turns - np.rint(turns)))

@@ -17,6 +17,7 @@ from ldpfast.mechanisms import _base
 
 from ._examples import (
     CATEGORIES,
+    GRADIENTS,
     INTERVALS,
     MECHANISMS,
     SYMBOLS,
@@ -29,20 +30,28 @@ from ._examples import (
 )
 
 ALPHA = 1e-9  # chance that a correct build fails one statistical test
-REPORT_DTYPES = {"L2Ball": None, "Laplace": "float64", "LaplaceVector": "float64", "LinfBall": "uint8"}
+REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(["Laplace", "LaplaceVector", "LaplaceOneHot"], "float64")
+
+
+def reporter(mechanism):
+    """What makes the reports: a gradient is privatized by a mechanism of its ball."""
+    return mechanism.ball if isinstance(mechanism, mechanisms.Gradient) else mechanism
 
 
 def report_dtype(example):
     """As the table of the API says it."""
-    mechanism = example.mechanism
+    mechanism = reporter(example.mechanism)
     if isinstance(mechanism, ldp.RandomizedResponse):
         return np.dtype("uint8" if mechanism.k <= 256 else "uint16" if mechanism.k <= 65536 else "uint32")
     return np.dtype(REPORT_DTYPES.get(type(mechanism).__name__, "uint8") or example.dtype)
 
 
 def report_shape(mechanism, n):
+    mechanism = reporter(mechanism)
     if isinstance(mechanism, ldp.UnaryEncoding):
         return (n, math.ceil(mechanism.k / 8))
+    if isinstance(mechanism, mechanisms.LaplaceOneHot):
+        return (n, mechanism.k)
     if isinstance(mechanism, ldp.LinfBall):
         return (n, math.ceil(mechanism.dim / 8))
     return (n, mechanism.dim) if hasattr(mechanism, "dim") else (n,)
@@ -171,7 +180,7 @@ def test_yes_or_no_comes_as_booleans():
     assert mechanism.privatize(True) in (0, 1)
 
 
-@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + VECTORS, ids=repr)
+@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + VECTORS + GRADIENTS, ids=repr)
 def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     halves = records_of(mechanism, 9).astype(np.float16)
     assert_reports_equal_to(
@@ -183,7 +192,7 @@ def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     )
 
 
-@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + VECTORS, ids=repr)
+@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + VECTORS + GRADIENTS, ids=repr)
 def test_lists_of_numbers_are_float64(mechanism):
     x = records_of(mechanism, 3)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
@@ -297,7 +306,7 @@ def assert_twin(mechanism, twin):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_the_repr_can_be_evaluated(mechanism):
-    names = {name: getattr(ldp, name) for name in ldp.__all__}
+    names = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
     assert_twin(mechanism, eval(repr(mechanism), {"__builtins__": {}, **names}))
 
 
@@ -328,6 +337,17 @@ def test_parameters_are_stored_as_plain_numbers():
     assert json.loads(json.dumps(numpy_made.to_dict())) == numpy_made.to_dict()
     assert ldp.Bins(np.array([1, 2]), 1) == ldp.Bins([1.0, 2.0], 1.0) == ldp.Bins((1, 2), epsilon=1)
     assert ldp.Bins(3, 1) == ldp.Bins([3.0], 1.0)
+
+
+def test_parameters_of_a_gradient_are_stored_as_plain_numbers():
+    family, norm, noise = map(np.str_, ("linear", "linf", "laplace"))
+    made = mechanisms.Gradient(
+        family, np.zeros(2), np.float32(1), norm, np.float32(2), np.int8(1), np.float32(3), noise
+    )
+    expected = mechanisms.Gradient("linear", (0.0, 0.0), 1.0, "linf", 2.0, 1.0, 3.0, "laplace")
+    assert made == expected
+    assert repr(made) == repr(expected)
+    assert json.dumps(made.to_dict()) == json.dumps(expected.to_dict())
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
@@ -478,7 +498,7 @@ def test_the_estimate_is_the_mean_of_the_decoded_reports(example, mechanism):
     x = example.records(60)
     reports = mechanism.privatize(x, rng=5)
     decoded = mechanism.decode(reports)
-    step = mechanism.report.bound * 2.0**-30 if isinstance(mechanism, ldp.L2Ball) else 0.0
+    step = getattr(mechanism.report, "bound", 0.0) * 2.0**-30
     tolerance = step + 1e-12 * (1 + np.abs(decoded).max())
     np.testing.assert_allclose(mechanism.estimate(reports).value, decoded.mean(axis=0), rtol=0, atol=tolerance)
 
@@ -489,6 +509,13 @@ def test_the_value_lies_in_its_interval(mechanism, records):
     assert (low <= estimate.value).all() if np.ndim(low) else low <= estimate.value
     assert np.all(estimate.value <= high)
     assert np.all(np.asarray(estimate.stderr) > 0)
+
+
+@pytest.mark.parametrize("mechanism", [m for m in GRADIENTS if not isinstance(m.ball, ldp.L2Ball)], ids=repr)
+def test_one_gradient_has_the_standard_error_of_its_ball(mechanism):
+    estimate = mechanism.run(records_of(mechanism, 1), rng=5)
+    assert np.isfinite(estimate.stderr).all()
+    assert (estimate.stderr > 0).all()
 
 
 # clip=True ------------------------------------------------------------------------------------------------------------
@@ -597,7 +624,8 @@ def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
 
 
 def test_every_mechanism_is_in_the_list():
-    kinds = {getattr(mechanisms, name) for name in mechanisms.__all__ if name[0].isupper()} - {ldp.Mechanism}
+    """A query holds a mechanism and is none."""
+    kinds = {getattr(mechanisms, name) for name in mechanisms.__all__ if name[0].isupper()} - {ldp.Mechanism, ldp.Query}
     assert {type(m) for m in MECHANISMS} == kinds
 
 

@@ -11,7 +11,14 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import _coins
+from ldpfast._core import halfspace, sgd, stream
+from ldpfast.estimation import GradientDescent, MedianSGD, _median
+from ldpfast.mechanisms import Gradient, Query
 from ldpfast.privacy import Channel
+
+from . import _reference as reference
+
+KEY = bytes(range(32))
 
 EPSILONS = [0.1, 0.5, 1.0, 3.0]
 FINITE = [
@@ -144,3 +151,136 @@ def test_half_space_constant_identity(dim):
     """c(d) c(d + 1) = pi d / 2, at every size and across the change of formula at 200."""
     c = ldp.mechanisms.half_space_constant
     assert c(dim) * c(dim + 1) == pytest.approx(math.pi * dim / 2, rel=1e-13)
+
+
+# The bit of the quantile protocol -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, *EPSILONS, 40.0])
+@pytest.mark.parametrize("options", [{}, {"n": 10}, {"quantile": 0.9}])
+def test_the_bit_of_a_quantile_has_the_realised_epsilon(epsilon, options, monkeypatch):
+    """In the channel of the query, and in the integer that the kernel of `run` compares whole words with."""
+    given, make = [], sgd.MedianSGD
+    monkeypatch.setattr(_median.sgd, "MedianSGD", lambda *arguments: given.append(arguments) or make(*arguments))
+    server = MedianSGD(epsilon, 0.0, 8.0, **options)
+    ((lower, upper, up, down, keep, any_time),) = given
+    channel = server._question(3.0).channel()
+    assert channel.epsilon() == server.guarantee.epsilon <= epsilon
+    assert (lower, upper, any_time) == (0.0, 8.0, "n" not in options)
+    assert down < 0 < up
+    assert _coins.log_up(Fraction(keep, (1 << 64) - keep)) == server.guarantee.epsilon
+    exact = channel._exact
+    assert Fraction(keep, 1 << 64) == Fraction(exact[0][0], exact[0].sum()) == Fraction(exact[1][1], exact[1].sum())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_bit_of_a_quantile_is_kept_up_to_the_last_unit(isa, dtype):
+    """The record is above every position: its bit is a one where it is kept. At the value of the own word it is not, one unit
+    above it is; nobody else's changes."""
+    n = 2051
+    words = reference.Words(KEY, "median", 0).take(n, "<u8")
+    for person in (0, 1, 255, 256, 2047, 2048, n - 1):
+        for keep in (int(words[person]), int(words[person]) + 1):
+            state = np.zeros(10)
+            sgd.MedianSGD(-1.0, 1.0, 0.25, -0.25, keep, False).run(
+                stream.Stream(KEY), 0, np.full(n, np.inf, dtype), state
+            )
+            assert state[7] == sum(int(word) < keep for word in words)
+
+
+def chances_of_bits(records, **options):
+    """P(bits) for every string of bits that the people with these records can answer, in turn."""
+    chances = {}
+    for bits in itertools.product((0, 1), repeat=len(records)):
+        server, chance = MedianSGD(1.0, 0.0, 8.0, **options), Fraction(1)
+        for x, bit in zip(records, bits, strict=True):
+            query = server.query()
+            row = query.mechanism.channel()._exact[int(x >= query.mechanism.cuts[0])]
+            chance *= Fraction(row[bit], sum(row))
+            server.update(query, np.uint8(bit))
+        chances[bits] = chance
+    return chances
+
+
+@pytest.mark.parametrize("options", [{}, {"n": 3}, {"quantile": 0.8}])
+def test_the_quantile_protocol_by_enumeration(options):
+    """Three people, all answers: whatever the others have, one person's record changes no chance by more than the ratio of
+    the coin, and somewhere by exactly that."""
+    records = (-1.0, 2.0, 4.0, 9.0)
+    laws = {people: chances_of_bits(people, **options) for people in itertools.product(records, repeat=3)}
+    coin = _coins.response(2, 1.0)
+    worst = Fraction(1)
+    for people, law in laws.items():
+        assert sum(law.values()) == 1
+        for person, x in itertools.product(range(3), records):
+            other = laws[(*people[:person], x, *people[person + 1 :])]
+            worst = max(worst, *(chance / other[bits] for bits, chance in law.items()))
+    assert worst == Fraction(coin.keep, coin.share)
+    assert _coins.log_up(worst) == MedianSGD(1.0, 0.0, 8.0).guarantee.epsilon <= 1.0
+
+
+# Private gradients ----------------------------------------------------------------------------------------------------
+
+HARD = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, 0.3, -0.7]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("family", ["logistic", "linear", "poisson"])
+def test_all_that_a_record_decides_about_a_gradient_is_one_sign(family, norm, dtype):
+    """Under one key the reports of any two people are equal or opposite, whatever their rows and responses are. So the law
+    of a report lies between 1 - p and p times that of its direction, p the coin of the ball."""
+    residual = None if family == "logistic" else 1.0
+    query = Query(0, Gradient(family, (0.5, -2.0, 1e9), 1.0, norm, 1.0, 0.5, residual))
+    assert (
+        query.mechanism.epsilon_realized == query.mechanism.ball.epsilon_realized == _coins.binary(1.0).epsilon_realized
+    )
+    assert query.mechanism.ball._heads == _coins.binary(1.0).heads
+    signs = set()
+    with np.errstate(over="ignore"):
+        records = np.array(list(itertools.product(HARD, HARD, HARD))).astype(dtype)
+    first = query.mechanism.decode(query.privatize(records[0], rng=5))
+    for record in records:
+        report = query.mechanism.decode(query.privatize(record, rng=5))
+        sign = np.sign(report[0] * first[0])
+        np.testing.assert_array_equal(report, sign * first)
+        signs.add(sign)
+    assert signs == {1.0, -1.0}
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("family", ["logistic", "linear", "poisson"])
+def test_all_that_a_record_decides_about_a_step_is_one_sign(isa, family, norm, dtype):
+    """The same for `run`, whose kernels are others: the step from zero is one vector, or its opposite."""
+    most = float(np.finfo(dtype).max)
+    rows = itertools.product([0.0, 0.3, -0.7, most, -most, 1e-30], repeat=2)
+    steps = []
+    for row, y in itertools.product(rows, (0, 1)):
+        server = GradientDescent(family, 2, 1.0, norm=norm, column=0.5, residual=1.0)
+        server.run(np.array([row], dtype), [y], rng=7)
+        steps.append(server.position)
+    assert {tuple(step) for step in steps} == {tuple(steps[0]), tuple(-steps[0])}
+
+
+@pytest.mark.parametrize("norm, use", [("l2", "l2 sign"), ("linf", "linf sign")])
+def test_the_sign_of_a_step_flips_at_the_last_unit(isa, norm, use):
+    """`run` compares the word of each person with the integer of the ball: at its value the step is opposite to that one unit
+    above. People before that one are as they were."""
+    x, rates = np.linspace(-1, 1, 15).reshape(5, 3), np.full(5, 0.1)
+    for person in range(5):
+        words = reference.Words(KEY, use, 0 if norm == "l2" else person)
+        word = int(words.take(2 * person + 2, "<u8")[-1]) if norm == "l2" else words.word()
+        steps = []
+        for heads in (word, word + 1):
+            ball = halfspace.L2Ball(3, 2.0, 1.0, heads) if norm == "l2" else halfspace.LinfBall(3, 2.0, heads, 0)
+            model = sgd.Descent(3, 2.0, 0.0, math.inf, math.inf, 0, norm == "linf", ball, 1.0)
+            positions = []
+            for n in (person, person + 1):
+                position, sums = np.zeros(model.padded), np.zeros((4, model.padded))
+                model.run(stream.Stream(KEY), 0, x[:n], np.ones(n), None, rates[:n], 0.0, position, sums)
+                positions.append(position[:3])
+            steps.append(positions[1] - positions[0])
+        np.testing.assert_allclose(steps[0], -steps[1], rtol=0, atol=1e-15)
+        assert np.abs(steps[0]).max() > 0.01

@@ -12,6 +12,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast._core import noise, stream
+from ldpfast.mechanisms import LaplaceOneHot
 
 from . import _reference as reference
 
@@ -195,7 +196,7 @@ def test_the_carry_coin_is_tossed_up_to_the_last_unit():
         times = []
         for coin in (carry, carry + 1):
             out = np.empty(1)
-            noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, (1, 1), coin, False).privatize(
+            noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, (1, 1), coin, "number").privatize(
                 stream.Stream(key), 0, np.zeros(1), out
             )
             times.append(abs(out[0]) // 4)  # digits that never fall heads: G = 4 times the carries
@@ -205,8 +206,50 @@ def test_the_carry_coin_is_tossed_up_to_the_last_unit():
     assert tested >= 10
 
 
+@pytest.mark.parametrize("width", [10, 12, 16])
+def test_one_hot_vectors_by_enumeration(width):
+    """Two categories are a whole span apart in two columns: all pairs of reports near the digits' reach, and the others'
+    columns cancel. The budget is a D + 2 eta with D = 2 span."""
+    with localcontext(_coins.CONTEXT):
+        rate = Decimal(1) / (2 * SPAN)
+        digits, carry = _coins.geometric_integers(rate, 3, width)
+        eta = _coins.geometric_error(digits, carry, width, rate)
+        pmf = law(digits, carry, width)
+
+        def chance(y, i):  # of the report y = i + N
+            return pmf[y - i if y >= i else i - 1 - y] / 2
+
+        reports = range(-SPAN, 2 * SPAN)
+        worst = max(chance(a, SPAN) * chance(b, 0) / (chance(a, 0) * chance(b, SPAN)) for a in reports for b in reports)
+        assert rate * 2 * SPAN - 2 * eta <= log(worst) <= rate * 2 * SPAN + 2 * eta + Decimal("1e-60")
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0, 30.0])
+@pytest.mark.parametrize("k", [2, 3, 1000])
+def test_one_hot_vectors_keep_the_budget(k, epsilon, monkeypatch):
+    """The kernel gets the coins of two columns that differ by a span each, whatever k is, and zeros and ones are its ends."""
+    given, make = [], noise.Laplace
+    monkeypatch.setattr(noise, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
+    mechanism = LaplaceOneHot(k, epsilon)
+    ((dim, lower, grid, span, l1_limit, _, digits, carry, use),) = given
+    assert (dim, lower, l1_limit, use) == (k, 0.0, 0, "one-hot")
+    assert span == max(1, math.ceil(1024 * epsilon))
+    assert grid == mechanism.grid == 1 / span
+    with localcontext(prec=120):
+        rate = -(Decimal(carry) / (1 << 128)).ln() / (1 << len(digits))
+        eta = sum(
+            (abs((Decimal(m) / ((1 << 128) - m)).ln() + rate * (1 << j)) for j, m in enumerate(digits)), Decimal(0)
+        )
+        loss = 2 * span * rate + 2 * eta
+        assert abs(loss - Decimal(mechanism.epsilon_realized)) <= Decimal("1e-15") * Decimal(epsilon)
+    assert epsilon * (1 - 1e-12) <= mechanism.epsilon_realized <= epsilon
+    assert 1 << len(digits) >= span
+    assert mechanism.variance(0) == pytest.approx(np.full(k, 2 * (2 / epsilon) ** 2), rel=1e-5)
+
+
 def test_huge_epsilon_is_a_clear_error_everywhere():
     for make in (
+        lambda: LaplaceOneHot(3, 1e308),
         lambda: ldp.Laplace(0, 1, 1e308),
         lambda: ldp.LaplaceVector(3, 1e308, norm="linf"),
         lambda: ldp.Laplace(0, 1, 65),

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpfast._core import stream
-from ldpfast._random import open_stream
+from ldpfast._random import Randomness, open_stream
+
+from . import _reference as reference
 
 RFC_KEY = bytes(range(32))
 ZERO_KEY = bytes(32)
@@ -140,6 +142,13 @@ def test_purposes_and_blocks_have_streams_of_their_own():
     assert len(set(seen)) == len(seen)
 
 
+def test_no_two_uses_have_one_purpose():
+    """Laplace noise has three: digits, carries, rounding."""
+    uses = [number + i for name, number in reference.PURPOSE.items() for i in range(3 if "Laplace" in name else 1)]
+    assert len(set(uses)) == len(uses)
+    assert 0 not in uses
+
+
 def test_a_stream_ends_before_its_counter_wraps():
     """2^32 ChaCha blocks of 16 to a group: past that, the first words would come again."""
     assert not stream.exhausts(RFC_KEY, 0)
@@ -258,3 +267,84 @@ def test_fresh_keys_do_not_come_from_numpy_or_python(monkeypatch):
 def test_every_stream_starts_at_block_zero():
     for rng in (None, 3, np.random.default_rng(3)):
         assert open_stream(rng).take(1) == 0
+
+
+# Randomness of an object with state -----------------------------------------------------------------------------------
+
+
+def kind_name(rng):
+    return f"{type(rng).__name__} {rng}" if isinstance(rng, int | float) else type(rng).__name__
+
+
+def first_stream(randomness: Randomness, rng):
+    """That of a first call, which succeeds."""
+    opened = randomness.stream(rng)
+    randomness.keep(rng, opened)
+    return opened
+
+
+def test_without_rng_every_call_has_a_fresh_stream():
+    randomness = Randomness()
+    assert len({key_of(randomness.stream(None)) for _ in range(100)}) == 100
+
+
+@pytest.mark.parametrize(
+    "rng", [7, np.random.SeedSequence(7), np.random.default_rng(7), np.random.PCG64(7)], ids=kind_name
+)
+def test_one_key_from_first_use_on(rng):
+    """Not even a generator, which could give another key, is asked twice."""
+    randomness = Randomness()
+    randomness.stream(None)
+    first = first_stream(randomness, rng)
+    assert first.take(3) == 0
+    assert randomness.stream(rng) is first
+    assert randomness.stream(rng).take(1) == 3
+
+
+@pytest.mark.parametrize(
+    "other", [None, 8, -7, 7.0, np.random.SeedSequence(7), np.random.default_rng(7)], ids=kind_name
+)
+def test_another_rng_is_refused(other):
+    for rng in (7, np.random.default_rng(7)):
+        randomness = Randomness()
+        stream_ = first_stream(randomness, rng)
+        with pytest.raises(ValueError, match=r"^rng must stay what it was when it was first given to this object$"):
+            randomness.stream(other)
+        assert randomness.stream(rng) is stream_
+
+
+def test_equal_ints_are_one_rng():
+    randomness = Randomness()
+    assert first_stream(randomness, 2**80) is randomness.stream(int("1" + "0" * 80, 2))
+
+
+def test_equal_integers_of_numpy_are_one_rng():
+    randomness = Randomness()
+    assert first_stream(randomness, np.int64(7)) is randomness.stream(np.int64(7))
+
+
+def test_a_refused_rng_is_forgotten():
+    randomness = Randomness()
+    for wrong in (-1, 1.5, "7", True):
+        with pytest.raises((TypeError, ValueError)):
+            randomness.stream(wrong)
+    assert key_of(randomness.stream(7)) == key_of(open_stream(7))
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_a_copy_goes_on_with_the_blocks_of_a_seed(duplicate):
+    randomness = Randomness()
+    first_stream(randomness, 7).take(5)
+    twin = duplicate(randomness)
+    assert key_of(twin.stream(7)) == key_of(open_stream(7))
+    assert twin.stream(7).take(1) == randomness.stream(7).take(1) == 5
+    assert twin.stream(7) is not randomness.stream(7)
+
+
+@pytest.mark.parametrize("rng", [None, np.random.default_rng(7), np.random.PCG64(7)], ids=kind_name)
+def test_a_copy_has_no_key_that_cannot_be_derived(rng):
+    randomness = Randomness()
+    key = key_of(first_stream(randomness, rng))
+    data = pickle.dumps(randomness)
+    assert key not in data
+    assert key_of(pickle.loads(data).stream(rng)) != key

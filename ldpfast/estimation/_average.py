@@ -121,7 +121,7 @@ class Average:
     def stderr(self) -> Floats:
         """By random scaling, shape (padded,)."""
         size, (total, _, squares, cross), _ = self._kept()
-        return random_scaling(size, total, squares, cross)
+        return random_scaling(size, total, squares, cross) if size > 1 else np.full(len(total), np.inf)
 
     def covariance(self) -> Floats:
         """By random scaling, (dim, dim): where the matrix is kept."""

@@ -15,7 +15,7 @@ from .._core import sgd
 from .._core.stream import Stream, raw
 from .._random import Randomness
 from ..mechanisms import Gradient, LaplaceVector, LinfBall, Query
-from ..mechanisms._gradient import padded
+from ..mechanisms._gradient import BLOCKS, padded
 from ..results import Estimate, Floats, RandomScaling, SmallSampleWarning
 from ._average import Average
 from ._protocol import one_answer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .._random import RNGLike
 
 CHUNK_NUMBERS = 1 << 20  # of records checked, then asked
-MIXED = 5.0  # step size times curvature times n^(1 - exponent): below, the mean has not forgotten the start
+MIXED = 50.0  # eta0 curvature n^(1 - exponent): below, random scaling does not know the positions' spread, measured
 
 
 class GradientDescent:
@@ -71,8 +71,10 @@ class GradientDescent:
     -----
     The answer is the mean of the positions but for the first (`query`, `update`, `estimate`; `run` for arrays). Its standard
     error is by random scaling of the positions, which are public: no estimate of a Hessian, no further privacy. The interval
-    needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) of at least 5; where that cannot hold,
-    because the eigenvalues add up to less, `SmallSampleWarning`.
+    needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) to be large; where `mixing`, with a bound in
+    the place of that eigenvalue, is below 50, `SmallSampleWarning`. Above, intervals of linear models with rows of about equal
+    length in all directions cover. Those of logistic and Poisson models cover less: the positions spread over a curved
+    likelihood, which biases their mean by nearly as much as its standard error whatever n is (measured: docs/guide.md).
 
     Privacy
     -------
@@ -148,14 +150,20 @@ class GradientDescent:
         """Number of answers so far."""
         return self._average.count
 
-    def query(self) -> Query:
+    def query(self, group: int = 0) -> Query:
         """The question for the next person: the gradient at the current position.
+
+        Parameters
+        ----------
+        group : int
+            There is only group 0.
 
         Returns
         -------
         query : Query
             Its serial number is the number of answers so far; its mechanism is `Gradient`.
         """
+        _check.integer("group", group, 0, 0)
         return Query(self.n, replace(self._question, position=tuple(self.position.tolist())))
 
     def update(self, query: Query, reports: ArrayLike) -> Self:
@@ -221,7 +229,8 @@ class GradientDescent:
             raise ValueError(
                 f"x must have shape (n, features) with features={domain.width - 1}, got shape {rows.shape}"
             )
-        responses = _check.floats("y", _check.array("y", y))
+        responses = _check.array("y", y)
+        responses = _check.floats("y", responses.astype(np.uint8) if responses.dtype == np.bool_ else responses)
         if responses.shape != rows.shape[:1]:
             raise ValueError(f"y must have shape ({len(rows)},), got shape {responses.shape}")
         stream, position, average, at = self._randomness.stream(rng), self._position.copy(), self._average.copy(), 0
@@ -229,7 +238,7 @@ class GradientDescent:
         chunk = max(1, CHUNK_NUMBERS // rows.shape[1])
         while at < len(rows):
             stop = min(len(rows), at + chunk, at + average.room)
-            first = stream.take(-(-(stop - at) // self._kernel.rows))
+            first = BLOCKS + stream.take(-(-(stop - at) // self._kernel.rows))
             rates = self._rates(average.count, stop - at)
             self._kernel.run(
                 stream, first, *pieces(at, stop), rates, average.size, position, average.sums, average.matrix
@@ -237,6 +246,7 @@ class GradientDescent:
             average.added(stop - at)
             at = stop
         self._position, self._average = position, average
+        self._randomness.keep(rng, stream)
         return self.estimate()
 
     def estimate(self) -> Estimate:
@@ -262,8 +272,8 @@ class GradientDescent:
         column = self._unit()
         if self.mixing < MIXED:
             warnings.warn(
-                f"n = {self.n} is too small for the steps to have forgotten their start, and for the intervals to be trusted: "
-                f"eta0 curvature n^(1 - exponent) is at most {self.mixing:.2g}, needed are {MIXED:g}",
+                f"n = {self.n} is too small for the intervals to be trusted: eta0 curvature n^(1 - exponent) is at most "
+                f"{self.mixing:.2g}, needed are {MIXED:g}",
                 SmallSampleWarning,
                 stacklevel=3,
             )
@@ -332,11 +342,14 @@ class _InOrder:
     def checked(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         rows = _check.laid_out(self.rows[start:stop], self.dtype)
         responses = _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
-        bad = self.domain.split_outside(rows, responses)
-        if bad.any():
-            first = start + int(np.argmax(bad))
-            raise _check.outside("x and y", self.domain.describe(), first, int(bad.sum()), stop)
+        if self.domain.split_outside(rows, responses).any():
+            raise self.refuse()
         return rows, responses
+
+    def refuse(self) -> ValueError:
+        """The error for all records, of which some are outside."""
+        bad = self.domain.split_outside(self.rows, self.responses)
+        return _check.outside("x and y", self.domain.describe(), int(np.argmax(bad)), int(bad.sum()), len(bad))
 
     def __call__(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int64] | None]:
         return (*self.checked(start, stop), None)

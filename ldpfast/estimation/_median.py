@@ -86,7 +86,11 @@ class MedianSGD:
         self.epsilon = _check.positive("epsilon", epsilon)
         self.lower, self.upper = _check.interval(lower, upper)
         self.quantile = _check.probability("quantile", quantile)
-        self.horizon = None if n is None else _check.integer("n", n, 1)
+        if max(-self.lower, self.upper) > 1e60 or self.upper - self.lower < 1e-60:  # fourth powers are added up
+            raise ValueError(
+                f"lower and upper must be within 1e60 of zero and 1e-60 apart, got {lower!r} and {upper!r}"
+            )
+        self.horizon = None if n is None else _check.integer("n", n, 1, 1 << 53)
         coin, origin = _coins.response(2, self.epsilon), (self.lower + self.upper) / 2
         self._kernel = self._compile(coin)
         self.guarantee = self._question(origin).guarantee
@@ -126,14 +130,20 @@ class MedianSGD:
     def _question(self, position: float) -> Bins:
         return Bins((position,), self.epsilon)
 
-    def query(self) -> Query:
+    def query(self, group: int = 0) -> Query:
         """The question for the next person.
+
+        Parameters
+        ----------
+        group : int
+            There is only group 0.
 
         Returns
         -------
         query : Query
             Its serial number is the number of answers so far; its mechanism is `Bins` with the position as only cut.
         """
+        _check.integer("group", group, 0, 0)
         return Query(self.n, self._question(self.position))
 
     def update(self, query: Query, reports: ArrayLike) -> Self:
@@ -222,6 +232,7 @@ class MedianSGD:
             self._kernel.run(stream, stream.take(1), piece, state)
 
         self._walk(len(records), ask)
+        self._randomness.keep(rng, stream)
         return self.estimate()
 
     def _walk(self, n: int, ask: Callable[[int, int, NDArray[np.float64]], None]) -> None:

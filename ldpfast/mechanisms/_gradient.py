@@ -18,7 +18,8 @@ from ._base import AnyArray, Mechanism
 from ._domains import Domain
 
 FAMILIES = ("logistic", "linear", "poisson")
-FAR = 1e30  # responses and numbers beyond are taken as this: no square overflows
+FAR = 1e30  # responses and numbers beyond are taken as this
+BLOCKS = 1 << 63  # record blocks of gradients start here: no coin is that of a mechanism of the ball alone
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Examples(Domain):
 
     features: int
     family: str
+    reach: float  # of a gradient's coordinate
 
     @property
     def width(self) -> int:
@@ -34,7 +36,7 @@ class Examples(Domain):
 
     @property
     def range(self) -> tuple[float, float]:
-        return -math.inf, math.inf
+        return -self.reach, self.reach
 
     def describe(self) -> str:
         response = {"logistic": "0 or 1", "linear": "a number", "poisson": "a number >= 0"}[self.family]
@@ -91,10 +93,10 @@ class GradientKernel:
         return out.astype(records.dtype, copy=False)
 
     def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None:
-        self.kernel.privatize(key, block, self.gradients(x), out)
+        self.kernel.privatize(key, BLOCKS + block, self.gradients(x), out)
 
     def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None:
-        self.kernel.run(key, block, self.gradients(x), state)
+        self.kernel.run(key, BLOCKS + block, self.gradients(x), state)
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Gradient(Mechanism):
     radius : float, default 1.0
         r > 0: a row is clipped to it.
     column : float, default 0.0
-        The value in the intercept's column, >= 0; 0: no intercept.
+        The value in the intercept's column, > 0; 0: no intercept.
     residual : float, optional
         c > 0: the residual, fitted mean minus response, is clipped to [-c, c]. Needed unless the family is "logistic", whose
         residual is within [-1, 1] by itself.
@@ -164,9 +166,11 @@ class Gradient(Mechanism):
         family = _check.choice("family", self.family, FAMILIES)
         norm = _check.choice("norm", self.norm, ("l2", "linf"))
         noise = _check.choice("noise", self.noise, ("half-space", "laplace"))
-        radius, column = _check.positive("radius", self.radius), _check.real("column", self.column)
-        if column < 0:
-            raise ValueError(f"column must be a number >= 0, got {self.column!r}")
+        radius, column = _check.positive("radius", self.radius), _check.real("column", self.column) + 0.0
+        if not 1e-15 <= radius <= 1e15:
+            raise ValueError(f"radius must be in [1e-15, 1e15], where single precision holds the rows, got {radius!r}")
+        if not (column == 0 or 1e-15 <= column <= 1e15):
+            raise ValueError(f"column must be 0 or in [1e-15, 1e15], got {self.column!r}")
         if np.ndim(self.position) != 1:
             raise ValueError(f"position must have shape (dim,), got shape {np.shape(self.position)}")
         position = tuple(_check.real("position", number) for number in self.position)
@@ -182,11 +186,12 @@ class Gradient(Mechanism):
             ball: Any = LaplaceVector(dim, self.epsilon, reach, norm)
         else:
             ball = L2Ball(dim, self.epsilon, reach) if norm == "l2" else LinfBall(dim, self.epsilon, reach)
-        self._set(position=position, radius=radius, column=column, epsilon=ball.epsilon)
+        self._set(family=family, position=position, epsilon=ball.epsilon, norm=norm, radius=radius, column=column)
+        self._set(residual=None if self.residual is None else bound, noise=noise)
         self._set(
             ball=ball,
             epsilon_realized=ball.epsilon_realized,
-            domain=Examples(features, family),
+            domain=Examples(features, family, reach),
             report=ball.report,
             debiasing=getattr(ball, "debiasing", None),
         )

@@ -15,7 +15,8 @@ typedef struct {
     uint32_t word[8];
 } stream_key;
 
-/* One constant per kernel and use: mechanisms of two classes share no coin under one key. Never reuse or renumber. */
+/* One constant per kernel and use: mechanisms of two classes share no coin under one key. Never reuse or renumber. Gradients,
+ * which the kernel of a ball privatizes, have the record blocks from 2^63 on. */
 enum purpose {
     PURPOSE_RAW = 0,
     PURPOSE_WARNER = 1,

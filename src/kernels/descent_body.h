@@ -78,14 +78,14 @@ static void NAME(shrink)(const descent *p, float *row)
 #define ROWS(name, type)                                                                                          \
     static void NAME(name)(const descent *p, const type *x, const int64_t *index, size_t n, float *rows)          \
     {                                                                                                             \
-        const float most = p->max_norm ? (float)p->radius : __builtin_inff();                                     \
+        const double most = p->max_norm ? p->radius : 1e12 * p->radius; /* within single precision */               \
         for (size_t i = 0; i < n; i++) {                                                                          \
             const type *restrict from = x + (index ? (size_t)index[i] : i) * p->features;                         \
             float *restrict row = rows + i * p->padded;                                                           \
             for (size_t j = 0; j < p->features; j++) {                                                            \
-                float v = (float)from[j];                                                                         \
+                double v = (double)from[j];                                                                       \
                 v = v < most ? v : most;                                                                          \
-                row[j] = v > -most ? v : -most;                                                                   \
+                row[j] = (float)(v > -most ? v : -most);                                                          \
             }                                                                                                     \
             for (size_t j = p->features; j < p->padded; j++)                                                      \
                 row[j] = 0;                                                                                       \

@@ -21,6 +21,7 @@ typedef void tally_fn(const void *format, const void *reports, size_t n, void *s
 typedef struct {
     privatize_fn *privatize;
     const void *params;
+    size_t dim; /* numbers of a record */
     enum report_form form; /* of a report: packed signs; a direction of floats, and params is an l2_ball; doubles */
 } kernel_handle;
 
