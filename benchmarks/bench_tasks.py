@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,8 @@ from ldpfast import bench
 from . import peers
 
 ROUNDS = 7
+ONE_THREAD = ("tally", "median", "logistic", "series")  # tasks that are not dealt out
+THREADED = ("ldpfast", "numba")
 
 
 @pytest.fixture
@@ -46,9 +49,9 @@ def machine() -> bench.Machine:
 def libraries(name: str) -> list[Any]:
     """What can do the task here: one thread on the CPU clock, two threads on the clock on the wall."""
     found = ["ldpfast", "numpy", *peers.peers(name)]
-    two = [] if name.startswith("tally") else ["ldpfast, 2 threads"]
     if peers.numba is not None and not name.startswith("tally"):
-        found, two = [*found, "numba"], [*two, "numba, 2 threads"]
+        found = [*found, "numba"]
+    two = [] if name.startswith(ONE_THREAD) else [f"{library}, 2 threads" for library in found if library in THREADED]
     one_clock = pytest.mark.benchmark(timer=time.thread_time)
     wall_clock = pytest.mark.benchmark(timer=time.perf_counter)
     return [pytest.param(name, library, marks=one_clock, id=f"{name}-{library}") for library in found] + [
@@ -67,7 +70,7 @@ def make(library: str, name: str) -> tuple[bench.Case, bench.Task]:
         except ImportError as error:
             pytest.skip(f"{library} is installed but cannot be imported: {error}")
     if library == "numpy":
-        return case, case.numpy
+        return replace(case, units=case.numpy_units or case.units), case.numpy
     if library.startswith("numba"):
         call = peers.numba_case(name, case, 2 if library.endswith("2 threads") else 1)
         assert call is not None
@@ -91,7 +94,7 @@ def bench_task(benchmark: Any, threads: None, name: str, library: str) -> None:
     assert benchmark.extra_info["correct"]
 
 
-FREQUENCIES = {
+FREQUENCIES: dict[str, tuple[Any, int]] = {
     "response-128": (ldp.RandomizedResponse(128, bench.EPSILON), 1 << 20),
     "unary-128": (ldp.UnaryEncoding(128, bench.EPSILON), 1 << 20),
 }
@@ -113,7 +116,7 @@ def bench_frequencies(benchmark: Any, threads: None, name: str, library: str) ->
     x = np.random.default_rng(1).integers(0, 128, n).astype(np.uint8)
     ldp.set_num_threads(1)
     call = ESTIMATES[library][0](mechanism, x)
-    correct = peers.check_frequencies(mechanism, x, call())
+    correct = bench.check_frequencies(mechanism, x, call())
     benchmark.group = f"records to shares, {type(mechanism).__name__}, k = 128, per person"
     benchmark.extra_info.update(
         name=f"frequencies-{name}", library=library, unit="person", units=n, threads=1, target=None, correct=correct

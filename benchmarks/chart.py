@@ -32,6 +32,12 @@ TASKS = {
     "run-linf-128": (r"records to mean, $\ell_\infty$, dim 128", "coordinate"),
     "frequencies-response-128": ("records to shares, k-ary", "person"),
     "frequencies-unary-128": ("records to shares, unary", "person"),
+    "frequencies-1024": ("frequencies, k = 1024", "person"),
+    "series-32": ("density, series of 32 terms", "person"),
+    "median": ("median by descent", "person"),
+    "median-any-time": ("median by descent, any time", "person"),
+    "logistic-float32": ("logistic regression, dim 50", "person"),
+    "logistic-float64": ("the same, float64", "person"),
 }
 
 SUBTITLE = (
@@ -95,8 +101,8 @@ def from_report(data: dict[str, Any]) -> Numbers:
         cost[row["name"]] = {"ldpfast": row["ldpfast"]}
         if row["numpy_correct"]:
             cost[row["name"]]["numpy"] = row["numpy"]
-        if row["two_threads"]:
-            cost[row["name"]]["ldpfast, 2 threads"] = row["ldpfast"] / row["two_threads"]
+        if row["two_threads_ns"]:
+            cost[row["name"]]["ldpfast, 2 threads"] = row["two_threads_ns"]
         limit[row["name"]] = row["limit"]
     about = data["machine"]
     return Numbers(cost, limit, f"{about['cpu']} ({about['isa']}), Python {about['python']}, NumPy {about['numpy']}")

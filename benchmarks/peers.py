@@ -2,7 +2,7 @@
 
 Each function takes a `Case` and returns a call whose answer `case.check` judges. numba is written as well as it can be:
 loops that LLVM vectorises, polynomial logarithms and sines, carry-save adders, and a counter-based splitmix64 in place of
-numba's own Mersenne Twister, which is several times slower. It is not cryptographic, and its coins have 16 bits.
+numba's own Mersenne Twister, which is several times slower. It is not cryptographic, and its coins have 16 bits or more.
 
 The libraries take one record at a time (OpenDP's Laplace takes an array), so they get fewer people. What is not here
 answers another question: the estimates of multi-freq-ldpy are clipped and normalised, the Laplace mechanism of others is a
@@ -37,8 +37,11 @@ ROWS = 1 << 14  # numbers per chunk: buffers stay in cache
 
 
 def njit(**options: bool) -> Callable[[Function], Function]:
-    """numba's, or nothing without numba: the functions are never called then."""
-    return cast(Callable[[Function], Function], numba.njit(**options) if numba else lambda function: function)
+    """numba's, with NumPy's rule for division: a check for zero would keep LLVM from vectorising. Nothing without numba: the
+    functions are never called then."""
+    if not numba:
+        return lambda function: function
+    return cast(Callable[[Function], Function], numba.njit(error_model="numpy", **options))
 
 
 # Random words -------------------------------------------------------------------------------------------------------
@@ -111,7 +114,7 @@ def sign_bit_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 @njit(nogil=True)
 def unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
     """Coins of 16 bits by bit planes, from the last digit to the first: `or` where the digit is one, else `and`."""
-    threshold = np.uint64(p[0])
+    threshold, optimized = np.uint64(p[0]), p[1] != 0
     n = out.size // 8
     plane = np.empty(n, np.uint64)
     words = out.reshape(-1).view(np.uint64)
@@ -125,8 +128,15 @@ def unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
         else:
             for i in range(n):
                 words[i] &= plane[i]
-    for i in range(x.size):
-        out[i, x[i] >> 3] ^= np.uint8(1) << np.uint8(x[i] & 7)
+    if optimized:  # a fair coin in place of the own bit
+        fair = np.empty(x.size, np.uint64)
+        fill(fair, stream(seed, 16))
+        for i in range(x.size):
+            byte, bit = x[i] >> 3, np.uint8(1) << np.uint8(x[i] & 7)
+            out[i, byte] = (out[i, byte] & ~bit) | (np.uint8(fair[i]) & bit)
+    else:
+        for i in range(x.size):
+            out[i, x[i] >> 3] ^= np.uint8(1) << np.uint8(x[i] & 7)
 
 
 @njit(nogil=True)
@@ -139,11 +149,10 @@ def popcount(w: Any) -> Any:
 
 
 @njit(nogil=True)
-def linf_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
-    """16 random bits per coordinate of the vertex; dim a multiple of 64."""
-    scale, heads = np.float32(p[0]), p[1]
+def vertices(x: Any, seed: Any, scale: Any) -> Any:
+    """A random vertex of the cube for each row: 16 random bits per coordinate, packed; dim a multiple of 8."""
     n, dim = x.shape
-    words = np.empty(n * dim // 4, np.uint64)
+    words = np.empty((n * dim + 3) // 4, np.uint64)
     fill(words, seed)
     coin, flat = words.view(np.uint16), x.reshape(-1)
     plus = np.empty(n * dim, np.uint8)
@@ -153,19 +162,66 @@ def linf_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
     vertex = np.empty(n * dim // 8, np.uint8)
     for i in range(vertex.size):
         vertex[i] = np.uint8((eights[i] * np.uint64(0x0102040810204080)) >> np.uint64(56))
-    sides, direction = vertex.view(np.uint64), out.reshape(-1).view(np.uint64)
-    fill(direction, stream(seed, 1))
-    signs = np.empty(n, np.uint64)
-    fill(signs, stream(seed, 2))
-    width = dim // 64
-    for row in range(n):
+    return vertex
+
+
+@njit(nogil=True)
+def choose_sides(vertex: Any, direction: Any, seed: Any, dim: Any, heads: Any) -> None:
+    """Negate directions where the coin and the vertex say so; words of one dtype, whole ones per row."""
+    width = dim // (8 * direction.itemsize)
+    signs = np.empty(direction.size // width, np.uint64)
+    fill(signs, seed)
+    for row in range(signs.size):
         differ = np.uint64(0)
         for j in range(row * width, (row + 1) * width):
-            differ += popcount(sides[j] ^ direction[j])
+            differ += popcount(np.uint64(vertex[j] ^ direction[j]))
         tails = (signs[row] >> np.uint64(11)) * 2.0**-53 >= heads
         flip = np.uint64(0) - np.uint64((np.uint64(2) * differ > np.uint64(dim)) ^ tails)
         for j in range(row * width, (row + 1) * width):
             direction[j] ^= flip
+
+
+@njit(nogil=True)
+def linf_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
+    """dim a multiple of 64."""
+    vertex, direction = vertices(x, seed, np.float32(p[0])).view(np.uint64), out.reshape(-1).view(np.uint64)
+    fill(direction, stream(seed, 1))
+    choose_sides(vertex, direction, stream(seed, 2), x.shape[1], p[1])
+
+
+@njit(nogil=True, fastmath=True)
+def cosines(x: Any, harmonic: Any, phase: Any, lower: Any, per_range: Any) -> Any:
+    """cos 2 pi (u h - s) for all harmonics h with their phases s; a Chebyshev fit after whole turns are taken away."""
+    f = np.float32
+    out = np.empty((x.size, harmonic.size), np.float32)
+    for i in range(x.size):
+        u = f((x[i] - lower) * per_range)
+        for j in range(harmonic.size):
+            t = u * harmonic[j] - phase[j]
+            s = f(2) * (t - np.floor(t + f(0.5)))
+            z = s * s
+            tail = f(0.235029808) + z * (f(-0.0253589836) + z * f(0.00159391068))
+            out[i, j] = f(1) + z * (f(-4.93480112) + z * (f(4.05869484) + z * (f(-1.33515843) + z * tail)))
+    return out
+
+
+@njit(nogil=True)
+def series_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
+    """Terms, vertices, directions of 32 bits per person; counted two people at a time."""
+    n, rows = x.size, ROWS // 32
+    harmonic, phase = np.empty(32, np.float32), np.empty(32, np.float32)
+    for j in range(32):
+        harmonic[j], phase[j] = j // 2 + 1, np.float32(0.25) * np.float32(j % 2)
+    packed = np.zeros((n + 1) // 2, np.uint64)
+    for i in range((n + rows - 1) // rows):
+        start, stop, part = i * rows, min(n, (i + 1) * rows), stream(seed, 100 + i)
+        terms = cosines(x[start:stop], harmonic, phase, p[2], p[3])
+        fill(packed[start // 2 : (stop + 1) // 2], stream(part, 1))
+        vertex = vertices(terms, part, np.float32(p[0])).view(np.uint32)
+        choose_sides(vertex, packed.view(np.uint32)[start:stop], stream(part, 2), 32, p[1])
+    if n % 2:
+        packed.view(np.uint32)[n] = 0
+    count_words(packed, out)
 
 
 @njit(nogil=True, fastmath=True)
@@ -330,6 +386,136 @@ def run_linf_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
     count_words(packed.reshape(-1).view(np.uint64), out)
 
 
+@njit(nogil=True)
+def run_unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
+    n, k = x.size, out.size
+    rows = 32 * ROWS // k
+    packed = np.empty((n, k // 8), np.uint8)
+    for i in range((n + rows - 1) // rows):
+        stop = min(n, (i + 1) * rows)
+        unary_chunk(x[i * rows : stop], packed[i * rows : stop], stream(seed, 100 + i), p)
+    count_words(packed.reshape(-1).view(np.uint64), out)
+
+
+# Descent: one person after the other --------------------------------------------------------------------------------
+
+PEOPLE = 1 << 11  # whose coins are drawn together
+
+
+@njit(nogil=True)
+def median_walk(x: Any, seed: Any, keep: Any, lower: Any, upper: Any, most: Any, any_time: Any, start: Any) -> Any:
+    """Sums over the positions but the first `start`: of their distances u to the middle, u^2, u^3, u^4, and over the
+    answers 1 of 1, u, u^2. Steps of size `most`, or most / sqrt(i)."""
+    words, lie, step = np.empty(PEOPLE // 2, np.uint64), np.empty(PEOPLE, np.uint8), np.full(PEOPLE, most)
+    word = words.view(np.uint32)
+    origin = (lower + upper) / 2
+    at = origin
+    u1, u2, u3, u4, y0, y1, y2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    done = 0
+    while done < x.size:
+        if done == start:
+            u1, u2, u3, u4, y0, y1, y2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        now = min(PEOPLE, x.size - done, start - done if done < start else PEOPLE)
+        fill(words, stream(seed, done))
+        for i in range(now):
+            lie[i] = np.uint8(word[i] >= keep)
+        if any_time:
+            for i in range(now):
+                step[i] = most / np.sqrt(np.float64(done + i + 1))
+        for i in range(now):
+            above, below = min(at + step[i], upper), max(at - step[i], lower)
+            bit = (x[done + i] >= at) ^ (lie[i] != 0)
+            u = at - origin
+            square, yes = u * u, 1.0 if bit else 0.0
+            u1 += u
+            u2 += square
+            u3 += u * square
+            u4 += square * square
+            y0 += yes
+            y1 += yes * u
+            y2 += yes * square
+            at = above if bit else below
+        done += now
+    return np.array([u1, u2, u3, u4, y0, y1, y2])
+
+
+def median_case(case: Case) -> Task:
+    model, n, start = case.mechanism, len(case.x), bench.left_out(len(case.x))
+    keep, any_time = np.uint32(_coins.response(2, EPSILON).keep), model.horizon is None
+    most = (model.upper - model.lower) / (math.sqrt(2) if any_time else 2 * math.sqrt(n))
+
+    def call() -> tuple[float, int]:
+        sums = median_walk(case.x, fresh_seed(), keep, model.lower, model.upper, most, any_time, start)
+        return (model.lower + model.upper) / 2 + sums[0] / (n - start), n
+
+    return call
+
+
+@njit(nogil=True, fastmath=True)
+def logistic_walk(x: Any, y: Any, rates: Any, seed: Any, p: Any, start: Any) -> Any:
+    """Sums over the positions but the first `start`: S of them so far, then of S, S^2 and s S over all s."""
+    scale, heads, projection = p
+    n, dim = x.shape
+    rows = PEOPLE // 8
+    normal, coins = np.empty((rows * dim + 1) // 2 * 2, np.float32), np.empty(2 * rows, np.uint64)
+    row, position, sums = np.empty((rows, dim), np.float32), np.zeros(dim), np.zeros((4, dim))
+    done, counted = 0, 0
+    while done < n:
+        if done == start:
+            sums[:] = 0
+            counted = 0
+        now = min(rows, n - done, start - done if done < start else rows)
+        part = stream(seed, done)
+        normals(normal, part)
+        fill(coins, stream(part, 3))
+        for i in range(now):
+            for j in range(dim):
+                row[i, j] = np.float32(x[done + i, j])
+        for i in range(now):
+            u, v = normal[i * dim : (i + 1) * dim], row[i]
+            uu, uv, vv = np.float32(0), np.float32(0), np.float32(0)
+            for j in range(dim):
+                uu += u[j] * u[j]
+                uv += u[j] * v[j]
+                vv += v[j] * v[j]
+            z = 0.0
+            for j in range(dim):
+                z += position[j] * np.float64(v[j])
+            norm = math.sqrt(vv)
+            slope = (1 / (1 + math.exp(-z / max(norm, 1.0))) - y[done + i]) * min(norm, 1.0)
+            minus = slope * uv < 0
+            minus ^= (coins[2 * i] >> np.uint64(11)) * 2.0**-53 >= (1 + abs(slope)) / 2
+            minus ^= (coins[2 * i + 1] >> np.uint64(11)) * 2.0**-53 >= heads
+            factor = rates[done + i] * (-scale if minus else scale) / math.sqrt(uu)
+            square = 0.0
+            for j in range(dim):
+                position[j] -= factor * np.float64(u[j])
+                square += position[j] * position[j]
+            if square > projection * projection:
+                for j in range(dim):
+                    position[j] *= projection / math.sqrt(square)
+            counted += 1
+            for j in range(dim):
+                s = sums[0, j] + position[j]
+                sums[0, j] = s
+                sums[1, j] += s
+                sums[2, j] += s * s
+                sums[3, j] += counted * s
+        done += now
+    return sums
+
+
+def logistic_case(case: Case) -> Task:
+    model, n, start = case.mechanism, len(case.x), bench.left_out(len(case.x))
+    p = math.sqrt(model.variance * model.dim), float(_coins.binary(EPSILON).p), model.projection
+
+    def call() -> tuple[AnyArray, int]:
+        rates = model.eta0 * np.arange(1, n + 1) ** -model.exponent
+        return logistic_walk(case.x, case.y, rates, fresh_seed(), p, start)[0] / (n - start), n
+
+    return call
+
+
 # Drivers ------------------------------------------------------------------------------------------------------------
 
 
@@ -412,8 +598,20 @@ def numba_case(name: str, case: Case, threads: int) -> Task | None:
     if name.startswith("run-linf"):
         counts = _counter(run_linf_chunk, case, 8192, mechanism.dim, (32767.5 / mechanism.radius, heads), threads)
         return lambda: mechanism.scale * (2 * counts() / n - 1)
+    if name.startswith("median"):
+        return median_case(case)
+    if name.startswith("logistic"):
+        return logistic_case(case)
+    if name.startswith("frequencies"):
+        coins = _coins.unary(EPSILON, True)
+        counts = _counter(run_unary_chunk, case, 4096, mechanism.k, (round(float(coins.q) * 65536), 1), threads)
+        return lambda: (counts() / n - float(coins.q)) / float(coins.p - coins.q)
+    if name.startswith("series"):
+        lower, upper = mechanism.domain.range
+        counts = _counter(series_chunk, case, 1 << 17, 64, (32767.5, heads, lower, 1 / (upper - lower)), threads)
+        return lambda: mechanism.mechanism.scale * (2 * counts().reshape(2, 32).sum(axis=0) / n - 1)
     if name.startswith("unary"):
-        p = (round(float(_coins.unary(EPSILON, False).q) * 65536),)
+        p = (round(float(_coins.unary(EPSILON, False).q) * 65536), 0)
         rows = 32 * ROWS // mechanism.k
         return _numba(drivers, unary_chunk, case, np.zeros((n, mechanism.k // 8), np.uint8), rows, p, threads)
     if name.startswith("count"):
@@ -582,12 +780,3 @@ def estimate_pure_ldp(mechanism: Any, x: AnyArray) -> Task:
         return np.array([server.estimate(j, suppress_warnings=True) for j in range(mechanism.k)]) / len(people)
 
     return estimate
-
-
-def check_frequencies(mechanism: Any, x: AnyArray, shares: AnyArray) -> bool:
-    """Bernstein for every category."""
-    n, k = len(x), mechanism.k
-    coins = _coins.unary(EPSILON, False) if isinstance(mechanism, ldp.UnaryEncoding) else _coins.response(k, EPSILON)
-    p, q = float(coins.p), float(coins.q)
-    truth = np.bincount(x, minlength=k) / n
-    return bench.shares_agree((np.asarray(shares) * (p - q) + q) * n, q + (p - q) * truth, n)

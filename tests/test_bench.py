@@ -12,6 +12,10 @@ import ldpfast as ldp
 from ldpfast import bench
 
 SCALE = 1e-3
+REPORTS = [
+    name for name in bench.CASES if name.startswith(("l2", "linf", "unary", "response", "laplace", "residue", "sign"))
+]
+ESTIMATES = ["frequencies-1024", "logistic-float32", "logistic-float64", "median", "median-any-time", "series-32"]
 
 
 @pytest.mark.parametrize("name", bench.CASES)
@@ -21,7 +25,7 @@ def test_both_sides_answer_correctly(name: str) -> None:
     assert case.check(case.numpy())
 
 
-@pytest.mark.parametrize("name", [name for name in bench.CASES if not name.startswith(("count", "tally", "run"))])
+@pytest.mark.parametrize("name", REPORTS)
 def test_the_check_sees_a_wrong_answer(name: str) -> None:
     """Opposite vectors and bits, wrong codes, moved numbers; and half of the reports."""
     case = bench.CASES[name](0.5 if name in ("l2-1000", "linf-1024") else 20 * SCALE)
@@ -47,6 +51,33 @@ def test_the_mean_of_run_must_be_the_mean() -> None:
     assert not case.check(np.zeros(128))
 
 
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_estimates_must_be_near_the_truth(name: str) -> None:
+    """The answers of a sign or a bit that is taken the wrong way round, and those of no steps at all."""
+    case = bench.CASES[name](0.0625)
+    for call in (case.ours, case.numpy):
+        answer = call()
+        assert case.check(answer)
+        if name.startswith("median"):
+            assert not case.check((1 - answer[0], answer[1]))
+            assert not case.check((0.5, answer[1]))
+        elif name.startswith("logistic"):
+            assert not case.check((-answer[0], answer[1]))
+            assert not case.check((0 * answer[0], answer[1]))
+        else:
+            assert not case.check(-answer)
+            assert not case.check(0 * answer)
+            assert not case.check(np.roll(answer, 1))
+
+
+def test_few_people_for_numpy_are_counted() -> None:
+    """A side that takes fewer people is divided by those."""
+    case = bench.CASES["median"](0.1)
+    assert case.numpy_units == 1 << 16 < case.units
+    assert case.ours()[1] == case.units
+    assert case.numpy()[1] == case.numpy_units
+
+
 @pytest.mark.parametrize("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
 def test_the_adders_of_numpy_count(rows: int) -> None:
     reports = np.random.default_rng(rows).integers(0, 256, (rows, 16), np.uint8)
@@ -57,6 +88,11 @@ def test_bernstein_is_the_inverse_of_its_inequality() -> None:
     variance, largest, n = 0.2, 1.0, 1000
     t = bench.bernstein(variance, largest, n)
     assert 2 * np.exp(-n * t**2 / (2 * variance + 2 * largest * t / 3)) <= bench.ALPHA
+
+
+def test_a_share_of_the_positions_is_left_out() -> None:
+    """The largest power of two up to a quarter, as the protocols do."""
+    assert [bench.left_out(n) for n in (1, 3, 4, 7, 8, 1000, 1024, 10**6)] == [0, 0, 1, 1, 2, 128, 256, 1 << 17]
 
 
 def test_limit_is_random_bytes_plus_memory() -> None:

@@ -1,0 +1,394 @@
+"""The cases in NumPy, as well as it can be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _coins
+from ..estimation import SeriesDensity
+from ..mechanisms import L2Ball, Laplace, LinfBall, Residue, SignBit, UnaryEncoding
+from ._case import AnyArray, Task
+
+CHUNK = 1 << 16  # numbers that NumPy works on at a time: they stay in the second-level cache, and calls cost little
+
+
+class Words:
+    """Random words of SFC64, the fastest generator of NumPy."""
+
+    def __init__(self) -> None:
+        self.generator = np.random.Generator(np.random.SFC64(12345))
+
+    def __call__(self, n: int, dtype: Any = np.uint64) -> AnyArray:
+        """n random integers of a dtype, cut out of words of 64 bits: four times as fast as to ask for each."""
+        size = np.dtype(dtype).itemsize
+        words = self.generator.integers(0, 2**64 - 1, (n * size + 7) // 8, np.uint64, endpoint=True)
+        cut: AnyArray = words.view(dtype)[:n]
+        return cut
+
+
+class NumpyNormals:
+    """Box-Muller in single precision: a third of the time of `Generator.standard_normal`."""
+
+    def __init__(self, words: Words, most: int) -> None:
+        self.words, self.half = words, (most + 1) // 2
+        self.radius, self.angle, self.wave = (np.empty(self.half, np.float32) for _ in range(3))
+        self.normal = np.empty(2 * self.half, np.float32)
+
+    def __call__(self) -> AnyArray:
+        """At least `most` of them, overwritten by the next call."""
+        half, radius, angle, wave, normal = self.half, self.radius, self.angle, self.wave, self.normal
+        word = self.words(2 * half, np.int32)
+        np.copyto(radius, word[:half], casting="unsafe")
+        np.multiply(radius, np.float32(2.0**-32), out=radius)
+        np.add(radius, np.float32(0.5), out=radius)
+        np.maximum(radius, np.float32(2.0**-32), out=radius)
+        np.log(radius, out=radius)
+        np.multiply(radius, np.float32(-2), out=radius)
+        np.sqrt(radius, out=radius)
+        np.copyto(angle, word[half:], casting="unsafe")
+        np.multiply(angle, np.float32(math.pi * 2.0**-31), out=angle)
+        np.multiply(radius, np.sin(angle, out=wave), out=normal[:half])
+        np.multiply(radius, np.cos(angle, out=wave), out=normal[half:])
+        return normal
+
+
+def numpy_l2(mechanism: L2Ball, x: AnyArray, out: AnyArray) -> Task:
+    words, (n, dim) = Words(), x.shape
+    rows = max(1, CHUNK // dim)
+    normals, p = NumpyNormals(words, rows * dim), float(_coins.binary(mechanism.epsilon).p)
+
+    def privatize() -> AnyArray:
+        for at in range(0, n, rows):
+            now = min(rows, n - at)
+            u, v = normals()[: now * dim].reshape(now, dim), x[at : at + now]
+            inner, norm, length = np.vecdot(u, v), np.sqrt(np.vecdot(v, v)), np.sqrt(np.vecdot(u, u))
+            coin = words.generator.random((2, now))
+            minus = (inner < 0) ^ (coin[0] >= (1 + norm / mechanism.radius) / 2) ^ (coin[1] >= p)
+            factor = (np.where(minus, -mechanism.scale, mechanism.scale) / length).astype(np.float32)
+            np.multiply(u, factor[:, None], out=out[at : at + now])
+        return out
+
+    return privatize
+
+
+class NumpyLinf:
+    """16 random bits per vertex coordinate (a bias below 2^-16), packed comparisons, popcounts of words."""
+
+    def __init__(self, mechanism: LinfBall) -> None:
+        self.words, self.dim = Words(), mechanism.dim
+        self.packed = np.uint32 if self.dim % 64 else np.uint64
+        self.rows = CHUNK // self.dim
+        self.scale = np.float32(32767.5 / mechanism.radius)
+        self.heads = float(_coins.binary(mechanism.epsilon).p)
+        self.level = np.empty((self.rows, self.dim), np.float32)
+        self.threshold = np.empty((self.rows, self.dim), np.uint16)
+        self.plus = np.empty((self.rows, self.dim), bool)
+
+    def __call__(self, x: AnyArray, out: AnyArray) -> None:
+        """At most `rows` records; dim a multiple of 32."""
+        n = len(x)
+        level, threshold, plus = self.level[:n], self.threshold[:n], self.plus[:n]
+        np.multiply(x, self.scale, out=level)
+        np.add(level, np.float32(32768), out=level)
+        np.copyto(threshold, level, casting="unsafe")
+        np.less(self.words(n * self.dim, np.uint16).reshape(n, self.dim), threshold, out=plus)
+        vertex = np.packbits(plus.reshape(-1), bitorder="little").view(self.packed).reshape(n, -1)
+        direction = self.words(vertex.size, self.packed).reshape(vertex.shape)
+        differ = np.bitwise_count(vertex ^ direction).sum(axis=1, dtype=np.uint16)
+        flip = (2 * differ > self.dim) ^ (self.words.generator.random(n) >= self.heads)
+        np.bitwise_xor(direction, -flip.astype(self.packed)[:, None], out=out.view(self.packed))
+
+
+def numpy_linf(mechanism: LinfBall, x: AnyArray, out: AnyArray) -> Task:
+    kernel = NumpyLinf(mechanism)
+
+    def privatize() -> AnyArray:
+        for at in range(0, len(x), kernel.rows):
+            kernel(x[at : at + kernel.rows], out[at : at + kernel.rows])
+        return out
+
+    return privatize
+
+
+class NumpyCounter:
+    """Carry-save adders over slabs of packed rows: those of weight 2^l are added three at a time, five operations."""
+
+    SLAB_BYTES = 1 << 16
+
+    def __init__(self, row_bytes: int) -> None:
+        self.row_words = row_bytes // 8
+        self.planes: list[AnyArray] = []  # one slab per weight
+        self.waiting: list[AnyArray | None] = []
+        self.spare: list[AnyArray] = []
+        self.difference = np.empty(0, np.uint64)
+
+    def add(self, slab: AnyArray) -> None:
+        """Words of whole rows, all slabs of one size; the caller may overwrite a slab after the next call."""
+        if not self.planes:
+            self.difference = np.empty_like(slab)
+        difference, level = self.difference, 0
+        while True:
+            if level == len(self.planes):
+                self.planes.append(slab.copy())
+                self.waiting.append(None)
+                return
+            other = self.waiting[level]
+            if other is None:
+                self.waiting[level] = slab
+                return
+            plane = self.planes[level]
+            carry = self.spare.pop() if self.spare else np.empty_like(slab)
+            np.bitwise_xor(plane, other, out=difference)
+            np.bitwise_and(plane, other, out=carry)
+            np.bitwise_xor(difference, slab, out=plane)
+            np.bitwise_and(difference, slab, out=difference)
+            np.bitwise_or(carry, difference, out=carry)
+            self.waiting[level] = None
+            if level:
+                self.spare += [other, slab]
+            slab, level = carry, level + 1
+
+    def counts(self) -> NDArray[np.int64]:
+        total = np.zeros(64 * self.row_words, np.int64)
+        for level, slabs in enumerate(zip(self.planes, self.waiting, strict=True)):
+            for slab in slabs:
+                if slab is not None:
+                    total += self.positions(slab) << level
+        return total
+
+    def positions(self, slab: AnyArray) -> NDArray[np.int64]:
+        """Each bit of a byte by itself; bytes are added eight at a time, halves on halves, while they can hold it."""
+        found = np.empty((self.row_words * 8, 8), np.int64)
+        for bit in range(8):
+            part = slab >> np.uint64(bit)
+            np.bitwise_and(part, np.uint64(0x0101010101010101), out=part)
+            for _ in range(7):
+                half = part.size // 2
+                if half % self.row_words or part.size % 2:
+                    break
+                part = np.add(part[:half], part[half:], out=part[:half])
+            found[:, bit] = part.view(np.uint8).reshape(-1, self.row_words * 8).sum(axis=0, dtype=np.int64)
+        return found.reshape(-1)
+
+
+def numpy_count(reports: AnyArray) -> Task:
+    row_bytes = reports.shape[1]
+    words = reports.view(np.uint64).reshape(-1)
+    slab = NumpyCounter.SLAB_BYTES // row_bytes * row_bytes // 8
+
+    def count() -> AnyArray:
+        counter, whole = NumpyCounter(row_bytes), words.size // slab * slab
+        for at in range(0, whole, slab):
+            counter.add(words[at : at + slab])
+        return counter.counts() + counter.positions(words[whole:])
+
+    return count
+
+
+def count_while_hot(kernel: NumpyLinf | NumpyUnary | NumpySeries, x: AnyArray, row_bytes: int) -> NDArray[np.int64]:
+    """How many reports of all records have each bit: made and counted in cache, slab by slab."""
+    counter = NumpyCounter(max(row_bytes, 8))
+    rows = NumpyCounter.SLAB_BYTES // row_bytes
+    slabs = [np.empty((rows, row_bytes), np.uint8) for _ in range(2)]
+    for i, start in enumerate(range(0, len(x), rows)):
+        stop, slab = min(start + rows, len(x)), slabs[i % 2]
+        for at in range(start, stop, kernel.rows):
+            end = min(at + kernel.rows, stop)
+            kernel(x[at:end], slab[at - start : end - start])
+        slab[stop - start :] = 0
+        counter.add(slab.reshape(-1).view(np.uint64))
+    counts: NDArray[np.int64] = counter.counts().reshape(-1, 8 * row_bytes).sum(axis=0)
+    return counts
+
+
+def numpy_run_linf(mechanism: LinfBall, x: AnyArray) -> Task:
+    kernel = NumpyLinf(mechanism)
+
+    def run() -> AnyArray:
+        mean: AnyArray = mechanism.scale * (2 * count_while_hot(kernel, x, mechanism.dim // 8) / len(x) - 1)
+        return mean
+
+    return run
+
+
+class NumpySeries:
+    """Cosines and sines in single precision, the cosines first; then the mechanism of the cube."""
+
+    def __init__(self, problem: SeriesDensity) -> None:
+        n_terms, (self.lower, upper) = problem.n_terms, problem.domain.range
+        self.cube, self.half = NumpyLinf(LinfBall(n_terms, problem.epsilon)), n_terms // 2
+        self.rows = self.cube.rows
+        self.turns = np.arange(1, self.half + 1, dtype=np.float32) * np.float32(2 * math.pi / (upper - self.lower))
+        self.angle = np.empty((self.rows, self.half), np.float32)
+        self.terms = np.empty((self.rows, n_terms), np.float32)
+
+    def __call__(self, x: AnyArray, out: AnyArray) -> None:
+        n = len(x)
+        angle, terms = self.angle[:n], self.terms[:n]
+        np.multiply.outer((x - self.lower).astype(np.float32), self.turns, out=angle)
+        np.cos(angle, out=terms[:, : self.half])
+        np.sin(angle, out=terms[:, self.half :])
+        self.cube(terms, out)
+
+
+def numpy_series(problem: SeriesDensity, x: AnyArray) -> Task:
+    """Records to coefficients."""
+    kernel = NumpySeries(problem)
+
+    def run() -> AnyArray:
+        plus = count_while_hot(kernel, x, problem.n_terms // 8).reshape(2, -1).T.reshape(-1)
+        coefficients: AnyArray = problem.mechanism.scale * (2 * plus / len(x) - 1)
+        return coefficients
+
+    return run
+
+
+class NumpyUnary:
+    """8 random bits per coin; the 256th part that they do not decide gets 53 more."""
+
+    def __init__(self, mechanism: UnaryEncoding) -> None:
+        self.words, self.k, self.optimized = Words(), mechanism.k, mechanism.variant == "optimized"
+        self.rows, self.threshold = 4 * CHUNK // self.k, 256 * float(_coins.unary(mechanism.epsilon, self.optimized).q)
+        self.first = np.arange(self.rows) * (self.k // 8)
+        self.one, self.tie = np.empty(self.rows * self.k, bool), np.empty(self.rows * self.k, bool)
+
+    def __call__(self, x: AnyArray, out: AnyArray) -> None:
+        """At most `rows` records; k a multiple of 8."""
+        n, coins = len(x), len(x) * self.k
+        high, one, tie = np.uint8(int(self.threshold)), self.one[:coins], self.tie[:coins]
+        byte = self.words(coins, np.uint8)
+        np.less(byte, high, out=one)
+        np.equal(byte, high, out=tie)
+        undecided = np.flatnonzero(tie)
+        one[undecided] = self.words.generator.random(len(undecided)) < self.threshold - high
+        packed = out.reshape(-1)
+        packed[:] = np.packbits(one, bitorder="little")
+        place, own = self.first[:n] + (x >> 3), np.uint8(1) << (x & 7).astype(np.uint8)
+        if self.optimized:  # a fair coin in place of the own bit
+            packed[place] = (packed[place] & ~own) | (self.words(n, np.uint8) & own)
+        else:
+            packed[place] ^= own
+
+
+def numpy_unary(mechanism: UnaryEncoding, x: AnyArray, out: AnyArray) -> Task:
+    encode = NumpyUnary(mechanism)
+
+    def privatize() -> AnyArray:
+        for at in range(0, len(x), encode.rows):
+            encode(x[at : at + encode.rows], out[at : at + encode.rows])
+        return out
+
+    return privatize
+
+
+def numpy_frequencies(mechanism: UnaryEncoding, x: AnyArray) -> Task:
+    """Records to shares."""
+    encode, coins = NumpyUnary(mechanism), _coins.unary(mechanism.epsilon, mechanism.variant == "optimized")
+    p, q = float(coins.p), float(coins.q)
+
+    def estimate() -> AnyArray:
+        shares: AnyArray = (count_while_hot(encode, x, mechanism.k // 8) / len(x) - q) / (p - q)
+        return shares
+
+    return estimate
+
+
+class NumpyResponse:
+    """The same word and the same integers as the library: NumPy divides by a constant with multiplications."""
+
+    def __init__(self, coin: _coins.ResponseCoin) -> None:
+        self.words = Words()
+        self.keep, self.share = np.uint32(coin.keep), np.uint32(coin.share)
+        self.lies, self.skip = np.empty(CHUNK, bool), np.empty(CHUNK, bool)
+        self.other, self.mask = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint8)
+
+    def __call__(self, symbol: AnyArray, out: AnyArray) -> None:
+        n = len(symbol)
+        word, lies, skip, other = self.words(n, np.uint32), self.lies[:n], self.skip[:n], self.other[:n]
+        np.greater_equal(word, self.keep, out=lies)
+        np.subtract(word, self.keep, out=word)
+        np.floor_divide(word, self.share, out=word)
+        np.copyto(other, word, casting="unsafe")
+        np.greater_equal(other, symbol, out=skip)
+        np.add(other, skip.view(np.uint8), out=other)
+        np.bitwise_xor(other, symbol, out=other)  # a choice by masks: no branch to mispredict
+        np.bitwise_and(other, np.negative(lies.view(np.uint8), out=self.mask[:n]), out=other)
+        np.bitwise_xor(symbol, other, out=out)
+
+
+def numpy_response(coin: _coins.ResponseCoin, x: AnyArray, out: AnyArray) -> Task:
+    respond = NumpyResponse(coin)
+
+    def privatize() -> AnyArray:
+        for at in range(0, len(x), CHUNK):
+            respond(x[at : at + CHUNK], out[at : at + CHUNK])
+        return out
+
+    return privatize
+
+
+def numpy_residue(mechanism: Residue, coin: _coins.ResponseCoin, x: AnyArray, out: AnyArray) -> Task:
+    """The modulus is a power of two: cells as 32-bit integers, low bits."""
+    respond, rows = NumpyResponse(coin), CHUNK // 2
+    cell, whole, symbol = np.empty(rows), np.empty(rows, np.int32), np.empty(rows, np.uint8)
+
+    def privatize() -> AnyArray:
+        for at in range(0, len(x), rows):
+            record = x[at : at + rows]
+            n = len(record)
+            np.subtract(record, mechanism.offset, out=cell[:n])
+            np.multiply(cell[:n], 1 / mechanism.width, out=cell[:n])
+            np.floor(cell[:n], out=cell[:n])
+            np.copyto(whole[:n], cell[:n], casting="unsafe")
+            np.copyto(symbol[:n], whole[:n], casting="unsafe")
+            np.bitwise_and(symbol[:n], np.uint8(mechanism.modulus - 1), out=symbol[:n])
+            respond(symbol[:n], out[at : at + rows])
+        return out
+
+    return privatize
+
+
+def numpy_sign_bit(mechanism: SignBit, x: AnyArray, out: AnyArray) -> Task:
+    """A coin of 32 bits against a threshold that is linear in the record."""
+    words, rows = Words(), CHUNK // 2
+    slope = 2.0**32 / (mechanism.debiasing.one - mechanism.debiasing.zero)
+    start = -slope * mechanism.debiasing.zero - 2.0**31
+    level, threshold = np.empty(rows), np.empty(rows, np.int32)
+
+    def privatize() -> AnyArray:
+        for at in range(0, len(x), rows):
+            n = len(x[at : at + rows])
+            np.multiply(x[at : at + rows], slope, out=level[:n])
+            np.add(level[:n], start, out=level[:n])
+            np.copyto(threshold[:n], level[:n], casting="unsafe")
+            np.less(words(n, np.int32), threshold[:n], out=out[at : at + rows].view(bool))
+        return out
+
+    return privatize
+
+
+def numpy_laplace(mechanism: Laplace, x: AnyArray, out: AnyArray) -> Task:
+    """Inverse of the distribution function, in doubles: what people do, and what leaks (Mironov 2012)."""
+    generator, rows = Words().generator, CHUNK // 2
+    b = (mechanism.upper - mechanism.lower) / mechanism.epsilon
+    u, size = np.empty(rows), np.empty(rows)
+
+    def privatize() -> AnyArray:
+        for at in range(0, len(x), rows):
+            v, s = u[: len(x[at : at + rows])], size[: len(x[at : at + rows])]
+            generator.random(out=v)
+            np.subtract(0.5, v, out=v)  # in (-1/2, 1/2]
+            np.abs(v, out=s)
+            np.multiply(s, -2.0, out=s)
+            np.add(s, 1.0 + 2.0**-53, out=s)
+            np.log(s, out=s)
+            np.multiply(s, b, out=s)
+            np.copysign(s, v, out=s)
+            np.add(x[at : at + rows], s, out=out[at : at + rows])
+        return out
+
+    return privatize

@@ -1,0 +1,90 @@
+"""Stochastic gradient descent in NumPy: coins and sums in vectors, the chain of positions person by person."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _coins
+from ..estimation import GradientDescent, MedianSGD
+from ..mechanisms import L2Ball
+from ._case import AnyArray, Task
+from ._checks import left_out
+from ._numpy import CHUNK, NumpyNormals, Words
+
+
+def numpy_median(model: MedianSGD, x: AnyArray) -> Task:
+    """Plain Python, which is faster than NumPy on single numbers; the sums of the interval in NumPy."""
+    words, keep, n = Words(), np.uint32(_coins.response(2, model.epsilon).keep), len(x)
+    lower, upper = model.lower, model.upper
+
+    def run() -> tuple[float, int]:
+        if model.horizon is None:
+            steps = ((upper - lower) / np.sqrt(2 * np.arange(1, n + 1))).tolist()
+        else:
+            steps = [(upper - lower) / (2 * math.sqrt(n))] * n
+        lies = (words(n, np.uint32) >= keep).tolist()
+        positions, bits, at = [], [], (lower + upper) / 2
+        for value, lie, step in zip(x.tolist(), lies, steps, strict=True):
+            positions.append(at)
+            if (value >= at) != lie:
+                bits.append(1.0)
+                at += step
+                if at > upper:
+                    at = upper
+            else:
+                bits.append(0.0)
+                at -= step
+                if at < lower:
+                    at = lower
+        kept = np.array(positions[left_out(n) :])
+        powers = np.vander(kept - kept[0], 5)
+        sums = np.concatenate([powers.sum(axis=0), np.array(bits[left_out(n) :]) @ powers[:, 2:]])
+        return float(kept[0] + sums[3] / len(kept)), n
+
+    return run
+
+
+def numpy_logistic(model: GradientDescent, ball: L2Ball, x: AnyArray, y: AnyArray) -> Task:
+    """A step is two inner products and a sum; what does not depend on the position is made in vectors before, sums after."""
+    words, (n, dim) = Words(), x.shape
+    rows = CHUNK // dim
+    normals, p = NumpyNormals(words, rows * dim), float(_coins.binary(ball.epsilon).p)
+    moved = np.empty((rows + 1, dim))
+    far = model.projection**2
+
+    def run() -> tuple[AnyArray, int]:
+        sums, start = np.zeros((4, dim)), left_out(n)
+        moved[0] = 0
+        for at in range(0, n, rows):
+            now = min(rows, n - at)
+            u, v = normals()[: now * dim].reshape(now, dim), x[at : at + now].astype(np.float32)
+            norm = np.sqrt(np.vecdot(v, v))
+            v *= np.minimum(1, ball.radius / norm)[:, None]
+            inner, norm = np.vecdot(u, v).tolist(), np.minimum(norm / ball.radius, 1).tolist()
+            rates = model.eta0 * np.arange(at + 1, at + now + 1) ** -model.exponent
+            u, v = u * (rates * ball.scale / np.sqrt(np.vecdot(u, u)))[:, None], v.astype(np.float64)
+            rounding = (2 * words.generator.random(now) - 1).tolist()
+            tails, labels = (words.generator.random(now) >= p).tolist(), y[at : at + now].tolist()
+            for i in range(now):
+                here, there = moved[i], moved[i + 1]
+                slope = 1 / (1 + math.exp(-here.dot(v[i]))) - labels[i]
+                minus = (slope * inner[i] < 0) ^ (rounding[i] >= abs(slope) * norm[i]) ^ tails[i]
+                (np.add if minus else np.subtract)(here, u[i], out=there)
+                length = there.dot(there)
+                if length > far:
+                    there *= math.sqrt(far / length)
+            first = max(0, start - at)
+            if first < now:
+                s = np.cumsum(moved[1 + first : now + 1], axis=0)
+                s += sums[0]
+                sums[0] = s[-1]
+                sums[1] += s.sum(axis=0)
+                sums[2] += np.square(s).sum(axis=0)
+                sums[3] += np.arange(at + first + 1 - start, at + now + 1 - start) @ s
+            moved[0] = moved[now]
+        mean: AnyArray = sums[0] / (n - start)
+        return mean, n
+
+    return run

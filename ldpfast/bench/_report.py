@@ -1,0 +1,127 @@
+"""All cases as tables, and as JSON."""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from .._info import info
+from . import estimation, mechanisms
+from ._case import EPSILON, Case
+from ._measure import BANDWIDTH_TARGET, SPEEDUP_TARGET, Machine, Row, measure
+from .mechanisms import SINGLE_TARGET, measure_singles
+
+CASES: dict[str, Callable[[float], Case]] = {**mechanisms.CASES, **estimation.CASES}
+
+
+def cpu_name() -> str:
+    """As the operating system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+_COLUMNS = (
+    f"{'task':<43} {'ns per':<8} {'ldpfast':>8} {'NumPy':>8} {'ratio':>6} {'limit':>7} {'of limit':>8} {'2 threads':>9}"
+    f" {'correct':>8}"
+)
+
+
+def _mark(value: bool | None) -> str:
+    return "-" if value is None else "yes" if value else "NO"
+
+
+def _line(row: Row, targets: bool) -> str:
+    target = f"  target {row.target:.3g}: {_mark(row.met)}" if targets and row.target is not None else ""
+    two = "-" if row.two_threads is None else f"{row.two_threads:.2f} x"
+    return (
+        f"{row.task:<43} {row.unit:<8} {row.ldpfast:8.2f} {row.numpy:8.2f} {row.ratio:6.1f} {row.limit:7.2f}"
+        f" {row.of_limit:8.0%} {two:>9} {_mark(row.correct and row.numpy_correct):>8}{target}"
+    )
+
+
+def _print_thread_targets(rows: list[Row]) -> None:
+    print(
+        f"Two threads, at least {SPEEDUP_TARGET} times as fast or {BANDWIDTH_TARGET:.0%} of what two threads read, "
+        "or ns of wall time:"
+    )
+    for row in rows:
+        if row.met_two_threads is not None:
+            part = "" if row.of_read_bandwidth is None else f", {row.of_read_bandwidth:.0%} of the read bandwidth"
+            if row.target_two is not None:
+                part = f", {row.two_threads_ns:.3g} ns of at most {row.target_two:.3g}"
+            print(f"  {row.task:<43} {row.two_threads:5.2f} x{part}: {_mark(row.met_two_threads)}")
+
+
+def report(seconds: float = 50.0, json: str | None = None, targets: bool = False) -> int:
+    """Measure every case, print tables, and perhaps write all numbers to a file.
+
+    Parameters
+    ----------
+    seconds : float
+        About how long it may take; below 20, arrays become smaller too, and may then stay in cache.
+    json : str, optional
+        File for all numbers.
+    targets : bool, default False
+        Whether to print what an AVX-512 machine should reach, too.
+
+    Returns
+    -------
+    status : int
+        0, or 1 if some answer was wrong. Slow is not wrong.
+    """
+    start, scale = time.perf_counter(), min(1.0, seconds / 20)
+    about = {
+        "cpu": cpu_name(),
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "ldpfast": info()["version"],
+        "isa": info()["isa"],
+        "epsilon": EPSILON,
+    }
+    print(
+        f"ldpfast {about['ldpfast']} ({about['isa']}), NumPy {about['numpy']}, Python {about['python']}; "
+        f"{about['cpu']}, {about['cpus']} CPUs\n"
+        "One thread, its CPU time, best of several; arrays in memory; epsilon = 1. NumPy draws from SFC64,\n"
+        "which is not cryptographic. ratio: NumPy / ldpfast. limit: random bytes at the speed of the key stream,\n"
+        "plus reading the records and writing the reports once at the speed of a memory copy.\n"
+    )
+    print(_COLUMNS)
+    print("-" * len(_COLUMNS))
+    machine, rows = Machine(), []
+    machine.sample()
+    single = measure_singles(max(20, int(200 * scale)))
+    for i, (name, build) in enumerate(CASES.items()):
+        case = build(scale)
+        left = seconds - (time.perf_counter() - start)
+        share = left / (len(CASES) - i) - 0.6 * scale  # the checks, and the data of the next case
+        rows.append(measure(name, case, machine, share))
+        print(_line(rows[-1], targets), flush=True)
+    for note in dict.fromkeys(row.note for row in rows if row.note):
+        print(f"  {'; '.join(row.task for row in rows if row.note == note)}: {note}")
+    speeds = {name: getattr(machine, name) for name in ("stream", "copy", "read", "read_two")}
+    print("\nGB/s: " + ", ".join(f"{name.replace('_', ' by ')} {1 / cost:.1f}" for name, cost in speeds.items()))
+    if targets:
+        _print_thread_targets(rows)
+    print("\nOne single record with a fresh key, us per call" + (f"; target {SINGLE_TARGET:g}:" if targets else ":"))
+    for name, cost in single.items():
+        print(f"  {name:<30} {cost:6.2f}" + (f"  {_mark(cost <= SINGLE_TARGET)}" if targets else ""))
+    took = time.perf_counter() - start
+    wrong = [row.task for row in rows if not (row.correct and row.numpy_correct)]
+    print(f"\n{took:.0f} seconds; " + ("all answers correct" if not wrong else "WRONG: " + "; ".join(wrong)))
+    if json is not None:
+        data = {"machine": about, "ns_per_byte": speeds, "tasks": [asdict(row) for row in rows], "single_us": single}
+        Path(json).write_text(json_format.dumps(data, indent=1) + "\n")
+    return 1 if wrong else 0
