@@ -171,13 +171,13 @@ cdef extern from "median.h" nogil:
     ctypedef struct median_sgd:
         double lower, upper, up, down
         uint64_t keep
-        int any_time
+        int bits, any_time
     ctypedef struct median_state:
         double position, count, origin
         double moments[4]
         double ones[3]
-    void median_steps_f32(const median_sgd *p, const uint64_t *word, const float *x, size_t n, median_state *state)
-    void median_steps_f64(const median_sgd *p, const uint64_t *word, const double *x, size_t n, median_state *state)
+    void median_steps_f32(const median_sgd *p, const void *words, const float *x, size_t n, median_state *state)
+    void median_steps_f64(const median_sgd *p, const void *words, const double *x, size_t n, median_state *state)
     void median_answer(const median_sgd *p, int bit, median_state *state)
 
 

@@ -27,11 +27,13 @@ cdef enum:
 
 
 cdef class MedianSGD:
-    """Steps `up` and `down` after the bits 1 and 0; a state is a `median_state`: ten doubles."""
+    """Steps `up` and `down` after the bits 1 and 0; a bit is kept where a word of so many bits is below `keep`. A state is a `median_state`: ten doubles."""
     cdef median_sgd p
 
-    def __init__(self, double lower, double upper, double up, double down, uint64_t keep, bint any_time):
-        self.p = median_sgd(lower, upper, up, down, keep, any_time)
+    def __init__(self, double lower, double upper, double up, double down, uint64_t keep, int bits, bint any_time):
+        if bits != 32 and bits != 64:
+            raise ValueError("words must have 32 or 64 bits")
+        self.p = median_sgd(lower, upper, up, down, keep, bits, any_time)
 
     def run(self, key, uint64_t block, const real[::1] x, double[::1] state):
         """Ask everybody, in order. The coins are those of one record block."""
@@ -46,7 +48,7 @@ cdef class MedianSGD:
         with nogil:
             while i < n:
                 now = min(<size_t>PEOPLE, n - i)
-                stream_groups(&s, word, (8 * now + GROUP_BYTES - 1) // GROUP_BYTES)
+                stream_groups(&s, word, (self.p.bits // 8 * now + GROUP_BYTES - 1) // GROUP_BYTES)
                 if real is float:
                     median_steps_f32(&self.p, word, &x[i], now, <median_state *>&state[0])
                 else:

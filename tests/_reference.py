@@ -233,14 +233,15 @@ def pieces(count: int, n: int, most: int) -> Iterator[tuple[int, int]]:
 def median_walk(rule, words: Words, state: list[float], xs) -> tuple[list[float], list[float], list[int]]:
     """The state after some more people, the positions that they were asked about, and their bits.
 
-    rule: lower, upper, step up, step down, keep, any_time. state: position, count, origin, then with u the distance from the
+    rule: lower, upper, step up, step down, keep, bits of a word, any_time. state: position, count, origin, then with u the distance from the
     origin the sums of u, ..., u^4 and, over the bits 1, of 1, u, u^2.
     """
-    lower, upper, up, down, keep, any_time = rule
+    lower, upper, up, down, keep, width, any_time = rule
     (position, count, origin, *sums), positions, bits = state, [], []
     for x in xs:
         positions.append(position)
-        bits.append(int(x >= position) if words.word() < keep else 1 - int(x >= position))
+        kept = int(words.take(1, f"<u{width // 8}")[0]) < keep
+        bits.append(int(x >= position) if kept else 1 - int(x >= position))
         u = position - origin
         powers = (u, u * u, u * (u * u), (u * u) * (u * u))
         sums = [old + new for old, new in zip(sums, (*powers, *(bits[-1] * v for v in (1.0, u, u * u))), strict=True)]

@@ -163,26 +163,27 @@ def test_the_bit_of_a_quantile_has_the_realised_epsilon(epsilon, options, monkey
     given, make = [], sgd.MedianSGD
     monkeypatch.setattr(_median.sgd, "MedianSGD", lambda *arguments: given.append(arguments) or make(*arguments))
     server = MedianSGD(epsilon, 0.0, 8.0, **options)
-    ((lower, upper, up, down, keep, any_time),) = given
+    ((lower, upper, up, down, keep, bits, any_time),) = given
     channel = server._question(3.0).channel()
     assert channel.epsilon() == server.guarantee.epsilon <= epsilon
     assert (lower, upper, any_time) == (0.0, 8.0, "n" not in options)
     assert down < 0 < up
-    assert _coins.log_up(Fraction(keep, (1 << 64) - keep)) == server.guarantee.epsilon
+    assert _coins.log_up(Fraction(keep, (1 << bits) - keep)) == server.guarantee.epsilon
     exact = channel._exact
-    assert Fraction(keep, 1 << 64) == Fraction(exact[0][0], exact[0].sum()) == Fraction(exact[1][1], exact[1].sum())
+    assert Fraction(keep, 1 << bits) == Fraction(exact[0][0], exact[0].sum()) == Fraction(exact[1][1], exact[1].sum())
 
 
+@pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_bit_of_a_quantile_is_kept_up_to_the_last_unit(isa, dtype):
+def test_the_bit_of_a_quantile_is_kept_up_to_the_last_unit(isa, dtype, bits):
     """The record is above every position: its bit is a one where it is kept. At the value of the own word it is not, one unit
     above it is; nobody else's changes."""
     n = 2051
-    words = reference.Words(KEY, "median", 0).take(n, "<u8")
+    words = reference.Words(KEY, "median", 0).take(n, f"<u{bits // 8}")
     for person in (0, 1, 255, 256, 2047, 2048, n - 1):
         for keep in (int(words[person]), int(words[person]) + 1):
             state = np.zeros(10)
-            sgd.MedianSGD(-1.0, 1.0, 0.25, -0.25, keep, False).run(
+            sgd.MedianSGD(-1.0, 1.0, 0.25, -0.25, keep, bits, False).run(
                 stream.Stream(KEY), 0, np.full(n, np.inf, dtype), state
             )
             assert state[7] == sum(int(word) < keep for word in words)

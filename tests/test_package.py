@@ -174,7 +174,7 @@ def test_counts_of_another_size_are_refused():
 
 
 def test_walks_and_series_of_another_size_are_refused():
-    median, trigonometric = sgd.MedianSGD(0.0, 1.0, 0.1, -0.1, 1 << 63, False), series.Series(3, 0.0, 1.0)
+    median, trigonometric = sgd.MedianSGD(0.0, 1.0, 0.1, -0.1, 1 << 63, 64, False), series.Series(3, 0.0, 1.0)
     ball = ldp.LinfBall(3, 1.0)
     descent = sgd.Descent(3, 1.0, 0.0, 1.0, 1.0, 0, True, ball._kernel, ball.scale)
     key, x, y, position, totals = bytes(32), np.zeros((5, 3)), np.zeros(5), np.zeros(32), np.zeros((4, 32))

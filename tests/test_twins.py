@@ -348,10 +348,10 @@ def test_pieces_of_one_hot_vectors_go_on_with_the_blocks(k, n, monkeypatch):
 
 # Gradient descent on the quantile loss --------------------------------------------------------------------------------
 
-RULES = [  # lower, upper, step up, step down, keep, any_time
-    (-1.0, 3.0, 0.07, -0.05, 3 << 62, False),
-    (-1.0, 3.0, 1.7, -2.1, 11 << 60, True),
-    (0.0, 1.0, 0.9, -1.1, (1 << 63) + 1, False),  # clamped all the time
+RULES = [  # lower, upper, step up, step down, keep, bits of a word, any_time
+    (-1.0, 3.0, 0.07, -0.05, 3 << 62, 64, False),
+    (-1.0, 3.0, 1.7, -2.1, 11 << 28, 32, True),
+    (0.0, 1.0, 0.9, -1.1, (1 << 63) + 1, 64, False),  # clamped all the time
 ]
 
 
@@ -374,7 +374,7 @@ def test_median_steps_after_reported_bits(rule):
     state, truth = np.array(start), [math.inf if bit else -math.inf for bit in bits_]
     for bit in bits_:
         sgd.MedianSGD(*rule).answer(bool(bit), state)
-    always = (*rule[:4], 1 << 64, rule[5])  # every word keeps the truth
+    always = (*rule[:4], 1 << 64, *rule[5:])  # every word keeps the truth
     assert state.tolist() == reference.median_walk(always, reference.Words(KEY, 0, 0), start, truth)[0]
 
 
@@ -389,8 +389,8 @@ def test_median_protocol(epsilon, quantile, horizon, monkeypatch):
     c = float(1 / (2 * coin.p - 1))
     size = 100 / math.sqrt(2) if horizon is None else 50 / math.sqrt(horizon)
     unit = size / (c / 2 + abs(quantile - 0.5))
-    lean, keep = quantile - 0.5, coin.keep << (64 - coin.bits)
-    rule = (0.0, 100.0, unit * (c / 2 + lean), unit * (-c / 2 + lean), keep, horizon is None)
+    lean = quantile - 0.5
+    rule = (0.0, 100.0, unit * (c / 2 + lean), unit * (-c / 2 + lean), coin.keep, coin.bits, horizon is None)
     state, positions, block = [50.0, *[0.0] * 9], [], 0
     for already, now in ((0, 5), (5, 1500), (1505, 1695)):  # three calls, one key
         result = server.run(x[already : already + now], rng=SEED)
@@ -415,7 +415,7 @@ def test_the_median_protocol_is_the_walk_step_by_step(horizon):
         for value in x[start:stop]:
             query = other.query()
             truth = int(value >= query.mechanism.cuts[0])
-            other.update(query, np.uint8(truth if words.word() < coin.keep << (64 - coin.bits) else 1 - truth))
+            other.update(query, np.uint8(reference.respond(coin, words, truth)))
     assert other.position == server.position
     assert_same_estimate(other.estimate(), result)
 

@@ -342,7 +342,7 @@ class _InOrder:
     def checked(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         rows = _check.laid_out(self.rows[start:stop], self.dtype)
         responses = _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
-        if self.domain.split_outside(rows, responses).any():
+        if not self.domain.accepts(rows, responses):
             raise self.refuse()
         return rows, responses
 

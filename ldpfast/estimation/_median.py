@@ -108,7 +108,7 @@ class MedianSGD:
         step = length / math.sqrt(2) if self.horizon is None else length / 2 / math.sqrt(self.horizon)
         unit = step / (reach / 2 + abs(lean))
         up, down = unit * (reach / 2 + lean), unit * (-reach / 2 + lean)
-        return sgd.MedianSGD(self.lower, self.upper, up, down, coin.keep << (64 - coin.bits), self.horizon is None)
+        return sgd.MedianSGD(self.lower, self.upper, up, down, coin.keep, coin.bits, self.horizon is None)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kernel"}

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._core import sgd
+from .._core import domains, sgd
 from .._core.stream import Stream
 from ._ball import L2Ball, LaplaceVector, LinfBall
 from ._base import AnyArray, Mechanism
-from ._domains import Domain
+from ._domains import MAX, Domain
 
 FAMILIES = ("logistic", "linear", "poisson")
 FAR = 1e30  # responses and numbers beyond are taken as this
@@ -48,6 +48,15 @@ class Examples(Domain):
 
     def outside(self, records: AnyArray) -> NDArray[np.bool_]:
         return self.split_outside(records[:, :-1], records[:, -1])
+
+    def accepts(self, rows: AnyArray, responses: NDArray[np.float64]) -> bool:
+        """Whether none is outside; rows and responses contiguous, in arrays of their own."""
+        least, most = {"logistic": (0.0, 1.0), "linear": (-MAX, MAX), "poisson": (0.0, MAX)}[self.family]
+        return (
+            domains.outside(rows, -MAX, MAX) < 0
+            and domains.outside(responses, least, most) < 0
+            and (self.family != "logistic" or bool((responses * (1 - responses) == 0).all()))
+        )
 
     def split_outside(self, rows: AnyArray, responses: AnyArray) -> NDArray[np.bool_]:
         """The same, for rows and responses in arrays of their own."""

@@ -7,12 +7,12 @@ enum { MEDIAN_PIECE = 256 };
 #include "each_isa.h"
 
 #define DEFINE_STEPS(name, real, build)                                                                             \
-    void name(const median_sgd *p, const uint64_t *word, const real *x, size_t n, median_state *state)              \
+    void name(const median_sgd *p, const void *words, const real *x, size_t n, median_state *state)              \
     {                                                                                                               \
-        static void (*const steps[LDP_ISA_COUNT])(const median_sgd *, const uint64_t *, const real *, size_t,       \
+        static void (*const steps[LDP_ISA_COUNT])(const median_sgd *, const void *, const real *, size_t,       \
                                                   median_state *) = LDP_DISPATCH(build);                            \
         for (size_t i = 0; i < n; i += MEDIAN_PIECE)                                                                \
-            steps[ldp_isa()](p, word + i, x + i, n - i < MEDIAN_PIECE ? n - i : MEDIAN_PIECE, state);               \
+            steps[ldp_isa()](p, (const char *)words + i * (size_t)p->bits / 8, x + i, n - i < MEDIAN_PIECE ? n - i : MEDIAN_PIECE, state);               \
     }
 
 DEFINE_STEPS(median_steps_f32, float, steps_f32)

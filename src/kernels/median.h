@@ -11,6 +11,7 @@ typedef struct {
     double lower, upper;
     double up, down; /* steps at rate 1; up > 0 > down */
     uint64_t keep;   /* the true bit is reported where the word of the person is below */
+    int bits;        /* of a word: 32 or 64 */
     int any_time;    /* whether the rates fall */
 } median_sgd;
 
@@ -22,9 +23,9 @@ typedef struct {
     double moments[4], ones[3];
 } median_state;
 
-/* n people, in order. word[i] is the coin of person i. */
-void median_steps_f32(const median_sgd *p, const uint64_t *word, const float *x, size_t n, median_state *state);
-void median_steps_f64(const median_sgd *p, const uint64_t *word, const double *x, size_t n, median_state *state);
+/* n people, in order; `words` are their coins. */
+void median_steps_f32(const median_sgd *p, const void *words, const float *x, size_t n, median_state *state);
+void median_steps_f64(const median_sgd *p, const void *words, const double *x, size_t n, median_state *state);
 
 /* The step after a reported bit. */
 void median_answer(const median_sgd *p, int bit, median_state *state);

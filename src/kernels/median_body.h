@@ -2,16 +2,21 @@
  * comparison is; a step up can only pass the upper end, a step down the lower one, so each has one clamp. What does not
  * depend on the position (rates, coins) is computed before, in vectors. */
 /* n <= MEDIAN_PIECE. */
-static void NAME(steps)(const median_sgd *p, const uint64_t *word, const REAL *x, size_t n, median_state *state)
+static void NAME(steps)(const median_sgd *p, const void *words, const REAL *x, size_t n, median_state *state)
 {
     double value[MEDIAN_PIECE], up[MEDIAN_PIECE], down[MEDIAN_PIECE];
     uint64_t lie[MEDIAN_PIECE];
     const double first = state->count + 1, up_step = p->up, down_step = p->down;
-    const uint64_t keep = p->keep;
-    for (size_t i = 0; i < n; i++) { /* vector loop */
+    const uint64_t keep = p->keep, *word = words;
+    const uint32_t keep32 = (uint32_t)p->keep, *word32 = words;
+    for (size_t i = 0; i < n; i++) /* vector loop */
         value[i] = (double)x[i];
-        lie[i] = -(uint64_t)(word[i] >= keep);
-    }
+    if (p->bits == 32)
+        for (size_t i = 0; i < n; i++) /* vector loop */
+            lie[i] = (uint64_t)(int64_t)-(int32_t)(word32[i] >= keep32);
+    else
+        for (size_t i = 0; i < n; i++) /* vector loop */
+            lie[i] = -(uint64_t)(word[i] >= keep);
     if (p->any_time)
         for (size_t i = 0; i < n; i++) { /* vector loop */
             const double rate = 1 / __builtin_sqrt(first + (double)(int32_t)i);
