@@ -64,6 +64,13 @@ def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
     return number
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a bool, got {type(value).__name__}")
+    return bool(value)
+
+
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of a few words."""
     words = tuple(allowed)

@@ -24,7 +24,7 @@ from ._median import MedianSGD, median, naive_median, quantile
 from ._problem import Problem
 from ._truncated import MeanSquaredError, TruncatedMean, truncated_mean
 from ._vectors import (
-    Ellipsoid,
+    Region,
     SparseEstimate,
     SparseMean,
     VectorEstimate,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DensityEstimate",
-    "Ellipsoid",
     "Frequencies",
     "FrequencyEstimate",
     "GradientDescent",
@@ -51,6 +50,7 @@ __all__ = [
     "PoissonRegression",
     "Problem",
     "ProjectedDensity",
+    "Region",
     "SeriesDensity",
     "SeriesEstimate",
     "SparseEstimate",

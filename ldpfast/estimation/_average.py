@@ -113,6 +113,11 @@ class Average:
             joined = _join(joined, segment)
         return joined
 
+    @property
+    def kept(self) -> int:
+        """Positions that count."""
+        return self._kept().size
+
     def mean(self) -> Floats:
         """Of the positions that count, shape (padded,)."""
         kept = self._kept()

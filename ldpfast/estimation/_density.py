@@ -180,14 +180,16 @@ class SeriesEstimate(DensityEstimate):
         z = _tube(len(self.value), 2 * tail) if simultaneous else -float(ndtri(tail))
         width, size = self.upper - self.lower, len(self.value)
 
-        def margin(x: Floats) -> Floats:
-            # The variance of the density at x is that of the noise, scale^2 sum of the terms' squares, minus (f - 1)^2.
+        def limits(x: Floats, sign: float) -> Floats:
+            # A height f is inside if (estimate - f)^2 n <= z^2 variance(f): that of the noise, scale^2 times the sum of the
+            # terms' squares, minus (f - 1)^2. Solved for f - 1.
             odd = np.cos(2 * np.pi * ((size + 1) // 2) * (x - self.lower) / width) if size % 2 else 0.0
             squares = size + (2 * odd**2 - 1 if size % 2 else 0.0)
-            variance = np.maximum(self.scale**2 * squares - (self._density(x) * width - 1) ** 2, 0)
-            return np.asarray(z * np.sqrt(variance / self.n) / width)
+            away, weight = self._density(x) * width - 1, z**2 / self.n
+            root = np.sqrt(np.maximum(away**2 - (1 + weight) * (away**2 - weight * self.scale**2 * squares), 0))
+            return np.asarray((1 + (away + sign * root) / (1 + weight)) / width)
 
-        return lambda x: self._density(x) - margin(x), lambda x: self._density(x) + margin(x)
+        return lambda x: limits(x, -1.0), lambda x: limits(x, 1.0)
 
 
 def _tube(terms: int, alpha: float) -> float:
@@ -268,8 +270,10 @@ class SeriesDensity(Problem[SeriesEstimate]):
                 _check.integer("n", self.n, 1), self.epsilon, beta, _check.positive("radius", self.radius)
             )
         else:
-            if self.smoothness is not None:
-                raise ValueError("smoothness must be left out where n_terms is given")
+            for name, given in (("n", self.n), ("smoothness", self.smoothness)):
+                if given is not None:
+                    raise ValueError(f"{name} must be left out where n_terms is given")
+            _check.positive("radius", self.radius)
             terms = _check.integer("n_terms", self.n_terms, 1, MOST_TERMS)
         self._set(
             n_terms=terms,
@@ -431,11 +435,13 @@ class HistogramDensity(Problem[HistogramEstimate]):
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
         unary = _check.choice("noise", self.noise, ("unary", "laplace")) == "unary"
-        bins = self.bins
+        bins, slope = self.bins, _check.positive("lipschitz", self.lipschitz)
+        if (bins is None) == (self.n is None):
+            raise ValueError(
+                "n or bins must be given, not both" if bins is None else "n must be left out where bins is given"
+            )
         if bins is None:
-            if self.n is None:
-                raise ValueError("n or bins must be given")
-            n, slope = _check.integer("n", self.n, 1), _check.positive("lipschitz", self.lipschitz)
+            n = _check.integer("n", self.n, 1)
             if unary:
                 v = float(UnaryEncoding(2, self.epsilon).debiasing.variance(0.0))
             else:

@@ -299,8 +299,10 @@ class GradientDescent:
         return float(self.eta0 * curvature * self.n ** (1 - self.exponent))
 
     def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
-        """The asymptotic covariance H^-1 S H^-1 / n of the estimate. S, the covariance of a report, is known whatever the data
-        are; with Laplace noise it is that of the noise, without the gradients' own.
+        """The asymptotic covariance H^-1 S H^-1 / m of the estimate, m the number of positions in the mean.
+
+        S, the covariance of a report, is known whatever the data are; with Laplace noise it is that of the noise, without the
+        gradients' own.
 
         Parameters
         ----------
@@ -329,7 +331,7 @@ class GradientDescent:
         column = self._unit()
         inverse = np.linalg.inv(matrix)
         noise = np.diag(self.variance / column**2)
-        return np.asarray(inverse @ noise @ inverse / self.n)
+        return np.asarray(inverse @ noise @ inverse / self._average.kept)
 
 
 class _InOrder:

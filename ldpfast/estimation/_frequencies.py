@@ -130,9 +130,8 @@ class Frequencies(Problem[FrequencyEstimate]):
 
     def __post_init__(self) -> None:
         domain, labels = categories(self.k)
-        method = _check.choice("mechanism", self.method, MECHANISMS)
-        if not isinstance(self.project, bool | np.bool_):
-            raise TypeError(f"project must be a bool, got {type(self.project).__name__}")
+        method = _check.choice("method", self.method, MECHANISMS)
+        _check.flag("project", self.project)
         if method == "auto":
             mechanism: Any = for_categories(domain.k, self.epsilon)
         elif method == "k-ary":
@@ -185,4 +184,4 @@ def frequencies(
     -------
     Each answer is epsilon-LDP by itself; everything else is a function of the reports.
     """
-    return Frequencies(k, epsilon, mechanism, project).run(x, rng=rng)
+    return Frequencies(k, epsilon, _check.choice("mechanism", mechanism, MECHANISMS), project).run(x, rng=rng)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +25,20 @@ class Labels(Categories):
 
     def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
         """Codes, k for an answer that was not declared."""
-        values: Any = x
-        if isinstance(values, str | bytes) or np.ndim(values) == 0:
+        values: Any = x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x
+        if self._is_one(values):
             return np.array([self._code().get(values, self.k)]), True
-        if np.ndim(values) != 1:
-            raise ValueError(f"x must have shape (n,), or () for one record, got shape {np.shape(values)}")
+        if isinstance(values, Mapping | Set):
+            raise TypeError(f"x must be labels in a list or an array, got {type(values).__name__}")
+        if len(getattr(values, "shape", (0,))) != 1:
+            raise _misshapen(np.shape(values))
         return self._codes(values), False
+
+    def _is_one(self, values: Any) -> bool:
+        """Whether it is a label, not a container of labels: a tuple is one if it was declared."""
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            return True
+        return isinstance(values, tuple) and values in self.labels
 
     def _code(self) -> dict[Any, int]:
         return {label: number for number, label in enumerate(self.labels)}
@@ -54,7 +62,13 @@ class Labels(Categories):
         try:
             return np.fromiter((code.get(label, k) for label in labels), np.int64, len(labels))
         except TypeError:  # a label that cannot be hashed
+            if all(isinstance(label, list) for label in labels):
+                raise _misshapen((len(labels), len(labels[0]))) from None
             raise TypeError("x must hold labels like the declared categories") from None
+
+
+def _misshapen(shape: tuple[int, ...]) -> ValueError:
+    return ValueError(f"x must have shape (n,), or () for one record, got shape {shape}")
 
 
 def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:

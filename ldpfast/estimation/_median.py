@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .._random import RNGLike
 
 CHUNK = 1 << 17  # records checked, then asked
-SUFFICIENT = 2500  # answers, for a step whose gradient is bounded by 1: the interval covers from there on, measured
+SUFFICIENT = (
+    2500  # answers, for a median and a step whose gradient is bounded by 1: the interval covers from there on, measured
+)
 
 
 class MedianSGD:
@@ -100,7 +102,8 @@ class MedianSGD:
         self._answers = Answers(origin)
         self._randomness = Randomness()
         bound = float(1 / (2 * coin.p - 1)) / 2 + abs(self.quantile - 0.5)
-        self.sufficient_n = math.ceil(SUFFICIENT * bound**2)
+        tail = 1 / (4 * self.quantile * (1 - self.quantile))
+        self.sufficient_n = math.ceil(SUFFICIENT * bound**2 * tail**3)
 
     def _compile(self, coin: _coins.ResponseCoin) -> sgd.MedianSGD:
         """The kernel: not part of the state."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _check
 from .._random import open_stream
 from ..aggregation import Aggregator
 from ..mechanisms import Mechanism
@@ -96,9 +97,7 @@ class Problem(ABC, Generic[Result]):
 
     def _records(self, x: ArrayLike, clip: bool) -> tuple[AnyArray, bool]:
         """One axis in front; whether it was a single record."""
-        if not isinstance(clip, bool | np.bool_):
-            raise TypeError(f"clip must be a bool, got {type(clip).__name__}")
-        if clip and not self.domain.clips:
+        if _check.flag("clip", clip) and not self.domain.clips:
             raise ValueError("clip must be False for categories: map what is out of range to a category of your own")
         return self.domain.records(x)
 

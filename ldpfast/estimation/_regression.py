@@ -24,6 +24,9 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
     """What the estimators share. Every row that is fitted answers once: `fit` asks each row of X, in one pass."""
 
     _family: str
+    _descent: GradientDescent
+    _state: Any  # the random state that was given last, and what it is as an `rng`
+    _given: RNGLike
 
     def __init__(
         self,
@@ -31,7 +34,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         *,
         norm: str = "l2",
         radius: float = 1.0,
-        mechanism: str = "half-space",
+        noise: str = "half-space",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         eta0: float | None = None,
@@ -44,7 +47,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         self.epsilon = epsilon
         self.norm = norm
         self.radius = radius
-        self.mechanism = mechanism
+        self.noise = noise
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.eta0 = eta0
@@ -55,8 +58,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         self.random_state = random_state
 
     def _protocol(self, features: int) -> GradientDescent:
-        column = 0.0
-        if self.fit_intercept:
+        column, _ = 0.0, _check.positive("radius", self.radius)
+        if _check.flag("fit_intercept", self.fit_intercept):
             scaling = self.radius if self.intercept_scaling is None else self.intercept_scaling
             column = _check.positive("intercept_scaling", scaling)
         return GradientDescent(
@@ -65,7 +68,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             self.epsilon,
             norm=self.norm,
             radius=self.radius,
-            noise=self.mechanism,
+            noise=self.noise,
             column=column,
             residual=getattr(self, "residual", None),
             eta0=self.eta0,
@@ -132,9 +135,12 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             self, X, y, reset=first, dtype=[np.float64, np.float32], y_numeric=self._family != "logistic", order="C"
         )
         responses = self._responses(y)
-        if first:
-            self._descent = self._protocol(X.shape[1])
-        self.estimate_: Estimate = self._descent.run(X, responses, _rng(self.random_state), shuffle=self.shuffle)
+        _check.flag("shuffle", self.shuffle)
+        descent = self._protocol(X.shape[1]) if first else self._descent
+        if first or self._state is not self.random_state:
+            self._given, self._state = _rng(self.random_state), self.random_state
+        self.estimate_: Estimate = descent.run(X, responses, self._given, shuffle=self.shuffle)
+        self._descent = descent
         self.n_seen_ = self.estimate_.n
         self.covariance_: Floats = self.estimate_.covariance  # type: ignore[assignment]
         if self.covariance_ is None:
@@ -220,8 +226,15 @@ def _rng(random_state: Any) -> RNGLike:
     """What scikit-learn calls a random state, as an `rng`; its legacy generators give a seed."""
     if isinstance(random_state, np.random.RandomState):
         return int.from_bytes(random_state.bytes(16), "little")
-    result: RNGLike = random_state
-    return result
+    known = int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.BitGenerator | None
+    if isinstance(random_state, bool | np.bool_) or not isinstance(random_state, known):
+        raise TypeError(
+            "random_state must be None, an int, a RandomState, a SeedSequence, a Generator or a BitGenerator, got "
+            f"{type(random_state).__name__}"
+        )
+    if isinstance(random_state, int | np.integer) and random_state < 0:
+        raise ValueError(f"random_state must be >= 0 where it is an int, got {random_state!r}")
+    return random_state
 
 
 class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: ignore[misc,name-defined]
@@ -235,7 +248,7 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         In which rows are clipped, and gradients privatized.
     radius : float, default 1.0
         Rows are clipped to it: public, so scale the features by public knowledge before (`StandardScaler` reads the data).
-    mechanism : {"half-space", "laplace"}
+    noise : {"half-space", "laplace"}
         `L2Ball` or `LinfBall`; or `LaplaceVector`, the baseline.
     fit_intercept : bool, default True
     intercept_scaling : float, optional
@@ -293,11 +306,11 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
                 raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
             classes = np.unique(y)
             if len(classes) < 2:
-                raise ValueError(f"y must hold two classes, got one class: {classes.tolist()}")
+                raise ValueError("y must hold two classes, got one class")
         unknown = ~np.isin(y, classes)
         if unknown.any():
             raise ValueError(f"y must hold the two classes only; index {int(np.argmax(unknown))} is in neither")
-        self.classes_ = classes
+        self._pending = classes
         return np.asarray(y == classes[1], np.float64)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
@@ -340,6 +353,7 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
 
     def _publish(self, coefficients: Floats, intercept: float) -> None:
         self.coef_, self.intercept_ = coefficients[np.newaxis], np.array([intercept])
+        self.classes_ = self._pending
 
     def decision_function(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """The log-odds of the second class, shape (n,)."""
@@ -377,7 +391,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
         norm: str = "l2",
         radius: float = 1.0,
         residual: float = 1.0,
-        mechanism: str = "half-space",
+        noise: str = "half-space",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         eta0: float | None = None,
@@ -391,7 +405,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
             epsilon,
             norm=norm,
             radius=radius,
-            mechanism=mechanism,
+            noise=noise,
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
             eta0=eta0,
@@ -420,7 +434,7 @@ class LinearRegression(_Regressor):
 
     Parameters
     ----------
-    epsilon, norm, radius, mechanism, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
+    epsilon, norm, radius, noise, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
         As for `LogisticRegression`.
     covariance, random_state
         As for `LogisticRegression`.
@@ -451,7 +465,7 @@ class PoissonRegression(_Regressor):
 
     Parameters
     ----------
-    epsilon, norm, radius, mechanism, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
+    epsilon, norm, radius, noise, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
         As for `LogisticRegression`.
     covariance, random_state
         As for `LogisticRegression`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,9 +108,13 @@ class TruncatedMean(Problem[Estimate]):
         epsilon, k = _check.positive("epsilon", self.epsilon), _check.real("moment", self.moment)
         if not k > 1:
             raise ValueError(f"moment must be > 1, got {self.moment!r}")
+        if k > 1e6:
+            raise ValueError(f"moment must be at most 1e6, got {self.moment!r}")
         r, n = _check.positive("radius", self.radius), _check.integer("n", self.n, 1)
+        if not 1e-60 <= r <= 1e60:
+            raise ValueError(f"radius must be in [1e-60, 1e60], got {self.radius!r}")
         kind = {"laplace": Laplace, "sign-bit": SignBit}[_check.choice("noise", self.noise, ("laplace", "sign-bit"))]
-        constant = (k - 1) ** (k - 1) / k**k
+        constant = math.exp((k - 1) * math.log(k - 1) - k * math.log(k))
         # Noise of variance v T^2 / n; the bias is at most constant r^k T^(1 - k).
         unit = kind(-1.0, 1.0, epsilon)
         v = float(unit.variance(0.0))
@@ -128,7 +133,7 @@ class TruncatedMean(Problem[Estimate]):
         clips = lower == -level or upper == level
         self._set(
             level=level,
-            bias_bound=constant * r**k * level ** (1 - k) if clips else 0.0,
+            bias_bound=constant * r * (level / r) ** (1 - k) if clips else 0.0,
             domain=Reals(),
             mechanism=kind(lower, upper, epsilon),
         )
@@ -159,7 +164,7 @@ class TruncatedMean(Problem[Estimate]):
         lower, upper = mechanism.domain.range
         if values is None:
             k, r, width = self.moment, self.radius, upper - lower
-            spread = min(r**2 if k >= 2 else r**k * self.level ** (2 - k), width**2 / 4)
+            spread = min(r**2 if k >= 2 else r**2 * (self.level / r) ** (2 - k), width**2 / 4)
             worst = float(mechanism.variance((lower + upper) / 2))  # a sign bit: of sampling and noise together
             noise = worst - spread if self.noise == "sign-bit" else worst
             return MeanSquaredError(spread / n, noise / n, self.bias_bound**2)

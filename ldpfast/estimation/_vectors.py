@@ -71,8 +71,8 @@ class VectorEstimate(Estimate):
             self.centre + (self.value - self.centre) * max(0.0, 1 - len(away) / size if size > 0 else 0.0)
         )
 
-    def region(self, confidence: float = 0.95) -> Ellipsoid:
-        """An ellipsoid that contains the mean vector with the given probability, by the chi-square law.
+    def region(self, confidence: float = 0.95) -> Region:
+        """A region that contains the mean vector with the given probability, by the chi-square law.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class VectorEstimate(Estimate):
 
         Returns
         -------
-        region : Ellipsoid
+        region : Region
 
         Raises
         ------
@@ -91,27 +91,26 @@ class VectorEstimate(Estimate):
 
         dim = len(self.value)
         limit = float(chdtri(dim, 1 - _check.probability("confidence", confidence)))
-        return Ellipsoid(self.value, self.scale / math.sqrt(self.n), self.centre, self.shrunken, self.n, limit)
+        return Region(self.value, self.scale / math.sqrt(self.n), self.centre, self.n, limit)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ellipsoid:
-    """All means m with (value - m)^T C^-1 (value - m) at most a quantile of chi-square.
+@dataclass(frozen=True, eq=False)
+class Region:
+    """All means m with (value - m)^T C(m)^-1 (value - m) at most a quantile of chi-square.
 
-    C is the covariance of the value: that of the noise, which is diagonal, minus the outer product of the mean from the
-    centre over n.
+    C(m) is the covariance of the value if m is the mean: that of the noise, which is diagonal, minus the outer product of m
+    from the centre over n. About an ellipsoid.
     """
 
     value: Floats
     stderr: Floats
     centre: Floats
-    mean: Floats
     n: int
     limit: float
 
     @property
     def radii(self) -> Floats:
-        """Half axes, along the coordinates, of the ellipsoid of the noise alone, which contains this one."""
+        """Half axes, along the coordinates, of the ellipsoid of the noise alone, which contains this region."""
         return math.sqrt(self.limit) * self.stderr
 
     def contains(self, points: ArrayLike) -> Any:
@@ -125,10 +124,11 @@ class Ellipsoid:
         -------
         inside : bool or ndarray of bool
         """
-        away = (np.asarray(points, np.float64) - self.value) / self.stderr
-        mean = (self.mean - self.centre) / self.stderr / math.sqrt(self.n)
-        norm = min(float(mean @ mean), 1 - 1e-9)  # below 1 for every mean that is possible
-        distance = (away**2).sum(axis=-1) + (away @ mean) ** 2 / (1 - norm)
+        tested = np.asarray(points, np.float64)
+        away = (tested - self.value) / self.stderr
+        mean = (tested - self.centre) / self.stderr / math.sqrt(self.n)
+        norm = np.minimum((mean**2).sum(axis=-1), 1 - 1e-9)  # below 1 for every mean that is possible
+        distance = (away**2).sum(axis=-1) + (away * mean).sum(axis=-1) ** 2 / (1 - norm)
         return distance <= self.limit
 
 

@@ -172,9 +172,7 @@ class Mechanism(ABC):
         return any(_threads.deal(look, len(records), 1, records.size // 8))
 
     def _check_clip(self, clip: bool) -> None:
-        if not isinstance(clip, bool | np.bool_):
-            raise TypeError(f"clip must be a bool, got {type(clip).__name__}")
-        if clip and not self.domain.clips:
+        if _check.flag("clip", clip) and not self.domain.clips:
             raise ValueError("clip must be False for categories: map what is out of range to a category of your own")
 
     def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Estimate:
