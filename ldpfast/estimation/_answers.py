@@ -143,8 +143,8 @@ class Answers:
         while start > 0:
             start -= segments.pop(0).size
         size = sum(segment.size for segment in segments)
-        near = [segment.seen_from(segments[-1].origin) for segment in segments]
-        mean = segments[-1].origin + sum(float(segment.moments[0]) for segment in near) / size
+        last = segments[-1].origin
+        mean = last + sum(float(s.moments[0]) + s.size * (s.origin - last) for s in segments) / size
         near = [segment.seen_from(mean) for segment in segments]
         moments, ones = sum(s.moments for s in near), sum(s.ones for s in near)
         return Segment(mean, size, np.asarray(moments), np.asarray(ones))
