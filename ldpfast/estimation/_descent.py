@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._core import sgd
 from .._core.stream import Stream, raw
-from .._random import Randomness
-from ..mechanisms import Gradient, LaplaceVector, LinfBall, Query
+from ..mechanisms import Gradient, LaplaceVector, LinfBall
 from ..mechanisms._gradient import BLOCKS, padded
 from ..results import Estimate, Floats, RandomScaling, SmallSampleWarning
 from ._average import Average
-from ._protocol import one_answer
+from ._protocol import Sequential
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -27,7 +26,7 @@ CHUNK_NUMBERS = 1 << 20  # of records checked, then asked
 MIXED = 50.0  # eta0 curvature n^(1 - exponent): below, random scaling does not know the positions' spread, measured
 
 
-class GradientDescent:
+class GradientDescent(Sequential):
     """A protocol for the coefficients of a generalised linear model: each person in turn sends a private gradient.
 
     Parameters
@@ -111,22 +110,13 @@ class GradientDescent:
         self.projection = 5 / self._question.radius if projection is None else _check.positive("projection", projection)
         self.variance = self._variance()
         self.eta0 = 2 * self.projection / math.sqrt(self.variance) if eta0 is None else _check.positive("eta0", eta0)
-        self._kernel = self._compile()
+        super().__init__()
         full = _check.choice("covariance", covariance, ("diagonal", "full")) == "full"
         self._position = np.zeros(self._kernel.padded)
         self._average = Average((4, self._kernel.padded), dim if full else None)
-        self._randomness = Randomness()
 
     def _compile(self) -> sgd.Descent:
-        """The kernel: not part of the state."""
         return self._question.descent(self.projection)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_kernel"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._kernel = self._compile()
 
     def _variance(self) -> float:
         """Of a coordinate of a report of a gradient of zero."""
@@ -150,46 +140,14 @@ class GradientDescent:
         """Number of answers so far."""
         return self._average.count
 
-    def query(self, group: int = 0) -> Query:
-        """The question for the next person: the gradient at the current position.
+    def _current(self) -> Gradient:
+        return replace(self._question, position=tuple(self.position.tolist()))
 
-        Parameters
-        ----------
-        group : int
-            There is only group 0.
-
-        Returns
-        -------
-        query : Query
-            Its serial number is the number of answers so far; its mechanism is `Gradient`.
-        """
-        _check.integer("group", group, 0, 0)
-        return Query(self.n, replace(self._question, position=tuple(self.position.tolist())))
-
-    def update(self, query: Query, reports: ArrayLike) -> Self:
-        """Take the one answer to the current query, then move on.
-
-        Parameters
-        ----------
-        query : Query
-        reports : array_like
-            The one report.
-
-        Returns
-        -------
-        self : GradientDescent
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the query is not the current one, or the reports are not one report of its mechanism. The protocol is then
-            as it was.
-        """
-        report = padded(self._question.ball._decode(one_answer(query, self.query(), reports))[0], self._kernel.padded)
+    def _learn(self, report: NDArray[Any]) -> None:
+        decoded = padded(self._question.ball._decode(report)[0], self._kernel.padded)
         average, (rate,) = self._average, self._rates(self.n, 1)
-        self._kernel.step(report, rate, average.size, self._position, average.sums, average.matrix)
+        self._kernel.step(decoded, rate, average.size, self._position, average.sums, average.matrix)
         average.added(1)
-        return self
 
     def _rates(self, before: int, n: int) -> Floats:
         """Step sizes of n people, after so many others."""

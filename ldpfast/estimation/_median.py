@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
 from .._core import sgd
-from .._random import Randomness
-from ..mechanisms import Bins, Laplace, Query
+from ..mechanisms import Bins, Laplace
 from ..mechanisms._domains import Reals
 from ..results import Estimate, Normal
 from ._answers import Answers
 from ._problem import warn_few
-from ._protocol import one_answer
+from ._protocol import Sequential
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -29,7 +28,7 @@ SUFFICIENT = (
 )
 
 
-class MedianSGD:
+class MedianSGD(Sequential):
     """A protocol for the median, or another quantile: each person in turn answers one bit about the current position.
 
     Parameters
@@ -94,31 +93,23 @@ class MedianSGD:
             )
         self.horizon = None if n is None else _check.integer("n", n, 1, 1 << 53)
         coin, origin = _coins.response(2, self.epsilon), (self.lower + self.upper) / 2
-        self._kernel = self._compile(coin)
+        super().__init__()
         self.guarantee = self._question(origin).guarantee
         # The chance to answer 1 at the quantile, where a share of 1 - quantile of the records are at least the position.
         self._level = float((1 - coin.p) + (2 * coin.p - 1) * Fraction(1 - self.quantile))
         self._state = np.array([origin, *[0] * 9], np.float64)  # as the kernel has it: position, count, open segment
         self._answers = Answers(origin)
-        self._randomness = Randomness()
         bound = float(1 / (2 * coin.p - 1)) / 2 + abs(self.quantile - 0.5)
         tail = 1 / (4 * self.quantile * (1 - self.quantile))
         self.sufficient_n = math.ceil(SUFFICIENT * bound**2 * tail**3)
 
-    def _compile(self, coin: _coins.ResponseCoin) -> sgd.MedianSGD:
-        """The kernel: not part of the state."""
+    def _compile(self) -> sgd.MedianSGD:
+        coin = _coins.response(2, self.epsilon)
         length, reach, lean = self.upper - self.lower, float(1 / (2 * coin.p - 1)), self.quantile - 0.5
         step = length / math.sqrt(2) if self.horizon is None else length / 2 / math.sqrt(self.horizon)
         unit = step / (reach / 2 + abs(lean))
         up, down = unit * (reach / 2 + lean), unit * (-reach / 2 + lean)
         return sgd.MedianSGD(self.lower, self.upper, up, down, coin.keep, coin.bits, self.horizon is None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_kernel"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._kernel = self._compile(_coins.response(2, self.epsilon))
 
     @property
     def position(self) -> float:
@@ -133,45 +124,11 @@ class MedianSGD:
     def _question(self, position: float) -> Bins:
         return Bins((position,), self.epsilon)
 
-    def query(self, group: int = 0) -> Query:
-        """The question for the next person.
+    def _current(self) -> Bins:
+        return self._question(self.position)
 
-        Parameters
-        ----------
-        group : int
-            There is only group 0.
-
-        Returns
-        -------
-        query : Query
-            Its serial number is the number of answers so far; its mechanism is `Bins` with the position as only cut.
-        """
-        _check.integer("group", group, 0, 0)
-        return Query(self.n, self._question(self.position))
-
-    def update(self, query: Query, reports: ArrayLike) -> Self:
-        """Take the one answer to the current query, then move on.
-
-        Parameters
-        ----------
-        query : Query
-            As `query` returned it.
-        reports : array_like
-            The one report.
-
-        Returns
-        -------
-        self : MedianSGD
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the query is not the current one, or the reports are not one report of its mechanism. The protocol is then
-            as it was.
-        """
-        accepted = one_answer(query, self.query(), reports)
-        self._walk(1, lambda start, stop, state: self._kernel.answer(bool(accepted[0]), state))
-        return self
+    def _learn(self, report: NDArray[Any]) -> None:
+        self._walk(1, lambda start, stop, state: self._kernel.answer(bool(report[0]), state))
 
     def estimate(self) -> Estimate:
         """The mean of the positions so far.
