@@ -6,10 +6,13 @@ WHEEL_ENV = PYTHONSAFEPATH=1
 SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.pyi') \
           setup.py pyproject.toml MANIFEST.in
 
-.PHONY: demo test bench check sanitize clean
+.PHONY: demo figures test bench check sanitize clean
 
 demo: $(VENV)/.demo ## the main job: private estimates of real surveys beside the truth, and one picture
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
+
+figures: $(VENV)/.demo ## the experiments of the papers: pictures, numbers, and whether the claims hold
+	$(WHEEL_ENV) $(PY) -m ldpfast reproduce --output docs/figures --seed 1
 
 test: $(VENV)/.test ## the whole suite against the installed wheel
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q

@@ -16,6 +16,7 @@ import numpy as np
 from . import _check
 from ._extras import optional
 from ._version import __version__
+from .experiments import EXPERIMENTS
 from .files import estimate_column
 from .mechanisms import Mechanism, for_categories, for_interval
 from .results import Estimate
@@ -85,6 +86,23 @@ def _parser() -> Parser:
     estimate.add_argument("--seed", type=int, help=seed)
     estimate.set_defaults(command=_estimate)
 
+    reproduce = commands.add_parser(
+        "reproduce", help="the experiments of the papers: pictures, numbers, and whether the claims hold"
+    )
+    reproduce.add_argument(
+        "name", nargs="?", choices=EXPERIMENTS, metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)} (default: all)"
+    )
+    reproduce.add_argument("--full", action="store_true", help="with the repetitions of the papers: several minutes")
+    reproduce.add_argument(
+        "--output",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="directory of the files (default: %(default)s)",
+    )
+    reproduce.add_argument("--seed", type=int, help=seed)
+    reproduce.set_defaults(command=_reproduce)
+
     bench = commands.add_parser("bench", help="speed on this machine, against NumPy and against the limit")
     bench.add_argument("--seconds", type=float, default=50.0, help="time to spend (default: %(default)s)")
     bench.add_argument("--json", metavar="PATH", help="also write the numbers to a file")
@@ -103,6 +121,17 @@ def _demo(arguments: argparse.Namespace) -> int:
 
     demo(arguments.output, _generator(arguments.seed), console)
     return 0
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    """Status 1 if a claim does not hold."""
+    console = optional("rich.console", "demo").Console(markup=False, highlight=False)
+    _generator(arguments.seed)  # refuses a bad seed before anything is run
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    from .experiments import reproduce
+
+    names = EXPERIMENTS if arguments.name is None else (arguments.name,)
+    return int(not reproduce(names, arguments.output, arguments.seed, arguments.full, console))
 
 
 def _bench(arguments: argparse.Namespace) -> int:

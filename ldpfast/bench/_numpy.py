@@ -219,7 +219,7 @@ class NumpySeries:
     """Cosines and sines in single precision, the cosines first; then the mechanism of the cube."""
 
     def __init__(self, problem: SeriesDensity) -> None:
-        n_terms, (self.lower, upper) = problem.n_terms, problem.domain.range
+        n_terms, (self.lower, upper) = problem.terms, problem.domain.range
         self.cube, self.half = NumpyLinf(LinfBall(n_terms, problem.epsilon)), n_terms // 2
         self.rows = self.cube.rows
         self.turns = np.arange(1, self.half + 1, dtype=np.float32) * np.float32(2 * math.pi / (upper - self.lower))
@@ -240,7 +240,7 @@ def numpy_series(problem: SeriesDensity, x: AnyArray) -> Task:
     kernel = NumpySeries(problem)
 
     def run() -> AnyArray:
-        plus = count_while_hot(kernel, x, problem.n_terms // 8).reshape(2, -1).T.reshape(-1)
+        plus = count_while_hot(kernel, x, problem.terms // 8).reshape(2, -1).T.reshape(-1)
         coefficients: AnyArray = problem.mechanism.scale * (2 * plus / len(x) - 1)
         return coefficients
 

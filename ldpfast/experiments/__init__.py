@@ -1,18 +1,25 @@
-"""Experiments on real data and from the papers: tables for the terminal, and one picture.
+"""Experiments on real data and from the papers.
 
-`demo` is what ``python -m ldpfast demo`` runs.
+`demo` is what ``python -m ldpfast demo`` runs: tables for the terminal, and one picture. `reproduce` is what ``python -m
+ldpfast reproduce`` runs: for each of `EXPERIMENTS` a picture, the numbers, and whether the claim of the paper holds. An
+experiment is the module of its name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from .._extras import optional
 from . import drugs, surveys
+from ._study import Experiment
 
+EXPERIMENTS = ("drugs", "salary-mean", "salary-median", "logistic", "density", "curves")
 INTRODUCTION = (
     "Every record of two sensitive surveys is randomised by itself, at several epsilons (small: more private); the "
     "estimates are made from the reports alone. On average one 95 % interval in twenty misses the truth. Laplace: what noise "
@@ -66,3 +73,55 @@ def demo(output: Path, rng: np.random.Generator | None, console: Any) -> None:
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12)
     figure.savefig(output, dpi=110, format="png")
     console.print(f"Picture: {output.resolve()}", soft_wrap=True)
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment of a name in `EXPERIMENTS`."""
+    found: Experiment = import_module("." + name.replace("-", "_"), __name__).EXPERIMENT
+    return found
+
+
+def reproduce(names: Iterable[str], output: Path, seed: int | None, full: bool, console: Any) -> bool:
+    """Run experiments of the papers; write a picture and the numbers of each; say whether the claims hold.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of `EXPERIMENTS`.
+    output : Path
+        An existing directory, for NAME.png and NAME.csv.
+    seed : int, optional
+        Makes the reports reproducible, not private. Without it fresh keys from the operating system.
+    full : bool
+        With the repetitions of the papers.
+    console : rich.console.Console
+        Where the lines go.
+
+    Returns
+    -------
+    holds : bool
+        Whether every claim is reproduced.
+
+    Raises
+    ------
+    ImportError
+        If statsmodels, rich or matplotlib is not installed (extra "demo").
+    OSError
+        If a file cannot be written.
+
+    Privacy
+    -------
+    Compares the estimates with the truth, which no private release would.
+    """
+    all_hold = True
+    for name in names:
+        chosen, start = experiment(name), perf_counter()
+        with console.status(f"{name}: {chosen.source}"):
+            study = chosen.run(None if seed is None else np.random.default_rng(seed), full)
+            paths = chosen.save(study, output)
+        word = "reproduced" if study.holds else "NOT reproduced"
+        console.print(f"{name}: {word} in {perf_counter() - start:.0f} s ({chosen.source})", soft_wrap=True)
+        console.print(f"    {study.verdict}", soft_wrap=True)
+        console.print(f"    {' '.join(map(str, paths))}", soft_wrap=True)
+        all_hold &= study.holds
+    return all_hold

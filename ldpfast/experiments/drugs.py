@@ -1,21 +1,24 @@
-"""The paper's experiment on drug use: 27 yes-or-no answers per person, released together.
+"""The paper's experiment on drug use: 27 yes-or-no answers per person, released together (figure 1).
 
 Duchi, Jordan and Wainwright (JASA 2018, section 6.2) drew samples from the records of 959,715 people. Those cannot be
 shipped; the population here is a stand-in: as many people with independent answers, whose shares are of the published
-order of magnitude. The noise dominates the error, so the comparison hardly depends on it.
+order of magnitude. The noise dominates the error, so the comparison hardly depends on it. The real data are answers to
+Fair's survey, 27 of them as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
-from ..mechanisms import LaplaceVector, LinfBall
+from ..mechanisms import LaplaceVector, LinfBall, Warner
+from . import _study, surveys
+from ._study import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Curve, Floats, Style
 
 POPULATION = 959_715
 # Alcohol, cocaine, heroin, marijuana, stimulants, amphetamines, methamphetamine, MDMA, LSD, PCP, antidepressants,
@@ -34,22 +37,37 @@ LEAST_RATIO = 6.0
 STAND_IN_SEED = 62  # the population is the same in every run
 
 LAPLACE, CUBE, CENTRED, PLAIN = "Laplace noise", "l-infinity mechanism", "l-infinity mechanism, centred", "no privacy"
-STYLE = {
-    LAPLACE: ("#D55E00", "s", "-"),
-    CUBE: ("#0072B2", "o", "-"),
-    CENTRED: ("#009E73", "^", "-"),
-    PLAIN: ("#000000", "D", "--"),
+ONE_EACH = "one answer each, drawn"
+STYLE: dict[str, Style] = {
+    LAPLACE: (VERMILLION, "s", "-"),
+    CUBE: (BLUE, "o", "-"),
+    CENTRED: (GREEN, "^", "-"),
+    ONE_EACH: (ORANGE, "v", "-"),
+    PLAIN: (BLACK, "D", "--"),
+}
+# Of Fair's survey: column and answers to choose from, as they are coded.
+CHOICES = {
+    "rate_marriage": (1, 2, 3, 4, 5),
+    "religious": (1, 2, 3, 4),
+    "educ": (9, 12, 14, 16, 17, 20),
+    "occupation": (1, 2, 3, 4, 5, 6),
+    "occupation_husb": (1, 2, 3, 4, 5, 6),
 }
 
 
 @dataclass(frozen=True)
 class Study:
-    """Squared errors, averaged over the drugs: for each method and sample size one per repetition."""
+    """Errors of one population: for each method and sample size one per repetition.
+
+    `errors` are squared and averaged over the drugs; `largest` is the largest error of a drug.
+    """
 
     sizes: tuple[int, ...]
-    errors: dict[str, list[NDArray[np.float64]]]
+    errors: dict[str, list[Floats]]
+    largest: dict[str, list[Floats]] = field(default_factory=dict)
+    name: str = f"Drug use: stand-in population, {POPULATION:,} people"
 
-    def mse(self, method: str) -> NDArray[np.float64]:
+    def mse(self, method: str) -> Floats:
         """Mean over the repetitions, shape (number of sizes,)."""
         return np.array([errors.mean() for errors in self.errors[method]])
 
@@ -60,6 +78,12 @@ class Study:
         return float(self.mse(LAPLACE)[at] / self.mse(CUBE)[at])
 
     @property
+    def apart(self) -> bool:
+        """Whether at every size the worst run of the l-infinity mechanism is better than the best one of Laplace noise."""
+        pairs = zip(self.errors[CUBE], self.errors[LAPLACE], strict=True)
+        return all(ours.max() < theirs.min() for ours, theirs in pairs)
+
+    @property
     def verdict(self) -> str:
         """The claim of the experiment and whether it holds, in one line."""
         holds = "yes" if self.ratio >= LEAST_RATIO else "NO"
@@ -67,6 +91,57 @@ class Study:
             f"MSE(Laplace) / MSE(l-infinity) at n = {REFERENCE_SIZE:,}: {self.ratio:.1f}"
             f" (at least {LEAST_RATIO:g}: {holds})"
         )
+
+    def curves(self, what: str) -> dict[str, Curve]:
+        """`errors` or `largest`, by method."""
+        return {
+            method: Curve({"data": self.name, "error": what, "method": method}, "n", self.sizes, tuple(errors))
+            for method, errors in getattr(self, what).items()
+        }
+
+
+@dataclass(frozen=True)
+class DrugStudy(_study.Study):
+    """The stand-in and the real answers."""
+
+    stand_in: Study
+    real: Study
+
+    @property
+    def holds(self) -> bool:
+        return self.stand_in.ratio >= LEAST_RATIO and self.stand_in.apart
+
+    @property
+    def verdict(self) -> str:
+        apart = "yes" if self.stand_in.apart else "NO"
+        return (
+            f"{self.stand_in.verdict}, every run better than every run of Laplace noise: {apart}; "
+            f"ratio on {DRUGS} real answers: {self.real.ratio:.1f}"
+        )
+
+    def curves(self) -> Iterator[Curve]:
+        for study in (self.stand_in, self.real):
+            for what in ("errors", "largest"):
+                yield from study.curves(what).values()
+
+    def draw(self, figure: Any) -> None:
+        left, middle, right = figure.subplots(1, 3)
+        draw(self.stand_in, left)
+        for method, curve in self.stand_in.curves("largest").items():
+            curve.draw(middle, STYLE[method], method)
+        title = f"Largest of the {DRUGS} errors"
+        _finish(middle, title, self.stand_in.name, "largest error of a share (between 0 and 1)", 100)
+        draw(self.real, right)
+
+
+def report_variances() -> dict[str, float]:
+    """Variance of a coordinate of one report, beside that of the answers themselves, by the formulas."""
+    return {
+        LAPLACE: 2 * (DRUGS / EPSILON) ** 2,
+        CUBE: LinfBall(DRUGS, EPSILON).scale ** 2,
+        CENTRED: LinfBall(DRUGS, EPSILON, radius=0.5).scale ** 2,
+        ONE_EACH: DRUGS / (4 * np.tanh(EPSILON / 2) ** 2),
+    }
 
 
 def population() -> NDArray[np.uint8]:
@@ -76,12 +151,23 @@ def population() -> NDArray[np.uint8]:
     return np.packbits(answers, axis=1)
 
 
+def real_population() -> NDArray[np.uint8]:
+    """Whether each of 6,366 women gave each of the answers in `CHOICES`: packed rows of `DRUGS` bits."""
+    answers = surveys.records(surveys.FAIR)
+    chosen = [answers[name].to_numpy()[:, np.newaxis] == levels for name, levels in CHOICES.items()]
+    return np.packbits(np.concatenate(chosen, axis=1), axis=1)
+
+
 def _unpack(people: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.unpackbits(people, axis=1, count=DRUGS)
 
 
 def run(
-    rng: np.random.Generator | None, sizes: Sequence[int] = SIZES, repetitions: tuple[int, int] = (20, 100)
+    rng: np.random.Generator | None,
+    sizes: Sequence[int] = SIZES,
+    repetitions: tuple[int, int] = (20, 100),
+    people: NDArray[np.uint8] | None = None,
+    name: str = Study.name,
 ) -> Study:
     """Sample people with replacement, privatize their answers with each mechanism, and measure the error.
 
@@ -93,6 +179,10 @@ def run(
         Sample sizes.
     repetitions : (int, int)
         At the largest and at the smallest sizes; in between as many as make two million records.
+    people : ndarray of uint8, optional
+        Packed rows of `DRUGS` bits. By default `population`.
+    name : str
+        Of the population.
 
     Returns
     -------
@@ -100,26 +190,49 @@ def run(
 
     Privacy
     -------
-    The reports of the three mechanisms are 0.5-LDP each; the errors are measured against the truth and are not private.
+    The reports of the four mechanisms are 0.5-LDP each; the errors are measured against the truth and are not private.
     """
     raw, centred = LinfBall(DRUGS, EPSILON), LinfBall(DRUGS, EPSILON, radius=0.5)
     noise = LaplaceVector(DRUGS, EPSILON, radius=0.5, norm="linf")
-    people = population()
+    people = population() if people is None else people
     truth = _unpack(people).mean(axis=0)
     draw = np.random.default_rng(rng)
-    errors: dict[str, list[NDArray[np.float64]]] = {method: [] for method in STYLE}
+    own = None if rng is None else rng.spawn(1)[0]  # for the extra method: the others' samples do not depend on it
+    errors: dict[str, list[Floats]] = {method: [] for method in STYLE}
+    largest: dict[str, list[Floats]] = {method: [] for method in STYLE}
     for n in sizes:
         rounds = []
         for _ in range(int(np.clip(2_000_000 // n, *repetitions))):
-            sample = _unpack(people[draw.integers(POPULATION, size=n)]).astype(np.float32)
+            answers = _unpack(people[draw.integers(len(people), size=n)])
+            sample = answers.astype(np.float32)
             means = {PLAIN: sample.mean(axis=0, dtype=np.float64), CUBE: raw.run(sample, rng=rng).value}
             sample -= 0.5
             means[CENTRED] = centred.run(sample, rng=rng).value + 0.5
             means[LAPLACE] = noise.run(sample, rng=rng).value + 0.5
-            rounds.append({method: float(np.mean((mean - truth) ** 2)) for method, mean in means.items()})
-        for method, series in errors.items():
-            series.append(np.array([errors_of[method] for errors_of in rounds]))
-    return Study(tuple(sizes), errors)
+            means[ONE_EACH] = _one_each(answers, own)
+            rounds.append({method: mean - truth for method, mean in means.items()})
+        for method in STYLE:
+            of_method = np.array([errors_of[method] for errors_of in rounds])
+            errors[method].append(np.mean(of_method**2, axis=1))
+            largest[method].append(np.abs(of_method).max(axis=1))
+    return Study(tuple(sizes), errors, largest, name)
+
+
+def _one_each(answers: NDArray[np.uint8], rng: np.random.Generator | None) -> Floats:
+    """Everybody tells one answer only, drawn without looking: the shares among those who were asked."""
+    coin = Warner(EPSILON)
+    asked = np.random.default_rng(rng).integers(DRUGS, size=len(answers))
+    return np.array([coin.run(answers[asked == drug, drug], rng=rng).value for drug in range(DRUGS)])
+
+
+def reproduce(rng: np.random.Generator | None, full: bool = False) -> DrugStudy:
+    """Both populations; `full` with the hundred repetitions of the paper at every size."""
+    repetitions = (100, 100) if full else (10, 40)
+    real = run(rng, SIZES[:4], repetitions, real_population(), "Fair's survey: 6,366 people, real")
+    return DrugStudy(run(rng, SIZES, repetitions), real)
+
+
+EXPERIMENT = _study.Experiment("drugs", "Duchi, Jordan and Wainwright (2018), figure 1", reproduce)
 
 
 def table(study: Study) -> Any:
@@ -142,7 +255,15 @@ def table(study: Study) -> Any:
         collapse_padding=True,
         pad_edge=False,
     )
-    for heading in ("n", "runs", "Laplace\nnoise", "l-infinity\nmechanism", "l-infinity,\ncentred", "no\nprivacy"):
+    for heading in (
+        "n",
+        "runs",
+        "Laplace\nnoise",
+        "l-infinity\nmechanism",
+        "l-infinity,\ncentred",
+        "one\nanswer",
+        "no\nprivacy",
+    ):
         table.add_column(heading, justify="right")
     table.add_column("Laplace /\nl-infinity", justify="right")
     mse = {method: study.mse(method) for method in STYLE}
@@ -160,24 +281,30 @@ def draw(study: Study, ax: Any) -> None:
     study : Study
     ax : matplotlib.axes.Axes
     """
-    for method, (color, marker, line) in STYLE.items():
-        low, high = np.array([np.quantile(errors, (0.05, 0.95)) for errors in study.errors[method]]).T
-        ax.fill_between(study.sizes, low, high, color=color, alpha=0.2, linewidth=0)
-        ax.plot(study.sizes, study.mse(method), color=color, marker=marker, linestyle=line, label=method)
+    for method, curve in study.curves("errors").items():
+        curve.draw(ax, STYLE[method], method)
     at = study.sizes.index(REFERENCE_SIZE)
     low, high = study.mse(CUBE)[at], study.mse(LAPLACE)[at]
     arrow = {"arrowstyle": "<->", "shrinkA": 5, "shrinkB": 5}
     ax.annotate("", (REFERENCE_SIZE, high), (REFERENCE_SIZE, low), arrowprops=arrow)
     ax.annotate(f" {study.ratio:.1f} times less", (REFERENCE_SIZE, 1.7 * low), va="center", fontsize=10)
+    for method, variance in report_variances().items():
+        expected = variance / np.array(study.sizes)
+        ax.plot(
+            study.sizes,
+            expected,
+            color=BLACK,
+            linestyle=":",
+            linewidth=1,
+            label="" if method != CUBE else "exact formulas",
+        )
+    title = f"Error of {DRUGS} yes-or-no answers, epsilon {EPSILON:g} for all"
+    _finish(ax, title, study.name, "mean squared error of a share (between 0 and 1)", 500)
+
+
+def _finish(ax: Any, title: str, name: str, ylabel: str, top: float) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_title(
-        f"Error of {DRUGS} answers on drug use, epsilon {EPSILON:g} for all\nStand-in population, {POPULATION:,} people",
-        fontsize=11,
-    )
-    ax.set_xlabel("number of people n")
-    ax.set_ylabel("mean squared error of a share (between 0 and 1)")
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.set_ylim(top=50)  # room for the legend
-    ax.legend(fontsize=9, loc="upper right", title="mean, and band of 90 % of the runs", title_fontsize=9)
+    ax.set_ylim(top=top)  # room for the legend
+    legend = {"loc": "upper right", "title": "mean, and band of 90 % of the runs"}
+    _study.finish(ax, f"{title}\n{name}", "number of people n", ylabel, **legend)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from .._extras import optional
 from ..mechanisms import Laplace, Mechanism, Warner, for_categories, for_interval
 from ..privacy import Guarantee, compose
 from ..results import Estimate
+from ._study import BLACK, BLUE, VERMILLION, Floats, finish
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MOST_VISITS = 20
@@ -28,11 +29,8 @@ MARRIAGE = ("very poor", "poor", "fair", "good", "very good")
 RAND = "RAND health insurance experiment"
 FAIR = "Fair's survey on affairs"
 
-BLUE, VERMILLION, BLACK = "#0072B2", "#D55E00", "#000000"  # told apart by colour-blind eyes (Okabe and Ito)
 SHADES = ("#9ECAE1", "#5BA3D0", "#2171B5", "#08306B")  # of the epsilons
 MARKERS = ("o", "s", "D", "^")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -84,6 +82,19 @@ class Comparison:
         return np.array([e.value for e in self.laplace]), np.array(low), np.array(high)
 
 
+@cache
+def records(survey: str) -> Any:
+    """The answers of everybody, as a data frame (pandas): `RAND` or `FAIR`."""
+    datasets = optional("statsmodels.datasets", "demo")
+    return {RAND: datasets.randhie, FAIR: datasets.fair}[survey].load_pandas().data
+
+
+def own_health() -> NDArray[np.uint8]:
+    """How the people of `RAND` rate their health: index into `HEALTH`."""
+    answers = records(RAND)[["hlthg", "hlthf", "hlthp"]].to_numpy()
+    return np.asarray(answers @ np.arange(1, len(HEALTH)), np.uint8)
+
+
 def questions() -> list[Question]:
     """The questions, with the records of everybody.
 
@@ -96,9 +107,7 @@ def questions() -> list[Question]:
     ImportError
         If statsmodels is not installed (extra "demo").
     """
-    datasets = optional("statsmodels.datasets", "demo")
-    rand, fair = datasets.randhie.load_pandas().data, datasets.fair.load_pandas().data
-    health = np.stack([rand[name].to_numpy() for name in ("hlthg", "hlthf", "hlthp")], axis=1) @ np.arange(1, 4)
+    rand, fair = records(RAND), records(FAIR)
     return [
         # A few imputed answers are fractions: yes from one half on.
         Question(RAND, "Share of people with a physical limitation", rand["physlm"].to_numpy() >= 0.5, Warner),
@@ -113,7 +122,7 @@ def questions() -> list[Question]:
         Question(
             RAND,
             "How people rate their own health",
-            health.astype(np.uint8),
+            own_health(),
             partial(for_categories, len(HEALTH)),
             HEALTH,
         ),
@@ -283,8 +292,7 @@ def _draw_levels(group: Sequence[Comparison], ax: Any) -> None:
     _interval(ax, places + 0.12, theirs, color=VERMILLION, marker="s", label="Laplace noise")
     ax.set_xticks(places, [f"{c.epsilon:g}" for c in group])
     ax.set_xlim(-0.5, len(group) - 0.5)
-    ax.set_xlabel("epsilon of the answer (small: more private)")
-    _finish(ax, group)
+    _finish(ax, group, "epsilon of the answer (small: more private)")
 
 
 def _draw_answers(group: Sequence[Comparison], ax: Any) -> None:
@@ -303,9 +311,8 @@ def _draw_answers(group: Sequence[Comparison], ax: Any) -> None:
         _interval(ax, at + 0.05, 100 * np.array(c.theirs()), **noise)
     ax.axhline(0, color=BLACK, linewidth=0.8)
     ax.set_xticks(places, question.answers)
-    ax.set_xlabel("answer")
     ax.set_ylim(top=1.8 * truth.max())  # room for the legend
-    _finish(ax, group)
+    _finish(ax, group, "answer")
 
 
 def _interval(ax: Any, x: NDArray[Any], value_low_high: Floats, **style: Any) -> None:
@@ -314,10 +321,7 @@ def _interval(ax: Any, x: NDArray[Any], value_low_high: Floats, **style: Any) ->
     ax.errorbar(x, value, yerr=[value - low, high - value], **style)
 
 
-def _finish(ax: Any, group: Sequence[Comparison]) -> None:
+def _finish(ax: Any, group: Sequence[Comparison], xlabel: str) -> None:
     question = group[0].question
-    ax.set_title(f"{question.text}\n{question.survey}, n = {group[0].estimate.n:,}", fontsize=11)
-    ax.set_ylabel("% of people" if question.unit == "%" else question.unit)
-    ax.grid(axis="y", alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(fontsize=9)
+    title = f"{question.text}\n{question.survey}, n = {group[0].estimate.n:,}"
+    finish(ax, title, xlabel, "% of people" if question.unit == "%" else question.unit, grid="y")

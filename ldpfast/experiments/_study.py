@@ -1,0 +1,158 @@
+"""What the experiments share: curves of errors over repetitions, the study that draws them, and where results are saved."""
+
+from __future__ import annotations
+
+import csv
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._extras import optional
+
+# Told apart by colour-blind eyes (Okabe and Ito).
+BLACK, BLUE, VERMILLION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
+ORANGE, PURPLE, GREY = "#E69F00", "#CC79A7", "#999999"
+
+Floats = NDArray[np.float64]
+Row = Mapping[str, Any]
+Style = tuple[str, str, str]  # colour, marker, line
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Errors of one method: for each place on the axis one number per repetition.
+
+    `labels` name the curve in the CSV file: data, method, epsilon and the like.
+    """
+
+    labels: Row
+    axis: str
+    places: tuple[float, ...]
+    errors: tuple[Floats, ...]
+
+    @property
+    def mean(self) -> Floats:
+        """Over the repetitions, shape (number of places,)."""
+        return np.array([errors.mean() for errors in self.errors])
+
+    @property
+    def stderr(self) -> Floats:
+        """Of `mean`."""
+        return np.array([errors.std(ddof=1) / len(errors) ** 0.5 for errors in self.errors])
+
+    @property
+    def band(self) -> Floats:
+        """Quantiles 5 % and 95 % over the repetitions, shape (2, number of places)."""
+        return np.array([np.quantile(errors, (0.05, 0.95)) for errors in self.errors]).T
+
+    def rows(self) -> Iterator[Row]:
+        """A row per place: mean, band, and the raw numbers."""
+        for place, errors, mean, low, high in zip(self.places, self.errors, self.mean, *self.band, strict=True):
+            yield {
+                **self.labels,
+                self.axis: f"{place:.6g}",
+                "repetitions": len(errors),
+                "mean": f"{mean:.6g}",
+                "quantile_05": f"{low:.6g}",
+                "quantile_95": f"{high:.6g}",
+                "errors": " ".join(f"{error:.4g}" for error in errors),
+            }
+
+    def draw(self, ax: Any, style: Style, label: str, of_mean: bool = False) -> None:
+        """The mean, and a band: of 90 % of the repetitions, or of two standard errors of the mean."""
+        color, marker, line = style
+        band = self.mean + np.array([[-2], [2]]) * self.stderr if of_mean else self.band
+        ax.fill_between(self.places, *band, color=color, alpha=0.2, linewidth=0)
+        ax.plot(self.places, self.mean, color=color, marker=marker, linestyle=line, label=label, markersize=5)
+
+
+class Study(ABC):
+    """The outcome of an experiment: curves, what they say about the claim of the paper, and their picture."""
+
+    size: tuple[float, float] = (16.0, 5.5)  # of the picture, in inches
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """What was measured and what the paper claims, in one line."""
+
+    @property
+    @abstractmethod
+    def holds(self) -> bool:
+        """Whether the claim is reproduced."""
+
+    @abstractmethod
+    def curves(self) -> Iterable[Curve]:
+        """All that was measured."""
+
+    @abstractmethod
+    def draw(self, figure: Any) -> None:
+        """The picture, in the layout of the paper.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure
+            Empty, with a constrained layout.
+        """
+
+    def rows(self) -> list[Row]:
+        """The numbers, a row per curve and place."""
+        return [row for curve in self.curves() for row in curve.rows()]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of a paper: its name, what it reproduces, and ``run(rng, full)``.
+
+    `rng` is None (fresh keys from the operating system) or a Generator, which makes the reports reproducible, not private;
+    `full` asks for the repetitions of the paper.
+    """
+
+    name: str
+    source: str
+    run: Callable[[np.random.Generator | None, bool], Study]
+
+    def save(self, study: Study, folder: Path) -> list[Path]:
+        """Write the picture (PNG) and the numbers (CSV).
+
+        Parameters
+        ----------
+        study : Study
+        folder : Path
+            An existing directory.
+
+        Returns
+        -------
+        paths : list of Path
+        """
+        picture, numbers = (folder / f"{self.name}.{kind}" for kind in ("png", "csv"))
+        figure = optional("matplotlib.figure", "demo").Figure(figsize=study.size, layout="constrained")
+        study.draw(figure)
+        figure.savefig(picture, dpi=110, format="png")
+        rows = study.rows()
+        names = dict.fromkeys(name for row in rows for name in row)
+        with numbers.open("w", newline="") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(rows)
+        return [picture, numbers]
+
+
+def slope(places: Sequence[float], values: Floats) -> float:
+    """Of the straight line through the logarithms: -1 where `values` fall like 1 / n."""
+    return float(np.polyfit(np.log(places), np.log(values), 1)[0])
+
+
+def finish(ax: Any, title: str, xlabel: str, ylabel: str, /, grid: str = "both", **legend: Any) -> None:
+    """Names, grid and legend of a panel."""
+    ax.set_title(title, fontsize=11)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.grid(axis=grid, alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(**{"fontsize": 9, "title_fontsize": 9, **legend})

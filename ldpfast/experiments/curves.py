@@ -1,0 +1,312 @@
+"""Error against the number of people and against epsilon: the simulations of a well-known summary of the first paper, mended.
+
+That summary (of Duchi, Jordan, Wainwright, NIPS 2013) takes normal numbers, which are unbounded, and noise of scale epsilon,
+which is less for *smaller* epsilon: no privacy at any level. Here numbers are clipped to [lower, upper] and the noise has the
+scale (upper - lower) / epsilon. Everything is repeated on the RAND health insurance experiment, which is real data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..estimation import frequencies, histogram_density
+from ..mechanisms import Laplace, SignBit
+from ._study import BLACK, BLUE, GREEN, VERMILLION, Curve, Experiment, Floats, Study, Style, finish, slope
+from .salaries import diseases, visits
+from .surveys import HEALTH, MOST_VISITS, own_health
+
+SIZES, AT_EPSILON = (1_000, 2_500, 6_300, 16_000, 40_000), 1.0
+EPSILONS, AT_SIZE = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0), 10_000
+REPETITIONS, QUICK_REPETITIONS = 2_000, 200
+NORMAL_RANGE, NORMAL_BINS = (97.0, 103.0), 12
+DISEASE_RANGE, DISEASE_BINS = (0.0, 60.0), 12
+SHARES = (0.4, 0.25, 0.15, 0.1, 0.06, 0.04)  # of the made categories
+
+PLAIN, NOISE, BITS, KARY = "no privacy", "Laplace noise", "randomised bits", "k-ary response"
+STYLES: dict[str, Style] = {
+    NOISE: (VERMILLION, "s", "-"),
+    BITS: (BLUE, "o", "-"),
+    KARY: (GREEN, "^", "-"),
+    PLAIN: (BLACK, "D", "--"),
+}
+
+People = NDArray[Any]
+RNG = np.random.Generator | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator, and by the formulas the variance of one person's report, summed over coordinates, against epsilon."""
+
+    estimate: Callable[[People, float, RNG], Any]
+    variance: Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is estimated from samples of whom; the error is `scale` times the sum of the squares."""
+
+    name: str
+    error: str
+    people: People
+    truth: Any
+    methods: dict[str, Method]
+    scale: float = 1.0
+
+
+def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
+    """The mean of numbers in [lower, upper]."""
+    truth, variance = float(people.mean()), float(people.var())
+    length, off_centre = upper - lower, truth - (lower + upper) / 2
+    return Problem(
+        f"mean of {name}",
+        "squared error of the mean",
+        people,
+        truth,
+        {
+            NOISE: Method(
+                lambda x, epsilon, rng: Laplace(lower, upper, epsilon).run(x, rng=rng).value,
+                lambda epsilon: variance + 2 * (length / epsilon) ** 2,
+            ),
+            BITS: Method(
+                lambda x, epsilon, rng: SignBit(lower, upper, epsilon).run(x, rng=rng).value,
+                lambda epsilon: (length / 2 / np.tanh(epsilon / 2)) ** 2 - off_centre**2,
+            ),
+            PLAIN: Method(lambda x, epsilon, rng: x.mean(), lambda epsilon: variance),
+        },
+    )
+
+
+def shares_of(name: str, people: NDArray[np.uint8], k: int) -> Problem:
+    """The shares of k categories."""
+    truth = np.bincount(people, minlength=k) / len(people)
+    spread = 1 - float(np.sum(truth**2))
+
+    def k_ary(epsilon: float) -> float:
+        keep, other = np.exp(epsilon), 1.0
+        keep, other = keep / (keep + k - 1), other / (keep + k - 1)
+        gain = keep - other
+        return float((k * other * (1 - other) / gain + 1 - 2 * other) / gain - np.sum(truth**2))
+
+    return Problem(
+        f"shares of {name}",
+        "squared error, summed over categories",
+        people,
+        truth,
+        {
+            BITS: Method(
+                lambda x, epsilon, rng: frequencies(x, k, epsilon, mechanism="symmetric", rng=rng).value,
+                lambda epsilon: spread + k * _flips(epsilon),
+            ),
+            KARY: Method(lambda x, epsilon, rng: frequencies(x, k, epsilon, mechanism="k-ary", rng=rng).value, k_ary),
+            PLAIN: Method(lambda x, epsilon, rng: np.bincount(x, minlength=k) / len(x), lambda epsilon: spread),
+        },
+    )
+
+
+def histogram_of(name: str, people: Floats, lower: float, upper: float, bins: int) -> Problem:
+    """The histogram of numbers in [lower, upper]: its error is the integral of the squared difference from everybody's."""
+    width = (upper - lower) / bins
+    middles = lower + width * (np.arange(bins) + 0.5)
+
+    def shares(x: Floats) -> Floats:
+        return np.histogram(x, bins, (lower, upper))[0] / len(x)
+
+    def private(noise: str) -> Callable[[People, float, RNG], Floats]:
+        def estimate(x: People, epsilon: float, rng: RNG) -> Floats:
+            found = histogram_density(x, epsilon, bins=bins, lower=lower, upper=upper, noise=noise, rng=rng)
+            return np.asarray(width * found(middles))
+
+        return estimate
+
+    truth = shares(people)
+    spread = 1 - float(np.sum(truth**2))
+    return Problem(
+        f"histogram of {name}",
+        "integrated squared error",
+        people,
+        truth,
+        {
+            NOISE: Method(private("laplace"), lambda epsilon: spread + 8 * bins / epsilon**2),
+            BITS: Method(private("unary"), lambda epsilon: spread + bins * _flips(epsilon)),
+            PLAIN: Method(lambda x, epsilon, rng: shares(x), lambda epsilon: spread),
+        },
+        1 / width,
+    )
+
+
+def _flips(epsilon: float) -> float:
+    """Variance that symmetric randomised response with epsilon / 2 for each bit adds to a bit."""
+    half = float(np.exp(epsilon / 2))
+    return half / (half - 1) ** 2
+
+
+def problems() -> list[tuple[Problem, Problem]]:
+    """Three problems, each with people made for the experiment and with real ones."""
+    from scipy.special import ndtri
+
+    normal = np.clip(100 + ndtri((np.arange(100_000) + 0.5) / 100_000), *NORMAL_RANGE)
+    made = np.repeat(np.arange(len(SHARES), dtype=np.uint8), np.round(100 * np.array(SHARES)).astype(int))
+    capped = np.minimum(visits().values, MOST_VISITS)
+    clipped = "N(100, 1) clipped to [97, 103]"
+    return [
+        (mean_of(clipped, normal, *NORMAL_RANGE), mean_of("visits to a doctor, real", capped, 0.0, MOST_VISITS)),
+        (shares_of("6 made categories", made, len(SHARES)), shares_of("own health, real", own_health(), len(HEALTH))),
+        (
+            histogram_of(clipped, normal, *NORMAL_RANGE, NORMAL_BINS),
+            histogram_of("chronic diseases, real", diseases().values, *DISEASE_RANGE, DISEASE_BINS),
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The errors of all methods along one axis, n or epsilon, and what the formulas say."""
+
+    problem: Problem
+    axis: str
+    curves: dict[str, Curve]
+    theory: dict[str, Floats]
+
+    def calibration(self, method: str) -> float:
+        """Error over theory, averaged over the places."""
+        return float(np.mean(self.curves[method].mean / self.theory[method]))
+
+
+def measure(
+    problem: Problem, axis: str, places: Sequence[float], rng: np.random.Generator | None, repetitions: int
+) -> Sweep:
+    """Errors along one axis, the other parameter at its standard value.
+
+    Parameters
+    ----------
+    problem : Problem
+    axis : {"n", "epsilon"}
+    places : sequence of float
+        Sizes or epsilons.
+    rng : None or Generator
+        ``None`` draws fresh keys from the operating system. A generator makes the reports reproducible, not private.
+    repetitions : int
+
+    Returns
+    -------
+    sweep : Sweep
+
+    Privacy
+    -------
+    Each private estimate is a function of epsilon-LDP reports; the errors are measured against the truth.
+    """
+    draw = np.random.default_rng(rng)
+    cases = [(int(place), AT_EPSILON) if axis == "n" else (AT_SIZE, place) for place in places]
+    errors = np.empty((len(problem.methods), len(cases), repetitions))
+    for c, (n, epsilon) in enumerate(cases):
+        for i in range(repetitions):
+            sample = draw.choice(problem.people, n)
+            for m, method in enumerate(problem.methods.values()):
+                difference = method.estimate(sample, epsilon, rng) - problem.truth
+                errors[m, c, i] = problem.scale * np.sum(difference**2)
+    labels = {"problem": problem.name, "fixed": f"epsilon = {AT_EPSILON:g}" if axis == "n" else f"n = {AT_SIZE}"}
+    return Sweep(
+        problem,
+        axis,
+        {
+            name: Curve({**labels, "method": name}, axis, tuple(places), tuple(of_method))
+            for name, of_method in zip(problem.methods, errors, strict=True)
+        },
+        {
+            name: np.array([problem.scale * method.variance(epsilon) / n for n, epsilon in cases])
+            for name, method in problem.methods.items()
+        },
+    )
+
+
+@dataclass(frozen=True)
+class CurveStudy(Study):
+    """A row of panels per problem: made and real people, each against n and against epsilon."""
+
+    sweeps: tuple[tuple[Sweep, ...], ...]
+
+    size = (22.0, 14.0)
+
+    @property
+    def worst(self) -> tuple[float, Sweep, str]:
+        """The error over theory that is farthest from 1, and where."""
+        found = [
+            (sweep.calibration(method), sweep, method)
+            for row in self.sweeps
+            for sweep in row
+            for method in sweep.curves
+        ]
+        return max(found, key=lambda entry: abs(np.log(entry[0])))
+
+    @property
+    def falling(self) -> bool:
+        """Whether every error falls with n, and every private one with epsilon."""
+        return all(
+            slope(curve.places, curve.mean) < -0.5
+            for row in self.sweeps
+            for sweep in row
+            for method, curve in sweep.curves.items()
+            if sweep.axis == "n" or method != PLAIN
+        )
+
+    @property
+    def holds(self) -> bool:
+        return self.falling and abs(self.worst[0] - 1) <= 0.2
+
+    @property
+    def verdict(self) -> str:
+        factor, sweep, method = self.worst
+        return (
+            f"errors fall with n and with epsilon: {'yes' if self.falling else 'NO'}; they are the exact formulas, at "
+            f"worst {factor:.2f} times ({method}, {sweep.problem.name}, against {sweep.axis}; within 0.2)"
+        )
+
+    def curves(self) -> Iterator[Curve]:
+        return (curve for row in self.sweeps for sweep in row for curve in sweep.curves.values())
+
+    def draw(self, figure: Any) -> None:
+        axes = figure.subplots(len(self.sweeps), len(self.sweeps[0]))
+        for sweep, ax in zip((sweep for row in self.sweeps for sweep in row), axes.ravel(), strict=True):
+            _draw(sweep, ax)
+        figure.suptitle(
+            f"Errors against n (epsilon {AT_EPSILON:g}) and against epsilon (n = {AT_SIZE:,}): mean, 90 % of the runs, and "
+            "the exact formulas (dotted)",
+            fontsize=16,
+        )
+
+
+def _draw(sweep: Sweep, ax: Any) -> None:
+    for method, curve in sweep.curves.items():
+        curve.draw(ax, STYLES[method], method)
+        ax.plot(curve.places, sweep.theory[method], color=BLACK, linestyle=":")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    lowest = min(theory.min() for theory in sweep.theory.values())
+    ax.set_ylim(bottom=lowest / 8)  # the best runs are better by luck
+    if sweep.axis == "epsilon":
+        ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+        ax.set_xticks([], minor=True)
+    finish(ax, sweep.problem.name, {"n": "number of people n"}.get(sweep.axis, sweep.axis), sweep.problem.error)
+
+
+def run(rng: np.random.Generator | None, full: bool = False) -> CurveStudy:
+    """All problems against n and against epsilon."""
+    repetitions = REPETITIONS if full else QUICK_REPETITIONS
+    axes: tuple[tuple[str, Sequence[float]], ...] = (("n", SIZES), ("epsilon", EPSILONS))
+    return CurveStudy(
+        tuple(
+            tuple(measure(problem, axis, places, rng, repetitions) for problem in pair for axis, places in axes)
+            for pair in problems()
+        )
+    )
+
+
+EXPERIMENT = Experiment(
+    "curves", "errors against n and epsilon (Duchi, Jordan and Wainwright, NIPS 2013, simulated)", run
+)
