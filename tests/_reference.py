@@ -233,8 +233,8 @@ def pieces(count: int, n: int, most: int) -> Iterator[tuple[int, int]]:
 def median_walk(rule, words: Words, state: list[float], xs) -> tuple[list[float], list[float], list[int]]:
     """The state after some more people, the positions that they were asked about, and their bits.
 
-    rule: lower, upper, step up, step down, keep, bits of a word, any_time. state: position, count, origin, then with u the distance from the
-    origin the sums of u, ..., u^4 and, over the bits 1, of 1, u, u^2.
+    rule: lower, upper, step up, step down, keep, bits of a word, any_time. state: position, count, origin, then with u the
+    distance from the origin the sums of u, ..., u^4 and, over the bits 1, of 1, u, u^2.
     """
     lower, upper, up, down, keep, width, any_time = rule
     (position, count, origin, *sums), positions, bits = state, [], []

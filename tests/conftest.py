@@ -17,6 +17,20 @@ settings.register_profile(
 settings.load_profile("ldpfast")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--slow", action="store_true", help="also run the tests marked slow: minutes, coverage of intervals"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests marked slow are left out without ``--slow``."""
+    if not config.getoption("--slow"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
+
+
 @pytest.fixture(params=EXAMPLES, ids=str)
 def example(request: pytest.FixtureRequest) -> Example:
     """Every mechanism, several parameters of each."""

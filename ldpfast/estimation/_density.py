@@ -223,8 +223,8 @@ class SeriesDensity(Problem[SeriesEstimate]):
 
     Attributes
     ----------
-    n_terms : int
-        By default the number with the smallest bound on the risk, k B_k^2 / n + radius^2 (k + 1)^(-2 beta).
+    terms : int
+        `n_terms`, or the number with the smallest bound on the risk, k B_k^2 / n + radius^2 (k + 1)^(-2 beta).
 
     Raises
     ------
@@ -233,7 +233,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
 
     Notes
     -----
-    Records: floats in [lower, upper]. Reports: n_terms bits. The integrated squared error on the unit interval is exactly
+    Records: floats in [lower, upper]. Reports: a bit per term. The integrated squared error on the unit interval is exactly
     (k B^2 - sum of the first k coefficients squared) / n + sum of the later ones squared, of order
     (n epsilon^2)^(-2 beta / (2 beta + 2)). The terms are those of a periodic function: a density whose ends differ in height
     is not smooth in this sense. O(n k) time; memory does not depend on n. Sufficient n for the bands: 100.
@@ -252,9 +252,10 @@ class SeriesDensity(Problem[SeriesEstimate]):
     n: int | None = None
     smoothness: float | None = None
     radius: float = 1.0
-    n_terms: Any = None
+    n_terms: int | None = None
     lower: float = 0.0
     upper: float = 1.0
+    terms: int = field(init=False, repr=False, compare=False)
     mechanism: LinfBall = field(init=False, repr=False, compare=False)
     _series: series.Series = field(init=False, repr=False, compare=False)
 
@@ -276,14 +277,14 @@ class SeriesDensity(Problem[SeriesEstimate]):
             _check.positive("radius", self.radius)
             terms = _check.integer("n_terms", self.n_terms, 1, MOST_TERMS)
         self._set(
-            n_terms=terms,
+            terms=terms,
             domain=Interval(lower, upper),
             mechanism=LinfBall(terms, self.epsilon, BOUND),
             _series=series.Series(terms, lower, upper),
         )
 
     def _encode(self, records: AnyArray) -> NDArray[np.float32]:
-        terms = np.empty((len(records), self.n_terms), np.float32)
+        terms = np.empty((len(records), self.terms), np.float32)
         self._series.terms(records, terms)
         return terms
 
@@ -404,6 +405,11 @@ class HistogramDensity(Problem[HistogramEstimate]):
     lipschitz : float, default 1.0
         L, a bound on the slope of the density on the unit interval.
 
+    Attributes
+    ----------
+    n_bins : int
+        `bins`, or the number chosen.
+
     Raises
     ------
     TypeError, ValueError
@@ -426,11 +432,12 @@ class HistogramDensity(Problem[HistogramEstimate]):
 
     epsilon: float
     n: int | None = None
-    bins: Any = None
+    bins: int | None = None
     lower: float = 0.0
     upper: float = 1.0
     noise: str = "unary"
     lipschitz: float = 1.0
+    n_bins: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
@@ -449,11 +456,11 @@ class HistogramDensity(Problem[HistogramEstimate]):
             bins = max(2, min(MOST_TERMS, round((slope**2 * n / (12 * v)) ** 0.25)))
         bins = _check.integer("bins", bins, 2, MOST_TERMS)
         mechanism = UnaryEncoding(bins, self.epsilon) if unary else LaplaceOneHot(bins, self.epsilon)
-        self._set(bins=bins, domain=Interval(lower, upper), mechanism=mechanism)
+        self._set(n_bins=bins, domain=Interval(lower, upper), mechanism=mechanism)
 
     def _encode(self, records: AnyArray) -> AnyArray:
         lower, upper = self.domain.range
-        return _bin(records, lower, upper, self.bins).astype(np.min_scalar_type(self.bins - 1))
+        return _bin(records, lower, upper, self.n_bins).astype(np.min_scalar_type(self.n_bins - 1))
 
     def _conclude(self, raw: Estimate) -> HistogramEstimate:
         if self.noise == "laplace":

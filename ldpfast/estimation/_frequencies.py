@@ -138,7 +138,7 @@ class Frequencies(Problem[FrequencyEstimate]):
             mechanism = RandomizedResponse(domain.k, self.epsilon)
         else:
             mechanism = UnaryEncoding(domain.k, self.epsilon, method)
-        self._set(domain=domain, labels=labels, mechanism=mechanism)
+        self._set(k=self.k if labels is None else labels, domain=domain, labels=labels, mechanism=mechanism)
 
     def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> FrequencyEstimate:
         """As `Problem.run`; integers go straight to the mechanism's own `run`."""

@@ -58,10 +58,14 @@ class MedianSGD(Sequential):
 
     Notes
     -----
-    With C = coth(epsilon / 2), G = C / 2 + abs(quantile - 1/2) bounds a step's gradient. The expected quantile loss of the
-    answer, the mean of the positions, exceeds the smallest one by at most (upper - lower) G / (2 sqrt(n)) with `n`, and
-    sqrt(2) (upper - lower) G / sqrt(n) without. `estimate` gives an interval by random scaling of the positions, which are
-    public: no further privacy. It is sufficient that n is `sufficient_n`; below, `SmallSampleWarning`.
+    With C = coth(epsilon / 2), G = C / 2 + abs(quantile - 1/2) bounds a step's gradient. The answer is the mean of the
+    positions but for the first, up to a quarter, on their way from the start. Its expected quantile loss exceeds the smallest
+    one by at most 2 (upper - lower) G / (3 sqrt(n)) with `n`, and sqrt(2) (upper - lower) G / sqrt(n) without. `estimate` gives
+    an interval: where a parabola through the answers, as a function of the positions, crosses the level of the quantile; no
+    further privacy. It is sufficient that n is `sufficient_n`; below, `SmallSampleWarning`.
+
+    The interval is for laws with a density that changes about linearly over the spread of the positions: not for records of a
+    few different values, nor for a quantile in a gap of the law, nor for an interval many times as wide as the law.
 
     Privacy
     -------
@@ -136,7 +140,7 @@ class MedianSGD(Sequential):
         Returns
         -------
         estimate : Estimate
-            With an interval by random scaling.
+            With an interval from a local regression of the answers.
 
         Raises
         ------
@@ -230,7 +234,7 @@ def quantile(x: ArrayLike, q: float, epsilon: float, lower: float, upper: float,
     Returns
     -------
     estimate : Estimate
-        With an interval by random scaling.
+        With an interval from a local regression of the answers.
 
     Raises
     ------

@@ -10,7 +10,8 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +49,10 @@ class Problem(ABC, Generic[Result]):
         """Store attributes of a frozen instance, at construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = [f.name for f in fields(cast(Any, self)) if f.init]
+        return type(self), tuple(getattr(self, name) for name in names)
 
     def _encode(self, records: AnyArray) -> AnyArray:
         """Accepted records as the mechanism takes them: each row from its own record alone."""

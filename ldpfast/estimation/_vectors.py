@@ -203,6 +203,9 @@ class VectorMean(Problem[VectorEstimate]):
             domain = Box(lower, upper)
             centre, half = (np.array(upper) + lower) / 2, (np.array(upper) - lower) / 2
             ball = LinfBall(dim, self.epsilon)
+        for name in ("lower", "upper"):
+            if np.ndim(getattr(self, name)) == 1:
+                self._set(**{name: tuple(map(float, getattr(self, name)))})
         self._set(mechanism=ball, domain=domain, _centre=centre, _half=half)
 
     def _encode(self, records: AnyArray) -> AnyArray:
