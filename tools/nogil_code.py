@@ -22,7 +22,9 @@ def main() -> int:
     modules = sorted(SRC.glob("*.pyx"))
     with tempfile.TemporaryDirectory() as folder:
         for module in modules:
-            directives = [f"-X{name}=False" for name in ("boundscheck", "wraparound", "initializedcheck")]  # as setup.py
+            directives = [
+                f"-X{name}=False" for name in ("boundscheck", "wraparound", "initializedcheck")
+            ]  # as setup.py
             command = ["-3", *directives, "-I", str(SRC), "-o", str(Path(folder) / f"{module.stem}.c"), str(module)]
             done = subprocess.run(
                 [sys.executable, "-m", "cython", *command], capture_output=True, text=True, check=True
