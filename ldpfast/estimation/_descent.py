@@ -73,7 +73,7 @@ class GradientDescent(Sequential):
     needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) to be large; where `mixing`, with a bound in
     the place of that eigenvalue, is below 50, `SmallSampleWarning`. Above, intervals of linear models with rows of about equal
     length in all directions cover. Those of logistic and Poisson models cover less: the positions spread over a curved
-    likelihood, which biases their mean by nearly as much as its standard error whatever n is (measured: docs/guide.md).
+    likelihood, which biases their mean by nearly as much as its standard error whatever n is (measured: docs/proofs/descent.md).
 
     Privacy
     -------

@@ -105,7 +105,7 @@ class MedianSGD(Sequential):
         self._answers = Answers(origin)
         bound = float(1 / (2 * coin.p - 1)) / 2 + abs(self.quantile - 0.5)
         tail = 1 / (4 * self.quantile * (1 - self.quantile))
-        self.sufficient_n = math.ceil(SUFFICIENT * bound**2 * tail**3)
+        self.sufficient_n = math.ceil(SUFFICIENT * bound**2 * tail**3 * (4 if self.horizon is None else 1))
 
     def _compile(self) -> sgd.MedianSGD:
         coin = _coins.response(2, self.epsilon)
