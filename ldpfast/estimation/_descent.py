@@ -73,7 +73,8 @@ class GradientDescent(Sequential):
     needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) to be large; where `mixing`, with a bound in
     the place of that eigenvalue, is below 50, `SmallSampleWarning`. Above, intervals of linear models with rows of about equal
     length in all directions cover. Those of logistic and Poisson models cover less: the positions spread over a curved
-    likelihood, which biases their mean by nearly as much as its standard error whatever n is (measured: docs/proofs/descent.md).
+    likelihood, which biases their mean by up to half of its standard error, an intercept of a Poisson model by twice that, and
+    only slowly less with n: docs/proofs/descent.md.
 
     Privacy
     -------
