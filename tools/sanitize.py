@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TREE = ROOT / "build" / "sanitize"
-# The statistics need no sanitizer, and package and timing tests measure another build.
+# Statistics and examples need no sanitizer, and package and timing tests measure another build.
 LEFT_OUT = [
     "test_statistics.py",
     "test_package.py",
@@ -16,6 +16,11 @@ LEFT_OUT = [
     "test_cli.py",
     "test_experiments.py",
     "test_readme.py",
+    "test_guide.py",
+    "test_reproduce.py",
+    "test_coverage.py",
+    "test_estimation.py",
+    "test_regression.py",
 ]
 
 
