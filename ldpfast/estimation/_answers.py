@@ -83,6 +83,11 @@ class Crossing:
             excess, error = self.excess(v)
             return np.abs(excess) > z * error
 
+        excess, _ = self.excess(np.linspace(-WINDOW, WINDOW, 2 * GRID + 1))
+        if (excess > 0).all():  # everywhere most people are above: the quantile is not below the positions
+            return np.minimum(root, value), np.maximum(self.upper, value)
+        if (excess < 0).all():
+            return np.minimum(self.lower, value), np.maximum(root, value)
         ends = []
         for end, limit in ((-WINDOW, self.lower), (WINDOW, self.upper)):
             places = np.linspace(start, end, GRID)

@@ -133,7 +133,7 @@ class DensityEstimate(Estimate):
         flat = np.ascontiguousarray(x).reshape(-1)
         with np.errstate(invalid="ignore"):
             inside = (flat >= self.lower) & (flat <= self.upper)
-        values = function(np.where(inside, flat, self.lower)) * inside
+        values = np.where(inside, function(np.where(inside, flat, self.lower)), 0.0)
         return float(values[0]) if x.ndim == 0 else values.reshape(x.shape)
 
     @abstractmethod
@@ -199,7 +199,7 @@ def _tube(terms: int, alpha: float) -> float:
     A lonely cosine at the end is taken as a pair."""
     m = (terms + 1) // 2
     length = 2 * math.pi * math.sqrt((m + 1) * (2 * m + 1) / 6)
-    return math.sqrt(2 * math.log(length / math.pi / -math.log1p(-alpha)))
+    return math.sqrt(2 * max(math.log(length / math.pi / -math.log1p(-alpha)), 0.0))
 
 
 @dataclass(frozen=True)

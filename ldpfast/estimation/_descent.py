@@ -15,6 +15,7 @@ from .._core import sgd
 from .._core.stream import Stream, raw
 from ..mechanisms import Gradient, LaplaceVector, LinfBall
 from ..mechanisms._gradient import BLOCKS, padded
+from ..privacy import Guarantee
 from ..results import Estimate, Floats, RandomScaling, SmallSampleWarning
 from ._average import Average
 from ._protocol import Sequential
@@ -50,7 +51,7 @@ class GradientDescent(Sequential):
         Steps of size eta0 i^-exponent, 1/2 < exponent < 1, by default 0.6. By default eta0 is the diameter of the projection
         over the standard deviation of a coordinate of a report.
     projection : float, optional
-        Positions are kept within this norm; by default 5 / radius.
+        Positions are kept within this norm; by default 5 / radius, for a linear model 5 residual / radius.
     covariance : {"diagonal", "full"}
         What random scaling keeps: standard errors, or the matrix as well (dim^2 time per person).
 
@@ -108,7 +109,9 @@ class GradientDescent(Sequential):
         self.exponent = _check.real("exponent", exponent)
         if not 0.5 < self.exponent < 1:
             raise ValueError(f"exponent must be in (1/2, 1), got {exponent!r}")
-        self.projection = 5 / self._question.radius if projection is None else _check.positive("projection", projection)
+        scale = self._question.residual if family == "linear" else None
+        unit = (1.0 if scale is None else scale) / self._question.radius  # of a coefficient
+        self.projection = 5 * unit if projection is None else _check.positive("projection", projection)
         self.variance = self._variance()
         self.eta0 = 2 * self.projection / math.sqrt(self.variance) if eta0 is None else _check.positive("eta0", eta0)
         super().__init__()
@@ -125,6 +128,11 @@ class GradientDescent(Sequential):
         if isinstance(ball, LaplaceVector):
             return float(ball.report.noise_variance)
         return float(ball.scale**2 if isinstance(ball, LinfBall) else ball.scale**2 / ball.dim)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is guaranteed to each person."""
+        return self._question.guarantee
 
     @property
     def dim(self) -> int:
@@ -241,7 +249,7 @@ class GradientDescent(Sequential):
         matrix = None
         if self._average.matrix is not None:
             matrix = self._average.covariance() * np.outer(column, column)
-        return Estimate(value * column, stderr * column, self.n, self._question.guarantee, matrix, RandomScaling())
+        return Estimate(value * column, stderr * column, self.n, self.guarantee, matrix, RandomScaling())
 
     def _unit(self) -> Floats:
         """What coordinates are multiplied by: the intercept is the coefficient of 1, not of the column."""
@@ -267,7 +275,8 @@ class GradientDescent(Sequential):
         Parameters
         ----------
         hessian : array_like, shape (dim, dim)
-            H, the mean Hessian of the negative log-likelihood, of all coefficients with the intercept last: from public
+            H, the mean Hessian of the negative log-likelihood where the residual is not clipped (elsewhere it is 0), of all
+            coefficients with the intercept last: from public
             rows, or estimated privately. It is never taken from the records.
 
         Returns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,9 +73,10 @@ def _misshapen(shape: tuple[int, ...]) -> ValueError:
 
 def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:
     """The domain for a number of categories, or for a declared list of them; and the list."""
-    if not isinstance(k, Sequence | np.ndarray) or isinstance(k, str | bytes):
+    k = getattr(k, "categories", k)  # of a pandas dtype
+    if not hasattr(k, "__len__") or isinstance(k, str | bytes | Set | Mapping):
         return Categories(_check.integer("k", k, 2), booleans), None
-    labels = tuple(k.tolist() if isinstance(k, np.ndarray) else k)
+    labels = tuple(k.tolist() if hasattr(k, "tolist") else k)
     try:
         different = len(set(labels))
     except TypeError:

@@ -368,7 +368,7 @@ class SparseMean(Problem[SparseEstimate]):
         penalty = self.penalty
         if penalty is None:
             penalty = self.mechanism.scale * math.sqrt(2 * math.log(2 * self.dim * raw.n) / raw.n)
-        value = np.sign(raw.value) * np.maximum(np.abs(raw.value) - penalty, 0)
+        value = np.sign(raw.value) * np.maximum(np.abs(raw.value) - penalty, 0) + 0.0  # no -0
         return SparseEstimate(value, raw.stderr, raw.n, raw.guarantee, None, raw.rule, raw.value, penalty)
 
 

@@ -1,6 +1,32 @@
 /* Bottleneck: the chain from one position to the next, addition, clamp and choice. Both candidates are ready before the
  * comparison is; a step up can only pass the upper end, a step down the lower one, so each has one clamp. What does not
  * depend on the position (rates, coins) is computed before, in vectors. */
+
+/* The chain; `same`: all have the steps of the first. */
+LDP_INLINE void NAME(walk)(const median_sgd *p, const double *value, const uint64_t *lie, const double *up, const double *down,
+                           int same, size_t n, median_state *state)
+{
+    pair at = {state->position, state->position};
+    const pair lower = {p->lower, p->lower}, upper = {p->upper, p->upper};
+    const pair origin = {state->origin, state->origin}, one = {1, 1};
+    pair low = {state->moments[0], state->moments[1]}, high = {state->moments[2], state->moments[3]};
+    pair ones = {state->ones[1], state->ones[2]}, yes = {state->ones[0], 0};
+    for (size_t i = 0; i < n; i++) {
+        const pair v = {value[i], value[i]}, a = {up[same ? 0 : i], up[same ? 0 : i]}, b = {down[same ? 0 : i], down[same ? 0 : i]};
+        const pair_mask l = {(int64_t)lie[i], (int64_t)lie[i]};
+        const pair_mask bit = (pair_mask)(v >= at) ^ l;
+        const pair above = PER_ISA(pair_min)(at + a, upper), below = PER_ISA(pair_max)(at + b, lower);
+        const pair u = at - origin, square = u * u, powers = {u[0], square[0]};
+        low += powers;
+        high += powers * square;
+        ones += (pair)((pair_mask)powers & bit);
+        yes += (pair)((pair_mask)one & bit);
+        at = PER_ISA(pair_choose)(bit, above, below);
+    }
+    *state = (median_state){at[0], state->count + (double)n, state->origin, {low[0], low[1], high[0], high[1]},
+                            {yes[0], ones[0], ones[1]}};
+}
+
 /* n <= MEDIAN_PIECE. */
 static void NAME(steps)(const median_sgd *p, const void *words, const REAL *x, size_t n, median_state *state)
 {
@@ -17,34 +43,14 @@ static void NAME(steps)(const median_sgd *p, const void *words, const REAL *x, s
     else
         for (size_t i = 0; i < n; i++) /* vector loop */
             lie[i] = -(uint64_t)(word[i] >= keep);
-    if (p->any_time)
-        for (size_t i = 0; i < n; i++) { /* vector loop */
-            const double rate = 1 / __builtin_sqrt(first + (double)(int32_t)i);
-            up[i] = rate * up_step;
-            down[i] = rate * down_step;
-        }
-    else
-        for (size_t i = 0; i < n; i++) { /* vector loop */
-            up[i] = up_step;
-            down[i] = down_step;
-        }
-    pair at = {state->position, state->position};
-    const pair lower = {p->lower, p->lower}, upper = {p->upper, p->upper};
-    const pair origin = {state->origin, state->origin}, one = {1, 1};
-    pair low = {state->moments[0], state->moments[1]}, high = {state->moments[2], state->moments[3]};
-    pair ones = {state->ones[1], state->ones[2]}, yes = {state->ones[0], 0};
-    for (size_t i = 0; i < n; i++) {
-        const pair v = {value[i], value[i]}, a = {up[i], up[i]}, b = {down[i], down[i]};
-        const pair_mask l = {(int64_t)lie[i], (int64_t)lie[i]};
-        const pair_mask bit = (pair_mask)(v >= at) ^ l;
-        const pair above = PER_ISA(pair_min)(at + a, upper), below = PER_ISA(pair_max)(at + b, lower);
-        const pair u = at - origin, square = u * u, powers = {u[0], square[0]};
-        low += powers;
-        high += powers * square;
-        ones += (pair)((pair_mask)powers & bit);
-        yes += (pair)((pair_mask)one & bit);
-        at = PER_ISA(pair_choose)(bit, above, below);
+    if (!p->any_time) {
+        NAME(walk)(p, value, lie, &up_step, &down_step, 1, n, state);
+        return;
     }
-    *state = (median_state){at[0], state->count + (double)n, state->origin, {low[0], low[1], high[0], high[1]},
-                            {yes[0], ones[0], ones[1]}};
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        const double rate = 1 / __builtin_sqrt(first + (double)(int32_t)i);
+        up[i] = rate * up_step;
+        down[i] = rate * down_step;
+    }
+    NAME(walk)(p, value, lie, up, down, 0, n, state);
 }
