@@ -406,7 +406,7 @@ def test_numbers_of_terms_and_bins_have_the_smallest_bound(n, epsilon, beta, rad
                 )
 
 
-@pytest.mark.parametrize("mode, factor", [("fixed", 0.5), ("any", math.sqrt(2))])
+@pytest.mark.parametrize("mode, factor", [("fixed", 2 / 3), ("any", math.sqrt(2))])
 @pytest.mark.parametrize("n", [100, 1600])
 def test_the_gap_of_the_median_is_within_its_bound(mode, factor, n):
     """Records at the ends, the upper with chance 0.55: of the quantile loss the gap of a position t is (1 - t) / 20, in

@@ -23,7 +23,7 @@ from ._protocol import Sequential
 if TYPE_CHECKING:
     from .._random import RNGLike
 
-CHUNK_NUMBERS = 1 << 20  # of records checked, then asked
+CHUNK_NUMBERS = 1 << 18  # of records checked, then asked while they are in cache
 MIXED = 50.0  # eta0 curvature n^(1 - exponent): below, random scaling does not know the positions' spread, measured
 
 
