@@ -30,11 +30,12 @@ if TYPE_CHECKING:
         UnaryEncoding,
         Warner,
     )
-    from .results import Estimate, SmallSampleWarning
+    from .results import DoubtfulWarning, Estimate, SmallSampleWarning
 
 __all__ = [
     "Aggregator",
     "Bins",
+    "DoubtfulWarning",
     "Estimate",
     "L2Ball",
     "Laplace",
@@ -62,6 +63,7 @@ __all__ = [
 _MODULES = ("aggregation", "estimation", "mechanisms", "privacy", "results")
 _HOMES = {
     "Aggregator": "aggregation",
+    "DoubtfulWarning": "results",
     "Estimate": "results",
     "SmallSampleWarning": "results",
     "get_num_threads": "_threads",

@@ -7,7 +7,7 @@ reproducible: for simulation and tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -38,6 +38,11 @@ def open_stream(rng: RNGLike | Stream) -> Stream:
     raise TypeError(
         f"rng must be None, an int, a SeedSequence, a Generator or a BitGenerator, got {type(rng).__name__}"
     )
+
+
+def open_generator(rng: RNGLike) -> Generator:
+    """A NumPy generator with the key that `rng` stands for: for simulated records and counts, never for a mechanism."""
+    return np.random.default_rng(int.from_bytes(cast(Any, open_stream(rng)), "little"))
 
 
 class Randomness:

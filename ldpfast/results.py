@@ -26,6 +26,10 @@ class SmallSampleWarning(UserWarning):
     """There are too few reports for the interval, or for the size of the steps, to be trusted."""
 
 
+class DoubtfulWarning(UserWarning):
+    """The answers speak against what the estimate rests on."""
+
+
 @dataclass(frozen=True)
 class Normal:
     """value +- z stderr: for sums of many reports. A known bound on the bias widens the interval.

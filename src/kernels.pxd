@@ -29,6 +29,7 @@ cdef extern from "chacha.h" nogil:
         PURPOSE_L2_SIGN
         PURPOSE_MEDIAN
         PURPOSE_LAPLACE_ONE_HOT
+        PURPOSE_LAPLACE_RESIDUE
     stream stream_open(const stream_key *key, purpose use, uint64_t block)
     void stream_groups(stream *s, void *out, size_t groups)
     int key_from_system(stream_key *key)

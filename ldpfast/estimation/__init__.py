@@ -20,6 +20,7 @@ from ._density import (
 )
 from ._descent import GradientDescent
 from ._frequencies import Frequencies, FrequencyEstimate, frequencies, project_simplex
+from ._gaussian import GaussianEstimate, GaussianMean, Plan
 from ._median import MedianSGD, median, naive_median, quantile
 from ._problem import Problem
 from ._truncated import MeanSquaredError, TruncatedMean, truncated_mean
@@ -40,6 +41,8 @@ __all__ = [
     "DensityEstimate",
     "Frequencies",
     "FrequencyEstimate",
+    "GaussianEstimate",
+    "GaussianMean",
     "GradientDescent",
     "HistogramDensity",
     "HistogramEstimate",
@@ -47,6 +50,7 @@ __all__ = [
     "LogisticRegression",
     "MeanSquaredError",
     "MedianSGD",
+    "Plan",
     "PoissonRegression",
     "Problem",
     "ProjectedDensity",

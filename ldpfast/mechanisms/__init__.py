@@ -9,6 +9,7 @@ from ._interval import Laplace, SignBit
 from ._onehot import LaplaceOneHot
 from ._query import Query
 from ._symbols import Bins, Residue
+from ._wrapped import LaplaceResidue
 
 __all__ = [
     "Bins",
@@ -16,6 +17,7 @@ __all__ = [
     "L2Ball",
     "Laplace",
     "LaplaceOneHot",
+    "LaplaceResidue",
     "LaplaceVector",
     "LinfBall",
     "Mechanism",

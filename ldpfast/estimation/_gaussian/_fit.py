@@ -1,0 +1,93 @@
+"""Maximum likelihood for mu, or for mu and sigma, from the counts of all questions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._law import Chances, Floats, Law, best_of
+
+STEPS, HALVINGS = 100, 30
+TOLERANCE, ROUNDING = 1e-5, 1e-13  # standard errors; of a log-likelihood
+SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # of sigma, where the fit starts to look
+
+
+@dataclass(frozen=True)
+class Fit:
+    mu: float
+    sigma: float
+    covariance: Floats  # of mu, or of (mu, sigma)
+    goodness: float  # p-value of Pearson's test of all counts against the fitted law
+
+
+def maximise(
+    law: Law, counts: NDArray[np.int64], mu: float, sigma: float, bounds: tuple[float, float] | None, reach: float
+) -> Fit:
+    """Fisher scoring with halved steps, from the best of a grid around (mu, sigma); `bounds` of sigma, None where it is known.
+
+    mu stays within `reach` sigma of where it was; a sigma that its step would take out of bounds is held there while mu moves
+    alone.
+    """
+    data, both = counts.astype(np.float64), bounds is not None
+    sizes = law.sizes(data)
+    steps = np.linspace(-reach, reach, 1 + 2 * math.ceil(4 * reach))  # a quarter of sigma
+    scales = np.unique(np.clip(sigma * np.array(SCALES), *bounds)) if bounds is not None else np.array([sigma])
+    low, high = mu - reach * sigma, mu + reach * sigma
+    at = np.array(best_of(law, data, [(np.clip(mu + s * steps, low, high), s) for s in scales.tolist()]))
+    chances = law.reports(at[0], at[1], derive=True)
+    height = _height(chances, data)
+    for _ in range(STEPS):
+        slopes = chances.slopes(both)
+        weighted = slopes / chances.value[0]
+        score, information = weighted @ data, (weighted * sizes) @ slopes.T
+        step = np.zeros(2)
+        step[: len(score)] = np.linalg.solve(information, score)
+        if bounds is not None and _outward(at[1], step[1], bounds):
+            step = np.array([score[0] / information[0, 0], 0.0])
+        enough = float(score @ step[: len(score)]) < TOLERANCE**2
+        for halving in range(HALVINGS):
+            there = at + step * 0.5**halving
+            there[0] = np.clip(there[0], low, high)
+            if bounds is not None:
+                there[1] = np.clip(there[1], *bounds)
+            chances = law.reports(there[0], there[1], derive=True)
+            higher = _height(chances, data)
+            if higher >= height - ROUNDING * abs(height):
+                break
+        at, height = there, higher
+        if enough:
+            break
+    covariance, expected = _covariance(chances, sizes, float(at[1]), bounds), sizes * chances.value[0]
+    return Fit(float(at[0]), float(at[1]), covariance, _goodness(law, data, expected, 1 + both))
+
+
+def _height(chances: Chances, data: Floats) -> float:
+    """The log-likelihood."""
+    return float(np.log(chances.value[0]) @ data)
+
+
+def _covariance(chances: Chances, sizes: Floats, sigma: float, bounds: tuple[float, float] | None) -> Floats:
+    """The inverse of the expected information; of mu alone where sigma is at an end."""
+    slopes = chances.slopes(bounds is not None)
+    information = (slopes * (sizes / chances.value[0])) @ slopes.T
+    if bounds is not None and np.isclose(sigma, bounds, rtol=1e-12).any():
+        return np.array([[1 / information[0, 0], 0.0], [0.0, np.inf]])
+    return np.asarray(np.linalg.inv(information), np.float64)
+
+
+def _outward(sigma: float, step: float, bounds: tuple[float, float]) -> bool:
+    low, high = bounds
+    return (sigma <= low and step < 0) or (sigma >= high and step > 0)
+
+
+def _goodness(law: Law, data: Floats, expected: Floats, parameters: int) -> float:
+    from scipy.special import chdtrc
+
+    used = expected > 0
+    statistic = float((np.square(data - expected)[used] / expected[used]).sum())
+    asked = sum(1 for piece in law.slices if used[piece].any())
+    freedom = int(used.sum()) - asked - parameters
+    return float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0

@@ -1,0 +1,98 @@
+"""The first question of the protocol: residues modulo 4 at widths that double, and how they are decoded.
+
+Level j tells in which of four neighbouring cells of width w_j a record lies, modulo 4 w_j. The cells of the top level cover all
+means that are allowed; each level below says which half of a cell to look at: a binary search over residues.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms import Residue
+from ._law import Floats, Law, best_of
+
+MODULUS = 4
+SURVIVORS, SURVIVORS_PER_SCALE = 24, 12
+FINE = 0.3  # standard deviations: the spacing at which the search ends
+
+
+class Levels:
+    """The questions of the search.
+
+    Attributes
+    ----------
+    questions : tuple of Residue
+        Narrowest first.
+    """
+
+    def __init__(self, epsilon: float, narrowest: float, reach: float) -> None:
+        count = max(3, 1 + math.ceil(math.log2(max(1.0, reach / (1.5 * narrowest)))))
+        self.widths = narrowest * 2.0 ** np.arange(count)
+        self.questions = tuple(Residue(float(width), 0.0, MODULUS, epsilon) for width in self.widths)
+        self.law = Law(self.questions)
+        coin = self.questions[0]._coin
+        self.gain = float(coin.p - coin.q)
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @property
+    def range(self) -> float:
+        """Means beyond are taken for others, a multiple of twice the range away."""
+        return float(2 * self.widths[-1])
+
+    def kappa(self, people: float) -> float:
+        """Of a level that so many answered: answers that would tell as much without the noise."""
+        return people * self.gain**2
+
+    def people(self, kappa: float) -> int:
+        """The least number of all answers with that kappa."""
+        return len(self) * math.ceil(kappa / self.gain**2)
+
+    def shares(self, counts: NDArray[np.int64]) -> Floats:
+        """Debiased shares of the residues, shape (levels, 4), from the counts of all cells."""
+        table = counts.reshape(len(self), MODULUS)
+        debiasing = self.questions[0].debiasing
+        return np.asarray(debiasing(table / table.sum(axis=1, keepdims=True)))
+
+    def by_likelihood(self, counts: NDArray[np.int64], scales: Floats) -> tuple[float, float]:
+        """The best (mu, sigma) on a grid of means that is refined level by level, for each scale."""
+        data, top = counts.astype(np.float64), len(self) - 1
+        keep = SURVIVORS if len(scales) == 1 else SURVIVORS_PER_SCALE
+        start = np.arange(-8, 9) * (self.widths[top] / 4)
+        points = [start.copy() for _ in scales]
+        heights = self._heights(data, top, points, scales)
+        for level in range(top - 1, -1, -1):
+            points = [
+                _finer(mu[np.argsort(-height, kind="stable")[:keep]], self.widths[level + 1] / 4, sigma)
+                for mu, height, sigma in zip(points, heights, scales, strict=True)
+            ]
+            heights = self._heights(data, level, points, scales)
+        scale = int(np.argmax([height.max() for height in heights]))
+        return float(points[scale][int(np.argmax(heights[scale]))]), float(scales[scale])
+
+    def _heights(self, data: Floats, level: int, points: list[Floats], scales: Floats) -> list[Floats]:
+        """Log-likelihood of the levels from `level` up, for the points of each scale."""
+        law, counts = self.law.without(level), data[MODULUS * level :]
+        return [law.log_likelihood(counts, mu, sigma) for mu, sigma in zip(points, scales.tolist(), strict=True)]
+
+    def by_pairs(self, counts: NDArray[np.int64], scales: Floats) -> tuple[float, float]:
+        """The edge between the best two neighbouring cells, level by level, then the best (mu, sigma) around it: one likelihood
+        only, but more answers are needed."""
+        shares, low, middle = self.shares(counts), -2, 0
+        for level in range(len(self) - 1, -1, -1):
+            pairs = [shares[level, (low + i) % MODULUS] + shares[level, (low + i + 1) % MODULUS] for i in range(3)]
+            middle = low + int(np.argmax(pairs)) + 1
+            low = 2 * (middle - 1)
+        edge, data = middle * self.widths[0], counts.astype(np.float64)
+        return best_of(self.law, data, [(edge + scale * np.arange(-8, 9) / 4, scale) for scale in scales.tolist()])
+
+
+def _finer(points: Floats, spacing: float, sigma: float) -> Floats:
+    """Each point and both neighbours at half the spacing, unless that is fine enough."""
+    if spacing <= FINE * sigma:
+        return points
+    return np.unique(np.concatenate([points - spacing / 2, points, points + spacing / 2]))

@@ -1,0 +1,177 @@
+"""The protocols as published (Joseph, Kulkarni, Mao, Wu 2019): thresholds, groups and failure rules.
+
+Their real-valued messages are sent with integer noise after a clamp: "published protocol, safe noise". The means are decoded
+from debiased shares and true group sizes, which the published guarantees need.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+
+from ...aggregation import Aggregator
+from ...mechanisms import Bins, Laplace, LaplaceResidue, Mechanism, Residue
+from ...results import Estimate, Normal
+from ._design import Design, Located, Model, counts_of
+from ._levels import MODULUS
+from ._result import GaussianEstimate
+
+MASS, CONCENTRATED = 0.52, 0.03  # shares of the published rules
+STEP = 0.2  # of sigma, between the nodes of the published second question
+
+
+class Paper(Design):
+    """As published, with as many levels as `mu_bound` asks for and half of the people in each step."""
+
+    safe_kappa = 130.0
+
+    def __init__(self, model: Model, rounds: int) -> None:
+        low, high = model.bounds
+        self.rounds, self.known = rounds, model.sigma is not None
+        super().__init__(
+            model, 2.0 ** math.floor(math.log2(low)), model.mu_bound if self.known else max(model.mu_bound, 4 * high)
+        )
+
+    def searchers(self, n: int) -> float:
+        return n / 2
+
+    # The search -----------------------------------------------------------------------------------------------------
+
+    def _slack(self, people: int) -> float:
+        """psi: what a debiased count may be off."""
+        epsilon, levels = self.model.epsilon, len(self.levels)
+        return (epsilon + 4) / (epsilon * math.sqrt(2)) * math.sqrt(people * math.log(8 * levels / self.model.beta))
+
+    def _pair_slack(self, people: int) -> float:
+        """tau: what a debiased count of two neighbouring cells may be off."""
+        epsilon, levels, beta = self.model.epsilon, len(self.levels), self.model.beta
+        return math.sqrt(2 * people * math.log(2 * levels / beta)) + (1 + 4 / epsilon) * math.sqrt(
+            2 * people * math.log(8 * levels / beta)
+        )
+
+    def locate(self, search: tuple[Aggregator, ...]) -> Located:
+        mu, doubts = self._mean(search)
+        people = min(group.n for group in search)
+        if self._slack(people) > 0.25 * people:
+            doubts += ("the published thresholds need more answers to the search",)
+        if self.known:
+            return Located(mu, self.model.bounds[0], doubts)
+        if self._pair_slack(people) > 0.2 * people:
+            doubts += ("the published estimate of sigma needs more answers to the search",)
+        return Located(mu, self._scale(search), doubts)
+
+    def _mean(self, search: tuple[Aggregator, ...]) -> tuple[float, tuple[str, ...]]:
+        """EstMean1: descend while one cell holds the mass; cells are integers, in units of the width of their level."""
+        shares = self.levels.shares(counts_of(search))
+        most = np.argsort(-shares, axis=1, kind="stable")[:, :2]
+        level, low, high = len(self.levels) - 1, -2, 1
+        lost = False
+        while level >= 0 and shares[level, most[level, 0]] >= MASS + self._slack(search[level].n) / search[level].n:
+            cells = [c for c in range(low, high + 1) if c % MODULUS == most[level, 0]]
+            if not cells:
+                lost = True
+                break
+            cell, level = cells[0], level - 1
+            low, high = (2 * cell, 2 * cell + 2) if level >= 0 else (cell, cell + 1)
+        level = max(level, 0)
+        cells = [c for c in range(low, high + 1) if c % MODULUS in most[level]]
+        lost = lost or not cells
+        place = max(cells) if cells else (low + high) / 2
+        doubts = ("the published search met a cell that cannot be",) if lost else ()
+        return float(place * self.levels.widths[level]), doubts
+
+    def _scale(self, search: tuple[Aggregator, ...]) -> float:
+        """EstVar: the width above which all levels are concentrated on neighbouring cells."""
+        shares = self.levels.shares(counts_of(search))
+        least = (shares + np.roll(shares, -1, axis=1)).min(axis=1)
+        concentrated = [
+            share <= CONCENTRATED + self._pair_slack(group.n) / group.n
+            for share, group in zip(least, search, strict=True)
+        ]
+        scattered = [level for level, yes in enumerate(concentrated) if not yes]
+        return float(self.levels.widths[max(scattered, default=0)])
+
+    # The second questions -------------------------------------------------------------------------------------------
+
+    def blind(self, n: int | None) -> tuple[Mechanism, ...]:
+        if n is None:
+            raise ValueError('n must be given for rounds=1 and variant="paper": how many people will be asked')
+        epsilon, (low, high) = self.model.epsilon, self.model.bounds
+        root = math.sqrt(math.log(4 * n))
+        if self.known:
+            rho = math.ceil(2 * root)
+            return tuple(Residue(rho * low / 2, STEP * low * i, 2, epsilon) for i in range(1, 5 * rho + 1))
+        rho = math.ceil(root + 6)
+        scales = 2.0 ** np.arange(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)
+        return tuple(LaplaceResidue(rho * s, i * s, epsilon) for s in scales.tolist() for i in range(1, rho + 1))
+
+    def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
+        if self.known:
+            return (Bins((located.mu,), self.model.epsilon),)
+        half = located.sigma * (2 + math.sqrt(math.log(4 * n)))
+        return (Laplace(located.mu - half, located.mu + half, self.model.epsilon),)
+
+    # The conclusions ------------------------------------------------------------------------------------------------
+
+    def conclude(
+        self, located: Located, search: tuple[Aggregator, ...], second: tuple[Aggregator, ...]
+    ) -> GaussianEstimate:
+        group, node = self._heard(located, second)
+        if self.known:
+            mu, stderr = self._inverted(group, node)
+        else:
+            mean = group.estimate()
+            mu, stderr = node + mean.value, mean.stderr
+        n, guarantee = sum(g.n for g in search + second), self.guarantee(search + second)
+        sigma = None if self.known else Estimate(located.sigma, math.inf, n, guarantee, None, Normal())
+        return GaussianEstimate(
+            mu,
+            stderr,
+            n,
+            guarantee,
+            None,
+            Normal(),
+            sigma=sigma,
+            centre=located.mu,
+            kappa=self.kappa(search),
+            doubts=located.doubts + self.doubts_about(mu, stderr, located.mu, located.sigma),
+        )
+
+    def _heard(self, located: Located, second: tuple[Aggregator, ...]) -> tuple[Aggregator, float]:
+        """The group whose node is nearest the located mean, and that node; the other groups are not heard."""
+        if self.rounds == 2:
+            mechanism = second[0].mechanism
+            return second[0], mechanism.cuts[0] if isinstance(mechanism, Bins) else 0.0
+        found: list[tuple[float, int, float]] = []
+        widths = sorted({_width(group) for group in second})
+        rho = len(second) / len(widths)  # nodes of a scale, for unknown sigma
+        width = widths[0] if self.known else min(widths, key=lambda w: abs(w - rho * located.sigma))
+        for number, group in enumerate(second):
+            if _width(group) == width and group.n > 0:
+                period, node = width * (2 if self.known else 1), cast(Residue, group.mechanism).offset
+                node += period * round((located.mu - node) / period)
+                found.append((abs(node - located.mu), number, node))
+        if not found:
+            raise ValueError("an estimate needs answers of the one group whose node is nearest the mean, got none")
+        _, number, node = min(found)
+        return second[number], node
+
+    def _inverted(self, group: Aggregator, node: float) -> tuple[float, float]:
+        """Mean and standard error from one bit per person: which side of the node."""
+        from scipy.special import ndtri
+
+        sigma, n = self.model.bounds[0], group.n
+        coin = cast("Bins | Residue", group.mechanism)._coin
+        p, q = float(coin.p), float(coin.q)
+        right = 1 if isinstance(group.mechanism, Bins) else 0
+        share = (float(group._state[right]) / n - q) / (p - q)
+        distance = float(ndtri(min(max(share, 1 / (2 * n)), 1 - 1 / (2 * n))))
+        heard = q + (p - q) * share
+        density = math.exp(-0.5 * distance**2) / math.sqrt(2 * math.pi)
+        return node + sigma * distance, sigma * math.sqrt(heard * (1 - heard) / n) / ((p - q) * density)
+
+
+def _width(group: Aggregator) -> float:
+    return cast("Residue | LaplaceResidue", group.mechanism).width

@@ -1,0 +1,175 @@
+"""Who answers what: a public rule that looks at the number of a person and nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _check, _threads
+from ..._core.stream import Stream
+from ...aggregation import Aggregator
+from ...mechanisms import Bins, Mechanism, Residue
+from ...mechanisms._domains import Reals
+from ._law import Law
+
+PIECE = 1 << 20  # records drawn at a time, where messages are no counts
+COARSE = 64
+MOST_SLOTS = 16  # of one group in a period, for the smaller part: how fine the shares are
+
+
+@dataclass(frozen=True)
+class Part:
+    """Groups of one size: in each period of people, `slots` in a row from `first` on for each group."""
+
+    first: int
+    groups: int
+    slots: int
+
+    @property
+    def stop(self) -> int:
+        return self.first + self.groups * self.slots
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many people answer what.
+
+    Attributes
+    ----------
+    n : int
+        Number of people.
+    rounds : tuple of tuple of int
+        People in each group of each round: ``rounds[0][g]`` of them answer ``query(g)`` in the first.
+    kappa : float
+        How well the search is answered: from 8 on it does not fail.
+    search, second : Part
+        Which people answer the search, which the second questions.
+    """
+
+    n: int
+    rounds: tuple[tuple[int, ...], ...]
+    kappa: float
+    search: Part
+    second: Part
+
+    @classmethod
+    def make(cls, n: int, share: float, searchers: int, others: int, rounds: int, gain: float) -> Plan:
+        """`share` of n people in `searchers` groups, the rest in `others`: as few slots as come near to that."""
+
+        def split(slots: int) -> tuple[float, int, int]:
+            rest = max(1, round(slots * searchers * (1 - share) / share / others))
+            rest -= rest % COARSE if rest > 16 * COARSE else 0  # else no piece of many periods would fill whole blocks
+            off = slots * searchers / (slots * searchers + rest * others) - share
+            return abs(off) + slots * 1e-3, slots, rest
+
+        _, slots, rest = min(split(slots) for slots in range(1, MOST_SLOTS + 1))
+        search = Part(0, searchers, slots)
+        second = Part(search.stop, others, rest)
+        sizes = [_sizes(n, part, second.stop) for part in (search, second)]
+        shape = (sizes[0], sizes[1]) if rounds == 2 else (sizes[0] + sizes[1],)
+        return cls(n, shape, min(sizes[0]) * gain**2, search, second)
+
+    def place(self, person: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Round and group of a person, by their number alone.
+
+        Parameters
+        ----------
+        person : int or array_like of int
+            In [0, n): any numbering that does not depend on the records.
+
+        Returns
+        -------
+        round, group : ndarray of int
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a number is not an integer in [0, n).
+        """
+        number = _check.integers("person", _check.array("person", person))
+        if number.size and (int(number.min()) < 0 or int(number.max()) >= self.n):
+            raise ValueError(f"person must be in [0, n) with n={self.n}")
+        slot = np.asarray(number % self.second.stop, np.intp)
+        late = slot >= self.search.stop
+        group = np.where(late, (slot - self.search.stop) // self.second.slots, slot // self.search.slots)
+        if len(self.rounds) == 1:
+            return np.zeros_like(slot), group + self.search.groups * late
+        return late.astype(np.intp), group
+
+    def __str__(self) -> str:
+        lines = [f"{self.n} people, kappa = {self.kappa:.1f}"]
+        for number, groups in enumerate(self.rounds, 1):
+            lines.append(
+                f"round {number}: {sum(groups)} people in {len(groups)} groups of {min(groups)} to {max(groups)}"
+            )
+        return "\n".join(lines)
+
+
+def _sizes(n: int, part: Part, period: int) -> tuple[int, ...]:
+    """Of the groups of a part."""
+    full, rest = divmod(n, period)
+    starts = [part.first + g * part.slots for g in range(part.groups)]
+    return tuple(full * part.slots + min(max(rest - start, 0), part.slots) for start in starts)
+
+
+def ask(
+    plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: NDArray[np.generic], stream: Stream
+) -> tuple[Aggregator, ...]:
+    """The answers of all people of a part, counted and not stored."""
+    domain, period, groups = Reals(), plan.second.stop, [question.aggregator() for question in questions]
+    kernels = [question._kernel for question in questions]
+    rows = kernels[0].rows
+    full = len(x) // period
+    table = x[: full * period].reshape(full, period)[:, part.first : part.stop]
+    sizes = _sizes(len(x), part, period)
+    blocks = [stream.take(-(-full * part.slots // rows) + 1) for _ in questions]
+    unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
+
+    def run(group: int, records: NDArray[np.generic], block: int, state: NDArray[np.generic]) -> None:
+        piece = domain.convert(records)
+        if domain.offender(piece) >= 0:
+            raise domain.refuse(x)
+        kernels[group].run(stream, block, piece, state)
+
+    def work(start: int, stop: int) -> list[NDArray[np.generic]]:
+        states = [group._zeros() for group in groups]
+        for at in range(start, stop, unit):
+            piece = table[at : min(stop, at + unit)]
+            columns = np.ascontiguousarray(piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1))
+            for group, column in enumerate(columns):
+                run(group, column.ravel(), blocks[group] + at * part.slots // rows, states[group])
+        return states
+
+    parts = _threads.deal(work, full, unit, x.size) if full else []
+    tail = x[full * period :]
+    for number, group in enumerate(groups):
+        state, first = group._zeros(), part.first + number * part.slots
+        run(number, tail[first : first + part.slots], blocks[number] - (-full * part.slots // rows), state)
+        group._add([state, *(states[number] for states in parts)], sizes[number])
+    return tuple(groups)
+
+
+def simulate(
+    plan: Plan,
+    part: Part,
+    questions: tuple[Mechanism, ...],
+    mu: float,
+    sigma: float,
+    generator: np.random.Generator,
+) -> tuple[Aggregator, ...]:
+    """The answers of all people of a part, had they normal records: counts are drawn from their law."""
+    groups = []
+    for question, size in zip(questions, _sizes(plan.n, part, plan.second.stop), strict=True):
+        group = question.aggregator()
+        if isinstance(question, Residue | Bins):
+            chances = Law([question]).reports(mu, sigma).value[0]
+            group._add([generator.multinomial(size, chances / chances.sum())], size)
+        else:
+            for start in range(0, size, PIECE):
+                records = generator.normal(mu, sigma, min(PIECE, size - start))
+                group.update(question.privatize(records, rng=generator, clip=True))
+        groups.append(group)
+    return tuple(groups)

@@ -1,0 +1,180 @@
+"""The variants of our own: maximum likelihood over all answers (docs/gaussian.md says what differs from the publication)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from ...aggregation import Aggregator
+from ...mechanisms import Bins, Mechanism, Residue
+from ...results import Estimate, Normal
+from ._design import Design, Located, Model, counts_of
+from ._fit import maximise
+from ._law import Floats, Law, Question
+from ._result import GaussianEstimate
+
+REFINE, REACH = (
+    1.0,
+    4.0,
+)  # standard deviations of the records that the fit may go from where the search, the centre put it
+MOST_BINS = 8
+LEAST_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}  # of (sigma known, rounds)
+ENOUGH = 12.0  # kappa
+UNLIKELY = 1e-6  # p-value
+POINTS = 16  # of a period, where the information of periodic questions is looked at
+
+
+class Robust(Design):
+    """Likelihood decoding, a refined centre, and one maximum of the likelihood of all answers."""
+
+    def __init__(self, model: Model, rounds: int, decoder: str) -> None:
+        known = model.sigma is not None
+        low, high = model.bounds
+        narrowest = low if known else 2.0 ** math.floor(math.log2(low))
+        super().__init__(model, narrowest, model.mu_bound if known else max(model.mu_bound, 4 * high))
+        self.rounds, self.decoder = rounds, decoder
+        self.second_groups = 1 if known else 4
+
+    def searchers(self, n: int) -> float:
+        enough = ENOUGH * len(self.levels) / self.levels.gain**2
+        return max(enough, LEAST_SHARE[self.model.sigma is not None, self.rounds] * n)
+
+    def scales(self) -> Floats:
+        """Of the search: sigma, or sigma_min and its doubles."""
+        low, high = self.model.bounds
+        return np.asarray(low * 2.0 ** np.arange(1 + math.floor(math.log2(high / low))), np.float64)
+
+    def locate(self, search: tuple[Aggregator, ...]) -> Located:
+        counts = counts_of(search)
+        decode = self.levels.by_pairs if self.decoder == "pairs" else self.levels.by_likelihood
+        mu, sigma = decode(counts, self.scales())
+        fit = maximise(self.levels.law, counts, mu, sigma, self.model.free, REFINE)
+        return Located(fit.mu, fit.sigma)
+
+    def blind(self, n: int | None) -> tuple[Mechanism, ...]:
+        return waves(self.model.epsilon, *self.model.bounds, self.model.sigma is None)
+
+    def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
+        t, s = located.mu, located.sigma
+        cuts = [t] if self.model.sigma is not None else [t - s, t, t, t + s]
+        return tuple(Bins((cut,), self.model.epsilon) for cut in cuts)
+
+    def conclude(
+        self, located: Located, search: tuple[Aggregator, ...], second: tuple[Aggregator, ...]
+    ) -> GaussianEstimate:
+        groups = search + second
+        law = Law([_question(group) for group in groups])
+        free, n = self.model.free, sum(group.n for group in groups)
+        fit = maximise(law, counts_of(groups), located.mu, located.sigma, free, REACH)
+        stderr = math.sqrt(fit.covariance[0, 0])
+        guarantee = self.guarantee(groups)
+        doubts = self.doubts_about(fit.mu, stderr, located.mu, fit.sigma)
+        if fit.goodness < UNLIKELY:
+            doubts += (f"the answers do not fit a normal law (p = {fit.goodness:.1g})",)
+        if free and math.isinf(fit.covariance[1, 1]):
+            doubts += ("sigma is at an end of sigma_bounds",)
+        return GaussianEstimate(
+            fit.mu,
+            stderr,
+            n,
+            guarantee,
+            None,
+            Normal(),
+            sigma=Estimate(fit.sigma, math.sqrt(fit.covariance[1, 1]), n, guarantee, None, Normal()) if free else None,
+            centre=located.mu,
+            kappa=self.kappa(search),
+            goodness=fit.goodness,
+            doubts=doubts,
+        )
+
+
+class Efficient(Robust):
+    """A small search, then the bins around the centre that tell most (Kalinin, Steinberger 2025; more than two: own)."""
+
+    def __init__(self, model: Model, rounds: int, decoder: str) -> None:
+        super().__init__(model, rounds, decoder)
+        self.second_groups = 1
+
+    def searchers(self, n: int) -> float:
+        return max(ENOUGH * len(self.levels) / self.levels.gain**2, float(n) ** 0.75)
+
+    def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
+        least = 2 if self.model.sigma is not None else 3  # one cut tells nothing of sigma
+        cuts = best_cuts(self.model.epsilon, least)
+        return (Bins(tuple(located.mu + located.sigma * cut for cut in cuts), self.model.epsilon),)
+
+
+def _question(group: Aggregator) -> Question:
+    question = group.mechanism
+    assert isinstance(question, Residue | Bins)
+    return question
+
+
+@lru_cache(maxsize=64)
+def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue, ...]:
+    """Periodic questions in two phases, for scales a factor of two apart: two symbols of half a wave of 2 pi scales each, or
+    four of two scales each, whichever leaves the smaller variance in the worst case."""
+    count = max(1, math.ceil(math.log2(high / low)))
+    scales = low * (high / low) ** ((np.arange(count) + 0.5) / count)
+    plans = [
+        tuple(
+            Residue(width * scale, phase * width * scale / 2, modulus, epsilon)
+            for scale in scales.tolist()
+            for phase in (0, 1)
+        )
+        for width, modulus in ((math.pi, 2), (2.0, 4))
+    ]
+    return min(plans, key=lambda questions: _worst(questions, low, high, both))
+
+
+def _worst(questions: tuple[Question, ...], low: float, high: float, both: bool) -> float:
+    """The largest variance of mu over sigma^2 for one answer to each question, over means and standard deviations."""
+    law = Law(questions)
+    sizes = np.ones(law.cells)
+    sigmas = np.geomspace(low, high, 9).tolist() if both else [low]
+    variances: list[float] = [
+        float(np.linalg.inv(law.information(sizes, mu, sigma, both))[0, 0]) / sigma**2
+        for sigma in sigmas
+        for mu in (8 * sigma * np.arange(POINTS) / POINTS).tolist()
+    ]
+    return max(variances)
+
+
+def _information(cuts: Floats, epsilon: float) -> float:
+    """About the mean of N(0, 1), of the response to the bins between the cuts."""
+    from scipy.special import ndtr
+
+    edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+    ratio = math.exp(-epsilon)
+    spread = 1 / (1 + len(cuts) * ratio)  # of staying; the others have `ratio` of it
+    density = np.exp(-0.5 * np.square(np.clip(edges, -40, 40))) / math.sqrt(2 * math.pi)
+    chances, slopes = np.diff(ndtr(edges)), -np.diff(density)
+    gain = spread * (1 - ratio)
+    return float(np.sum(np.square(gain * slopes) / (spread * ratio + gain * chances)))
+
+
+@lru_cache(maxsize=64)
+def best_cuts(epsilon: float, least: int) -> tuple[float, ...]:
+    """Symmetric cuts, in standard deviations around the mean, whose k-ary response tells most about the mean; at least `least`
+    bins."""
+    from scipy.optimize import minimize
+
+    best: tuple[float, tuple[float, ...]] = (-math.inf, ())
+    for bins in range(least, MOST_BINS + 1):
+        middle = [0.0] if bins % 2 == 0 else []
+
+        def cuts(gaps: Floats, middle: list[float] = middle) -> Floats:
+            right = np.cumsum(np.exp(gaps))
+            return np.concatenate([-right[::-1], middle, right])
+
+        def loss(gaps: Floats, cuts: Callable[[Floats], Floats] = cuts) -> float:
+            return -_information(cuts(gaps), epsilon)
+
+        gaps = np.log(np.full((bins - 1) // 2, 2.0 / bins))
+        if len(gaps):
+            gaps = np.asarray(minimize(loss, gaps, method="Nelder-Mead", tol=1e-6).x)
+        best = max(best, (-loss(gaps), tuple(cuts(gaps).tolist())))
+    return best[1]
