@@ -36,6 +36,7 @@ TASKS = {
     "series-32": ("density, series of 32 terms", "person"),
     "median": ("median by descent", "person"),
     "median-any-time": ("median by descent, any time", "person"),
+    "gaussian": ("Gaussian mean, two rounds", "person"),
     "logistic-float32": ("logistic regression, dim 50", "person"),
     "logistic-float64": ("the same, float64", "person"),
 }

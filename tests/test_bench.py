@@ -15,7 +15,16 @@ SCALE = 1e-3
 REPORTS = [
     name for name in bench.CASES if name.startswith(("l2", "linf", "unary", "response", "laplace", "residue", "sign"))
 ]
-ESTIMATES = ["frequencies-1024", "logistic-float32", "logistic-float64", "median", "median-any-time", "series-32"]
+ESTIMATES = [
+    "frequencies-1024",
+    "gaussian",
+    "gaussian-simulated",
+    "logistic-float32",
+    "logistic-float64",
+    "median",
+    "median-any-time",
+    "series-32",
+]
 
 
 @pytest.mark.parametrize("name", bench.CASES)

@@ -11,6 +11,7 @@ from ._case import EPSILON, Case, Task
 from ._checks import ALPHA, bernstein, check_frequencies, count_bits, left_out
 from ._measure import Machine
 from ._numpy import numpy_count, numpy_response, numpy_unary
+from ._numpy_gaussian import inverted, search_edge
 from ._report import CASES, report
 from .mechanisms import SINGLE_TARGET, singles
 
@@ -25,10 +26,12 @@ __all__ = [
     "bernstein",
     "check_frequencies",
     "count_bits",
+    "inverted",
     "left_out",
     "numpy_count",
     "numpy_response",
     "numpy_unary",
     "report",
+    "search_edge",
     "singles",
 ]

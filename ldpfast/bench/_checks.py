@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _coins
-from ..estimation import GradientDescent, MedianSGD
+from ..estimation import GaussianMean, GradientDescent, MedianSGD
 from ..mechanisms import L2Ball, Laplace, LinfBall, RandomizedResponse, SignBit, UnaryEncoding
 from ._case import AnyArray
 from ._numpy import CHUNK
@@ -153,6 +153,14 @@ def check_median(model: MedianSGD, median: float, density: float, answer: tuple[
     value, n = answer
     deviation = 1 / math.tanh(model.epsilon / 2) / (2 * density * math.sqrt(n - left_out(n)))
     return abs(value - median) <= 1.5 * DEVIATIONS * deviation
+
+
+def check_gaussian(model: GaussianMean, n: int, mu: float, mean: float) -> bool:
+    """The mean from at least half of n people, whose sign bits at a distance of up to 1.5 sigma have a variance of at most
+    (pi / 2) coth(epsilon / 2)^2 e^(1.5^2) sigma^2."""
+    sigma = model.sigma or 0.0
+    deviation = sigma * math.sqrt(math.pi / 2 * math.exp(1.5**2) / (n / 2)) / math.tanh(model.epsilon / 2)
+    return abs(mean - mu) <= DEVIATIONS * deviation
 
 
 def check_logistic(

@@ -15,10 +15,11 @@ from .. import estimation as problems
 from ..mechanisms import L2Ball
 from ..results import Estimate, SmallSampleWarning
 from ._case import EPSILON, Answer, Case
-from ._checks import check_frequencies, check_linf_mean, check_logistic, check_median
+from ._checks import check_frequencies, check_gaussian, check_linf_mean, check_logistic, check_median
 from ._data import ball, categories, direction, people
 from ._numpy import numpy_frequencies, numpy_series
 from ._numpy_descent import numpy_logistic, numpy_median
+from ._numpy_gaussian import numpy_gaussian
 from .mechanisms import DIGIT_BYTES
 
 CHAIN = "a chain of steps, which the limit does not know of and NumPy cannot vectorise"
@@ -95,6 +96,21 @@ def series(scale: float = 1.0) -> Case:
     )  # fmt: skip
 
 
+def gaussian(simulated: bool, scale: float = 1.0) -> Case:
+    """float64 in; or a simulation of many more people, by the law of the counts."""
+    mu, sigma = 3.7, 1.0
+    x = np.random.default_rng(11).normal(mu, sigma, people(10_000_000, scale, 50_000))
+    model, n = problems.GaussianMean(EPSILON, sigma=sigma, mu_bound=4096.0), 10**9 if simulated else len(x)
+    few = min(len(x), 1_000_000)
+    return Case(
+        f"Gaussian mean, {'simulated, n = 10^9' if simulated else 'two rounds, float64'}", "person", n,
+        0 if simulated else 4, 0 if simulated else 8, 0,
+        (lambda: model.simulate(n, mu, sigma).value) if simulated else (lambda: model.run(x).value),
+        numpy_gaussian(model, x[:few]), partial(check_gaussian, model, few, mu), model, x, 1.0 if simulated else 2.0,
+        threads=not simulated, numpy_units=few, note="simulated by counts; NumPy runs the people" if simulated else "",
+    )  # fmt: skip
+
+
 CASES: dict[str, Callable[[float], Case]] = {
     "median": partial(median, False),
     "median-any-time": partial(median, True),
@@ -102,4 +118,6 @@ CASES: dict[str, Callable[[float], Case]] = {
     "logistic-float64": partial(logistic, np.float64),
     "frequencies-1024": frequencies,
     "series-32": series,
+    "gaussian": partial(gaussian, False),
+    "gaussian-simulated": partial(gaussian, True),
 }

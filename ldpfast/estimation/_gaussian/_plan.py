@@ -15,8 +15,8 @@ from ...mechanisms import Bins, Mechanism, Residue
 from ...mechanisms._domains import Reals
 from ._law import Law
 
-PIECE = 1 << 20  # records drawn at a time, where messages are no counts
-COARSE = 64
+PIECE, DRAWN = 1 << 15, 1 << 20  # records at a time: that are asked; that are drawn, where messages are no counts
+COARSE = 16
 MOST_SLOTS = 16  # of one group in a period, for the smaller part: how fine the shares are
 
 
@@ -61,7 +61,7 @@ class Plan:
 
         def split(slots: int) -> tuple[float, int, int]:
             rest = max(1, round(slots * searchers * (1 - share) / share / others))
-            rest -= rest % COARSE if rest > 16 * COARSE else 0  # else no piece of many periods would fill whole blocks
+            rest -= rest % COARSE if rest > 4 * COARSE else 0  # few periods fill whole blocks: pieces stay in cache
             off = slots * searchers / (slots * searchers + rest * others) - share
             return abs(off) + slots * 1e-3, slots, rest
 
@@ -127,6 +127,7 @@ def ask(
     sizes = _sizes(len(x), part, period)
     blocks = [stream.take(-(-full * part.slots // rows) + 1) for _ in questions]
     unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
+    unit *= max(1, PIECE // (unit * part.slots * part.groups))
 
     def run(group: int, records: NDArray[np.generic], block: int, state: NDArray[np.generic]) -> None:
         piece = domain.convert(records)
@@ -168,8 +169,8 @@ def simulate(
             chances = Law([question]).reports(mu, sigma).value[0]
             group._add([generator.multinomial(size, chances / chances.sum())], size)
         else:
-            for start in range(0, size, PIECE):
-                records = generator.normal(mu, sigma, min(PIECE, size - start))
+            for start in range(0, size, DRAWN):
+                records = generator.normal(mu, sigma, min(DRAWN, size - start))
                 group.update(question.privatize(records, rng=generator, clip=True))
         groups.append(group)
     return tuple(groups)

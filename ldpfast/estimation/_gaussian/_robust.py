@@ -99,7 +99,7 @@ class Efficient(Robust):
         self.second_groups = 1
 
     def searchers(self, n: int) -> float:
-        return max(ENOUGH * len(self.levels) / self.levels.gain**2, float(n) ** 0.75)
+        return max(ENOUGH * len(self.levels) / self.levels.gain**2, math.pow(n, 0.75))
 
     def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
         least = 2 if self.model.sigma is not None else 3  # one cut tells nothing of sigma

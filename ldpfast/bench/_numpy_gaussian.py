@@ -1,0 +1,55 @@
+"""The two rounds of Gaussian estimation in NumPy, with the simpler decoder."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..estimation import GaussianMean
+from ..mechanisms import Bins
+from ._case import AnyArray, Task
+from ._numpy import CHUNK, NumpyResponse
+
+
+def inverted(model: GaussianMean, edge: float, ones: float, people: int) -> float:
+    """The mean from the number of sign bits at `edge`."""
+    from scipy.special import ndtri
+
+    coin = Bins((edge,), model.epsilon)._coin
+    share = (ones / people - float(coin.q)) / float(coin.p - coin.q)
+    return edge + (model.sigma or 0.0) * float(ndtri(min(max(share, 0.001), 0.999)))
+
+
+def search_edge(model: GaussianMean, levels: AnyArray) -> float:
+    """Where the first round puts the mean: by pairs of cells."""
+    edge, _ = model._design.levels.by_pairs(levels.ravel(), np.array([model.sigma]))
+    return edge
+
+
+def numpy_gaussian(model: GaussianMean, x: AnyArray) -> Task:
+    """People are dealt to the groups by the same rule; columns of a chunk are the groups of the first round."""
+    plan, questions = model.plan(len(x)), model._design.levels.questions
+    period, slots, groups = plan.second.stop, plan.search.slots, plan.search.groups
+    first, second = (NumpyResponse(question._coin) for question in (questions[0], Bins((0.0,), model.epsilon)))
+    periods = max(1, CHUNK // period)
+    table = x[: len(x) // period * period].reshape(-1, period)
+    per_width = 1 / np.repeat([question.width for question in questions], slots)[:, None]
+
+    def run() -> float:
+        levels, ones, people = np.zeros((groups, 4), np.int64), 0, 0
+        offset = 4 * np.repeat(np.arange(groups, dtype=np.intp), slots)[:, None]
+        for at in range(0, len(table), periods):
+            cells = np.multiply(table[at : at + periods, : plan.search.stop].T, per_width, order="C")
+            np.floor(cells, out=cells)
+            symbols = (cells.astype(np.int32).view(np.uint32) & np.uint32(3)).astype(np.uint8)
+            report = np.empty_like(symbols)
+            first(symbols.ravel(), report.ravel())
+            levels += np.bincount((report + offset).ravel(), minlength=4 * groups).reshape(groups, 4)
+        edge = search_edge(model, levels)
+        for at in range(0, len(table), periods):
+            bits = (table[at : at + periods, plan.search.stop :] >= edge).view(np.uint8).ravel()
+            report = np.empty_like(bits)
+            second(bits, report)
+            ones, people = ones + int(np.count_nonzero(report)), people + len(bits)
+        return inverted(model, edge, ones, people)
+
+    return run
