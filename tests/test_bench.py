@@ -76,7 +76,7 @@ def test_estimates_must_be_near_the_truth(name: str) -> None:
         else:
             assert not case.check(-answer)
             assert not case.check(0 * answer)
-            assert not case.check(np.roll(answer, 1))
+            assert not case.check(np.roll(answer, 1) if np.ndim(answer) else answer + 1)
 
 
 def test_few_people_for_numpy_are_counted() -> None:
