@@ -30,6 +30,7 @@ cdef extern from "chacha.h" nogil:
         PURPOSE_MEDIAN
         PURPOSE_LAPLACE_ONE_HOT
         PURPOSE_LAPLACE_RESIDUE
+        PURPOSE_LAPLACE_CENTRAL
     stream stream_open(const stream_key *key, purpose use, uint64_t block)
     void stream_groups(stream *s, void *out, size_t groups)
     int key_from_system(stream_key *key)
@@ -195,3 +196,21 @@ cdef extern from "descent.h" nogil:
     void descent_move_f64(const descent *p, const double *position, const double *report, double factor, double *moved)
     void descent_add(const descent *p, const double *positions, size_t n, double size, double *sums)
     void descent_square(const descent *p, const double *sums, double *matrix)
+
+
+cdef extern from "clipped.h" nogil:
+    ctypedef struct clipping:
+        size_t dim
+        double radius
+    size_t add_clipped_f32(const clipping *p, const void *x, size_t n, double *total, void *state)
+    size_t add_clipped_f64(const clipping *p, const void *x, size_t n, double *total, void *state)
+
+
+cdef extern from "gaussian.h" nogil:
+    uint64_t MOST_VARIANCE
+    int draw_gaussian(const stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
+
+
+cdef extern from "order.h" nogil:
+    ctypedef unsigned long long big "unsigned __int128"
+    big big_below(const stream_key *key, uint64_t block, big n)

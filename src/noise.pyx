@@ -1,9 +1,9 @@
-"""Integer noise on a grid: discrete Laplace."""
+"""Integer noise on a grid: discrete Laplace and discrete Gaussian."""
 from libc.stdint cimport int64_t
 
 from kernels cimport (
-    MOST_DIGITS, PURPOSE_LAPLACE, PURPOSE_LAPLACE_ONE_HOT, PURPOSE_LAPLACE_RESIDUE, PURPOSE_LAPLACE_VECTOR, coin, grid_format,
-    laplace, laplace_rows, privatize_laplace_f32, privatize_laplace_f64, tally_grid,
+    MOST_DIGITS, PURPOSE_LAPLACE, PURPOSE_LAPLACE_ONE_HOT, PURPOSE_LAPLACE_CENTRAL,
+    PURPOSE_LAPLACE_RESIDUE, PURPOSE_LAPLACE_VECTOR, MOST_VARIANCE, coin, draw_gaussian, grid_format, key_wipe, laplace, laplace_rows, privatize_laplace_f32, privatize_laplace_f64, tally_grid,
 )
 
 include "isa.pxi"
@@ -23,7 +23,7 @@ cdef class Laplace(Kernel):
             raise ValueError("too many digits or grid steps")
         self.p.noise.digits = len(digits)
         self.p.noise.purpose = {"number": PURPOSE_LAPLACE, "vector": PURPOSE_LAPLACE_VECTOR,
-                                "one-hot": PURPOSE_LAPLACE_ONE_HOT, "residue": PURPOSE_LAPLACE_RESIDUE}[use]
+                                "one-hot": PURPOSE_LAPLACE_ONE_HOT, "residue": PURPOSE_LAPLACE_RESIDUE, "central": PURPOSE_LAPLACE_CENTRAL}[use]
         for j in range(len(digits)):
             self.p.noise.digit[j] = coin(digits[j] >> 64, digits[j] & 0xFFFFFFFFFFFFFFFF)
         self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)
@@ -40,3 +40,18 @@ cdef class Laplace(Kernel):
         self.rows = laplace_rows(dim)
         self.by_size = [NULL, NULL, privatize_laplace_f32, privatize_laplace_f64]
         self.tally_by_size = [NULL, NULL, tally_grid, tally_grid]
+
+
+def gaussian(key, uint64_t block, uint64_t variance, int64_t[::1] out):
+    """Fill `out` with integers n of chances proportional to exp(-n^2 / (2 variance))."""
+    cdef stream_key k
+    cdef int exhausted = 0
+    if not 1 <= variance <= MOST_VARIANCE:
+        raise ValueError("variance must be in [1, 2^48]")
+    load_key(key, &k)
+    if out.shape[0]:
+        with nogil:
+            exhausted = draw_gaussian(&k, block, variance, out.shape[0], &out[0])
+    key_wipe(&k)
+    if exhausted:
+        raise OverflowError("a stream of random words is exhausted")

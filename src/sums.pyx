@@ -1,8 +1,11 @@
-"""Exact, order-free sums of real-valued reports."""
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+"""Exact, order-free sums: of real-valued reports, and of the records that a trusted curator has."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
 from blocks cimport tally_reports
-from kernels cimport first_off_grid, grid_format, tally_grid, tally_vectors_f32, tally_vectors_f64, vector_format
+from kernels cimport (
+    add_clipped_f32, add_clipped_f64, clipping, first_off_grid, grid_format, tally_grid, tally_vectors_f32, tally_vectors_f64,
+    vector_format,
+)
 
 include "isa.pxi"
 
@@ -31,3 +34,29 @@ def off_grid(reports, double lower, double grid):
         first = first_off_grid(&format, <const double *>rows.buf, n)
     PyBuffer_Release(&rows)
     return -1 if first == n else first
+
+
+def add_clipped(x, size_t dim, double radius, double[::1] scratch, state):
+    """Add rows of `dim` numbers, moved into the ball of that radius, to `state`: 128-bit sums in steps of radius 2^-40.
+
+    Rows with a number that is not finite count as zero; returns how many there were. `scratch`: dim doubles."""
+    cdef Py_buffer rows, sums
+    cdef clipping p = clipping(dim, radius)
+    cdef size_t n, bad = 0
+    PyObject_GetBuffer(x, &rows, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(state, &sums, PyBUF_WRITABLE)
+        try:
+            n = rows.len // (dim * rows.itemsize)
+            if rows.len != <Py_ssize_t>(n * dim * rows.itemsize) or sums.len != <Py_ssize_t>(16 * dim) or scratch.shape[0] != <Py_ssize_t>dim:
+                raise ValueError("records and state do not fit together")
+            with nogil:
+                if rows.itemsize == 4:
+                    bad = add_clipped_f32(&p, rows.buf, n, &scratch[0], sums.buf)
+                else:
+                    bad = add_clipped_f64(&p, rows.buf, n, &scratch[0], sums.buf)
+        finally:
+            PyBuffer_Release(&sums)
+    finally:
+        PyBuffer_Release(&rows)
+    return bad

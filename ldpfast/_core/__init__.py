@@ -7,7 +7,7 @@ those choices, for all modules at once.
 from importlib import import_module
 from typing import Protocol
 
-MODULES = ("stream", "domains", "sums", "bits", "codes", "halfspace", "noise", "series", "sgd")
+MODULES = ("stream", "domains", "sums", "bits", "codes", "halfspace", "noise", "order", "series", "sgd")
 
 
 class _Compiled(Protocol):

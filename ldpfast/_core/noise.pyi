@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .stream import Stream
@@ -28,3 +29,5 @@ class Laplace(Kernel):
         carry: int,
         use: str,
     ) -> None: ...
+
+def gaussian(key: Stream | bytes, block: int, variance: int, out: NDArray[np.int64]) -> None: ...

@@ -37,7 +37,10 @@ enum purpose {
     PURPOSE_LAPLACE_VECTOR = 18, /* 18, 19, 20 likewise */
     PURPOSE_MEDIAN = 21,
     PURPOSE_LAPLACE_ONE_HOT = 22, /* 22, 23, 24 likewise */
-    PURPOSE_LAPLACE_RESIDUE = 25 /* 25, 26, 27 likewise */
+    PURPOSE_LAPLACE_RESIDUE = 25, /* 25, 26, 27 likewise */
+    PURPOSE_DISCRETE_GAUSSIAN = 28,
+    PURPOSE_SELECTION = 29,
+    PURPOSE_LAPLACE_CENTRAL = 30 /* 30, 31, 32 likewise */
 };
 
 /* A stream is read forwards and once. Past the end of the 32-bit counter it is exhausted: nothing is written any more

@@ -1,20 +1,11 @@
 #include "sums.h"
-
-typedef __int128 wide;
+#include "wide.h"
 
 enum { TILE = 256, MOST_ROWS = 4096 };
 
 #define KERNEL_REALS
 #define KERNEL_BODY "sums_body.h"
 #include "each_isa.h"
-
-LDP_INLINE void add_wide(void *state, size_t at, wide value)
-{
-    wide sum;
-    memcpy(&sum, (char *)state + 16 * at, 16);
-    sum = (wide)((unsigned __int128)sum + (unsigned __int128)value);
-    memcpy((char *)state + 16 * at, &sum, 16);
-}
 
 typedef void vectors_fn(const vector_format *, const void *, size_t, size_t, size_t, double *);
 

@@ -1,0 +1,1 @@
+"""Estimation with a trusted curator: large arrays in, one private number or vector out."""

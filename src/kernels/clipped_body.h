@@ -1,0 +1,70 @@
+/* Bottleneck: memory. Integers are made by adding and subtracting a large number, as in sums_body.h, and summed as doubles,
+ * exactly: 2^40 steps times MOST_ROWS stay below 2^53. */
+#define ROUNDED(v) ((v) + 0x1.8p52 - 0x1.8p52)
+
+/* Numbers, `LANES` of which are summed side by side; n <= LANES MOST_ROWS, sum zero at first. */
+static size_t NAME(numbers)(const void *records, size_t n, double radius, double *sum)
+{
+    const REAL *x = records;
+    const double scale = 0x1p40 / radius;
+    uint64_t bad[LANES] = {0}, count = 0;
+    for (size_t i = 0; i + LANES <= n; i += LANES)
+        for (size_t l = 0; l < LANES; l++) { /* vector loop */
+            double v = (double)x[i + l];
+            uint64_t finite = -(uint64_t)((bits_f64(v) & LDP_INFINITY_F64) != LDP_INFINITY_F64);
+            v = double_of(bits_f64(tame_f64(v, radius)) & finite);
+            sum[l] += ROUNDED(v * scale);
+            bad[l] -= ~finite;
+        }
+    for (size_t i = n / LANES * LANES; i < n; i++) {
+        double v = (double)x[i];
+        if (v - v == 0)
+            sum[0] += ROUNDED(tame_f64(v, radius) * scale);
+        else
+            count++;
+    }
+    for (size_t l = 0; l < LANES; l++)
+        count += bad[l];
+    return count;
+}
+
+/* The squared norm of a row whose numbers are multiplied by `factor`. */
+LDP_INLINE double NAME(square)(const REAL *x, size_t dim, double factor)
+{
+    double sum[LANES] = {0}, total = 0;
+    size_t whole = dim / LANES * LANES;
+    for (size_t j = 0; j < whole; j += LANES)
+        for (size_t l = 0; l < LANES; l++) { /* vector loop */
+            double v = (double)x[j + l] * factor;
+            sum[l] += v * v;
+        }
+    for (size_t j = whole; j < dim; j++)
+        total += (double)x[j] * factor * ((double)x[j] * factor);
+    for (size_t half = LANES / 2; half; half /= 2)
+        for (size_t l = 0; l < half; l++)
+            sum[l] += sum[l + half];
+    return total + sum[0];
+}
+
+/* Rows, one after the other into the sums of their columns; n <= MOST_ROWS, total zero at first. */
+static size_t NAME(rows)(const void *records, size_t n, size_t dim, double radius, double *total)
+{
+    const double small = 0x1p-600; /* squares of what is finite are, too; a norm that vanishes then is far below any radius */
+    const REAL *x = records;
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++, x += dim) {
+        double square = NAME(square)(x, dim, 1), norm = __builtin_sqrt(square);
+        if (!(square < INFINITY)) /* NaN too */
+            norm = __builtin_sqrt(NAME(square)(x, dim, small)) / small;
+        if (!(norm < INFINITY)) {
+            bad++;
+            continue;
+        }
+        const double factor = 0x1p40 / (norm > radius ? norm : radius);
+        for (size_t j = 0; j < dim; j++) /* vector loop */
+            total[j] += ROUNDED((double)x[j] * factor);
+    }
+    return bad;
+}
+
+#undef ROUNDED

@@ -1,0 +1,103 @@
+"""Sweeps over sorted data: the exponential mechanism for quantiles, and smooth sensitivity."""
+from libc.math cimport INFINITY, exp
+from libc.stdint cimport int64_t, uint64_t
+
+from blocks cimport load_key
+from kernels cimport big, big_below, key_wipe, stream_key
+
+include "isa.pxi"
+
+
+def weights(uint64_t ratio, uint64_t[::1] out):
+    """W_0 = 2^62 and W_(h+1) = ceil(W_h ratio / 2^64), as far as they fall and `out` goes; returns how many there are."""
+    cdef Py_ssize_t h = 0
+    cdef uint64_t after = <uint64_t>1 << 62
+    with nogil:
+        while h < out.shape[0] and (h == 0 or after < out[h - 1]):
+            out[h] = after
+            after = <uint64_t>((<big>after * ratio + <uint64_t>0xFFFFFFFFFFFFFFFF) >> 64)
+            h += 1
+    return h
+
+
+cdef inline uint64_t weight(const uint64_t[::1] table, int64_t twice_target, int64_t rank) noexcept nogil:
+    """Of the points with `rank` records at or below them: by the distance in half ranks, constant beyond the table."""
+    cdef int64_t distance = 2 * rank - twice_target
+    distance = -distance if distance < 0 else distance
+    return table[distance if distance < table.shape[0] else table.shape[0] - 1]
+
+
+def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target,
+           const uint64_t[::1] table):
+    """A grid point in [0, size), with chances by the weights of the ranks.
+
+    `points` are the sorted grid points of the records of rank `first + 1`, `first + 2`, ...; whatever the ranks before and after
+    those are, all their points have the last weight of the table."""
+    cdef stream_key k
+    cdef big total = 0, left
+    cdef Py_ssize_t i, m = points.shape[0]
+    cdef uint64_t start, stop, chosen = 0, w
+    load_key(key, &k)
+    with nogil:
+        # Interval i lies before points[i]; the ranks of the first and the last interval are `first` and `first + m`.
+        start = 0
+        for i in range(m + 1):
+            stop = points[i] if i < m else size
+            total += <big>weight(table, twice_target, first + i) * (stop - start)
+            start = stop
+        left = big_below(&k, block, total)
+        start = 0
+        for i in range(m + 1):
+            stop = points[i] if i < m else size
+            w = weight(table, twice_target, first + i)
+            if left < <big>w * (stop - start):
+                chosen = start + <uint64_t>(left / w)
+                break
+            left -= <big>w * (stop - start)
+            start = stop
+    key_wipe(&k)
+    return chosen
+
+
+cdef double best_of(const double *z, const double *decay, Py_ssize_t i, Py_ssize_t j_low, Py_ssize_t j_high, Py_ssize_t least,
+                    Py_ssize_t *where) noexcept nogil:
+    """The largest decay[j - i - least] (z[j] - z[i]) over j in [j_low, j_high] with j - i >= least."""
+    cdef Py_ssize_t j
+    cdef double best = -INFINITY, value
+    where[0] = j_low
+    for j in range(max(j_low, i + least), j_high + 1):
+        value = (z[j] - z[i]) * decay[j - i - least]
+        if value > best:
+            best = value
+            where[0] = j
+    return best
+
+
+cdef double divide(const double *z, const double *decay, Py_ssize_t i_low, Py_ssize_t i_high, Py_ssize_t j_low,
+                   Py_ssize_t j_high, Py_ssize_t least) noexcept nogil:
+    """The largest over i in [i_low, i_high] too: the best j does not fall while i rises."""
+    cdef Py_ssize_t middle, at
+    cdef double best
+    if i_low > i_high:
+        return -INFINITY
+    middle = (i_low + i_high) // 2
+    best = best_of(z, decay, middle, j_low, j_high, least, &at)
+    return max(best, divide(z, decay, i_low, middle - 1, j_low, at, least),
+               divide(z, decay, middle + 1, i_high, at, j_high, least))
+
+
+def spread(const double[::1] z, double beta, Py_ssize_t i_low, Py_ssize_t i_high, Py_ssize_t j_low, Py_ssize_t j_high,
+           Py_ssize_t least, double[::1] decay):
+    """max of exp(-beta (j - i - least)) (z[j] - z[i]) over i in [i_low, i_high], j in [j_low, j_high], j - i >= least.
+
+    z ascends. `decay` is scratch for j_high - i_low - least + 1 numbers."""
+    cdef Py_ssize_t d
+    cdef double found
+    if not (0 <= i_low <= i_high and j_low <= j_high < z.shape[0] and i_low + least <= j_high
+            and decay.shape[0] > j_high - i_low - least):
+        raise ValueError("the ranks do not fit the data")
+    with nogil:
+        for d in range(j_high - i_low - least + 1):
+            decay[d] = exp(-beta * d)
+        found = divide(&z[0], &decay[0], i_low, i_high, j_low, j_high, least)
+    return found
