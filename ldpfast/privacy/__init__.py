@@ -1,6 +1,6 @@
 """What a channel really guarantees: pure mathematics, no randomness, no compiled code."""
 
 from ._channel import Channel
-from ._guarantee import Guarantee, compose
+from ._guarantee import Guarantee, compose, group
 
-__all__ = ["Channel", "Guarantee", "compose"]
+__all__ = ["Channel", "Guarantee", "compose", "group"]
