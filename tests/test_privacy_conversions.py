@@ -299,8 +299,36 @@ def test_a_10_the_laplace_rate_of_the_appendix_has_twice_the_level(rate, level):
     assert channel.epsilon() == pytest.approx(level, rel=1e-6)
 
 
-def test_normal_noise_against_other_packages():
-    """Nobody's own formula: what OpenDP says that the same noise guarantees, where it is installed."""
+def test_normal_noise_against_dp_accounting():
+    """Its own analytic calibration and its own delta, where it is installed."""
+    losses = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
+    common = pytest.importorskip("dp_accounting.pld.common")
+    for epsilon, delta in ((0.1, 1e-5), (0.5, 1e-5), (1.0, 1e-6), (2.0, 1e-3), (10.0, 1e-6)):
+        theirs = losses.GaussianPrivacyLoss.from_privacy_guarantee(
+            common.DifferentialPrivacyParameters(epsilon, delta), sensitivity=2.0
+        )
+        assert privacy.gaussian_sigma(epsilon, delta, 2.0) == pytest.approx(theirs.standard_deviation, rel=1e-5)
+        assert theirs.get_delta_for_epsilon(epsilon / 2) == pytest.approx(
+            privacy.gaussian_delta(epsilon / 2, theirs.standard_deviation, 2.0), rel=1e-9
+        )
+
+
+def test_composition_against_dp_accounting():
+    """Rounds of randomised response by its discretised loss distributions, rounded up."""
+    distribution = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    common = pytest.importorskip("dp_accounting.pld.common")
+    one = distribution.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(0.1, 0.0), value_discretization_interval=1e-4
+    )
+    theirs = one.self_compose(50)
+    for epsilon in (0.5, 1.0, 2.0):
+        ours = privacy.composition_delta([0.1] * 50, epsilon)
+        assert ours == pytest.approx(theirs.get_delta_for_epsilon(epsilon), rel=1e-2)
+        assert ours <= theirs.get_delta_for_epsilon(epsilon) * (1 + 1e-9)
+
+
+def test_normal_noise_against_opendp():
+    """What its privacy map says of the same noise, where it is installed."""
     opendp = pytest.importorskip("opendp.prelude")
     opendp.enable_features("contrib")
     space = opendp.vector_domain(opendp.atom_domain(T=float, nan=False)), opendp.l2_distance(T=float)

@@ -1,5 +1,6 @@
-"""What a channel really guarantees: pure mathematics, no randomness, no compiled code."""
+"""What a channel really guarantees: mathematics, and an audit of what a black box does. No compiled code."""
 
+from ._audit import audit
 from ._channel import Channel, release_one_at_random
 from ._composition import composition_delta, composition_epsilon
 from ._conversions import (
@@ -24,6 +25,7 @@ from ._guarantee import Guarantee, compose, group
 __all__ = [
     "Channel",
     "Guarantee",
+    "audit",
     "compose",
     "composition_delta",
     "composition_epsilon",
