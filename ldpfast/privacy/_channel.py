@@ -309,7 +309,7 @@ class Channel:
         Parameters
         ----------
         metric : array_like, shape (inputs, inputs)
-            Distances, symmetric and >= 0. Data sets: the mean over the records of rho(x_i, x_i') / r, with a metric rho that
+            Distances, symmetric and >= 0. Data sets: the sum over the records of rho(x_i, x_i') / r, with a metric rho that
             is at most r.
 
         Returns
@@ -524,6 +524,8 @@ class Channel:
     def _same_inputs(self, other: Channel) -> None:
         if len(other.matrix) != len(self.matrix):
             raise ValueError(f"other must have {len(self.matrix)} inputs, got {len(other.matrix)}")
+        if self.neighbours is other.neighbours is None:
+            return
         if self._neighbour_set() != other._neighbour_set():
             raise ValueError("other must have the same neighbours")
 

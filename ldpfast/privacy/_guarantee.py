@@ -133,8 +133,10 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
         return Guarantee("tv", min(1.0, total))
     if guarantee.delta == 0:
         return Guarantee(definition, total)
-    times = math.fsum(math.exp(min(700.0, j * epsilon)) for j in range(size))
-    return Guarantee(definition, total, math.nextafter(guarantee.delta * times * (1 + 1e-15), math.inf))
+    if total > 700:
+        raise ValueError(f"size must be less for epsilon={epsilon!r} and a delta above 0, got {size}")
+    times = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else size
+    return Guarantee(definition, total, math.nextafter(guarantee.delta * times * (1 + 1e-14), math.inf))
 
 
 def _instance(name: str, value: Any) -> None:
