@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from ldpfast import privacy
 from ldpfast.privacy import Channel
@@ -103,7 +104,7 @@ def test_published_conditional_testing_level_says_nothing_at_one_half():
 # Kullback-Leibler divergence ------------------------------------------------------------------------------------------
 
 
-def kl(x, y):
+def coins(x, y):
     return Channel(np.array([[x, 1 - x], [y, 1 - y]]))
 
 
@@ -116,22 +117,46 @@ def test_kl_bounds_what_it_should(channel, epsilon):
     assert level >= privacy.kl_for_tv(channel.tv()) - 1e-12
 
 
-@pytest.mark.parametrize("level", [1e-6, 0.01, 0.3, 1.0, 4.0])
+@pytest.mark.parametrize("level", [1e-4, 0.01, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 def test_kl_to_delta_is_attained_by_two_coins(level, epsilon):
-    """On a fine grid of coins: nothing is above, the best is near."""
-    x = np.linspace(0.0005, 0.9995, 1999)[:, None]
-    y = x * np.exp(-np.linspace(0, 12, 4001))
-    allowed = privacy._conversions.kl_binary(x, y) <= level
-    best = np.where(allowed, x - math.exp(epsilon) * y, 0).max()
-    delta = privacy.delta_from_kl(epsilon, level)
-    assert best <= delta + 1e-12
-    assert best == pytest.approx(delta, abs=2e-3)
+    """For each x the y on the border, by another root finder; then the best x. The channel of the two coins is the witness."""
+
+    def partner(x):
+        return brentq(
+            lambda y: coins(x, y).kl() - level, x * math.exp(-min(700.0, (level + 1) / x)) + 1e-300, x, xtol=1e-16
+        )
+
+    low, high = 1e-9, 1 - 1e-9
+    for _ in range(60):  # by thirds: x - e^epsilon y is concave in x
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        if left - math.exp(epsilon) * partner(left) < right - math.exp(epsilon) * partner(right):
+            low = left
+        else:
+            high = right
+    witness = coins(low, partner(low))
+    assert witness.kl() == pytest.approx(level, rel=1e-6)
+    assert witness.delta(epsilon) == pytest.approx(privacy.delta_from_kl(epsilon, level), abs=1e-9)
+    if epsilon == 0:
+        assert privacy.tv_from_kl(level) == pytest.approx(privacy.delta_from_kl(0.0, level), abs=1e-12)
 
 
-@pytest.mark.parametrize("level", [1e-6, 0.01, 0.3, 1.0, 4.0])
-def test_kl_and_total_variation_are_inverse(level):
-    assert privacy.kl_for_tv(privacy.tv_from_kl(level)) == pytest.approx(level, rel=1e-6)
+@pytest.mark.parametrize("tv", [1e-9, 0.01, 0.3, 0.7, 0.999])
+def test_kl_and_total_variation_of_randomised_response(tv):
+    channel = coins((1 + tv) / 2, (1 - tv) / 2)
+    assert channel.kl() == pytest.approx(privacy.kl_for_tv(tv), rel=1e-6)
+    assert privacy.tv_from_kl(privacy.kl_for_tv(tv)) == pytest.approx(tv, rel=1e-12)
+    assert privacy.kl_for_tv(tv) == pytest.approx(privacy.kl_from_dp(privacy.epsilon_for_tv(tv)), rel=1e-12)
+
+
+def test_both_orders_of_kl_say_more_than_one():
+    """KL(P, Q) <= 1 alone allows a total variation of 0.664; in both orders, as the definition says, it is at most 0.648."""
+    y = np.linspace(1e-6, 1, 4001)
+    x = np.linspace(1e-6, 1, 4001)[:, None]
+    with np.errstate(all="ignore"):
+        alone = np.nanmax(np.where(privacy._conversions.kl_binary(x, y) <= 1, x - y, 0))
+    assert alone == pytest.approx(0.664, abs=1e-3)
+    assert privacy.tv_from_kl(1.0) == pytest.approx(0.648, abs=1e-3)
 
 
 @pytest.mark.parametrize("level", [0.0, 1e-12, 1e-4, 0.01, 0.3, 1.0, 4.0, 300.0])

@@ -275,7 +275,7 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
     Returns
     -------
     delta : float or ndarray
-        The largest x - e^epsilon y over coins with KL(x, y) <= `kl`, which attain it; absolute error 1e-12.
+        The largest x - e^epsilon y over coins x, y with KL at most `kl` in both orders, which attain it; absolute error 1e-12.
 
     Raises
     ------
@@ -284,10 +284,13 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
     """
     epsilon, kl = np.broadcast_arrays(_level("epsilon", epsilon), _level("kl", kl))
 
+    def within(x: Floats, y: Floats) -> Any:
+        return np.maximum(kl_binary(x, y), kl_binary(y, x)) <= kl
+
     def gain(x: Floats) -> Floats:
         """x - e^epsilon y for the least y; concave in x, as the set of allowed (x, y) is convex."""
         # y = x e^-s: KL >= x s - log 2 bounds s.
-        s, _ = _bisect(lambda s: kl_binary(x, x * np.exp(-s)) <= kl, np.zeros(x.shape), (kl + math.log(2)) / x)
+        s, _ = _bisect(lambda s: within(x, x * np.exp(-s)), np.zeros(x.shape), (kl + math.log(2)) / x)
         return x * -np.expm1(np.minimum(epsilon - s, 0.0))
 
     return plain(np.where(kl > 0, _peak(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0))
@@ -306,7 +309,7 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     Returns
     -------
     tv : float or ndarray
-        "sharp": absolute error 1e-12.
+        The t with t log((1 + t) / (1 - t)) = `kl`: that of randomised response with the same divergence.
 
     Raises
     ------
@@ -314,7 +317,7 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
         If an argument is out of its range.
     """
     if _check.choice("mode", mode, MODES) == "sharp":
-        return delta_from_kl(0.0, kl)
+        return tv_from_dp(epsilon_for_kl(kl))
     kl = _level("kl", kl)
     return plain(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
 
@@ -330,7 +333,7 @@ def kl_for_tv(tv: ArrayLike) -> Any:
     Returns
     -------
     kl : float or ndarray
-        The least KL(y + tv, y) over y; infinite for `tv` = 1.
+        ``tv log((1 + tv) / (1 - tv))``: that of randomised response; infinite for `tv` = 1.
 
     Raises
     ------
@@ -338,9 +341,8 @@ def kl_for_tv(tv: ArrayLike) -> Any:
         If `tv` is out of its range.
     """
     tv = _check.within("tv", tv, 0, 1)
-    inner = np.minimum(tv, 1 - 2.0**-52)
-    least = -_peak(lambda y: -kl_binary(y + inner, y), np.zeros(tv.shape), 1 - inner)
-    return plain(np.where(tv < 1, np.maximum(least, 0.0), math.inf))
+    with np.errstate(divide="ignore"):
+        return plain(2 * tv * np.arctanh(tv))
 
 
 # Total variation privacy ----------------------------------------------------------------------------------------------
