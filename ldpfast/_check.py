@@ -79,6 +79,18 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     return str(value)
 
 
+def within(name: str, values: ArrayLike, lower: float, upper: float, ends: str = "[]") -> NDArray[np.float64]:
+    """Numbers of an interval, one or an array of them; `ends` says which of its ends it has."""
+    numbers = floats(name, array(name, values)).astype(np.float64)
+    above = numbers >= lower if ends[0] == "[" else numbers > lower
+    outside = ~(above & (numbers <= upper if ends[1] == "]" else numbers < upper))
+    if outside.any():
+        raise ValueError(
+            f"{name} must be in {ends[0]}{lower:g}, {upper:g}{ends[1]}, got {float(numbers[outside].flat[0])!r}"
+        )
+    return numbers
+
+
 def interval(lower: Any, upper: Any) -> tuple[float, float]:
     """Finite ends lower < upper, of a size whose squares are finite too."""
     low, high = real("lower", lower) + 0.0, real("upper", upper) + 0.0  # -0 becomes 0: equal mechanisms, equal bytes

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import decimal
 import math
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,10 +22,16 @@ WORD = 1 << 64
 WIDE = 1 << 128
 
 
-def round_up(x: Decimal) -> float:
+def round_up(x: Decimal | Fraction) -> float:
     """The least double that is not below x."""
     nearest = float(x)
-    return math.nextafter(nearest, math.inf) if Decimal(nearest) < x else nearest
+    return math.nextafter(nearest, math.inf) if type(x)(nearest) < x else nearest
+
+
+def sum_up(values: Iterable[float | Fraction]) -> float:
+    """The least double that is not below the exact sum; infinite where there is none."""
+    exact = sum((Fraction(v) for v in values), Fraction())
+    return math.inf if exact > Fraction(sys.float_info.max) else round_up(exact)
 
 
 def log_up(ratio: Fraction) -> float:

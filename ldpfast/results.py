@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check
+from . import _check, _limits
 from .privacy import Guarantee
 
 Floats = NDArray[np.float64]
@@ -130,12 +130,7 @@ class Binomial:
     debiasing: Debiasing
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
-        from scipy.special import betaincinv
-
-        hits = np.asarray(self.hits, np.float64)
-        misses = self.n - hits
-        low = np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), misses + 1, tail))
-        high = np.where(misses == 0, 1.0, betaincinv(hits + 1, np.maximum(misses, 1), 1 - tail))
+        low, high = _limits.clopper_pearson(self.hits, self.n, tail)
         return self.debiasing(low), self.debiasing(high)
 
 

@@ -1,4 +1,4 @@
-"""The guide: its examples run, it explains every public name, and the tests that the pages name exist."""
+"""The guides: their examples run, they explain every public name, and the tests that the pages name exist."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast import estimation
+from ldpfast import estimation, privacy
 from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
 
 from ._stats import ALPHA
 
 ROOT = Path(__file__).parent.parent
-GUIDE = (ROOT / "docs/guide.md").read_text()
-PAGES = [ROOT / "docs/guide.md", *sorted((ROOT / "docs/proofs").glob("*.md"))]
+GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md"}
+PAGES = [*(ROOT / guide for guide in GUIDES.values()), *sorted((ROOT / "docs/proofs").glob("*.md"))]
 SECTIONS = {
     section.partition("\n")[0]: re.findall(r"```python\n(.*?)```", section, re.S)
-    for section in re.split(r"^## ", GUIDE, flags=re.M)[1:]
+    for guide in GUIDES.values()
+    for section in re.split(r"^## ", (ROOT / guide).read_text(), flags=re.M)[1:]
 }
 
 
@@ -35,8 +36,10 @@ def test_examples_run_in_order(title, capsys, tmp_path, monkeypatch):
         assert capsys.readouterr().out
 
 
-def test_every_public_name_is_explained():
-    missing = [name for name in estimation.__all__ if not re.search(rf"\b{name}\b", GUIDE)]
+@pytest.mark.parametrize("package", GUIDES, ids=lambda package: package.__name__)
+def test_every_public_name_is_explained(package):
+    guide = (ROOT / GUIDES[package]).read_text()
+    missing = [name for name in package.__all__ if not re.search(rf"\b{name}\b", guide)]
     assert not missing
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast.privacy import Channel, Guarantee, compose
+from ldpfast.privacy import Channel, Guarantee, compose, group
 
 LARGE = 2**64
 
@@ -45,9 +45,11 @@ def test_a_guarantee_is_a_frozen_value():
         guarantee.epsilon = 0.5
 
 
-@pytest.mark.parametrize("definition", ["Local", "", None, 1, "approximate"])
+@pytest.mark.parametrize("definition", ["Local", "", None, 1, "renyi"])
 def test_definitions_are_known_words(definition):
-    with pytest.raises(ValueError, match=r"^definition must be one of 'local', 'pure', got "):
+    with pytest.raises(
+        ValueError, match=r"^definition must be one of 'local', 'pure', 'approximate', 'smooth', 'kl', 'tv', got "
+    ):
         Guarantee(definition, 1.0)
 
 
@@ -61,7 +63,13 @@ def test_numbers_of_a_guarantee():
         Guarantee("local", "1")
     for delta in (-0.1, 1.0, 2):
         with pytest.raises(ValueError, match=rf"^delta must be in \[0, 1\), got {delta}$"):
-            Guarantee("local", 1.0, delta)
+            Guarantee("approximate", 1.0, delta)
+    assert Guarantee("tv", 1.0).epsilon == 1
+    with pytest.raises(ValueError, match=r"^epsilon must be at most 1 for 'tv', got 1.5$"):
+        Guarantee("tv", 1.5)
+    for definition in ("local", "pure", "smooth", "kl", "tv"):
+        with pytest.raises(ValueError, match=rf"^delta must be 0 for '{definition}', got 1e-06$"):
+            Guarantee(definition, 0.5, 1e-6)
 
 
 # compose --------------------------------------------------------------------------------------------------------------
@@ -81,10 +89,71 @@ def test_composition_sees_what_doubles_lose():
 
 
 def test_composition_adds_deltas():
-    total = compose(Guarantee("pure", 1.0, 1e-6), Guarantee("pure", 1.0, 2e-6), Guarantee("pure", 0.0))
-    assert total.delta == least_double_not_below(Fraction(1e-6) + Fraction(2e-6))
+    total = compose(*(Guarantee("approximate", 1.0, d) for d in (1e-6, 2e-6, 0.0)))
+    assert total == Guarantee("approximate", 3.0, least_double_not_below(Fraction(1e-6) + Fraction(2e-6)))
     with pytest.raises(ValueError, match=r"^delta must be in "):
-        compose(Guarantee("pure", 1.0, 0.6), Guarantee("pure", 1.0, 0.6))
+        compose(Guarantee("approximate", 1.0, 0.6), Guarantee("approximate", 1.0, 0.6))
+
+
+@pytest.mark.parametrize("definition", ["pure", "smooth", "kl"])
+def test_losses_add_whatever_they_are(definition):
+    assert compose(Guarantee(definition, 0.5), Guarantee(definition, 0.25)) == Guarantee(definition, 0.75)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_composition_of_total_variations(levels):
+    """Erasure: each round shows the record with probability t. Somebody sees it unless all rounds hide it."""
+    total = compose(*(Guarantee("tv", t) for t in levels))
+    assert total.epsilon == least_double_not_below(1 - math.prod(1 - Fraction(t) for t in levels))
+    assert total.epsilon <= math.fsum(levels) * (1 + 1e-15)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=3))
+def test_composition_of_total_variations_is_attained(levels):
+    channel = Channel([[1], [1]])
+    for t in levels:
+        show, hide = Fraction(t), 1 - Fraction(t)
+        channel = channel.product(Channel([[show, 0, hide], [0, show, hide]]))
+    assert channel.tv() == compose(*(Guarantee("tv", t) for t in levels)).epsilon
+
+
+# group ----------------------------------------------------------------------------------------------------------------
+
+
+def test_groups():
+    assert group(Guarantee("pure", 0.1), 3) == Guarantee("pure", least_double_not_below(Fraction(0.1) * 3))
+    assert group(Guarantee("tv", 0.4), 2) == Guarantee("tv", 0.8)
+    assert group(Guarantee("tv", 0.4), 3) == Guarantee("tv", 1.0)
+    assert group(Guarantee("kl", 0.4), 1) == Guarantee("kl", 0.4)
+    three = group(Guarantee("approximate", 1.0, 1e-6), 3)
+    assert three.epsilon == 3.0
+    assert three.delta == pytest.approx(1e-6 * (1 + math.e + math.e**2), rel=1e-14)
+    assert three.delta >= 1e-6 * (1 + math.e + math.e**2)
+    with pytest.raises(ValueError, match=r"^guarantee must not be of the definition 'kl'"):
+        group(Guarantee("kl", 0.4), 2)
+    with pytest.raises(ValueError, match=r"^delta must be in "):
+        group(Guarantee("approximate", 1.0, 1e-6), 20)
+    with pytest.raises(ValueError, match=r"^size must be less for epsilon=1.0 and a delta above 0, got 1000$"):
+        group(Guarantee("approximate", 1.0, 1e-300), 1000)
+    assert group(Guarantee("approximate", 0.0, 0.125), 3).delta == pytest.approx(0.375)
+    with pytest.raises(TypeError, match=r"^guarantee must be Guarantee objects, got float$"):
+        group(1.0, 2)
+    with pytest.raises(ValueError, match=r"^size must be an integer >= 1, got 0$"):
+        group(Guarantee("pure", 1.0), 0)
+
+
+@given(st.floats(0, 1), st.floats(0, 0.01), st.integers(1, 4))
+def test_a_group_has_at_most_what_its_guarantee_says(epsilon, delta, size):
+    """A chain of data sets, the law of each as far from the next as an (epsilon, delta)-private one can be."""
+    worst = (
+        group(Guarantee("approximate", epsilon, delta), size) if delta > 0 else group(Guarantee("pure", epsilon), size)
+    )
+    laws = [np.array([0.5, 0.5])]
+    for _ in range(size):
+        p = min(1.0, math.exp(epsilon) * laws[-1][0] + delta, 1 - math.exp(-epsilon) * (laws[-1][1] - delta))
+        laws.append(np.array([p, 1 - p]))
+    ends = Channel(np.array([laws[0], laws[-1]]))
+    assert ends.delta(worst.epsilon) <= worst.delta * (1 + 1e-9) + 1e-15
 
 
 def test_composition_of_one_and_of_unlike_definitions():

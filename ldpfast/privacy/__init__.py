@@ -1,6 +1,52 @@
-"""What a channel really guarantees: pure mathematics, no randomness, no compiled code."""
+"""What a channel really guarantees: mathematics, and an audit of what a black box does. No compiled code."""
 
-from ._channel import Channel
-from ._guarantee import Guarantee, compose
+from ._audit import audit
+from ._channel import Channel, release_one_at_random
+from ._composition import composition_delta, composition_epsilon
+from ._conversions import (
+    conditional_testing_from_dp,
+    delta_from_dp,
+    delta_from_kl,
+    delta_from_tv,
+    disclosure_risk,
+    dp_from_conditional_testing,
+    epsilon_for_kl,
+    epsilon_for_tv,
+    kl_for_tv,
+    kl_from_dp,
+    least_error,
+    misses,
+    tv_from_dp,
+    tv_from_kl,
+)
+from ._gaussian import gaussian_delta, gaussian_kl, gaussian_sigma, gaussian_tv
+from ._guarantee import Guarantee, compose, group
 
-__all__ = ["Channel", "Guarantee", "compose"]
+__all__ = [
+    "Channel",
+    "Guarantee",
+    "audit",
+    "compose",
+    "composition_delta",
+    "composition_epsilon",
+    "conditional_testing_from_dp",
+    "delta_from_dp",
+    "delta_from_kl",
+    "delta_from_tv",
+    "disclosure_risk",
+    "dp_from_conditional_testing",
+    "epsilon_for_kl",
+    "epsilon_for_tv",
+    "gaussian_delta",
+    "gaussian_kl",
+    "gaussian_sigma",
+    "gaussian_tv",
+    "group",
+    "kl_for_tv",
+    "kl_from_dp",
+    "least_error",
+    "misses",
+    "release_one_at_random",
+    "tv_from_dp",
+    "tv_from_kl",
+]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
 from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _coins
+from .. import _check, _coins
+from .._extras import optional
+from . import _divergence, _testing
+from ._comparison import deficiency
+from ._exact import ExactPair
+from ._numbers import Floats, plain
 
 
 def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
@@ -30,30 +39,46 @@ def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.o
 class Channel:
     """A finite channel: row i holds the probabilities of the reports of input i.
 
+    Every method gives the tightest parameter of one definition, over all pairs of neighbours. For an exact channel (of integers
+    or fractions) it is calculated without rounding and then rounded up to a double, but where a method says otherwise.
+
     Parameters
     ----------
     matrix : array_like, shape (inputs, reports)
         Probabilities. Integers with equal row sums (the integers of coins) and `fractions.Fraction` are kept exactly;
-        floats are taken as they are, rows that sum to 1 within 1e-9. All rows are neighbours of each other.
+        floats are taken as they are, rows that sum to 1 within 1e-9.
+    neighbours : iterable of (int, int), optional
+        The pairs of inputs that must not be told apart, in one order each. By default all: the channel of one record. Where
+        inputs are data sets, the pairs that differ in one record.
 
     Attributes
     ----------
     matrix : ndarray of float64, shape (inputs, reports)
         The probabilities as doubles.
+    neighbours : tuple of (int, int), or None
+        As given; None stands for all pairs.
 
     Raises
     ------
     TypeError, ValueError
-        If the matrix is not two-dimensional, has negative entries, or rows that do not sum to 1 (or to the same integer).
+        If the matrix is not two-dimensional, has negative entries, or rows that do not sum to 1 (or to the same integer); if
+        `neighbours` are not pairs of rows.
+
+    References
+    ----------
+    .. [1] R. F. Barber, J. C. Duchi, "Privacy and Statistical Risk: Formalisms and Minimax Bounds", 2014.
 
     Examples
     --------
     >>> from ldpfast.privacy import Channel
-    >>> Channel([[3, 1], [1, 3]]).epsilon()
+    >>> channel = Channel([[3, 1], [1, 3]])
+    >>> channel.epsilon()
     1.0986122886681098
+    >>> channel.tv(), channel.disclosure_risk()
+    (0.5, 0.25)
     """
 
-    def __init__(self, matrix: ArrayLike) -> None:
+    def __init__(self, matrix: ArrayLike, *, neighbours: Iterable[tuple[int, int]] | None = None) -> None:
         # As objects first: NumPy would make doubles of integers beyond 63 bits.
         rows = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
         if rows.ndim != 2 or 0 in rows.shape:
@@ -74,16 +99,69 @@ class Channel:
         else:
             raise TypeError("matrix must hold real numbers: integers, fractions or floats")
         self.matrix.flags.writeable = False
+        self.neighbours = None if neighbours is None else _pairs(neighbours, len(self.matrix))
 
-    def epsilon(self) -> float:
-        """The tightest pure epsilon: the logarithm of the largest ratio of two entries of a column.
+    # Pairs of rows ----------------------------------------------------------------------------------------------------
+
+    def _indices(self) -> Iterable[tuple[int, int]]:
+        return combinations(range(len(self.matrix)), 2) if self.neighbours is None else self.neighbours
+
+    @cached_property
+    def _exact_pairs(self) -> list[ExactPair]:
+        """The pairs of neighbours in both orders. Pairs with the same columns, in any order, are one: in a channel with
+        symmetries few are left."""
+        assert self._exact is not None
+        rows: list[list[int]] = self._exact.tolist()
+        kinds = {frozenset(Counter(zip(rows[i], rows[j], strict=True)).items()) for i, j in self._indices()}
+        pairs = {ExactPair.of(kind, sum(rows[0])) for kind in kinds}
+        return list(pairs | {pair.reversed() for pair in pairs})
+
+    def _real_pairs(self) -> Iterator[tuple[Floats, Floats]]:
+        """Each row with all of its neighbours."""
+        if self.neighbours is None:
+            for i in range(len(self.matrix)):
+                yield self.matrix[i], np.delete(self.matrix, i, axis=0)
+        else:
+            ordered = np.array([*self.neighbours, *((j, i) for i, j in self.neighbours)]).reshape(-1, 2)
+            for i in np.unique(ordered[:, 0]):
+                yield self.matrix[i], self.matrix[ordered[ordered[:, 0] == i, 1]]
+
+    def _worst(self, function: Callable[[Floats, Floats], Floats]) -> float:
+        """The largest of a function of a row and its neighbours, in doubles."""
+        return max((float(function(p, q).max(initial=0.0)) for p, q in self._real_pairs()), default=0.0)
+
+    # Definitions ------------------------------------------------------------------------------------------------------
+
+    def epsilon(self, delta: ArrayLike = 0.0) -> Any:
+        """The tightest epsilon at a given delta.
+
+        Parameters
+        ----------
+        delta : array_like, default 0.0
+            In [0, 1). 0 is pure privacy: the logarithm of the largest ratio of two entries of a column.
 
         Returns
         -------
-        epsilon : float
-            For an exact channel the logarithm of the exact ratio, rounded up to a double; infinite where one input can
-            produce a report and another cannot.
+        epsilon : float or ndarray
+            Of the shape of `delta`; infinite where some report of more than `delta` proves that it was not from another input.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `delta` is not in [0, 1).
         """
+        deltas = _check.within("delta", delta, 0, 1, "[)")
+        return plain(np.array([self._epsilon(float(d)) for d in deltas.flat]).reshape(deltas.shape))
+
+    def _epsilon(self, delta: float) -> float:
+        if delta == 0 and self.neighbours is None:
+            return self._pure()
+        if self._exact is None:
+            return self._worst(lambda p, q: _divergence.largest_loss(p, q, delta))
+        return max((pair.largest_loss(delta) for pair in self._exact_pairs), default=0.0)
+
+    def _pure(self) -> float:
+        """All rows are neighbours: the largest and the least entry of a column decide."""
         if self._exact is None:
             reachable = self.matrix[:, self.matrix.max(axis=0) > 0]
             least, most = reachable.min(axis=0), reachable.max(axis=0)
@@ -100,6 +178,421 @@ class Channel:
                 worst = max(worst, Fraction(most, least))
         return _coins.log_up(worst)
 
+    def delta(self, epsilon: ArrayLike) -> Any:
+        """The tightest delta at a given epsilon: the hockey-stick divergence, the largest sum of (p - e^epsilon q)_+.
+
+        Parameters
+        ----------
+        epsilon : array_like
+            At least 0. An array gives the curve.
+
+        Returns
+        -------
+        delta : float or ndarray
+            Of the shape of `epsilon`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `epsilon` is not a finite number >= 0.
+
+        Examples
+        --------
+        >>> Channel([[3, 1], [1, 3]]).delta([0.0, 0.5, 1.1])
+        array([0.5       , 0.33781968, 0.        ])
+        """
+        epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
+        return plain(np.array([self._delta(float(e)) for e in epsilons.flat]).reshape(epsilons.shape))
+
+    def _delta(self, epsilon: float) -> float:
+        if self._exact is None:
+            return min(self._worst(lambda p, q: _divergence.hockey_stick(p, q, epsilon)), 1.0)
+        return _coins.round_up(self._hockey_stick(epsilon))
+
+    def _hockey_stick(self, epsilon: float) -> Fraction:
+        return max((pair.hockey_stick(epsilon) for pair in self._exact_pairs), default=Fraction(0))
+
+    def tv(self) -> float:
+        """The largest total variation: half the sum of absolute differences."""
+        return self._delta(0.0)
+
+    def kl(self) -> float:
+        """The largest Kullback-Leibler divergence, in nats; of both orders."""
+        if self._exact is None:
+            return self._worst(_divergence.kullback_leibler)
+        return max((pair.kullback_leibler() for pair in self._exact_pairs), default=0.0)
+
+    def divergence(self, f: Callable[[Floats], Floats], slope: float = math.inf) -> float:
+        """The largest f-divergence, the sum of q f(p / q); in doubles.
+
+        Parameters
+        ----------
+        f : callable
+            Convex on [0, inf) with f(1) = 0; takes and gives arrays. ``abs(t - 1) / 2`` is total variation, ``(t - 1)**2``
+            chi^2, ``(sqrt(t) - 1)**2`` the squared Hellinger distance.
+        slope : float, default inf
+            The limit of f(t) / t: the price of what only one of two inputs can make. 1/2, infinite and 1 for these three.
+
+        Returns
+        -------
+        divergence : float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `f` cannot be called, or does not give an array of the shape that it got.
+        """
+        if not callable(f):
+            raise TypeError(f"f must be callable, got {type(f).__name__}")
+
+        def checked(ratios: Floats) -> Floats:
+            values = np.asarray(f(ratios), dtype=np.float64)
+            if values.shape != ratios.shape or np.isnan(values).any():
+                raise ValueError("f must give one number for each of the numbers >= 0 that it gets")
+            return values
+
+        return self._worst(lambda p, q: _divergence.f_divergence(p, q, checked, slope))
+
+    def conditional_testing(self, delta: float = 0.0, *, inherited: bool = True) -> float:
+        """The level of conditional hypothesis testing privacy: how well two inputs can be told apart by somebody who knows that
+        the report is in a set.
+
+        Parameters
+        ----------
+        delta : float, default 0.0
+            In [0, 1): sets of less probability, under either input, do not count.
+        inherited : bool, default True
+            Over the sets of everything that can be made of the report. Otherwise over sets of reports: not a larger number, but
+            post-processing can increase it, and it does not imply (epsilon, delta)-privacy.
+
+        Returns
+        -------
+        level : float
+            The largest total variation between the two laws of the report given that it is in the set. Inherited with
+            `delta` > 0: in doubles.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `delta` is not in [0, 1); without inheritance, if there are more than 14 reports.
+
+        Notes
+        -----
+        O(m^2) per pair for m reports; without inheritance 2^m.
+        """
+        mass = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
+        if not _check.flag("inherited", inherited):
+            return self._over_sets(mass)
+        if self._exact is not None:
+            if mass == 0:
+                return max((pair.conditional() for pair in self._exact_pairs), default=0.0)
+            return max((_testing.inherited(*pair.rows, mass) for pair in self._exact_pairs), default=0.0)
+        rows = self.matrix
+        return max((_testing.inherited(rows[i], rows[j], mass) for i, j in self._indices()), default=0.0)
+
+    def _over_sets(self, mass: float) -> float:
+        rows: Any = self.matrix if self._exact is None else self._exact
+        rows = rows[:, [any(column) for column in rows.T]]
+        if rows.shape[1] > _testing.MOST_REPORTS:
+            raise ValueError(
+                f"inherited must be True for a channel of more than {_testing.MOST_REPORTS} reports, this one has "
+                f"{rows.shape[1]}"
+            )
+        total = None if self._exact is None else sum(rows[0].tolist())
+        levels = (_testing.over_sets(rows[i], rows[j], total, mass) for i, j in self._indices())
+        worst = max(levels, default=Fraction(0))
+        return _coins.round_up(worst) if isinstance(worst, Fraction) else worst
+
+    def smooth(self, metric: ArrayLike) -> float:
+        """The level of smooth privacy: the largest loss per unit of distance between two inputs, whether neighbours or not.
+
+        Parameters
+        ----------
+        metric : array_like, shape (inputs, inputs)
+            Distances, symmetric and >= 0. Data sets: the sum over the records of rho(x_i, x_i') / r, with a metric rho that
+            is at most r.
+
+        Returns
+        -------
+        level : float
+            The least a with p <= e^(a d) q; infinite where two inputs at distance 0 differ. Where no distance is above 1, the
+            channel is a-differentially private.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `metric` is not of that shape, not symmetric, or has negative entries.
+        """
+        inputs = len(self.matrix)
+        distances = _check.within("metric", metric, 0, math.inf, "[)")
+        if distances.shape != (inputs, inputs) or (distances != distances.T).any():
+            raise ValueError(
+                f"metric must be a symmetric matrix of shape ({inputs}, {inputs}), got shape {distances.shape}"
+            )
+        worst = 0.0
+        for i, j in combinations(range(inputs), 2):
+            loss = self._between(i, j)
+            if loss > 0:
+                distance = float(distances[i, j])
+                per_unit = math.nextafter(loss / distance, math.inf) if distance > 0 and distance != 1 else loss
+                worst = max(worst, per_unit if distance > 0 else math.inf)
+        return worst
+
+    def _between(self, i: int, j: int) -> float:
+        """The loss of two inputs, in both orders."""
+        rows: Any = self.matrix[[i, j]] if self._exact is None else self._exact[[i, j]]
+        return Channel(rows)._pure()
+
+    # Tests ------------------------------------------------------------------------------------------------------------
+
+    def disclosure_risk(self) -> float:
+        """The least probability of error of whoever guesses, from the report, which of two equally likely inputs made it.
+
+        Returns
+        -------
+        risk : float
+            (1 - total variation) / 2, rounded down: no test on any two neighbours does better.
+        """
+        if self._exact is None:
+            return (1 - self.tv()) / 2
+        return -_coins.round_up((self._hockey_stick(0.0) - 1) / 2)
+
+    def misses(self, false_alarms: ArrayLike) -> Any:
+        """The trade-off function: the least chance to miss an input, at a given chance to suspect it falsely; in doubles.
+
+        Parameters
+        ----------
+        false_alarms : array_like
+            In [0, 1].
+
+        Returns
+        -------
+        misses : float or ndarray
+            The least over all pairs of neighbours, in both orders, and over all tests.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `false_alarms` is not in [0, 1].
+        """
+        alarms = _check.within("false_alarms", false_alarms, 0, 1)
+        least = 1 - alarms
+        if self._exact is None:
+            pairs = ((p, q) for p, rows in self._real_pairs() for q in rows)
+        else:
+            pairs = (pair.rows for pair in self._exact_pairs)
+        for p, q in pairs:
+            least = np.minimum(least, _divergence.trade_off(p, q, alarms))
+        return plain(least)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the trade-off between false alarms and misses, beside blind guessing and what epsilon alone would allow.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default a new one.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        """
+        from ._conversions import misses
+
+        if ax is None:
+            ax = optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot()
+        alarms = np.linspace(0, 1, 501)
+        ax.plot(alarms, 1 - alarms, color="#999999", linestyle=":", label="blind guess")
+        epsilon = self.epsilon()
+        if epsilon < math.inf:
+            bound = misses(alarms, epsilon)
+            ax.plot(alarms, bound, color="#D55E00", linestyle="--", label=f"least for epsilon = {epsilon:.3g}")
+        ax.plot(alarms, self.misses(alarms), color="#0072B2", label="this channel, best test")
+        ax.set_xlabel("false alarms")
+        ax.set_ylabel("misses")
+        ax.set_xlim(0, 1)
+        ax.set_ylim(0, 1)
+        ax.legend()
+        return ax
+
+    # Algebra ----------------------------------------------------------------------------------------------------------
+
+    def then(self, other: Channel | ArrayLike) -> Channel:
+        """The channel whose report goes through another one: no definition but `conditional_testing` over sets gets worse.
+
+        Parameters
+        ----------
+        other : Channel or array_like, shape (reports, anything)
+            Its inputs are the reports of this one.
+
+        Returns
+        -------
+        channel : Channel
+            With the neighbours of this one; exact if both are.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is no channel, or has not as many inputs as this one has reports.
+        """
+        other = other if isinstance(other, Channel) else Channel(other)
+        reports = self.matrix.shape[1]
+        if len(other.matrix) != reports:
+            raise ValueError(f"other must have {reports} inputs, one for each report, got {len(other.matrix)}")
+        if self._exact is None or other._exact is None:
+            return Channel(self.matrix @ other.matrix, neighbours=self.neighbours)
+        return Channel(self._exact @ other._exact, neighbours=self.neighbours)
+
+    def product(self, other: Channel | ArrayLike) -> Channel:
+        """The channel that makes a report of each of two channels, with independent coins, of the same input.
+
+        Parameters
+        ----------
+        other : Channel or array_like, shape (inputs, anything)
+
+        Returns
+        -------
+        channel : Channel
+            Report (a, b) is number ``a * len(b) + b``; exact if both are. KL adds; epsilon and delta add at most.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is no channel, or has other inputs or neighbours.
+        """
+        other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
+        self._same_inputs(other)
+        left, right = (
+            (self._exact, other._exact) if self._exact is not None and other._exact is not None else (None, None)
+        )
+        first: Any = self.matrix if left is None else left
+        second: Any = other.matrix if right is None else right
+        joint = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+        return Channel(joint, neighbours=self.neighbours)
+
+    def deficiency(self, other: Channel | ArrayLike) -> float:
+        """How much is lost by using this channel in the place of another one: the least total variation, in the worst row,
+        between the other and what can be made of this one's reports (Le Cam's deficiency).
+
+        Parameters
+        ----------
+        other : Channel or array_like, shape (inputs, anything)
+            For the same inputs.
+
+        Returns
+        -------
+        deficiency : float
+            By linear programming, to about 1e-9. 0: everything that the other channel can do can be done by this one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is no channel, or has other inputs or neighbours.
+        """
+        other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
+        self._same_inputs(other)
+        return deficiency(self.matrix, other.matrix)
+
+    def less_informative_than(self, other: Channel | ArrayLike, *, tolerance: float = 1e-7) -> bool:
+        """Whether this channel is a post-processing of another one (Blackwell's order), which then tells at least as much.
+
+        Parameters
+        ----------
+        other : Channel or array_like, shape (inputs, anything)
+            For the same inputs.
+        tolerance : float, default 1e-7
+            Largest total variation, in any row, that is taken for 0.
+
+        Returns
+        -------
+        less : bool
+            Also where the two are equivalent.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `deficiency`.
+        """
+        other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
+        return other.deficiency(self) <= _check.positive("tolerance", tolerance)
+
+    def _same_inputs(self, other: Channel) -> None:
+        if len(other.matrix) != len(self.matrix):
+            raise ValueError(f"other must have {len(self.matrix)} inputs, got {len(other.matrix)}")
+        if self.neighbours is other.neighbours is None:
+            return
+        if self._neighbour_set() != other._neighbour_set():
+            raise ValueError("other must have the same neighbours")
+
+    def _neighbour_set(self) -> set[frozenset[int]]:
+        return {frozenset(pair) for pair in self._indices()}
+
     def __repr__(self) -> str:
         inputs, reports = self.matrix.shape
         return f"<Channel: {inputs} inputs, {reports} reports, epsilon = {self.epsilon():.6g}>"
+
+
+def _pairs(neighbours: Iterable[tuple[int, int]], inputs: int) -> tuple[tuple[int, int], ...]:
+    pairs = []
+    for pair in neighbours:
+        if np.shape(pair) != (2,):
+            raise ValueError(f"neighbours must be pairs of inputs, got {pair!r}")
+        i, j = (_check.integer("neighbours", v, 0, inputs - 1) for v in pair)
+        if i == j:
+            raise ValueError(f"neighbours must be pairs of different inputs, got {pair!r}")
+        pairs.append((i, j))
+    return tuple(pairs)
+
+
+def release_one_at_random(n: int, k: int = 2) -> Channel:
+    """The channel that releases one record of a data set, chosen at random: the cautionary example.
+
+    Parameters
+    ----------
+    n : int
+        Records in a data set.
+    k : int, default 2
+        Values that a record can have.
+
+    Returns
+    -------
+    channel : Channel
+        Inputs: the histograms of the data sets, in lexicographic order; neighbours differ in one record. Exact.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n` < 1 or `k` < 2; if there are more than 100,000 entries.
+
+    Notes
+    -----
+    Total variation 1/n: by that, and by (epsilon, 1/n)-privacy for every epsilon, it is private, although somebody's record is
+    published. KL is infinite, and the level of conditional testing is 1.
+
+    Examples
+    --------
+    >>> channel = release_one_at_random(100)
+    >>> channel.tv(), channel.delta(20.0), channel.kl(), channel.conditional_testing()
+    (0.01, 0.01, inf, 1.0)
+    """
+    n, k = _check.integer("n", n, 1), _check.integer("k", k, 2)
+    if math.comb(n + k - 1, k - 1) * k > 100_000:
+        raise ValueError(f"n and k must give at most 100,000 entries, got n={n} and k={k}")
+    # A histogram is n + k - 1 places, k - 1 of which are walls.
+    walls = combinations(range(n + k - 1), k - 1)
+    rows = [tuple(b - a - 1 for a, b in zip((-1, *w), (*w, n + k - 1), strict=True)) for w in walls]
+    number = {row: i for i, row in enumerate(rows)}
+    neighbours = []
+    for row, i in number.items():
+        for a in range(k):
+            for b in range(a + 1, k):
+                if row[a]:
+                    moved = list(row)
+                    moved[a], moved[b] = row[a] - 1, row[b] + 1
+                    neighbours.append((i, number[tuple(moved)]))
+    return Channel(rows, neighbours=neighbours)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .. import _check
+from .. import _check, _coins
 
-DEFINITIONS = ("local", "pure")
+DEFINITIONS = ("local", "pure", "approximate", "smooth", "kl", "tv")
 
 
 @dataclass(frozen=True)
@@ -19,13 +18,21 @@ class Guarantee:
 
     Parameters
     ----------
-    definition : {"local", "pure"}
-        "local": each report is differentially private by itself, before anybody sees it. "pure": a trusted curator's
-        release is.
+    definition : {"local", "pure", "approximate", "smooth", "kl", "tv"}
+        "local": each report is differentially private by itself, before anybody sees it. The others are about a trusted
+        curator's release, and one record replaced. "pure": epsilon-differentially private. "approximate":
+        (epsilon, delta)-differentially private. "smooth": epsilon times the distance of the data sets bounds the loss, in a
+        metric that is at most 1 for one record. "kl": epsilon bounds the Kullback-Leibler divergence. "tv": epsilon bounds
+        the total variation.
     epsilon : float
-        The parameter of the definition, >= 0.
+        The parameter of the definition, >= 0; at most 1 for "tv".
     delta : float, default 0.0
-        In [0, 1); 0 for both of the pure definitions.
+        In [0, 1); 0 for all but "approximate".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of its range.
     """
 
     definition: str
@@ -36,21 +43,16 @@ class Guarantee:
         _check.choice("definition", self.definition, DEFINITIONS)
         if not _check.real("epsilon", self.epsilon) >= 0:
             raise ValueError(f"epsilon must be a finite number >= 0, got {self.epsilon!r}")
+        if self.definition == "tv" and self.epsilon > 1:
+            raise ValueError(f"epsilon must be at most 1 for 'tv', got {self.epsilon!r}")
         if not 0 <= _check.real("delta", self.delta) < 1:
             raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
+        if self.delta > 0 and self.definition != "approximate":
+            raise ValueError(f"delta must be 0 for {self.definition!r}, got {self.delta!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain types."""
         return {"definition": self.definition, "epsilon": self.epsilon, "delta": self.delta}
-
-
-def _sum_up(values: list[float]) -> float:
-    """The least double that is not below the exact sum."""
-    exact = sum(map(Fraction, values), Fraction())
-    if exact > Fraction(sys.float_info.max):
-        return math.inf  # which `Guarantee` refuses
-    nearest = float(exact)
-    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
@@ -64,12 +66,18 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Returns
     -------
     total : Guarantee
-        The epsilons and deltas add up; the sums are rounded up.
+        The epsilons and deltas add up; only total variations t do so as 1 minus the product of all 1 - t. Rounded up.
 
     Raises
     ------
     TypeError, ValueError
-        If one is not a `Guarantee`; if there is none, or the definitions differ.
+        If one is not a `Guarantee`; if there is none, or the definitions differ; if the sum of the deltas is 1 or more.
+
+    Notes
+    -----
+    Basic composition: pure and smooth losses add, KL by the chain rule, total variation by a coupling of the rounds one after
+    the other. Attained, but for "approximate": there, and for a delta that many pure rounds may have, `composition_delta` is
+    exact.
 
     Examples
     --------
@@ -78,11 +86,59 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Guarantee(definition='local', epsilon=1.5, delta=0.0)
     """
     for guarantee in guarantees:
-        if not isinstance(guarantee, Guarantee):
-            raise TypeError(f"guarantees must be Guarantee objects, got {type(guarantee).__name__}")
+        _instance("guarantees", guarantee)
     definitions = {g.definition for g in guarantees}
     if len(definitions) != 1:
         raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")
-    return Guarantee(
-        definitions.pop(), _sum_up([g.epsilon for g in guarantees]), _sum_up([g.delta for g in guarantees])
-    )
+    definition = definitions.pop()
+    epsilons, deltas = [g.epsilon for g in guarantees], [g.delta for g in guarantees]
+    if definition == "tv":
+        return Guarantee("tv", _coins.round_up(1 - math.prod((1 - Fraction(t) for t in epsilons), start=Fraction(1))))
+    return Guarantee(definition, _coins.sum_up(epsilons), _coins.sum_up(deltas))
+
+
+def group(guarantee: Guarantee, size: int) -> Guarantee:
+    """What a guarantee for one record says about several together.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    size : int
+        How many records are replaced, at least 1.
+
+    Returns
+    -------
+    guarantee : Guarantee
+        Epsilon, and a total variation, times `size`; delta times ``(e^(size epsilon) - 1) / (e^epsilon - 1)``. Rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `guarantee` is no `Guarantee` or `size` no integer >= 1; for "kl", which bounds nothing for two records; if delta
+        comes out as 1 or more.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import Guarantee, group
+    >>> group(Guarantee("pure", 0.5), 3)
+    Guarantee(definition='pure', epsilon=1.5, delta=0.0)
+    """
+    _instance("guarantee", guarantee)
+    size = _check.integer("size", size, 1)
+    definition, epsilon = guarantee.definition, guarantee.epsilon
+    if definition == "kl" and size > 1:
+        raise ValueError("guarantee must not be of the definition 'kl': it bounds nothing for two records")
+    total = _coins.sum_up([Fraction(epsilon) * size])
+    if definition == "tv":
+        return Guarantee("tv", min(1.0, total))
+    if guarantee.delta == 0:
+        return Guarantee(definition, total)
+    if total > 700:
+        raise ValueError(f"size must be less for epsilon={epsilon!r} and a delta above 0, got {size}")
+    times = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else size
+    return Guarantee(definition, total, math.nextafter(guarantee.delta * times * (1 + 1e-14), math.inf))
+
+
+def _instance(name: str, value: Any) -> None:
+    if not isinstance(value, Guarantee):
+        raise TypeError(f"{name} must be Guarantee objects, got {type(value).__name__}")

@@ -1,0 +1,19 @@
+"""Confidence limits that hold for every n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def clopper_pearson(hits: Any, n: int, tail: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Limits of the probability of a hit, from the hits in n independent trials; `tail` is the chance to miss on each side."""
+    from scipy.special import betaincinv
+
+    hits = np.asarray(hits, np.float64)
+    misses = n - hits
+    low = np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), misses + 1, tail))
+    high = np.where(misses == 0, 1.0, betaincinv(hits + 1, np.maximum(misses, 1), 1 - tail))
+    return low, high

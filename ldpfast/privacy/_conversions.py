@@ -1,0 +1,469 @@
+"""What one definition of privacy implies in terms of another.
+
+``x_from_y`` is the best x that y guarantees, ``y_for_x`` the weakest y that guarantees x. With ``mode="sharp"``, the default,
+some channel attains the number; ``mode="paper"`` is a weaker published form, and it is there only where it is true. Arguments
+broadcast. Everything is calculated in doubles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from ._numbers import Floats, plain
+from ._testing import inherited
+
+MODES = ("sharp", "paper")
+
+
+def _level(name: str, values: ArrayLike) -> Floats:
+    return _check.within(name, values, 0, math.inf, "[)")
+
+
+def _delta(values: ArrayLike) -> Floats:
+    return _check.within("delta", values, 0, 1, "[)")
+
+
+# Differential privacy -------------------------------------------------------------------------------------------------
+
+
+def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
+    """The delta at another epsilon of whatever is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    at : array_like
+        The epsilon at which delta is asked for, >= 0.
+    epsilon : array_like
+        At least 0.
+    delta : array_like, default 0.0
+        In [0, 1).
+
+    Returns
+    -------
+    delta : float or ndarray
+        ``delta + (1 - delta) (e^epsilon - e^at) / (1 + e^epsilon)`` below epsilon, `delta` above. Attained by randomised
+        response that tells the truth, marked as such, with probability delta.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    at, epsilon, delta = _level("at", at), _level("epsilon", epsilon), _delta(delta)
+    gap = np.minimum(at - epsilon, 0.0)
+    return plain(delta + (1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))
+
+
+def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp") -> Any:
+    """The total variation of whatever is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0.
+    delta : array_like, default 0.0
+        In [0, 1).
+    mode : {"sharp", "paper"}
+        "paper": the smaller of 1 and epsilon / 2 + delta.
+
+    Returns
+    -------
+    tv : float or ndarray
+        ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``; tanh(epsilon / 2) for delta = 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    epsilon, delta = _level("epsilon", epsilon), _delta(delta)
+    if _check.choice("mode", mode, MODES) == "paper":
+        return plain(np.minimum(1.0, epsilon / 2 + delta))
+    return plain(delta + (1 - delta) * np.tanh(epsilon / 2))
+
+
+def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
+    """The largest epsilon at which (epsilon, delta)-privacy guarantees a total variation.
+
+    Parameters
+    ----------
+    tv : array_like
+        In [0, 1].
+    delta : array_like, default 0.0
+        In [0, 1), at most `tv`.
+
+    Returns
+    -------
+    epsilon : float or ndarray
+        ``log((1 + tv - 2 delta) / (1 - tv))``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range; if `delta` is above `tv`, which no epsilon makes good.
+    """
+    tv, delta = np.broadcast_arrays(_check.within("tv", tv, 0, 1), _delta(delta))
+    if (delta > tv).any():
+        raise ValueError(f"delta must be at most tv, got {float(delta[delta > tv].flat[0])!r}")
+    with np.errstate(divide="ignore"):
+        return plain(2 * np.arctanh((tv - delta) / (1 - delta)))
+
+
+def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
+    """The least sum of the chances of a false alarm and of a miss, of any test between two neighbours.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0.
+    delta : array_like, default 0.0
+        In [0, 1).
+
+    Returns
+    -------
+    error : float or ndarray
+        ``2 (1 - delta) / (1 + e^epsilon)``, which is at least ``1 - epsilon / 2 - delta``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    The printed bound of Barber and Duchi, equation (3), has 2 - delta in the place of 2 - 2 delta and is false.
+    """
+    epsilon, delta = _level("epsilon", epsilon), _delta(delta)
+    return plain(2 * (1 - delta) * np.exp(-epsilon) / (1 + np.exp(-epsilon)))
+
+
+def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
+    """The least probability of error of whoever guesses which of two equally likely records made a report.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0.
+    delta : array_like, default 0.0
+        In [0, 1).
+
+    Returns
+    -------
+    risk : float or ndarray
+        ``(1 - delta) / (1 + e^epsilon)``: half of `least_error`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> disclosure_risk(1.0)
+    0.2689414213699951
+    """
+    return plain(np.asarray(least_error(epsilon, delta)) / 2)
+
+
+def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
+    """The least chance to miss a neighbour at a given chance of a false alarm: (epsilon, delta)-privacy as a trade-off.
+
+    Parameters
+    ----------
+    false_alarms : array_like
+        In [0, 1].
+    epsilon : array_like
+        At least 0.
+    delta : array_like, default 0.0
+        In [0, 1).
+
+    Returns
+    -------
+    misses : float or ndarray
+        The largest of 0, ``1 - delta - e^epsilon false_alarms`` and ``e^-epsilon (1 - delta - false_alarms)``. A channel is
+        (epsilon, delta)-private if and only if its own trade-off is nowhere below.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    alarms = _check.within("false_alarms", false_alarms, 0, 1)
+    epsilon, delta = _level("epsilon", epsilon), _delta(delta)
+    with np.errstate(over="ignore"):
+        steep = 1 - delta - np.where(alarms > 0, np.exp(epsilon), 1.0) * alarms
+    return plain(np.maximum(0.0, np.maximum(steep, np.exp(-epsilon) * (1 - delta - alarms))))
+
+
+# Kullback-Leibler privacy ---------------------------------------------------------------------------------------------
+
+
+def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
+    """The Kullback-Leibler divergence of whatever is epsilon-private. With delta > 0 there is no finite one.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0.
+    mode : {"sharp", "paper"}
+        "paper": epsilon (e^epsilon - 1).
+
+    Returns
+    -------
+    kl : float or ndarray
+        ``epsilon tanh(epsilon / 2)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    epsilon = _level("epsilon", epsilon)
+    if _check.choice("mode", mode, MODES) == "paper":
+        with np.errstate(over="ignore"):
+            return plain(epsilon * np.expm1(epsilon))
+    return plain(epsilon * np.tanh(epsilon / 2))
+
+
+def epsilon_for_kl(kl: ArrayLike) -> Any:
+    """The largest epsilon that guarantees a Kullback-Leibler divergence: epsilon tanh(epsilon / 2) is at most `kl`.
+
+    Parameters
+    ----------
+    kl : array_like
+        At least 0.
+
+    Returns
+    -------
+    epsilon : float or ndarray
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `kl` is not a finite number >= 0.
+    """
+    kl = _level("kl", kl)
+    low = np.maximum(kl, np.sqrt(2 * kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
+    low, _ = _bisect(lambda a: a * np.tanh(a / 2) <= kl, low, kl + 2 * np.sqrt(kl) + 2)
+    return plain(low)
+
+
+def kl_binary(x: Floats, y: Floats) -> Floats:
+    """KL of coins with heads probabilities x and y."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heads = np.where(x > 0, x * (np.log(x) - np.log(y)), 0.0)
+        tails = np.where(x < 1, (1 - x) * (np.log1p(-x) - np.log1p(-y)), 0.0)
+    return heads + tails
+
+
+def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
+    """The delta at a given epsilon of whatever has a bounded Kullback-Leibler divergence.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0.
+    kl : array_like
+        At least 0, in both orders.
+
+    Returns
+    -------
+    delta : float or ndarray
+        The largest x - e^epsilon y over coins x, y with KL at most `kl` in both orders, which attain it; absolute error 1e-12.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    epsilon, kl = np.broadcast_arrays(_level("epsilon", epsilon), _level("kl", kl))
+
+    def within(x: Floats, y: Floats) -> Any:
+        return np.maximum(kl_binary(x, y), kl_binary(y, x)) <= kl
+
+    def gain(x: Floats) -> Floats:
+        """x - e^epsilon y for the least y; concave in x, as the set of allowed (x, y) is convex."""
+        # y = x e^-s: KL >= x s - log 2 bounds s.
+        s, _ = _bisect(lambda s: within(x, x * np.exp(-s)), np.zeros(x.shape), (kl + math.log(2)) / x)
+        return x * -np.expm1(np.minimum(epsilon - s, 0.0))
+
+    return plain(np.where(kl > 0, _peak(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0))
+
+
+def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
+    """The total variation of whatever has a bounded Kullback-Leibler divergence.
+
+    Parameters
+    ----------
+    kl : array_like
+        At least 0.
+    mode : {"sharp", "paper"}
+        "paper": the smaller of sqrt(kl / 2) (Pinsker) and sqrt(1 - e^-kl) (Bretagnolle and Huber).
+
+    Returns
+    -------
+    tv : float or ndarray
+        The t with t log((1 + t) / (1 - t)) = `kl`: that of randomised response with the same divergence.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    if _check.choice("mode", mode, MODES) == "sharp":
+        return tv_from_dp(epsilon_for_kl(kl))
+    kl = _level("kl", kl)
+    return plain(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
+
+
+def kl_for_tv(tv: ArrayLike) -> Any:
+    """The largest Kullback-Leibler divergence that guarantees a total variation: the least that two laws so far apart have.
+
+    Parameters
+    ----------
+    tv : array_like
+        In [0, 1].
+
+    Returns
+    -------
+    kl : float or ndarray
+        ``tv log((1 + tv) / (1 - tv))``: that of randomised response; infinite for `tv` = 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `tv` is out of its range.
+    """
+    tv = _check.within("tv", tv, 0, 1)
+    with np.errstate(divide="ignore"):
+        return plain(2 * tv * np.arctanh(tv))
+
+
+# Total variation privacy ----------------------------------------------------------------------------------------------
+
+
+def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
+    """The delta at a given epsilon of whatever has a bounded total variation: the total variation, at every epsilon.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0.
+    tv : array_like
+        In [0, 1].
+
+    Returns
+    -------
+    delta : float or ndarray
+        `tv`. Nothing better is true: see `release_one_at_random`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    epsilon, tv = np.broadcast_arrays(_level("epsilon", epsilon), _check.within("tv", tv, 0, 1))
+    return plain(tv.copy())
+
+
+# Conditional hypothesis testing ---------------------------------------------------------------------------------------
+
+
+def conditional_testing_from_dp(
+    epsilon: ArrayLike, delta: ArrayLike = 0.0, mass: ArrayLike = 0.0, *, mode: str = "sharp"
+) -> Any:
+    """The level of conditional hypothesis testing privacy, inherited, of whatever is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0.
+    delta : array_like, default 0.0
+        In [0, 1).
+    mass : array_like, default 0.0
+        In [0, 1): the least probability of the sets that count.
+    mode : {"sharp", "paper"}
+        "paper": ``(1 + e^-epsilon) (1 - e^(-2 epsilon))`` where `mass` is at least ``delta / (e^(2 epsilon) - e^epsilon)``.
+
+    Returns
+    -------
+    level : float or ndarray
+        tanh(epsilon / 2) for `delta` = `mass` = 0; 1 where nothing is guaranteed. "sharp" is the level of randomised response
+        that tells the truth, marked as such, with probability delta: every (epsilon, delta)-private pair is made of it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    a, d, m = np.broadcast_arrays(_level("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)"))
+    if _check.choice("mode", mode, MODES) == "paper":
+        enough = m * -np.expm1(-a) >= d * np.exp(-2 * a)  # m (e^2a - e^a) >= d
+        return plain(np.where(enough, np.minimum(1.0, (1 + np.exp(-a)) * -np.expm1(-2 * a)), 1.0))
+    levels = [_marked(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
+    return plain(np.array(levels).reshape(a.shape))
+
+
+def _marked(epsilon: float, delta: float, mass: float) -> float:
+    """The level of randomised response with marked truths."""
+    if delta == 0 and mass == 0:
+        return math.tanh(epsilon / 2)
+    truth = (1 - delta) / (1 + math.exp(-epsilon))
+    p = np.array([delta, truth, math.exp(-epsilon) * truth, 0.0])
+    return inherited(p, p[::-1], mass)
+
+
+def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tuple[Any, Any]:
+    """The (epsilon, delta) that a level of conditional hypothesis testing privacy, inherited, guarantees.
+
+    Parameters
+    ----------
+    level : array_like
+        In [0, 1).
+    mass : array_like, default 0.0
+        In [0, 1): the least probability of the sets that count.
+
+    Returns
+    -------
+    epsilon, delta : float or ndarray
+        ``2 log((1 + level) / (1 - level))``, which is the least possible, and ``mass (1 + level) / (1 - level)``, at most 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    c, m = np.broadcast_arrays(_check.within("level", level, 0, 1, "[)"), _check.within("mass", mass, 0, 1, "[)"))
+    return plain(4 * np.arctanh(c)), plain(np.minimum(1.0, m * (1 + c) / (1 - c)))
+
+
+# Search ---------------------------------------------------------------------------------------------------------------
+
+
+def _bisect(holds: Callable[[Floats], Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The ends of the last interval, after 64 halvings: a condition holds at its lower end, and above it no longer."""
+    for _ in range(64):
+        middle = (low + high) / 2
+        true = holds(middle)
+        low, high = np.where(true, middle, low), np.where(true, high, middle)
+    return low, high
+
+
+def _peak(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """The largest value of a concave function between `low` and `high`: 14 grids of 33 places, around the best of the last."""
+    steps = np.linspace(0, 1, 33).reshape(-1, *(1,) * low.ndim)
+    best = np.full(low.shape, -math.inf)
+    for _ in range(14):
+        places = low + (high - low) * steps
+        values = function(places)
+        best = np.maximum(best, values.max(axis=0))
+        k = values.argmax(axis=0)[np.newaxis]
+        low = np.take_along_axis(places, np.maximum(k - 1, 0), axis=0)[0]
+        high = np.take_along_axis(places, np.minimum(k + 1, 32), axis=0)[0]
+    return best

@@ -1,0 +1,64 @@
+"""How far one row of probabilities is from each of several others, in doubles.
+
+`p` has shape (reports,), `q` shape (rows, reports): an answer for each row. 0 log 0 is 0; what p can make and q cannot counts
+with the slope at infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ._numbers import Floats
+
+
+def hockey_stick(p: Floats, q: Floats, epsilon: float) -> Floats:
+    """The sum of (p - e^epsilon q)_+; as p (1 - e^(epsilon - loss)), which keeps the digits of a small one."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss = np.log(p) - np.log(q)
+    above = loss > epsilon  # false for 0 / 0
+    return np.asarray(np.where(above, -p * np.expm1(np.where(above, epsilon - loss, 0.0)), 0.0).sum(axis=-1))
+
+
+def largest_loss(p: Floats, q: Floats, delta: float) -> Floats:
+    """The least epsilon >= 0 at which the hockey stick is at most delta.
+
+    It is that iff P(A) - e^epsilon Q(A) <= delta for every set A of the largest ratios, so e^epsilon is the largest
+    (P(A) - delta) / Q(A).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(p == 0, 0.0, p / q)
+        order = np.argsort(-ratio, axis=-1, kind="stable")
+        heads = np.cumsum(np.broadcast_to(p, q.shape)[np.arange(len(q))[:, None], order], axis=-1) - delta
+        tails = np.cumsum(np.take_along_axis(q, order, axis=-1), axis=-1)
+        loss = np.log(heads) - np.log(tails)
+    return np.asarray(np.where(heads > 0, loss, 0.0).max(axis=-1, initial=0.0))
+
+
+def f_divergence(p: Floats, q: Floats, f: Callable[[Floats], Floats], slope: float) -> Floats:
+    """The sum of q f(p / q), and p times the slope where q is 0."""
+    reached = q > 0
+    ratio = np.where(reached, p, 1.0) / np.where(reached, q, 1.0)
+    inside = np.where(reached, q * f(ratio), 0.0).sum(axis=-1)
+    singular = np.where(reached, 0.0, p).sum(axis=-1)
+    return np.asarray(inside + np.where(singular > 0, slope * np.where(singular > 0, singular, 1.0), 0.0))
+
+
+def kullback_leibler(p: Floats, q: Floats) -> Floats:
+    """The sum of p log(p / q)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0)
+    return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
+
+
+def trade_off(p: Floats, q: Floats, false_alarms: Floats) -> Floats:
+    """The least chance to miss `q` at given chances of a false alarm under `p`: a single pair, reports in any order."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(-np.where(q == 0, 0.0, q / p), kind="stable")
+    free = float(q[p == 0].sum())  # found without any false alarm
+    alarms, found = p[order][p[order] > 0], q[order][p[order] > 0]
+    power = np.interp(
+        false_alarms, np.concatenate([[0.0], np.cumsum(alarms)]), np.concatenate([[free], free + np.cumsum(found)])
+    )
+    return np.asarray(np.clip(1 - power, 0.0, 1.0))
