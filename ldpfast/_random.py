@@ -10,13 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._core.stream import Stream
+from ._core.stream import Stream, raw
+from ._core.stream import normals as _normals
 
 if TYPE_CHECKING:
     from numpy.random import BitGenerator, Generator, SeedSequence
 
     RNGLike: TypeAlias = int | np.integer | SeedSequence | Generator | BitGenerator | None
+
+
+IDEAL = 36  # purpose of the stream
 
 
 def open_stream(rng: RNGLike | Stream) -> Stream:
@@ -43,6 +48,20 @@ def open_stream(rng: RNGLike | Stream) -> Stream:
 def open_generator(rng: RNGLike) -> Generator:
     """A NumPy generator with the key that `rng` stands for: for simulated records and counts, never for a mechanism."""
     return np.random.default_rng(int.from_bytes(cast(Any, open_stream(rng)), "little"))
+
+
+def words(stream: Stream, purpose: int, n: int) -> NDArray[np.uint64]:
+    """n uniform words of 64 bits, from a block of their own."""
+    found = np.empty(-(-max(n, 1) // 128) * 128, np.uint64)
+    raw(stream, purpose, stream.take(1), found)
+    return found[:n]
+
+
+def normals(stream: Stream, n: int) -> NDArray[np.float64]:
+    """n standard normal numbers, in doubles: for what is ideal only. From a key of their own, drawn from the stream."""
+    found = np.empty(max(n, 1) + max(n, 1) % 2)
+    _normals(words(stream, IDEAL, 4).tobytes(), found)
+    return found[:n]
 
 
 class Randomness:

@@ -20,43 +20,63 @@ def weights(uint64_t ratio, uint64_t[::1] out):
     return h
 
 
-cdef inline uint64_t weight(const uint64_t[::1] table, int64_t twice_target, int64_t rank) noexcept nogil:
-    """Of the points with `rank` records at or below them: by the distance in half ranks, constant beyond the table."""
-    cdef int64_t distance = 2 * rank - twice_target
-    distance = -distance if distance < 0 else distance
+cdef inline uint64_t weight(const uint64_t[::1] table, int64_t twice_target, int64_t below, int64_t up_to) noexcept nogil:
+    """Of a point with so many records below it, and up to it: by how many half ranks the target is away; constant beyond the
+    table."""
+    cdef int64_t distance = max(2 * below - twice_target, twice_target - 2 * up_to, <int64_t>0)
     return table[distance if distance < table.shape[0] else table.shape[0] - 1]
+
+
+cdef big sweep(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target, const uint64_t[::1] table,
+               big wanted, uint64_t *chosen) noexcept nogil:
+    """The weights of all grid points added up from 0 to size - 1, until the sum exceeds `wanted`, at the point `chosen`."""
+    cdef big total = 0, mass
+    cdef Py_ssize_t i = 0, run, m = points.shape[0]
+    cdef uint64_t start = 0, stop, w
+    while True:
+        # The points between two records that differ,
+        stop = points[i] if i < m else size
+        w = weight(table, twice_target, first + i, first + i)
+        mass = <big>w * (stop - start)
+        if total + mass > wanted:
+            chosen[0] = start + <uint64_t>((wanted - total) // w)
+            return total
+        total += mass
+        if i == m:
+            return total
+        # and one where there are records.
+        run = i + 1
+        while run < m and points[run] == stop:
+            run += 1
+        total += weight(table, twice_target, first + i, first + run)
+        if total > wanted:
+            chosen[0] = stop
+            return total
+        i, start = run, stop + 1
 
 
 def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target,
            const uint64_t[::1] table):
-    """A grid point in [0, size), with chances by the weights of the ranks.
+    """A grid point in [0, size), with chances by the weights of their ranks.
 
-    `points` are the sorted grid points of the records of rank `first + 1`, `first + 2`, ...; whatever the ranks before and after
-    those are, all their points have the last weight of the table."""
+    `points` are the sorted grid points of the records of rank `first + 1`, `first + 2`, ...; the ranks before and after those
+    are so far from the target that their points have the last weight of the table."""
     cdef stream_key k
-    cdef big total = 0, left
-    cdef Py_ssize_t i, m = points.shape[0]
-    cdef uint64_t start, stop, chosen = 0, w
+    cdef big total
+    cdef uint64_t chosen = 0
     load_key(key, &k)
     with nogil:
-        # Interval i lies before points[i]; the ranks of the first and the last interval are `first` and `first + m`.
-        start = 0
-        for i in range(m + 1):
-            stop = points[i] if i < m else size
-            total += <big>weight(table, twice_target, first + i) * (stop - start)
-            start = stop
-        left = big_below(&k, block, total)
-        start = 0
-        for i in range(m + 1):
-            stop = points[i] if i < m else size
-            w = weight(table, twice_target, first + i)
-            if left < <big>w * (stop - start):
-                chosen = start + <uint64_t>(left / w)
-                break
-            left -= <big>w * (stop - start)
-            start = stop
+        total = sweep(points, first, size, twice_target, table, ~<big>0, &chosen)
+        sweep(points, first, size, twice_target, table, big_below(&k, block, total), &chosen)
     key_wipe(&k)
     return chosen
+
+
+def masses(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target, const uint64_t[::1] table):
+    """The total of the weights, as a Python integer: for tests of the law."""
+    cdef uint64_t chosen = 0
+    cdef big total = sweep(points, first, size, twice_target, table, ~<big>0, &chosen)
+    return (<uint64_t>(total >> 64)) * (1 << 64) + <uint64_t>total
 
 
 cdef double best_of(const double *z, const double *decay, Py_ssize_t i, Py_ssize_t j_low, Py_ssize_t j_high, Py_ssize_t least,

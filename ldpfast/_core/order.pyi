@@ -16,6 +16,7 @@ def choose(
     twice_target: int,
     table: NDArray[np.uint64],
 ) -> int: ...
+def masses(points: NDArray[np.uint64], first: int, size: int, twice_target: int, table: NDArray[np.uint64]) -> int: ...
 def spread(
     z: NDArray[np.float64],
     beta: float,

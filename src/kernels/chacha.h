@@ -40,7 +40,8 @@ enum purpose {
     PURPOSE_LAPLACE_RESIDUE = 25, /* 25, 26, 27 likewise */
     PURPOSE_DISCRETE_GAUSSIAN = 28,
     PURPOSE_SELECTION = 29,
-    PURPOSE_LAPLACE_CENTRAL = 30 /* 30, 31, 32 likewise */
+    PURPOSE_LAPLACE_CENTRAL = 30, /* 30, 31, 32 likewise */
+    PURPOSE_CENTRAL_WORDS = 33 /* 33 to 36: words for Python */
 };
 
 /* A stream is read forwards and once. Past the end of the 32-bit counter it is exhausted: nothing is written any more

@@ -1,0 +1,42 @@
+"""What the curator has: numbers or rows, clipped to public bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+
+PIECE = 1 << 17  # numbers looked at together
+NAN = ("raise", "centre")
+
+
+def array(x: ArrayLike, nan: str, dim: int | None = None) -> NDArray[Any]:
+    """Numbers, shape (n,), or rows, shape (n, dim), of at least one record; no value is read."""
+    _check.choice("nan", nan, NAN)
+    records = _check.floats("x", _check.array("x", x))
+    expected = 1 if dim is None else 2
+    if records.ndim != expected:
+        raise ValueError(f"x must have shape {'(n,)' if dim is None else '(n, dim)'}, got shape {records.shape}")
+    if len(records) == 0:
+        raise ValueError("x must hold at least 1 record, got none")
+    return records
+
+
+def numbers(x: ArrayLike, lower: float, upper: float, nan: str) -> NDArray[np.float64]:
+    """Numbers clipped to [lower, upper], a copy; those that are not finite are refused, or count as the centre."""
+    records = array(x, nan)
+    clipped = records.astype(np.float64)
+    bad = ~np.isfinite(clipped)
+    if bad.any():
+        if nan == "raise":
+            raise refused(int(bad.argmax()), int(bad.sum()), len(bad))
+        clipped[bad] = lower + (upper - lower) / 2
+    return np.clip(clipped, lower, upper, out=clipped)
+
+
+def refused(first: int, bad: int, n: int) -> ValueError:
+    """The error for records that are not finite, which is outside of every guarantee."""
+    return _check.outside("x", "finite numbers (or nan='centre')", first, bad, n)
