@@ -1,4 +1,4 @@
-"""The guides: their examples run, they explain every public name, and the tests that the pages name exist."""
+"""The guides and their pages: examples run, every public name is explained, and the tests that the pages name exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ._stats import ALPHA
 
 ROOT = Path(__file__).parent.parent
 GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md"}
-PAGES = [*(ROOT / guide for guide in GUIDES.values()), *sorted((ROOT / "docs/proofs").glob("*.md"))]
+GAUSSIAN = (ROOT / "docs/gaussian.md").read_text()
+PAGES = [*(ROOT / page for page in (*GUIDES.values(), "docs/gaussian.md")), *sorted((ROOT / "docs/proofs").glob("*.md"))]
 SECTIONS = {
     section.partition("\n")[0]: re.findall(r"```python\n(.*?)```", section, re.S)
     for guide in GUIDES.values()
@@ -33,6 +34,15 @@ def test_examples_run_in_order(title, capsys, tmp_path, monkeypatch):
     session: dict[str, object] = {}
     for block in SECTIONS[title]:
         exec(compile(block, f"guide: {title}", "exec"), session)
+        assert capsys.readouterr().out
+
+
+def test_examples_of_the_gaussian_page_run_in_order(capsys):
+    """The blocks of the page share a session. Warnings are errors here, too: records and n do fit the model, or are few."""
+    blocks, session = re.findall(r"```python\n(.*?)```", GAUSSIAN, re.S), {}
+    assert len(blocks) >= 5
+    for block in blocks:
+        exec(compile(block, "docs/gaussian.md", "exec"), session)
         assert capsys.readouterr().out
 
 

@@ -18,6 +18,7 @@ from ldpfast.experiments import (
     curves,
     density,
     drugs,
+    gaussian,
     logistic,
     salaries,
     salary_mean,
@@ -146,6 +147,19 @@ def test_maximum_likelihood():
     assert logistic.held_out_error(theta, made.x, made.y) < 0.45
 
 
+def test_the_search_of_the_picture_halves_what_is_left():
+    """Widths double, shares sum to one, each pair lies in the one above, and the mean is in the last, or next to it."""
+    found = gaussian.search(np.random.default_rng(1))
+    np.testing.assert_allclose(found.widths, gaussian.SHOWN_SIGMA * 2.0 ** np.arange(len(found.kept))[::-1])
+    np.testing.assert_allclose(found.shares.sum(axis=1), 1, rtol=1e-12)
+    low = -2
+    for kept in found.kept:
+        assert low <= kept <= low + 2
+        low = 2 * kept
+    assert found.end >= gaussian.SHOWN_BOUND
+    assert abs(found.found - gaussian.SHOWN_MEAN) < 2 * gaussian.SHOWN_SIGMA
+
+
 # Claims, small --------------------------------------------------------------------------------------------------------
 
 
@@ -184,6 +198,10 @@ def studies() -> dict[str, _study.Study]:
                     )
                     for made, real in curves.problems()
                 )
+            ),
+            "gaussian": gaussian.GaussianStudy(
+                tuple(gaussian.measure(method, 200_000, (1.0, 2.0), rng, 2) for method in gaussian.METHODS),
+                gaussian.search(rng),
             ),
         }
 
@@ -242,6 +260,16 @@ def test_broken_claims_are_said(studies):
     wrong = replace(sweep, theory={method: 2 * line for method, line in sweep.theory.items()})
     assert not curves.CurveStudy(((wrong,),)).holds
 
+    normal = studies["gaussian"]
+    too_narrow = tuple(replace(found, coverage=found.coverage - 0.1) for found in normal.errors)
+    assert not replace(normal, errors=too_narrow).holds
+    other = {gaussian.PAPER: gaussian.ROBUST, gaussian.ROBUST: gaussian.PAPER}
+    exchanged = tuple(
+        replace(found, method=found.method._replace(variant=other.get(found.method.variant, found.method.variant)))
+        for found in normal.errors
+    )
+    assert not replace(normal, errors=exchanged).holds
+
 
 def test_private_steps_keep_their_bound(studies):
     for panel in studies["salary-median"].salaries:
@@ -261,6 +289,20 @@ def test_pictures_name_everything(studies, name):
         assert ax.get_xlabel()
         assert ax.get_ylabel()
         assert ax.get_legend() is not None or page.legends
+
+
+def test_normal_records_have_two_pictures_and_the_shares_beside_the_errors(studies, tmp_path):
+    picture, numbers, errors = gaussian.EXPERIMENT.save(studies["gaussian"], tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {picture.name, numbers.name, errors.name}
+    assert errors.read_bytes().startswith(b"\x89PNG")
+    with numbers.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * len(gaussian.METHODS)
+    for row in rows:
+        values = np.array(row["errors"].split(), float)
+        assert float(row["median"]) == pytest.approx(np.median(values), rel=1e-2)
+        assert 0 <= float(row["warned"]) <= 1
+        assert 0 < float(row["coverage"]) <= 1
 
 
 def test_names_are_modules():

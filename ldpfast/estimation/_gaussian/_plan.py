@@ -43,8 +43,8 @@ class Plan:
         Number of people.
     rounds : tuple of tuple of int
         People in each group of each round: ``rounds[0][g]`` of them answer ``query(g)`` in the first.
-    kappa : float
-        How well the search is answered: from 8 on it does not fail.
+    kappa, safe_kappa : float
+        How well the search is answered, and from where on it does not fail.
     search, second : Part
         Which people answer the search, which the second questions.
     """
@@ -52,11 +52,12 @@ class Plan:
     n: int
     rounds: tuple[tuple[int, ...], ...]
     kappa: float
+    safe_kappa: float
     search: Part
     second: Part
 
     @classmethod
-    def make(cls, n: int, share: float, searchers: int, others: int, rounds: int, gain: float) -> Plan:
+    def make(cls, n: int, share: float, searchers: int, others: int, rounds: int, gain: float, safe: float) -> Plan:
         """`share` of n people in `searchers` groups, the rest in `others`: as few slots as come near to that."""
 
         def split(slots: int) -> tuple[float, int, int]:
@@ -70,7 +71,7 @@ class Plan:
         second = Part(search.stop, others, rest)
         sizes = [_sizes(n, part, second.stop) for part in (search, second)]
         shape = (sizes[0], sizes[1]) if rounds == 2 else (sizes[0] + sizes[1],)
-        return cls(n, shape, min(sizes[0]) * gain**2, search, second)
+        return cls(n, shape, min(sizes[0]) * gain**2, safe, search, second)
 
     def place(self, person: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Round and group of a person, by their number alone.
@@ -100,10 +101,12 @@ class Plan:
         return late.astype(np.intp), group
 
     def __str__(self) -> str:
-        lines = [f"{self.n} people, kappa = {self.kappa:.1f}"]
+        weak = "" if self.kappa >= self.safe_kappa else f" (below {self.safe_kappa:g}: the search may fail)"
+        lines = [f"{self.n} people, kappa = {self.kappa:.1f}{weak}"]
         for number, groups in enumerate(self.rounds, 1):
             lines.append(
-                f"round {number}: {sum(groups)} people in {len(groups)} groups of {min(groups)} to {max(groups)}"
+                f"round {number}: {sum(groups)} people"
+                + (f" in {len(groups)} groups of {min(groups)} to {max(groups)}" if len(groups) > 1 else "")
             )
         return "\n".join(lines)
 

@@ -16,10 +16,9 @@ from ._fit import maximise
 from ._law import Floats, Law, Question
 from ._result import GaussianEstimate
 
-REFINE, REACH = (
-    1.0,
-    4.0,
-)  # standard deviations of the records that the fit may go from where the search, the centre put it
+REFINE = 1.0  # standard deviations that the centre may be from where the search ended,
+REACH = 4.0  # and the mean from the centre
+WAVES = ((math.pi, 2), (1.9, 4))  # width of a symbol, over the scale, and number of symbols
 MOST_BINS = 8
 LEAST_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}  # of (sigma known, rounds)
 ENOUGH = 12.0  # kappa
@@ -115,8 +114,8 @@ def _question(group: Aggregator) -> Question:
 
 @lru_cache(maxsize=64)
 def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue, ...]:
-    """Periodic questions in two phases, for scales a factor of two apart: two symbols of half a wave of 2 pi scales each, or
-    four of two scales each, whichever leaves the smaller variance in the worst case."""
+    """Periodic questions in two phases, for scales a factor of two apart, whose period is none of the search's: so they can
+    contradict a mean that the search took for another. Of the two kinds the one with the smaller variance in the worst case."""
     count = max(1, math.ceil(math.log2(high / low)))
     scales = low * (high / low) ** ((np.arange(count) + 0.5) / count)
     plans = [
@@ -125,7 +124,7 @@ def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue,
             for scale in scales.tolist()
             for phase in (0, 1)
         )
-        for width, modulus in ((math.pi, 2), (2.0, 4))
+        for width, modulus in WAVES
     ]
     return min(plans, key=lambda questions: _worst(questions, low, high, both))
 

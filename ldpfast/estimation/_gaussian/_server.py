@@ -80,9 +80,10 @@ class GaussianMean:
 
     Notes
     -----
-    The records must be about normal: the answers tell where the middle of the records is, and how far a quarter of them lie
-    from it, and the rest is the model. A mean beyond `mu_bound` is found out only as far as the range of the top level goes;
-    from there on it is taken for another one. `GaussianEstimate.goodness` tests the model, `doubts` says what is wrong.
+    The records must be about normal, with the `sigma` that was said: the answers tell where the middle of the records is and
+    about how wide they spread, and the rest is the model. A mean beyond `mu_bound` is seen as such up to the range of the top
+    level; the search takes one further away for another, which the second answers contradict as a rule (not those
+    of ``variant="paper"``). `GaussianEstimate.goodness` tests the model; where it is clearly wrong, `doubts` says so.
 
     Answers that are missing make groups smaller and do not bias, if who answers does not depend on the record.
 
@@ -189,7 +190,8 @@ class GaussianMean:
         n, design = _check.integer("n", n, 1), self._design
         share = design.share(n)
         others = len(design.blind(self.horizon or n)) if self.rounds == 1 else design.second_groups
-        return Plan.make(n, share, len(design.levels), others, self.rounds, design.levels.gain)
+        levels = design.levels
+        return Plan.make(n, share, len(levels), others, self.rounds, levels.gain, design.safe_kappa)
 
     def query(self, group: int = 0) -> Query:
         """The question for a group of the open round: for any number of people.
@@ -329,8 +331,8 @@ class GaussianMean:
         Parameters
         ----------
         x : array_like, shape (n,)
-            Finite numbers; a memory map is read in pieces, each record used once. People are dealt to the groups by their
-            place in `x`, in turn.
+            Finite numbers; a memory map is read in pieces, each record used once. People are dealt to the groups in turn, by
+            their place in `x`: sorted data do no harm, data with a period (weekdays, households) have to be permuted first.
         rng : None, int, SeedSequence, Generator or BitGenerator
 
         Returns

@@ -1,0 +1,377 @@
+"""The mean of normal records: the error of the published protocols and of ours, and the search that they share, as a picture.
+
+Joseph, Kulkarni, Mao and Wu (NeurIPS 2019) prove an error of order sigma / (epsilon sqrt(n)) for known sigma and two rounds,
+if n is large enough for their thresholds. Counts are drawn from their exact law (`GaussianMean.simulate`). Ranges are those of
+docs/gaussian.md, which shows the picture.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._extras import optional
+from ..estimation import GaussianMean
+from ._study import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Curve, Experiment, Floats, Row, Study, finish
+
+MEANS, SIGMAS = (0.0, 3.7, 1000.0, -250.3), (1.0, 5.0)
+MU_BOUND, SIGMA_BOUNDS = 4096.0, (0.5, 16.0)
+EPSILONS = (0.5, 1.0, 2.0)
+SIZES, FULL_SIZES = (20_000, 200_000), (20_000, 200_000, 1_000_000)
+REPETITIONS, QUICK_REPETITIONS = 50, 5  # of each mean and sigma
+MOST_MEDIAN = 5.0  # of the normalised error: what we call "of order 1"
+
+PAPER, ROBUST, EFFICIENT = "published, safe noise", "robust", "efficient"
+VARIANTS = {PAPER: "paper", ROBUST: "robust", EFFICIENT: "efficient"}
+COLORS = {PAPER: VERMILLION, ROBUST: BLUE, EFFICIENT: GREEN}
+SHAPES = {2: ("o", "-"), 1: ("s", "--")}  # of the rounds
+
+SHOWN_MEAN, SHOWN_SIGMA, SHOWN_BOUND, SHOWN_PEOPLE, SHOWN_EPSILON = -7.3, 1.0, 12.0, 100_000, 1.0
+RESIDUES = (BLUE, ORANGE, GREEN, PURPLE)
+
+
+class Method(NamedTuple):
+    """A protocol."""
+
+    variant: str
+    known: bool  # sigma
+    rounds: int
+
+    def server(self, epsilon: float, sigma: float, n: int) -> GaussianMean:
+        """For n people."""
+        scale: dict[str, Any] = {"sigma": sigma} if self.known else {"sigma_bounds": SIGMA_BOUNDS}
+        variant = VARIANTS[self.variant]
+        return GaussianMean(epsilon, **scale, mu_bound=MU_BOUND, rounds=self.rounds, variant=variant, n=n)
+
+
+METHODS = [
+    Method(variant, known, rounds)
+    for known, rounds, variant in product((True, False), (2, 1), VARIANTS)
+    if (variant, rounds) != (EFFICIENT, 1)
+]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Of a method with n people: |estimate - mean| epsilon sqrt(n) / sigma; shares are one for each epsilon."""
+
+    method: Method
+    n: int
+    curve: Curve
+    coverage: Floats  # share of 95 % intervals that hold the mean
+    warned: Floats  # share of estimates that came with a warning
+
+    def quantile(self, level: float) -> Floats:
+        """Of the errors, for each epsilon."""
+        return np.array([np.quantile(errors, level) for errors in self.curve.errors])
+
+    def rows(self) -> Iterator[Row]:
+        """Those of the curve, with the median and the shares."""
+        for row, median, coverage, warned in zip(
+            self.curve.rows(), self.quantile(0.5), self.coverage, self.warned, strict=True
+        ):
+            more = {"median": f"{median:.4g}", "coverage": f"{coverage:.4g}", "warned": f"{warned:.4g}"}
+            yield {**{name: value for name, value in row.items() if name != "errors"}, **more, "errors": row["errors"]}
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search by pairs: widths and debiased shares of the levels, widest first, and the cells that are kept of each."""
+
+    widths: Floats
+    shares: Floats  # shape (levels, 4)
+    kept: tuple[int, ...]  # the lower of two neighbouring cells, by its number
+
+    @property
+    def found(self) -> float:
+        """The edge between the last two cells."""
+        return float((self.kept[-1] + 1) * self.widths[-1])
+
+    @property
+    def end(self) -> float:
+        """Of the range."""
+        return float(2 * self.widths[0])
+
+
+@dataclass(frozen=True)
+class GaussianStudy(Study):
+    """Errors of all methods and sizes, and one search."""
+
+    errors: tuple[Errors, ...]
+    search: Search
+
+    size = (9.0, 6.4)
+
+    def of(self, method: Method) -> list[Errors]:
+        """For all n, ascending."""
+        return [found for found in self.errors if found.method == method]
+
+    def gain(self, method: Method) -> float:
+        """Published root mean squared error over that of a method of ours, for the largest n: geometric mean over epsilon."""
+        theirs, ours = (self.of(m)[-1].curve.errors for m in (method._replace(variant=PAPER), method))
+        ratios = [np.mean(np.square(a)) / np.mean(np.square(b)) for a, b in zip(theirs, ours, strict=True)]
+        return float(np.exp(np.mean(np.log(ratios)) / 2))
+
+    @property
+    def published(self) -> float:
+        """The median error of the published two rounds with known sigma, for the largest n and all epsilons together."""
+        return float(np.median(self.of(Method(PAPER, True, 2))[-1].curve.errors))
+
+    @property
+    def gains(self) -> list[float]:
+        """Of all methods of ours."""
+        return [self.gain(method) for method in METHODS if method.variant != PAPER]
+
+    @property
+    def coverage(self) -> float:
+        """Of the intervals of all methods of ours together."""
+        return float(np.mean([found.coverage for found in self.errors if found.method.variant != PAPER]))
+
+    @property
+    def holds(self) -> bool:
+        return self.published <= MOST_MEDIAN and min(self.gains) > 1 and 0.93 <= self.coverage <= 0.97
+
+    @property
+    def verdict(self) -> str:
+        return (
+            f"n = {self.errors[-1].n:,}: median error of the published two rounds, known sigma, {self.published:.1f} sigma / "
+            f"(epsilon sqrt n) (at most {MOST_MEDIAN:g}); published error over ours, root mean squares, "
+            f"{min(self.gains):.1f} to {max(self.gains):.0f} (above 1); all n: our 95 % intervals hold the mean in "
+            f"{100 * self.coverage:.1f} % (93 to 97)"
+        )
+
+    def curves(self) -> Iterator[Curve]:
+        return (found.curve for found in self.errors)
+
+    def rows(self) -> list[Row]:
+        """The numbers, a row per method, n and epsilon."""
+        return [row for found in self.errors for row in found.rows()]
+
+    def draw(self, figure: Any) -> None:
+        """The search: docs/gaussian.png."""
+        (law, corner), (levels, bars) = figure.subplots(2, 2, width_ratios=(3, 1), height_ratios=(1, 3.6), sharex="col")
+        corner.remove()
+        _draw_law(self.search, law)
+        _draw_levels(self.search, levels)
+        _draw_shares(self.search, bars)
+
+    def draw_errors(self, figure: Any) -> None:
+        """Median errors against epsilon: a row of panels for known and for unknown sigma, a column for each n."""
+        sizes = sorted({found.n for found in self.errors})
+        axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False)
+        for (known, n), ax in zip(product((True, False), sizes), axes.ravel(), strict=True):
+            for found in self.errors:
+                if (found.method.known, found.n) == (known, n):
+                    _draw_errors(found, ax)
+            ax.set_xscale("log")
+            ax.set_yscale("log")
+            ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+            ax.set_xticks([], minor=True)
+            title = f"{'known' if known else 'unknown'} sigma, n = {n:,}"
+            finish(ax, title, "epsilon", "|error| epsilon sqrt(n) / sigma")
+            ax.get_legend().remove()
+        handles, names = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=5, title="median, and up to the 95 % quantile")
+
+
+class GaussianExperiment(Experiment):
+    """With two pictures: the search, and the errors."""
+
+    def save(self, study: Study, folder: Any) -> list[Any]:
+        """As `Experiment.save`, and the errors as ``gaussian-errors.png``."""
+        assert isinstance(study, GaussianStudy)
+        paths, picture = super().save(study, folder), folder / f"{self.name}-errors.png"
+        figure = optional("matplotlib.figure", "demo").Figure(figsize=(13.0, 9.0), layout="constrained")
+        study.draw_errors(figure)
+        figure.savefig(picture, dpi=110, format="png")
+        return [*paths, picture]
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+def _draw_law(search: Search, ax: Any) -> None:
+    x = np.linspace(-search.end, search.end, 1201)
+    density = np.exp(-0.5 * ((x - SHOWN_MEAN) / SHOWN_SIGMA) ** 2) / (SHOWN_SIGMA * np.sqrt(2 * np.pi))
+    ax.fill_between(x, density, color=GREY, alpha=0.5, linewidth=0)
+    ax.axvline(SHOWN_MEAN, color=BLACK, linestyle=":", linewidth=1.3)
+    ax.annotate(
+        f"true mean {SHOWN_MEAN:g}",
+        (SHOWN_MEAN, 0.3),
+        (SHOWN_MEAN + 2.4, 0.3),
+        fontsize=10,
+        va="center",
+        arrowprops={"arrowstyle": "-", "color": BLACK, "linewidth": 0.8},
+    )
+    ax.set_ylim(0, 0.45)
+    ax.set_title("The records, which nobody sees", fontsize=11)
+    ax.set_xlabel("record")
+    ax.set_ylabel("density")
+    ax.tick_params(labelbottom=True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.margins(x=0)
+
+
+def _draw_levels(search: Search, ax: Any) -> None:
+    """A row for each level: a cell has the colour of its residue; what is looked at is strong, what is kept has a frame."""
+    half = 0.33
+    low = -2  # first of the four cells that are looked at
+    for row, (width, kept) in enumerate(zip(search.widths, search.kept, strict=True)):
+        count = round(search.end / width)
+        for cell in range(-count, count):
+            seen = low <= cell < low + 4
+            for color, alpha in (("white", 1.0), (RESIDUES[cell % 4], 0.85 if seen else 0.18)):
+                place = [(cell * width, width)], (row - half, 2 * half)
+                ax.broken_barh(*place, facecolor=color, alpha=alpha, edgecolor="white", linewidth=0.8)
+            ax.text(
+                (cell + 0.5) * width,
+                row,
+                str(cell % 4),
+                ha="center",
+                va="center",
+                fontsize=10 if seen else 8,
+                color=BLACK if seen else GREY,
+            )
+        ends = kept * width, (kept + 2) * width
+        ax.broken_barh(
+            [(ends[0], 2 * width)], (row - half, 2 * half), facecolor="none", edgecolor=BLACK, linewidth=2.2, zorder=3
+        )
+        if row + 1 < len(search.widths):
+            for end in ends:
+                ax.plot([end, end], [row + half, row + 1 - half], "--", color=BLACK, linewidth=1.0, clip_on=False)
+        low = 2 * kept
+    last = len(search.widths) - 1
+    ax.axvline(SHOWN_MEAN, color=BLACK, linestyle=":", linewidth=1.3, zorder=0)
+    ax.annotate(
+        f"found: {search.found:g}",
+        (search.found, last + half),
+        (search.found + 2.4, last + 0.68),
+        fontsize=10,
+        va="center",
+        arrowprops={"arrowstyle": "->", "color": BLACK},
+    )
+    ax.set_yticks(range(last + 1), [f"{width:g}" for width in search.widths])
+    ax.set_ylim(last + 0.85, -0.6)
+    ax.set_xlim(-search.end, search.end)
+    ax.set_title("The search: one group of people for each row", fontsize=11)
+    ax.set_xlabel("record; the digit in a cell is its residue modulo 4")
+    ax.set_ylabel("width of the cells")
+    ax.tick_params(left=False)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _draw_shares(search: Search, ax: Any) -> None:
+    """Beside each level the debiased shares of its residues."""
+    height = 0.165
+    for row, shares in enumerate(search.shares):
+        for residue, share in enumerate(shares):
+            place = row + (residue - 1.5) * height
+            label = str(residue) if row == 0 else None
+            ax.barh(place, share, height * 0.9, color=RESIDUES[residue], alpha=0.85, label=label)
+    ax.axvline(0, color=BLACK, linewidth=0.8)
+    ax.set_ylim(len(search.widths) - 1 + 0.85, -0.6)
+    ax.set_yticks([])
+    ax.set_xlim(min(-0.05, float(search.shares.min()) - 0.03), 1)
+    ax.set_title("What the answers say", fontsize=11)
+    ax.set_xlabel("share, debiased")
+    ax.set_ylabel("residue, 0 to 3 from above")
+    ax.grid(axis="x", alpha=0.3)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    handles, names = ax.get_legend_handles_labels()
+    corner: dict[str, Any] = {"loc": "upper right", "bbox_to_anchor": (0.985, 0.985)}
+    ax.figure.legend(handles, names, title="residue", fontsize=10, frameon=False, **corner)
+
+
+def _draw_errors(found: Errors, ax: Any) -> None:
+    method = found.method
+    color, (marker, line) = COLORS[method.variant], SHAPES[method.rounds]
+    label = f"{method.variant}, {'two rounds' if method.rounds == 2 else 'one round'}"
+    median = found.quantile(0.5)
+    ax.fill_between(found.curve.places, median, found.quantile(0.95), color=color, alpha=0.08, linewidth=0)
+    ax.plot(found.curve.places, median, color=color, marker=marker, linestyle=line, label=label, markersize=5)
+
+
+# Measurements ---------------------------------------------------------------------------------------------------------
+
+
+def measure(
+    method: Method, n: int, epsilons: Sequence[float], rng: np.random.Generator | None, repetitions: int
+) -> Errors:
+    """Simulate a method for all of `MEANS` and `SIGMAS`.
+
+    Parameters
+    ----------
+    method : Method
+    n : int
+        Number of people.
+    epsilons : sequence of float
+    rng : None or Generator
+        As for `GaussianMean.simulate`.
+    repetitions : int
+        Of each mean and sigma.
+
+    Returns
+    -------
+    errors : Errors
+    """
+    cases = list(product(MEANS, SIGMAS)) * repetitions
+    errors, covered, warned = (np.empty((len(epsilons), len(cases))) for _ in range(3))
+    for e, epsilon in enumerate(epsilons):
+        servers = {sigma: method.server(epsilon, sigma, n) for sigma in SIGMAS}
+        for c, (mu, sigma) in enumerate(cases):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                estimate = servers[sigma].simulate(n, mu, sigma, rng)
+            low, high = estimate.interval()
+            errors[e, c] = abs(estimate.value - mu) * epsilon * n**0.5 / sigma
+            covered[e, c], warned[e, c] = low <= mu <= high, bool(said)
+    sigmas = "known" if method.known else "unknown"
+    labels = {"method": method.variant, "sigma": sigmas, "rounds": method.rounds, "n": n}
+    curve = Curve(labels, "epsilon", tuple(epsilons), tuple(errors))
+    return Errors(method, n, curve, covered.mean(axis=1), warned.mean(axis=1))
+
+
+def search(rng: np.random.Generator | None) -> Search:
+    """One search among made people, decoded by pairs of cells.
+
+    Parameters
+    ----------
+    rng : None or Generator
+        ``None`` draws fresh keys from the operating system. A generator makes the reports reproducible, not private.
+
+    Returns
+    -------
+    search : Search
+    """
+    server = GaussianMean(SHOWN_EPSILON, sigma=SHOWN_SIGMA, mu_bound=SHOWN_BOUND)
+    sizes = server.plan(SHOWN_PEOPLE).rounds[0]
+    draw = np.random.default_rng(rng)
+    widths, shares = [], []
+    for group in reversed(range(server.groups)):
+        question = server.query(group).mechanism
+        answers = question.run(draw.normal(SHOWN_MEAN, SHOWN_SIGMA, sizes[group]), rng=rng)
+        widths.append(question.width)  # type: ignore[attr-defined]
+        shares.append(np.asarray(answers.value))
+    kept, low = [], -2
+    for row in shares:
+        pairs = [row[(low + i) % 4] + row[(low + i + 1) % 4] for i in range(3)]
+        kept.append(low + int(np.argmax(pairs)))
+        low = 2 * kept[-1]
+    return Search(np.array(widths), np.array(shares), tuple(kept))
+
+
+def run(rng: np.random.Generator | None, full: bool = False) -> GaussianStudy:
+    """All methods; `full`: with the sizes and repetitions of the table of docs/gaussian.md."""
+    repetitions, sizes = (REPETITIONS, FULL_SIZES) if full else (QUICK_REPETITIONS, SIZES)
+    shown = search(rng)
+    return GaussianStudy(
+        tuple(measure(method, n, EPSILONS, rng, repetitions) for n in sizes for method in METHODS), shown
+    )
+
+
+EXPERIMENT = GaussianExperiment("gaussian", "Joseph, Kulkarni, Mao and Wu (2019), the four protocols", run)
