@@ -223,7 +223,7 @@ def quantile(
         if prior != "uniform":
             raise ValueError(f'prior must be "uniform" for method={method!r}, got {prior!r}')
         delta = _check.probability("delta", delta)
-        value = smooth_quantile(records, q, epsilon, delta, lower, upper, nan, open_stream(rng))
+        value = smooth_quantile(records, q, epsilon, delta, lower, upper, open_stream(rng), nan)
         return QuantileEstimate(
             value, math.inf, len(records), Guarantee("approximate", epsilon, delta), None, Normal(), q=q
         )
