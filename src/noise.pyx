@@ -2,8 +2,9 @@
 from libc.stdint cimport int64_t
 
 from kernels cimport (
-    MOST_DIGITS, PURPOSE_LAPLACE, PURPOSE_LAPLACE_ONE_HOT, PURPOSE_LAPLACE_CENTRAL,
-    PURPOSE_LAPLACE_RESIDUE, PURPOSE_LAPLACE_VECTOR, MOST_VARIANCE, coin, draw_gaussian, grid_format, key_wipe, laplace, laplace_rows, privatize_laplace_f32, privatize_laplace_f64, tally_grid,
+    MOST_DIGITS, MOST_VARIANCE, PURPOSE_LAPLACE, PURPOSE_LAPLACE_CENTRAL, PURPOSE_LAPLACE_ONE_HOT, PURPOSE_LAPLACE_RESIDUE,
+    PURPOSE_LAPLACE_VECTOR, coin, draw_gaussian, grid_format, key_wipe, laplace, laplace_rows, privatize_laplace_f32,
+    privatize_laplace_f64, tally_grid,
 )
 
 include "isa.pxi"
@@ -23,7 +24,8 @@ cdef class Laplace(Kernel):
             raise ValueError("too many digits or grid steps")
         self.p.noise.digits = len(digits)
         self.p.noise.purpose = {"number": PURPOSE_LAPLACE, "vector": PURPOSE_LAPLACE_VECTOR,
-                                "one-hot": PURPOSE_LAPLACE_ONE_HOT, "residue": PURPOSE_LAPLACE_RESIDUE, "central": PURPOSE_LAPLACE_CENTRAL}[use]
+                                "one-hot": PURPOSE_LAPLACE_ONE_HOT, "residue": PURPOSE_LAPLACE_RESIDUE,
+                                "central": PURPOSE_LAPLACE_CENTRAL}[use]
         for j in range(len(digits)):
             self.p.noise.digit[j] = coin(digits[j] >> 64, digits[j] & 0xFFFFFFFFFFFFFFFF)
         self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)

@@ -48,7 +48,8 @@ def add_clipped(x, size_t dim, double radius, double[::1] scratch, state):
         PyObject_GetBuffer(state, &sums, PyBUF_WRITABLE)
         try:
             n = rows.len // (dim * rows.itemsize)
-            if rows.len != <Py_ssize_t>(n * dim * rows.itemsize) or sums.len != <Py_ssize_t>(16 * dim) or scratch.shape[0] != <Py_ssize_t>dim:
+            if (rows.len != <Py_ssize_t>(n * dim * rows.itemsize) or sums.len != <Py_ssize_t>(16 * dim)
+                    or scratch.shape[0] != <Py_ssize_t>dim):
                 raise ValueError("records and state do not fit together")
             with nogil:
                 if rows.itemsize == 4:

@@ -37,7 +37,7 @@ static size_t add_clipped(const clipping *p, const clipped_builds *use, size_t i
     return bad;
 }
 
-#define BUILDS(dtype, real, isa) {numbers_##dtype##_##isa, rows_##dtype##_##isa}
+#define BUILDS(dtype, real, isa) {clip_numbers_##dtype##_##isa, clip_rows_##dtype##_##isa}
 
 #define ADD_CLIPPED(dtype, real)                                                                                       \
     size_t add_clipped_##dtype(const clipping *p, const void *x, size_t n, double *total, void *state)                 \

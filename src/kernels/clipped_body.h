@@ -3,7 +3,7 @@
 #define ROUNDED(v) ((v) + 0x1.8p52 - 0x1.8p52)
 
 /* Numbers, `LANES` of which are summed side by side; n <= LANES MOST_ROWS, sum zero at first. */
-static size_t NAME(numbers)(const void *records, size_t n, double radius, double *sum)
+static size_t NAME(clip_numbers)(const void *records, size_t n, double radius, double *sum)
 {
     const REAL *x = records;
     const double scale = 0x1p40 / radius;
@@ -47,7 +47,7 @@ LDP_INLINE double NAME(square)(const REAL *x, size_t dim, double factor)
 }
 
 /* Rows, one after the other into the sums of their columns; n <= MOST_ROWS, total zero at first. */
-static size_t NAME(rows)(const void *records, size_t n, size_t dim, double radius, double *total)
+static size_t NAME(clip_rows)(const void *records, size_t n, size_t dim, double radius, double *total)
 {
     const double small = 0x1p-600; /* squares of what is finite are, too; a norm that vanishes then is far below any radius */
     const REAL *x = records;
