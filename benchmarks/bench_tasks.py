@@ -20,7 +20,16 @@ from ldpfast import bench
 from . import peers
 
 ROUNDS = 7
-ONE_THREAD = ("tally", "median", "logistic", "series", "gaussian-simulated")  # tasks that are not dealt out
+ONE_THREAD = (
+    "tally",
+    "median",
+    "logistic",
+    "series",
+    "gaussian-simulated",
+    "central-median",
+    "central-smooth",
+    "central-gaussian",
+)  # tasks that are not dealt out
 THREADED = ("ldpfast", "numba")
 
 
@@ -49,7 +58,7 @@ def machine() -> bench.Machine:
 def libraries(name: str) -> list[Any]:
     """What can do the task here: one thread on the CPU clock, two threads on the clock on the wall."""
     found = ["ldpfast", "numpy", *peers.peers(name)]
-    if peers.numba is not None and not name.startswith(("tally", "gaussian-simulated")):
+    if peers.numba is not None and not name.startswith(("tally", "gaussian-simulated", "central")):
         found = [*found, "numba"]
     two = [] if name.startswith(ONE_THREAD) else [f"{library}, 2 threads" for library in found if library in THREADED]
     one_clock = pytest.mark.benchmark(timer=time.thread_time)

@@ -37,6 +37,9 @@ TASKS = {
     "median": ("median by descent", "person"),
     "median-any-time": ("median by descent, any time", "person"),
     "gaussian": ("Gaussian mean, two rounds", "person"),
+    "central-mean": ("central mean", "value"),
+    "central-median": ("central median", "record"),
+    "central-gaussian": ("discrete Gaussian noise", "sample"),
     "logistic-float32": ("logistic regression, dim 50", "person"),
     "logistic-float64": ("the same, float64", "person"),
 }

@@ -773,6 +773,25 @@ def diffprivlib_laplace(case: Case) -> Task:
     return lambda: np.array([mechanism.randomise(x) for x in values])
 
 
+def diffprivlib_mean(case: Case) -> Task:
+    library = import_module("diffprivlib.tools")
+    return lambda: library.mean(case.x, epsilon=EPSILON, bounds=(-3.0, 3.0))
+
+
+def diffprivlib_median(case: Case) -> Task:
+    library = import_module("diffprivlib.tools")
+    return lambda: library.quantile(case.x, 0.5, epsilon=EPSILON, bounds=(0.0, 100.0))
+
+
+def opendp_gaussian(case: Case) -> Task:
+    """Exact rational sampling, the whole array in one call."""
+    dp = import_module("opendp.prelude")
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T=int))
+    measurement, zeros = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=1000.0), [0] * len(case.x)
+    return lambda: np.array(measurement(zeros))
+
+
 PEERS: dict[str, dict[str, tuple[str, str, int, Callable[[Case], Task]]]] = {
     "response-128": {
         "pure-ldp": ("pure_ldp", "pure-ldp", 20_000, pure_ldp_response),
@@ -784,6 +803,9 @@ PEERS: dict[str, dict[str, tuple[str, str, int, Callable[[Case], Task]]]] = {
         "multi-freq-ldpy": ("multi_freq_ldpy", "multi-freq-ldpy", 10_000, multi_freq_unary),
         "opendp": ("opendp", "OpenDP", 10_000, opendp_unary),
     },
+    "central-mean": {"diffprivlib": ("diffprivlib", "diffprivlib", 10_000_000, diffprivlib_mean)},
+    "central-median": {"diffprivlib": ("diffprivlib", "diffprivlib", 100_000, diffprivlib_median)},
+    "central-gaussian": {"opendp": ("opendp", "OpenDP", 10_000, opendp_gaussian)},
     "laplace": {
         "opendp": ("opendp", "OpenDP", 20_000, opendp_laplace),
         "diffprivlib": ("diffprivlib", "diffprivlib", 20_000, diffprivlib_laplace),

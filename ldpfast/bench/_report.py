@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from .._info import info
-from . import estimation, mechanisms
+from . import central, estimation, mechanisms
 from ._case import EPSILON, Case
 from ._measure import BANDWIDTH_TARGET, SPEEDUP_TARGET, Machine, Row, measure
 from .mechanisms import SINGLE_TARGET, measure_singles
 
-CASES: dict[str, Callable[[float], Case]] = {**mechanisms.CASES, **estimation.CASES}
+CASES: dict[str, Callable[[float], Case]] = {**mechanisms.CASES, **estimation.CASES, **central.CASES}
 
 
 def cpu_name() -> str:

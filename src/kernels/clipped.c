@@ -5,7 +5,7 @@
 #include "select.h"
 #include "wide.h"
 
-enum { LANES = 32, MOST_ROWS = 4096 };
+enum { LANES = 32, ROW_LANES = 16, MOST_ROWS = 4096 };
 
 #define KERNEL_REALS
 #define KERNEL_BODY "clipped_body.h"

@@ -31,16 +31,16 @@ static size_t NAME(clip_numbers)(const void *records, size_t n, double radius, d
 /* The squared norm of a row whose numbers are multiplied by `factor`. */
 LDP_INLINE double NAME(square)(const REAL *x, size_t dim, double factor)
 {
-    double sum[LANES] = {0}, total = 0;
-    size_t whole = dim / LANES * LANES;
-    for (size_t j = 0; j < whole; j += LANES)
-        for (size_t l = 0; l < LANES; l++) { /* vector loop */
+    double sum[ROW_LANES] = {0}, total = 0;
+    size_t whole = dim / ROW_LANES * ROW_LANES;
+    for (size_t j = 0; j < whole; j += ROW_LANES)
+        for (size_t l = 0; l < ROW_LANES; l++) { /* vector loop */
             double v = (double)x[j + l] * factor;
             sum[l] += v * v;
         }
     for (size_t j = whole; j < dim; j++)
         total += (double)x[j] * factor * ((double)x[j] * factor);
-    for (size_t half = LANES / 2; half; half /= 2)
+    for (size_t half = ROW_LANES / 2; half; half /= 2)
         for (size_t l = 0; l < half; l++)
             sum[l] += sum[l + half];
     return total + sum[0];

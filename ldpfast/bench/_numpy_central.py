@@ -1,0 +1,80 @@
+"""The releases of a trusted curator in NumPy: with noise in doubles, which is what one should not do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ._case import EPSILON, AnyArray, Task
+from ._numpy import CHUNK
+
+
+def numpy_mean(x: AnyArray, radius: float) -> Task:
+    """Chunks that stay in cache; one Laplace number."""
+    generator, buffer = np.random.default_rng(12), np.empty(CHUNK)
+
+    def run() -> float:
+        total = 0.0
+        for at in range(0, len(x), CHUNK):
+            piece = x[at : at + CHUNK]
+            total += float(np.clip(piece, -radius, radius, out=buffer[: len(piece)]).sum())
+        return (total + generator.laplace(0, 2 * radius / EPSILON)) / len(x)
+
+    return run
+
+
+def numpy_mean_rows(x: AnyArray, radius: float) -> Task:
+    """Norms, factors, a product with a matrix; Laplace numbers for the l1 diameter."""
+    generator, (n, dim) = np.random.default_rng(13), x.shape
+    rows = max(1, CHUNK // dim)
+
+    def run() -> AnyArray:
+        total = np.zeros(dim)
+        for at in range(0, n, rows):
+            piece = x[at : at + rows]
+            norms = np.sqrt(np.vecdot(piece, piece))
+            factors = np.minimum(1, np.float32(radius) / np.maximum(norms, np.float32(1e-30)))
+            total += np.einsum("i,ij->j", factors, piece)
+        found: AnyArray = (total + generator.laplace(0, 2 * radius * math.sqrt(dim) / EPSILON, dim)) / n
+        return found
+
+    return run
+
+
+def numpy_median(x: AnyArray, lower: float, upper: float) -> Task:
+    """The exponential mechanism by sorting, logarithms of the gaps, and the largest of numbers with Gumbel noise."""
+    generator, n = np.random.default_rng(14), len(x)
+
+    def run() -> float:
+        ends = np.concatenate([[lower], np.sort(np.clip(x, lower, upper)), [upper]])
+        gaps = np.diff(ends)
+        with np.errstate(divide="ignore"):
+            scores = np.log(gaps) - EPSILON / 2 * np.abs(np.arange(n + 1) - n / 2)
+        i = int(np.argmax(scores + generator.gumbel(size=n + 1)))
+        return float(ends[i] + generator.random() * gaps[i])
+
+    return run
+
+
+def numpy_smooth(z: AnyArray, beta: float, lower: float, upper: float) -> Task:
+    """Smooth sensitivity of the median of sorted data: for each distance k all pairs around the middle, as far as it can matter."""
+    n = len(z)
+    middle = (n + 1) // 2
+    ends = np.concatenate([[lower], z, [upper]])
+
+    def run() -> float:
+        best, k = 0.0, 0
+        while k <= n and math.exp(-beta * k) * (upper - lower) > best:
+            first = np.arange(max(0, middle - k - 1), min(middle, n - k) + 1)
+            best = max(best, math.exp(-beta * k) * float((ends[first + k + 1] - ends[first]).max()))
+            k += 1
+        return best
+
+    return run
+
+
+def numpy_gaussian_integers(sigma: float, n: int) -> Task:
+    """Doubles, rounded: neither exact nor private."""
+    generator = np.random.default_rng(15)
+    return lambda: np.rint(generator.normal(0, sigma, n))
