@@ -74,8 +74,10 @@ def audit(
     """
     n = _check.integer("n", n, 4)
     tail = (1 - _check.probability("confidence", confidence)) / 2
-    source = rng if rng is None or hasattr(rng, "bytes") or hasattr(rng, "random_raw") else np.random.default_rng(rng)
-    reports = [_reports(mechanism, record, n, source) for record in (x, x_prime)]
+    source = _source(rng)
+    reports = [
+        _reports(mechanism, _check.array(name, record), n, source) for name, record in (("x", x), ("x_prime", x_prime))
+    ]
     if reports[0].shape != reports[1].shape or reports[0].dtype != reports[1].dtype:
         raise ValueError("mechanism must give reports of one shape and dtype for both records")
     half = n // 2
@@ -89,10 +91,17 @@ def audit(
     return max(0.0, float(bound))
 
 
-def _reports(mechanism: Any, record: ArrayLike, n: int, source: Any) -> NDArray[Any]:
+def _source(rng: Any) -> Any:
+    """What the mechanism gets in both calls: never one key twice."""
+    if rng is None or isinstance(rng, np.random.Generator | np.random.BitGenerator):
+        return rng
+    seed = rng if isinstance(rng, np.random.SeedSequence) else _check.integer("rng", rng, 0)
+    return np.random.default_rng(seed)
+
+
+def _reports(mechanism: Any, record: NDArray[Any], n: int, source: Any) -> NDArray[Any]:
     """n reports of one record, one row of numbers (or one number) each."""
-    value = _check.array("x", record)
-    records = np.repeat(value[np.newaxis], n, axis=0)
+    records = np.repeat(record[np.newaxis], n, axis=0)
     if hasattr(mechanism, "privatize"):
         made = mechanism.privatize(records, rng=source)
     elif callable(mechanism):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _check, _coins
 from ._numbers import Floats, plain
 
-MOST_LOSSES = 1 << 20
+MOST_LOSSES = 1 << 22
 
 
 def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
@@ -25,7 +25,7 @@ def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
-    """The privacy loss of rounds of randomised response: its values, and the logarithms of their probabilities.
+    """The privacy loss of rounds of randomised response: its values, ascending, and the logarithms of their probabilities.
 
     k rounds of one epsilon: (2 j - k) epsilon with the binomial probability of j truths among k.
     """
@@ -42,7 +42,10 @@ def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
         log_truth, log_lie = -np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))
         weights = binomial + j * log_truth + (k - j) * log_lie
         losses = np.add.outer(losses, (2 * j - k) * epsilon).ravel()
-        logs = np.add.outer(logs, weights).ravel()
+        order = np.argsort(losses, kind="stable")
+        losses, logs = losses[order], np.add.outer(logs, weights).ravel()[order]
+        starts = np.flatnonzero(np.diff(losses, prepend=-math.inf))  # equal sums are one
+        losses, logs = losses[starts], np.logaddexp.reduceat(logs, starts)
     return losses, logs
 
 
@@ -66,8 +69,8 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range; if the rounds have more than 2^20 different sums of losses. Rounds with the same
-        epsilon have few.
+        If an argument is out of its range; if the rounds have more than 2^22 sums of losses: equal sums count once, so that
+        rounds of few different epsilons have few.
 
     Notes
     -----
@@ -134,8 +137,7 @@ def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike 
     if pure == 0:
         return _coins.sum_up(rounds.tolist())
     losses, logs = _losses(rounds)
-    order = np.argsort(-losses)
-    losses, logs = losses[order], logs[order]
+    losses, logs = losses[::-1], logs[::-1]
     # As for a channel: e^epsilon is the largest (P(A) - delta) / Q(A) over the sets A of the largest losses.
     p, log_q = np.cumsum(np.exp(logs)) - pure, np.logaddexp.accumulate(logs - losses)
     return float(max(0.0, (np.log(p[p > 0]) - log_q[p > 0]).max(initial=0.0)))
