@@ -185,6 +185,7 @@ def constant(records, rng):
             r"^mechanism must give 10 reports, numbers or rows of numbers, got shape \(3,\)$",
         ),
         (lambda: audit(lambda r, rng: np.zeros((10, 2, 2)), 0, 1, 10), ValueError, r"got shape \(10, 2, 2\)$"),
+        (lambda: audit(lambda r, rng: np.zeros((10, 0)), 0, 1, 10), ValueError, r"got shape \(10, 0\)$"),
         (
             lambda: audit(lambda r, rng: ["a"] * 10, 0, 1, 10),
             TypeError,

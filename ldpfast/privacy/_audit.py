@@ -109,7 +109,7 @@ def _reports(mechanism: Any, record: NDArray[Any], n: int, source: Any) -> NDArr
     else:
         raise TypeError(f"mechanism must be a Mechanism or callable, got {type(mechanism).__name__}")
     reports = _check.array("reports", made)
-    if reports.ndim not in (1, 2) or len(reports) != n:
+    if reports.ndim not in (1, 2) or len(reports) != n or 0 in reports.shape:
         raise ValueError(f"mechanism must give {n} reports, numbers or rows of numbers, got shape {reports.shape}")
     if reports.dtype.kind not in "biuf":
         raise TypeError(f"mechanism must give numbers, got dtype {reports.dtype}")
