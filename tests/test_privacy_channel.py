@@ -303,6 +303,21 @@ def test_inherited_conditional_testing_by_linear_programs(rows, mass, u, v):
     assert best <= level + 1e-6
 
 
+@pytest.mark.parametrize("concentration", [0.02, 0.1, 1.0])
+def test_conditional_testing_falls_with_the_mass(concentration):
+    """Of rows with entries down to 1e-200, where a careless fraction of a cut report loses all its digits."""
+    rng = np.random.default_rng(11)
+    for reports in (2, 3, 4, 6) * 10:
+        channel = Channel(rng.dirichlet(np.full(reports, concentration), 2))
+        masses = [0.0, 1e-12, 0.01, 0.1, 0.5, 0.999]
+        levels = [channel.conditional_testing(mass) for mass in masses]
+        assert (np.diff(levels) <= 1e-9).all()
+        assert all(
+            channel.conditional_testing(m, inherited=False) <= v + 1e-9 for m, v in zip(masses, levels, strict=True)
+        )
+        assert channel.tv() <= levels[-1] + 1e-9
+
+
 @given(integer_rows(zeros=False))
 def test_conditional_testing_without_mass_is_a_function_of_the_ratios(rows):
     worst = 0

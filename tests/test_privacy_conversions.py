@@ -467,7 +467,7 @@ def test_many_rounds_keep_their_digits():
         (lambda: privacy.gaussian_delta(1, 0), r"^sigma must be in \(0, inf\), got 0.0$"),
         (lambda: privacy.composition_delta(1.0, 1.0), r"^epsilons must have shape \(rounds,\), got shape \(\)$"),
         (lambda: privacy.composition_delta([], 1.0), r"^epsilons must have shape \(rounds,\), got shape \(0,\)$"),
-        (lambda: privacy.composition_delta([-1], 1.0), r"^epsilons must be in \[0, inf\), got -1.0$"),
+        (lambda: privacy.composition_delta([-1], 1.0), r"^epsilons must be in \[0, 1e\+100\], got -1.0$"),
         (lambda: privacy.composition_delta([1], 1.0, deltas=1), r"^deltas must be in \[0, 1\), got 1.0$"),
         (
             lambda: privacy.composition_delta(np.sqrt(np.arange(1.0, 30.0)), 1.0),

@@ -15,9 +15,12 @@ from ._numbers import Floats, plain
 MOST_LOSSES = 1 << 22
 
 
+LARGEST = 1e100  # of an epsilon
+
+
 def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
     e, d = np.broadcast_arrays(
-        _check.within("epsilons", epsilons, 0, math.inf, "[)"), _check.within("deltas", deltas, 0, 1, "[)")
+        _check.within("epsilons", epsilons, 0, LARGEST), _check.within("deltas", deltas, 0, 1, "[)")
     )
     if e.ndim != 1 or e.size == 0:
         raise ValueError(f"epsilons must have shape (rounds,), got shape {e.shape}")
