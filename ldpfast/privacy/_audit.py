@@ -146,7 +146,9 @@ def _score(both: NDArray[Any], first: NDArray[np.int64], second: NDArray[np.int6
         return np.nan_to_num(both.astype(np.float64))
     rows = np.unpackbits(both, axis=1) if both.dtype == np.uint8 else np.nan_to_num(both)
     direction = rows[first].mean(axis=0) - rows[second].mean(axis=0)
-    return np.asarray(rows @ direction.astype(np.float64))
+    score = rows @ direction.astype(np.float64)
+    # Equal rows have equal scores wherever they are: the last digits of a product can depend on the place of a row.
+    return np.asarray(np.round(score / max(float(np.abs(score).max()), 1e-300), 9))
 
 
 def _event(p: NDArray[np.int64], q: NDArray[np.int64], tail: float) -> tuple[float, NDArray[np.int64]]:

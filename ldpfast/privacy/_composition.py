@@ -67,7 +67,7 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
     Returns
     -------
     delta : float or ndarray
-        Of the shape of `epsilon`, to about 12 digits; attained by randomised response.
+        Of the shape of `epsilon`, to about 10 digits; attained by randomised response.
 
     Raises
     ------
