@@ -175,6 +175,9 @@ def constant(records, rng):
         (lambda: audit(constant, 0, 1, 10, confidence=1), ValueError, r"^confidence must be in \(0, 1\), got 1$"),
         (lambda: audit("x", 0, 1, 10), TypeError, r"^mechanism must be a Mechanism or callable, got str$"),
         (lambda: audit(constant, "a", 1, 10), None, ""),
+        (lambda: audit(constant, 0, [[1], [1, 2]], 10), TypeError, r"^x_prime must be an array of numbers"),
+        (lambda: audit(constant, 0, 1, 10, rng="a"), TypeError, r"^rng must be an integer, got str$"),
+        (lambda: audit(constant, 0, 1, 10, rng=-1), ValueError, r"^rng must be an integer >= 0, got -1$"),
         (lambda: audit(ldp.Warner(1.0), 0, 7, 10), ValueError, r"^x must be "),
         (
             lambda: audit(lambda r, rng: np.zeros(3), 0, 1, 10),
@@ -182,6 +185,7 @@ def constant(records, rng):
             r"^mechanism must give 10 reports, numbers or rows of numbers, got shape \(3,\)$",
         ),
         (lambda: audit(lambda r, rng: np.zeros((10, 2, 2)), 0, 1, 10), ValueError, r"got shape \(10, 2, 2\)$"),
+        (lambda: audit(lambda r, rng: np.zeros((10, 0)), 0, 1, 10), ValueError, r"got shape \(10, 0\)$"),
         (
             lambda: audit(lambda r, rng: ["a"] * 10, 0, 1, 10),
             TypeError,

@@ -16,6 +16,7 @@ from scipy.optimize import linprog, minimize_scalar
 import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.privacy import Channel, release_one_at_random
+from ldpfast.privacy._divergence import trade_off
 
 from ._examples import MECHANISMS
 from .test_privacy import exact_log, least_double_not_below
@@ -302,6 +303,21 @@ def test_inherited_conditional_testing_by_linear_programs(rows, mass, u, v):
     assert best <= level + 1e-6
 
 
+@pytest.mark.parametrize("concentration", [0.02, 0.1, 1.0])
+def test_conditional_testing_falls_with_the_mass(concentration):
+    """Of rows with entries down to 1e-200, where a careless fraction of a cut report loses all its digits."""
+    rng = np.random.default_rng(11)
+    for reports in (2, 3, 4, 6) * 10:
+        channel = Channel(rng.dirichlet(np.full(reports, concentration), 2))
+        masses = [0.0, 1e-12, 0.01, 0.1, 0.5, 0.999]
+        levels = [channel.conditional_testing(mass) for mass in masses]
+        assert (np.diff(levels) <= 1e-9).all()
+        assert all(
+            channel.conditional_testing(m, inherited=False) <= v + 1e-9 for m, v in zip(masses, levels, strict=True)
+        )
+        assert channel.tv() <= levels[-1] + 1e-9
+
+
 @given(integer_rows(zeros=False))
 def test_conditional_testing_without_mass_is_a_function_of_the_ratios(rows):
     worst = 0
@@ -402,6 +418,31 @@ def test_the_order_of_channels_is_partial():
     assert Channel([[1, 2, 3], [3, 2, 1]]).less_informative_than([[2, 1, 1, 2], [2, 3, 3 - 2, 0]])
     shuffled = Channel([[3, 1, 1, 1], [1, 1, 1, 3]])
     assert shuffled.less_informative_than([[1, 3, 2], [1, 1, 4]]) is False
+
+
+@given(integer_rows(), integer_rows())
+def test_of_two_inputs_the_order_is_that_of_the_trade_offs(first, second):
+    """Blackwell: with two inputs, one channel is made of the other iff its best tests are nowhere better. The linear program
+    and the sorted ratios know nothing of each other. What is missing bounds what a guess can lose."""
+    a, b = Channel(first), Channel(second)
+    alarms = np.concatenate([np.linspace(0, 1, 101), *(events(c.matrix[0]) @ c.matrix[0] for c in (a, b))])
+    for source, target, missing in ((a, b, a.deficiency(b)), (b, a, b.deficiency(a))):
+        curves = [trade_off(*c.matrix, np.minimum(alarms, 1)) for c in (source, target)]
+        lost = float(np.max(curves[0] - curves[1]))  # misses that only the source has
+        assert source.less_informative_than(target) == (target.deficiency(source) <= 1e-7)
+        assert (missing <= 1e-7) == (lost <= 1e-7)
+        later = trade_off(*source.matrix, np.minimum(alarms + missing, 1))
+        assert (later <= curves[1] + missing + 1e-9).all()
+        assert source.disclosure_risk() <= target.disclosure_risk() + missing + 1e-9
+
+
+@pytest.mark.parametrize("tiny", [1e-12, 1e-30, 1e-300])
+def test_deficiency_of_rare_reports(tiny):
+    """What is too rare for a linear program does not count, and nothing breaks."""
+    channel = Channel(np.array([[1.0, tiny, tiny / 2, 0.0], [1.0, 0.0, tiny, tiny], [tiny, 1.0, 0.0, 0.0]]))
+    garbled = channel.then([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    assert garbled.less_informative_than(channel)
+    assert channel.deficiency(channel) <= 1e-9
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])

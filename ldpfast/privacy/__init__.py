@@ -1,7 +1,7 @@
 """What a channel really guarantees: mathematics, and an audit of what a black box does. No compiled code."""
 
 from ._audit import audit
-from ._channel import Channel, release_one_at_random
+from ._channel import Channel
 from ._composition import composition_delta, composition_epsilon
 from ._conversions import (
     conditional_testing_from_dp,
@@ -21,6 +21,7 @@ from ._conversions import (
 )
 from ._gaussian import gaussian_delta, gaussian_kl, gaussian_sigma, gaussian_tv
 from ._guarantee import Guarantee, compose, group
+from ._one_at_random import release_one_at_random
 
 __all__ = [
     "Channel",

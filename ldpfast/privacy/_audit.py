@@ -74,8 +74,10 @@ def audit(
     """
     n = _check.integer("n", n, 4)
     tail = (1 - _check.probability("confidence", confidence)) / 2
-    source = rng if rng is None or hasattr(rng, "bytes") or hasattr(rng, "random_raw") else np.random.default_rng(rng)
-    reports = [_reports(mechanism, record, n, source) for record in (x, x_prime)]
+    source = _source(rng)
+    reports = [
+        _reports(mechanism, _check.array(name, record), n, source) for name, record in (("x", x), ("x_prime", x_prime))
+    ]
     if reports[0].shape != reports[1].shape or reports[0].dtype != reports[1].dtype:
         raise ValueError("mechanism must give reports of one shape and dtype for both records")
     half = n // 2
@@ -89,10 +91,17 @@ def audit(
     return max(0.0, float(bound))
 
 
-def _reports(mechanism: Any, record: ArrayLike, n: int, source: Any) -> NDArray[Any]:
+def _source(rng: Any) -> Any:
+    """What the mechanism gets in both calls: never one key twice."""
+    if rng is None or isinstance(rng, np.random.Generator | np.random.BitGenerator):
+        return rng
+    seed = rng if isinstance(rng, np.random.SeedSequence) else _check.integer("rng", rng, 0)
+    return np.random.default_rng(seed)
+
+
+def _reports(mechanism: Any, record: NDArray[Any], n: int, source: Any) -> NDArray[Any]:
     """n reports of one record, one row of numbers (or one number) each."""
-    value = _check.array("x", record)
-    records = np.repeat(value[np.newaxis], n, axis=0)
+    records = np.repeat(record[np.newaxis], n, axis=0)
     if hasattr(mechanism, "privatize"):
         made = mechanism.privatize(records, rng=source)
     elif callable(mechanism):
@@ -100,7 +109,7 @@ def _reports(mechanism: Any, record: ArrayLike, n: int, source: Any) -> NDArray[
     else:
         raise TypeError(f"mechanism must be a Mechanism or callable, got {type(mechanism).__name__}")
     reports = _check.array("reports", made)
-    if reports.ndim not in (1, 2) or len(reports) != n:
+    if reports.ndim not in (1, 2) or len(reports) != n or 0 in reports.shape:
         raise ValueError(f"mechanism must give {n} reports, numbers or rows of numbers, got shape {reports.shape}")
     if reports.dtype.kind not in "biuf":
         raise TypeError(f"mechanism must give numbers, got dtype {reports.dtype}")
@@ -137,7 +146,9 @@ def _score(both: NDArray[Any], first: NDArray[np.int64], second: NDArray[np.int6
         return np.nan_to_num(both.astype(np.float64))
     rows = np.unpackbits(both, axis=1) if both.dtype == np.uint8 else np.nan_to_num(both)
     direction = rows[first].mean(axis=0) - rows[second].mean(axis=0)
-    return np.asarray(rows @ direction.astype(np.float64))
+    score = rows @ direction.astype(np.float64)
+    # Equal rows have equal scores wherever they are: the last digits of a product can depend on the place of a row.
+    return np.asarray(np.round(score / max(float(np.abs(score).max()), 1e-300), 9))
 
 
 def _event(p: NDArray[np.int64], q: NDArray[np.int64], tail: float) -> tuple[float, NDArray[np.int64]]:

@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike
 from .. import _check, _coins
 from ._numbers import Floats, plain
 
-MOST_LOSSES = 1 << 20
+MOST_LOSSES = 1 << 22
+
+
+LARGEST = 1e100  # of an epsilon
 
 
 def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
     e, d = np.broadcast_arrays(
-        _check.within("epsilons", epsilons, 0, math.inf, "[)"), _check.within("deltas", deltas, 0, 1, "[)")
+        _check.within("epsilons", epsilons, 0, LARGEST), _check.within("deltas", deltas, 0, 1, "[)")
     )
     if e.ndim != 1 or e.size == 0:
         raise ValueError(f"epsilons must have shape (rounds,), got shape {e.shape}")
@@ -25,7 +28,7 @@ def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
-    """The privacy loss of rounds of randomised response: its values, and the logarithms of their probabilities.
+    """The privacy loss of rounds of randomised response: its values, ascending, and the logarithms of their probabilities.
 
     k rounds of one epsilon: (2 j - k) epsilon with the binomial probability of j truths among k.
     """
@@ -42,7 +45,10 @@ def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
         log_truth, log_lie = -np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))
         weights = binomial + j * log_truth + (k - j) * log_lie
         losses = np.add.outer(losses, (2 * j - k) * epsilon).ravel()
-        logs = np.add.outer(logs, weights).ravel()
+        order = np.argsort(losses, kind="stable")
+        losses, logs = losses[order], np.add.outer(logs, weights).ravel()[order]
+        starts = np.flatnonzero(np.diff(losses, prepend=-math.inf))  # equal sums are one
+        losses, logs = losses[starts], np.logaddexp.reduceat(logs, starts)
     return losses, logs
 
 
@@ -61,13 +67,13 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
     Returns
     -------
     delta : float or ndarray
-        Of the shape of `epsilon`, to about 12 digits; attained by randomised response.
+        Of the shape of `epsilon`, to about 10 digits; attained by randomised response.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range; if the rounds have more than 2^20 different sums of losses. Rounds with the same
-        epsilon have few.
+        If an argument is out of its range; if the rounds have more than 2^22 sums of losses: equal sums count once, so that
+        rounds of few different epsilons have few.
 
     Notes
     -----
@@ -134,8 +140,7 @@ def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike 
     if pure == 0:
         return _coins.sum_up(rounds.tolist())
     losses, logs = _losses(rounds)
-    order = np.argsort(-losses)
-    losses, logs = losses[order], logs[order]
+    losses, logs = losses[::-1], logs[::-1]
     # As for a channel: e^epsilon is the largest (P(A) - delta) / Q(A) over the sets A of the largest losses.
     p, log_q = np.cumsum(np.exp(logs)) - pure, np.logaddexp.accumulate(logs - losses)
     return float(max(0.0, (np.log(p[p > 0]) - log_q[p > 0]).max(initial=0.0)))

@@ -249,7 +249,7 @@ def epsilon_for_kl(kl: ArrayLike) -> Any:
         If `kl` is not a finite number >= 0.
     """
     kl = _level("kl", kl)
-    low = np.maximum(kl, np.sqrt(2 * kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
+    low = np.maximum(kl, math.sqrt(2) * np.sqrt(kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
     low, _ = _bisect(lambda a: a * np.tanh(a / 2) <= kl, low, kl + 2 * np.sqrt(kl) + 2)
     return plain(low)
 
@@ -293,7 +293,8 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
         s, _ = _bisect(lambda s: within(x, x * np.exp(-s)), np.zeros(x.shape), (kl + math.log(2)) / x)
         return x * -np.expm1(np.minimum(epsilon - s, 0.0))
 
-    return plain(np.where(kl > 0, _peak(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0))
+    with np.errstate(over="ignore"):
+        return plain(np.where(kl > 0, _peak(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0))
 
 
 def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
@@ -404,8 +405,8 @@ def conditional_testing_from_dp(
     """
     a, d, m = np.broadcast_arrays(_level("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)"))
     if _check.choice("mode", mode, MODES) == "paper":
-        enough = m * -np.expm1(-a) >= d * np.exp(-2 * a)  # m (e^2a - e^a) >= d
-        return plain(np.where(enough, np.minimum(1.0, (1 + np.exp(-a)) * -np.expm1(-2 * a)), 1.0))
+        enough = m * -np.expm1(-a) >= d * np.exp(-a) ** 2  # m (e^2a - e^a) >= d
+        return plain(np.where(enough, np.minimum(1.0, (1 + np.exp(-a)) * (1 - np.exp(-a) ** 2)), 1.0))
     levels = [_marked(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
     return plain(np.array(levels).reshape(a.shape))
 
@@ -449,7 +450,7 @@ def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tupl
 def _bisect(holds: Callable[[Floats], Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The ends of the last interval, after 64 halvings: a condition holds at its lower end, and above it no longer."""
     for _ in range(64):
-        middle = (low + high) / 2
+        middle = low / 2 + high / 2
         true = holds(middle)
         low, high = np.where(true, middle, low), np.where(true, high, middle)
     return low, high

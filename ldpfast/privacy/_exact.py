@@ -51,10 +51,6 @@ class ExactPair:
         """As doubles."""
         return np.array([v / self.total for v in self.p]), np.array([v / self.total for v in self.q])
 
-    def ratio(self) -> Fraction | None:
-        """The largest p / q; None where it is infinite."""
-        return Fraction(self.p[0], self.q[0]) if self.q[0] else None
-
     def hockey_stick(self, epsilon: float) -> Fraction:
         """The sum of (p - e^epsilon q)_+, or more by a part in 1e99."""
         first = 1 if self.q[0] == 0 else 0

@@ -35,13 +35,13 @@ def _log_delta(s: Floats, epsilon: Floats) -> Floats:
     from scipy.special import erfcx, log_ndtr
 
     nodes, weights = _quadrature()
-    h, t = 0.5 / s, epsilon * s
-    first = log_ndtr(h - t)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        h, t = 0.5 / s, epsilon * s
+        first = log_ndtr(h - t)
         z = h[..., np.newaxis] * nodes - t[..., np.newaxis]
         near = h * ((z + math.sqrt(2 / math.pi) / erfcx(-z / math.sqrt(2))) @ weights)
         gap = np.where(h < 0.5, near, first - log_ndtr(-h - t) - epsilon)
-        return np.asarray(first + np.log(-np.expm1(-np.maximum(gap, 0.0))))
+        return np.where(np.isneginf(first), -math.inf, first + np.log(-np.expm1(-np.maximum(gap, 0.0))))
 
 
 def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
@@ -149,7 +149,8 @@ def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     TypeError, ValueError
         If an argument is out of its range.
     """
-    return plain((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2)
+    with np.errstate(over="ignore"):
+        return plain((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2)
 
 
 def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:

@@ -7,6 +7,7 @@ under both rows (R. F. Barber, J. C. Duchi, "Privacy and Statistical Risk: Forma
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -28,10 +29,10 @@ def over_sets(p: Any, q: Any, total: int | None, mass: float) -> Fraction | floa
     least = mass if total is None else Fraction(mass) * total
     kept = (mass_p > 0) & (mass_q > 0) & (mass_p >= least) & (mass_q >= least)
     members, mass_p, mass_q = members[kept], mass_p[kept, None], mass_q[kept, None]
+    if total is None:
+        return float(np.max((members * np.maximum(p / mass_p - q / mass_q, 0)).sum(axis=1), initial=0.0))
     above = (members * np.maximum(p * mass_q - q * mass_p, 0)).sum(axis=1)
     whole = (mass_p * mass_q)[:, 0]
-    if total is None:
-        return float(np.max(above / whole, initial=0.0))
     return max((Fraction(a, w) for a, w in zip(above.tolist(), whole.tolist(), strict=True)), default=Fraction(0))
 
 
@@ -49,7 +50,8 @@ def inherited(p: Floats, q: Floats, mass: float) -> float:
     if head >= mass and tail >= mass:
         return 1.0
     both = (p > 0) & (q > 0)
-    order = np.argsort(-(p[both] / q[both]), kind="stable")
+    with np.errstate(over="ignore"):
+        order = np.argsort(-(p[both] / q[both]), kind="stable")
     p, q = p[both][order], q[both][order]
     before = np.zeros((2, len(p)))
     before[:, 1:] = np.cumsum([p, q], axis=1)[:, :-1]
@@ -70,29 +72,50 @@ def _of_ratio(p: Floats, q: Floats) -> float:
 
 
 def _cut(cells: Floats, before: Floats, after: Floats, i: int, mass: float) -> float:
-    """The best value with the head cut in report i, over all reports j >= i for the cut of the tail."""
+    """The best value with the head cut in report i, over all reports j >= i for the cut of the tail.
+
+    A point of the line is a fraction of one of the two cut reports, which gives that of the other. Both ways are gone: where
+    one fraction is the quotient of small numbers the other is not. Every point that counts is a w of enough mass.
+    """
     best = 0.0
-    starts, own = before[:, i], cells[:, i]
-    ends, others = after[:, i:], cells[:, i:]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for tight in (0, 1):  # the row whose mass is `mass`
-            slack = 1 - tight
-            rest = mass - starts[tight] - ends[tight]
-            low = np.maximum(0.0, (rest - others[tight]) / own[tight])
-            high = np.minimum(1.0, rest / own[tight])
-            low[0] = 0.0  # head and tail share the report: their fractions add up to `high`
-            if rest[0] > own[tight]:
-                high[0] = -1.0
-            # The other row's mass is a + b theta, theta the fraction of report i in the head.
-            a = starts[slack] + ends[slack] + rest * others[slack] / others[tight]
-            b = own[slack] - others[slack] * own[tight] / others[tight]
-            root = np.sqrt(mass * (own[slack] * a - starts[slack] * b) / own[tight])
-            for theta in (low, high, (mass - a) / b, (root - a) / b):
-                theta = np.clip(theta, low, high)
-                phi = (rest - theta * own[tight]) / others[tight]
-                heads = starts[:, None] + own[:, None] * theta
-                masses = heads + ends + others * phi
-                allowed = (low <= high) & (masses.min(axis=0) >= mass * (1 - 1e-12))
-                value = np.abs(heads[0] / masses[0] - heads[1] / masses[1])
-                best = max(best, float(np.max(value[allowed], initial=0.0)))
+    head, tail = np.broadcast_to(before[:, i : i + 1], after[:, i:].shape), after[:, i:]
+    first, last = np.broadcast_to(cells[:, i : i + 1], tail.shape), cells[:, i:]
+    for tight in (0, 1):  # the row whose mass is `mass`
+        for theta, phi in _points(head, first, tail, last, tight, mass):
+            best = max(best, _value(head + first * theta, tail + last * phi, mass, (theta, phi)))
+        for phi, theta in _points(tail, last, head, first, tight, mass):
+            best = max(best, _value(head + first * theta, tail + last * phi, mass, (theta, phi)))
     return min(best, 1.0)
+
+
+def _points(
+    own: Floats, cell: Floats, other: Floats, other_cell: Floats, tight: int, mass: float
+) -> Iterator[tuple[Floats, Floats]]:
+    """Fractions of a cut report on one side, and of that on the other side, that make the mass of the row `tight` right.
+
+    The other row's mass is a + b f in the fraction f; the derivative of the value has the sign of a constant minus its square.
+    """
+    slack = 1 - tight
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rest = mass - own[tight] - other[tight]
+        low = np.maximum(0.0, (rest - other_cell[tight]) / cell[tight])
+        high = np.minimum(1.0, rest / cell[tight])
+        low[0] = 0.0  # both cuts are in one report: the fractions add up to `high`
+        if rest[0] > cell[tight, 0]:
+            high[0] = -1.0
+        a = own[slack] + other[slack] + rest * (other_cell[slack] / other_cell[tight])
+        b = cell[slack] - other_cell[slack] * (cell[tight] / other_cell[tight])
+        root = np.sqrt(mass * (cell[slack] * a - own[slack] * b) / cell[tight])
+        for fraction in (low, high, (mass - a) / b, (root - a) / b):
+            kept = np.where(low <= high, np.clip(fraction, low, high), np.nan)
+            yield kept, (rest - kept * cell[tight]) / other_cell[tight]
+
+
+def _value(head: Floats, tail: Floats, mass: float, fractions: tuple[Floats, Floats]) -> float:
+    """The largest total variation of head against tail, where both masses are enough and the fractions are in [0, 1]."""
+    masses = head + tail
+    allowed = masses.min(axis=0) >= mass * (1 - 1e-12)  # false for NaN
+    for fraction in fractions:
+        allowed &= (fraction >= -1e-12) & (fraction <= 1 + 1e-12)
+    shares = head[:, allowed] / masses[:, allowed]
+    return float(np.max(np.abs(shares[0] - shares[1]), initial=0.0))
