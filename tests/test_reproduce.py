@@ -15,6 +15,7 @@ import ldpfast as ldp
 from ldpfast import cli, experiments
 from ldpfast.experiments import (
     _study,
+    central,
     curves,
     density,
     drugs,
@@ -160,6 +161,18 @@ def test_the_search_of_the_picture_halves_what_is_left():
     assert abs(found.found - gaussian.SHOWN_MEAN) < 2 * gaussian.SHOWN_SIGMA
 
 
+def test_populations_of_counts():
+    """Exact medians of what is added up: against a large sample, and by hand."""
+    made = central.Counts("made", np.array([0.0, 0.0, 1.0, 1.0, 1.0, 7.0]), -0.5, 7.5)
+    assert made.median == pytest.approx(0.5 + 1 / 3)  # a third of the way from two records to five
+    assert made.mean == pytest.approx(10 / 6)
+    for people in (central.visits(), central.ratings()):
+        sample = np.concatenate([people.sample(np.random.default_rng(seed)) for seed in range(20)])
+        assert np.median(sample) == pytest.approx(people.median, abs=0.02)
+        assert sample.mean() == pytest.approx(people.mean, abs=0.04)
+        assert people.lower <= sample.min() <= sample.max() <= people.upper
+
+
 # Claims, small --------------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +215,13 @@ def studies() -> dict[str, _study.Study]:
             "gaussian": gaussian.GaussianStudy(
                 tuple(gaussian.measure(method, 200_000, (1.0, 2.0), rng, 2) for method in gaussian.METHODS),
                 gaussian.search(rng),
+            ),
+            "central": central.CentralStudy(
+                tuple(
+                    panel
+                    for people in (central.visits(), central.ratings())
+                    for panel in central.measure(people, (0.1, 1.0), rng, 100)
+                )
             ),
         }
 
@@ -270,6 +290,21 @@ def test_broken_claims_are_said(studies):
     )
     assert not replace(normal, errors=exchanged).holds
 
+    trust = studies["central"]
+    for one, other in (
+        (central.EXPONENTIAL, central.STEPS),
+        (central.NOISE, central.BITS),
+        (central.EXPONENTIAL, central.SMOOTH),
+    ):
+        turned = {one: other, other: one}
+        panels = tuple(
+            replace(p, errors={turned.get(method, method): curve for method, curve in p.errors.items()})
+            if one in p.errors
+            else p
+            for p in trust.panels
+        )
+        assert not replace(trust, panels=panels).holds
+
 
 def test_private_steps_keep_their_bound(studies):
     for panel in studies["salary-median"].salaries:
@@ -303,6 +338,14 @@ def test_normal_records_have_two_pictures_and_the_shares_beside_the_errors(studi
         assert float(row["median"]) == pytest.approx(np.median(values), rel=1e-2)
         assert 0 <= float(row["warned"]) <= 1
         assert 0 < float(row["coverage"]) <= 1
+
+
+def test_the_picture_of_the_central_model_is_small(studies, tmp_path):
+    picture, numbers = central.EXPERIMENT.save(studies["central"], tmp_path)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size < 120_000
+    with numbers.open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 2 * 2 * len(central.MEDIANS + central.MEANS)
 
 
 def test_names_are_modules():
