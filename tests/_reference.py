@@ -34,6 +34,8 @@ PURPOSE = {
     "LaplaceVector": 18,
     "median": 21,
     "LaplaceOneHot": 22,
+    "discrete Gaussian": 28,
+    "selection": 29,
 }
 
 
@@ -308,3 +310,121 @@ def series_terms(terms: int, lower: float, upper: float, x: np.ndarray) -> np.nd
     u = (x.astype(float) - lower) * (1 / (upper - lower))
     turns = u[:, np.newaxis] * (np.arange(terms) // 2 + 1) - 0.25 * (np.arange(terms) % 2)
     return math.sqrt(2) * np.cos(2 * np.pi * (turns - np.rint(turns)))
+
+
+def clipped_row(row: np.ndarray, radius: float) -> list[int]:
+    """A row moved into the ball, in steps of radius 2^-40; zero where it is not finite. The kernel's order of the squares."""
+    x = row.astype(float)
+    if not np.isfinite(x).all():
+        return [0] * len(x)
+    if len(x) == 1:
+        return [round(min(max(float(x[0]), -radius), radius) * (2.0**40 / radius))]
+    with np.errstate(over="ignore"):
+        norm = _lane_norm(x)
+        if math.isinf(norm):
+            norm = _lane_norm(x * 2.0**-600) / 2.0**-600
+    return [round(float(v) * (2.0**40 / max(norm, radius))) for v in x]
+
+
+def _lane_norm(x: np.ndarray) -> float:
+    squares, whole = x * x, len(x) // 16 * 16
+    lanes = np.zeros(16)
+    for start in range(0, whole, 16):
+        lanes = lanes + squares[start : start + 16]
+    rest = 0.0
+    for square in squares[whole:]:
+        rest = rest + float(square)
+    while len(lanes) > 1:
+        lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
+    return math.sqrt(rest + float(lanes[0]))
+
+
+def wide(state: np.ndarray) -> list[int]:
+    """Integers of 128 bits, two's complement, low word first."""
+    return [int(low) + (int(high) << 64) for low, high in zip(state[:, 0], state[:, 1].view(np.int64), strict=True)]
+
+
+def toss(words: Words, chance: Fraction) -> bool:
+    """Heads with exactly that chance: a uniform number, 64 binary digits at a time until they tell."""
+    while True:
+        word, scaled = words.word(), chance * WORD
+        if word + 1 <= scaled or word >= scaled:
+            return word < scaled
+        chance = scaled - word
+
+
+def toss_exp(words: Words, x: Fraction) -> bool:
+    """Heads with chance exp(-x): one coin exp(-1) for each whole; a run of coins x / k, k = 1, 2, ..., of even length."""
+    while x > 1:
+        if not toss_exp(words, Fraction(1)):
+            return False
+        x -= 1
+    k = 1
+    while toss(words, x / k):
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_gaussian(words: Words, variance: int, n: int) -> list[int]:
+    """Canonne, Kamath and Steinke 2020, algorithms 1 to 3."""
+    t, out = math.isqrt(variance) + 1, []
+    while len(out) < n:
+        while True:
+            product = words.word() * t
+            if product % WORD >= WORD % t:
+                break
+        u, wholes = product >> 64, 0
+        if not toss_exp(words, Fraction(u, t)):
+            continue
+        while toss_exp(words, Fraction(1)):
+            wholes += 1
+        size, minus = u + t * wholes, words.word() >> 63
+        if minus and size == 0:
+            continue
+        if toss_exp(words, (size - Fraction(variance, t)) ** 2 / (2 * variance)):
+            out.append(-size if minus else size)
+    return out
+
+
+def rank_weights(points, size: int, twice_target: int, table) -> list[int]:
+    """Of the grid points 0, ..., size - 1: by how many half ranks the target is away from their ranks."""
+    found = []
+    for g in range(size):
+        below, up_to = sum(x < g for x in points), sum(x <= g for x in points)
+        distance = max(0, 2 * below - twice_target, twice_target - 2 * up_to)
+        found.append(int(table[min(distance, len(table) - 1)]))
+    return found
+
+
+def select(words: Words, weights: list[int]) -> int:
+    """An index by integer weights: a uniform integer of 128 bits, drawn again where it would not be uniform."""
+    total = sum(weights)
+    while True:
+        value = words.word() << 64 | words.word()
+        if value < (1 << 128) // total * total:
+            break
+    left = value % total
+    for index, weight in enumerate(weights):
+        if left < weight:
+            return index
+        left -= weight
+    raise AssertionError
+
+
+def spread(z, beta: float, i_low: int, i_high: int, j_low: int, j_high: int, least: int) -> float:
+    """max of exp(-beta (j - i - least)) (z[j] - z[i])."""
+    return max(
+        math.exp(-beta * (j - i - least)) * (z[j] - z[i])
+        for i in range(i_low, i_high + 1)
+        for j in range(j_low, j_high + 1)
+        if j - i >= least
+    )
+
+
+def geometric_law(digits, carry: int, width: int, periods: int = 3) -> list[Fraction]:
+    """P(G = g), g < periods 2^len(digits), from the integers of the coins."""
+    below, q = [Fraction(1)], Fraction(carry, 1 << width)
+    for m in digits:
+        heads = Fraction(m, 1 << width)
+        below = [p * (1 - heads) for p in below] + [p * heads for p in below]
+    return [p * q**times * (1 - q) for times in range(periods) for p in below]
