@@ -168,9 +168,9 @@ class CentralStudy(Study):
             return f"{min(values):.2f} to {max(values):.2f}"
 
         return (
-            f"epsilon {AT:g}: a trusted curator errs {span(self.trusted)} times as much as the sample (at most {MOST:g}); nobody "
-            f"trusted, one bit each, {span(self.untrusted)} times the theory ({NEAR[0]:g} to {NEAR[1]:g}); smooth sensitivity "
-            f"errs {span(self.smooth)} times as much as the exponential mechanism, mean over epsilon (above 1)"
+            f"epsilon {AT:g}: a trusted curator errs {span(self.trusted)} times as much as the sample (at most {MOST:g}); "
+            f"one bit each, nobody trusted, {span(self.untrusted)} times the theory ({NEAR[0]:g} to {NEAR[1]:g}); smooth "
+            f"sensitivity errs {span(self.smooth)} times as much as the exponential mechanism, mean over epsilon (above 1)"
         )
 
     def curves(self) -> Iterator[Curve]:
