@@ -127,7 +127,7 @@ def _beta(beta: float) -> float:
     return number
 
 
-def _trim(trim: float) -> float:
+def trim_share(trim: float) -> float:
     number = _check.real("trim", trim)
     if not 0 <= number < 0.5:
         raise ValueError(f"trim must be in [0, 1/2), got {trim!r}")
@@ -221,7 +221,7 @@ def smooth_sensitivity_trimmed_mean(
     -----
     Cost as `smooth_sensitivity_quantile`.
     """
-    trim, beta = _trim(trim), _beta(beta)
+    trim, beta = trim_share(trim), _beta(beta)
     data = _Sorted(x, *_check.interval(lower, upper), nan)
     return _of_trimmed_mean(data, trimmed(trim, data.n), beta)
 
@@ -588,7 +588,7 @@ def trimmed_mean(
     .. [1] K. Nissim, S. Raskhodnikova, A. Smith, "Smooth sensitivity and sampling in private data analysis", STOC 2007.
     .. [2] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
     """
-    trim, (low, high) = _trim(trim), _check.interval(lower, upper)
+    trim, (low, high) = trim_share(trim), _check.interval(lower, upper)
     scale, beta = calibrate(epsilon, delta)
     data = _Sorted(x, low, high, nan)
     m = trimmed(trim, data.n)
