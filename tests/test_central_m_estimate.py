@@ -191,6 +191,19 @@ def test_estimates_are_near(psi, expected, prior):
     assert central.m_estimate(x, psi, epsilon=2.0, prior=prior, lower=-4, upper=4).value != estimate.value
 
 
+@pytest.mark.parametrize("psi", [Quantile(0.3), Huber(0.2), Logistic(0.3), Custom(ramp, -0.5, 2.0)], ids=repr)
+def test_kappa_is_epsilon_over_twice_the_width(psi):
+    """The estimate is the draw of a mechanism with that kappa and the same key; with another kappa it is another."""
+    x = np.sort(np.random.default_rng(5).uniform(-2, 2, 30))
+    got = [central.m_estimate(x, psi, epsilon=0.4, lower=-1, upper=1, rng=i).value for i in range(5)]
+    for factor, same in ((1.0, True), (2.0, False)):
+        law = central.MonotoneEM(
+            psi.total(np.clip(x, -1, 1)), factor * 0.2 / psi.width, central.Prior("uniform", -1.0, 1.0)
+        )
+        drawn = [law.sample(central.Uniforms(open_stream(i))) for i in range(5)]
+        assert (got == drawn) is same
+
+
 def test_a_given_function_is_treated_as_the_same_psi_of_the_house():
     x = np.random.default_rng(1).normal(size=300)
     own = Custom(lambda x, theta: np.clip(theta - x, -0.5, 0.5), -0.5, 0.5)

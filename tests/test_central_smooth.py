@@ -229,6 +229,16 @@ def test_calibration_spends_all_of_delta_and_not_more(epsilon, delta):
         assert scale / beta < (2 / epsilon) / (epsilon / (2 * math.log(1 / delta))) / 1.4
 
 
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 30.0, 1000.0])
+@pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-9, 0.999])
+def test_calibration_at_the_extremes(epsilon, delta):
+    scale, beta = smooth.calibrate(epsilon, delta)
+    assert beta > 0
+    assert 0 < smooth.laplace_delta(epsilon, scale, beta) <= delta
+    assert smooth.laplace_delta(epsilon, scale, 1.01 * beta) > delta
+    assert 0 < smooth.laplace_delta(epsilon, scale, 1e-300) <= smooth.laplace_delta(epsilon, scale, 1e-20)
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 0.3, 1 / 3, 49.0])
 def test_without_delta_the_noise_is_global(epsilon):
     scale, beta = smooth.calibrate(epsilon, 0.0)
@@ -280,6 +290,15 @@ def test_the_trimmed_mean_is_released_as_calibrated():
     pure = smooth.trimmed_mean(x, 0.1, epsilon=1.0, lower=-1, upper=1, rng=5)
     assert (pure.guarantee.definition, pure.guarantee.delta) == ("pure", 0.0)
     assert smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1).value != estimate.value
+
+
+def test_the_quantile_is_released_as_calibrated():
+    x = np.random.default_rng(4).normal(0.1, 0.2, 501)
+    scale, beta = smooth.calibrate(1.0, 1e-6)
+    spread = smooth.smooth_sensitivity_quantile(x, 0.25, beta, -1, 1)
+    got = smooth.smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
+    expected = smooth.smooth_release(np.quantile(x, 0.25, method="inverted_cdf"), spread, scale, open_stream(5))
+    assert got == pytest.approx(expected, rel=1e-12)
 
 
 def test_releases_stay_inside():
@@ -355,7 +374,8 @@ def test_the_interval_of_the_trimmed_mean_covers():
         (lambda: smooth.laplace_delta(0.0, 1.0, 0.1), ValueError, "epsilon must be a finite number > 0"),
         (lambda: smooth.calibrate(1.0, 1.0), ValueError, r"delta must be in \[0, 1\), got 1"),
         (lambda: smooth.calibrate(1.0, -1e-9), ValueError, r"delta must be in \[0, 1\)"),
-        (lambda: smooth.calibrate(1e9, 0.1), ValueError, r"epsilon must be in \[1e-100, 1000\]"),
+        (lambda: smooth.calibrate(1e9, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
+        (lambda: smooth.laplace_delta(1e-13, 1e14, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
         (
             lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=1, lower=0, upper=1, nan="drop"),
             ValueError,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PURPOSE_SMOOTH = 33  # of the key stream: the noise of `smooth_release`
 SLACK = 1e-12  # q n this close to an integer, in units of n, is that integer
-DIGITS = Context(prec=60)
+DIGITS, TINY = Context(prec=60), Decimal("1e-20")
 SCALES = (1.05, 1.2, 1.4, 1.6, 1.8, 2.0)  # over 1 / epsilon
 
 
@@ -301,9 +301,19 @@ def _hockey_stick(epsilon: Decimal, p: tuple[Decimal, Decimal], q: tuple[Decimal
 
 
 def _delta(epsilon: Decimal, scale: Decimal, beta: Decimal) -> Decimal:
+    """Beta counts as 1e-20 where it is positive and smaller, so that the digits suffice."""
+    if beta == 0:
+        return Decimal(0)  # as scale epsilon >= 1
     with localcontext(DIGITS):
-        wide, narrow = (Decimal(0), scale * beta.exp()), (Decimal(1), scale)
+        wide, narrow = (Decimal(0), scale * max(beta, TINY).exp()), (Decimal(1), scale)
         return max(_hockey_stick(epsilon, wide, narrow), _hockey_stick(epsilon, narrow, wide))
+
+
+def _level(epsilon: float) -> float:
+    number = _check.positive("epsilon", epsilon)
+    if not 1e-12 <= number <= 1e3:
+        raise ValueError(f"epsilon must be in [1e-12, 1000] for smooth sensitivity, got {epsilon!r}")
+    return number
 
 
 def _least_scale(epsilon: float) -> float:
@@ -326,7 +336,7 @@ def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
     Parameters
     ----------
     epsilon : float
-        > 0.
+        In [1e-12, 1000].
     scale : float
         At least 1 / epsilon: with less even beta = 0 has a positive delta.
     beta : float
@@ -357,9 +367,10 @@ def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
     The published choice, scale = 2 / epsilon and beta = epsilon / (2 log(1 / delta)), is safe for small epsilon only: at
     epsilon = 16, delta = 1e-6 its true delta is 3.9e-6 and more.
     """
-    epsilon = _check.positive("epsilon", epsilon)
-    delta = _delta(Decimal(epsilon), Decimal(_scale(epsilon, scale)), Decimal(_beta(beta)))
-    return _up(delta)
+    epsilon = _level(epsilon)
+    beta, scale = _beta(beta), _scale(epsilon, scale)
+    delta = _up(_delta(Decimal(epsilon), Decimal(scale), Decimal(beta)))
+    return max(delta, math.ulp(0.0)) if beta else delta  # the tails of the wider law always exceed the other's
 
 
 def _up(number: Decimal) -> float:
@@ -372,7 +383,7 @@ def _largest_beta(epsilon: float, delta: float, scale: float, relative: float) -
     if delta == 0:
         return 0.0
     e, d, s = Decimal(epsilon), Decimal(delta), Decimal(scale)
-    low, high = 0.0, epsilon / (2 * math.log1p(1 / delta))
+    low, high = 0.0, epsilon / (2 * (1 - math.log(delta)))
     while _delta(e, s, Decimal(high)) <= d:
         low, high = high, 2 * high
     while high - low > relative * high:
@@ -403,7 +414,7 @@ def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple
     Parameters
     ----------
     epsilon : float
-        > 0.
+        In [1e-12, 1000].
     delta : float
         In [0, 1); 0 leaves beta = 0, the global sensitivity.
     scale : float, optional
@@ -425,9 +436,7 @@ def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple
     About 40 ms at first; the answers for 256 arguments are kept. Against the published choice, scale / beta is 1.5 times
     smaller at epsilon = 1, delta = 1e-6; 1.9 times at epsilon = 0.1.
     """
-    epsilon, delta = _check.positive("epsilon", epsilon), _delta_given(delta)
-    if epsilon < 1e-100 or epsilon > 1e3:
-        raise ValueError(f"epsilon must be in [1e-100, 1000], got {epsilon!r}")
+    epsilon, delta = _level(epsilon), _delta_given(delta)
     return _calibrate(epsilon, delta, None if scale is None else _scale(epsilon, scale))
 
 
@@ -552,7 +561,7 @@ def trimmed_mean(
     trim : float
         In [0, 1/2): floor(trim n) records are left out on each side.
     epsilon : float
-        > 0.
+        In [1e-12, 1000].
     delta : float, default 0.0
         In [0, 1); 0 calibrates to the global sensitivity, (upper - lower) / (n - 2 floor(trim n)).
     lower, upper : float
