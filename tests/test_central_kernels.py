@@ -65,7 +65,9 @@ def test_clipped_rows_are_those_of_exact_arithmetic(dim, dtype):
         scale = Fraction(math.isqrt(int(square * (1 << 400))), 1 << 200)  # the norm, rounded down by 2^-200
         factor = FINE / max(scale, Fraction(float(radius)))
         found = reference.wide(state)
-        assert all(abs(k - v * factor) <= Fraction(1, 2) + Fraction(1, 1 << 11) for k, v in zip(found, exact, strict=True))
+        assert all(
+            abs(k - v * factor) <= Fraction(1, 2) + Fraction(1, 1 << 11) for k, v in zip(found, exact, strict=True)
+        )
         assert math.sqrt(sum(k * k for k in found)) <= FINE * (1 + 1e-12) + math.sqrt(dim) / 2
 
 
