@@ -185,7 +185,7 @@ def test_the_release_of_a_number_by_enumeration(steps, epsilon):
             return (1 - up) * of(y - whole) + up * of(y - whole - 1)
 
         for s in range(16):
-            for t in range(0, 16 * steps + 1):
+            for t in range(16 * steps + 1):
                 for y in range(-reach + 2 * grid.span, reach, 3):
                     ratio = chance(y, s) / chance(y, s + t)
                     ratio = max(ratio, 1 / ratio)
@@ -675,7 +675,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("change, error, message", BAD, ids=[str(list(c.items())[0])[:40] for c, *_ in BAD])
+@pytest.mark.parametrize("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
 def test_bad_input(change, error, message):
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
@@ -715,7 +715,7 @@ EXTREME = [
 
 
 @pytest.mark.xfail(strict=True, reason="overflow where a clear error, or an answer, is due")
-@pytest.mark.parametrize("change", EXTREME, ids=lambda c: str(list(c.items())[0])[:30].replace("\n", " "))
+@pytest.mark.parametrize("change", EXTREME, ids=lambda c: str(next(iter(c.items())))[:30].replace("\n", " "))
 def test_extreme_parameters(change):
     """An answer that is finite and right, or an error that says what is allowed."""
     options = {**GOOD, **change}
