@@ -11,13 +11,13 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast import estimation, privacy
+from ldpfast import central, estimation, privacy
 from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
 
 from ._stats import ALPHA
 
 ROOT = Path(__file__).parent.parent
-GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md"}
+GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md", central: "docs/central.md"}
 GAUSSIAN = (ROOT / "docs/gaussian.md").read_text()
 PAGES = [*(ROOT / page for page in (*GUIDES.values(), "docs/gaussian.md")), *sorted((ROOT / "docs/proofs").glob("*.md"))]
 SECTIONS = {
