@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms import Gradient, LaplaceOneHot, Mechanism
+from ldpfast.mechanisms import Gradient, LaplaceOneHot, LaplaceResidue, Mechanism
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -60,6 +60,7 @@ CATEGORIES = [
 ]
 SYMBOLS = [ldp.Residue(0.7, -0.1, 4, 1.0), ldp.Bins([0.25], 1.0), ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0)]
 INTERVALS = [ldp.SignBit(-1.0, 3.0, 1.0), ldp.Laplace(-1.0, 3.0, 1.0), ldp.Laplace(10.0, 20.0, 0.25)]
+WRAPPED = [LaplaceResidue(2.0, 0.25, 1.0), LaplaceResidue(7.5, -3.0, 0.25)]
 VECTORS = [
     *(ldp.LinfBall(d, 1.0, 2.0, ties) for d in (1, 2, 8, 27, 64, 100, 1000) for ties in ("keep", "thin")),
     *(ldp.L2Ball(d, 1.0, 2.0) for d in (1, 2, 3, 32, 100, 5000)),
@@ -72,12 +73,15 @@ GRADIENTS = [
     Gradient("poisson", (0.1, -0.2, 0.5), 1.0, "l2", 1.0, 0.5, 3.0, "laplace"),
     Gradient("linear", (0.1, -0.2), 1.0, "linf", residual=0.5, noise="laplace"),
 ]
-MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *VECTORS, *GRADIENTS]
+MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *WRAPPED, *VECTORS, *GRADIENTS]
 
 EXAMPLES = [
     *(Example(m) for m in MECHANISMS),
     *(Example(m, "float32") for m in MECHANISMS if isinstance(m, ldp.L2Ball)),
-    *(Example(m, "float32") for m in (*SYMBOLS[:2], *INTERVALS[:2], ldp.LinfBall(27, 1.0), ldp.LaplaceVector(3, 1.0))),
+    *(
+        Example(m, "float32")
+        for m in (*SYMBOLS[:2], *INTERVALS[:2], WRAPPED[0], ldp.LinfBall(27, 1.0), ldp.LaplaceVector(3, 1.0))
+    ),
     *(Example(m, "float32") for m in GRADIENTS[:2]),
 ]
 
@@ -90,6 +94,7 @@ KINDS = [
     Example(ldp.Bins([-1, 0, 1], 1.0)),
     Example(ldp.SignBit(-1.0, 3.0, 1.0)),
     Example(ldp.Laplace(-1.0, 3.0, 1.0)),
+    Example(WRAPPED[0]),
     Example(ldp.LinfBall(27, 1.0)),
     Example(ldp.L2Ball(5, 1.0)),
     Example(ldp.L2Ball(5, 1.0), "float32"),
@@ -101,7 +106,7 @@ KINDS = [
 
 def decoded_shape(mechanism: Mechanism, n: int) -> tuple[int, ...]:
     """The shape of ``decode(privatize(x))`` for n records."""
-    if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace):
+    if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace | LaplaceResidue):
         return (n,)
     return (n, getattr(mechanism.report, "k", None) or mechanism.report.dim)
 

@@ -34,6 +34,7 @@ PURPOSE = {
     "LaplaceVector": 18,
     "median": 21,
     "LaplaceOneHot": 22,
+    "LaplaceResidue": 25,
     "discrete Gaussian": 28,
     "selection": 29,
 }
@@ -218,6 +219,27 @@ def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> lis
         g[lane] += times << len(digits)
     order = range(n) if few else [number % (4 * row) * 16 + number // (4 * row) for number in range(n)]
     return [-1 - g[lane] if signs[lane] else g[lane] for lane in order]
+
+
+def wrapped(x: float, width: float, offset: float) -> float:
+    """Signed distance from the nearest node of offset + width Z; a node for NaN, and periods count up to 2^52."""
+    periods = (x - offset) / width if math.isfinite(x) else x
+    periods = 0.0 if math.isnan(x) else min(max(periods, -(2.0**52)), 2.0**52)
+    return (periods - round(periods)) * width
+
+
+def laplace_residue(mechanism, coins, key: bytes, block: int, xs) -> list[float]:
+    """Reports of one block: rounding of the distance to the grid, then the integer noise."""
+    first, half = PURPOSE["LaplaceResidue"], mechanism.width / 2
+    noise = discrete_laplace(
+        coins.digits, coins.carry, Words(key, first, block, 256), Words(key, first + 1, block, 256), len(xs)
+    )
+    reports = []
+    for x, word, z in zip(xs, Words(key, first + 2, block).take(len(xs), "<u4"), noise, strict=True):
+        steps = (wrapped(float(x), mechanism.width, mechanism.offset) + half) * (1 / mechanism.grid)
+        index = int(steps) + int((int(word) >> 1) < (steps - int(steps)) * 2.0**31)
+        reports.append(-half + mechanism.grid * (index + z + 0.5))
+    return reports
 
 
 def pieces(count: int, n: int, most: int) -> Iterator[tuple[int, int]]:

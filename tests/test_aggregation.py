@@ -104,7 +104,7 @@ def test_sums_of_any_number_of_reports_follow_the_definition(kind, n):
         steps = np.rint(reports.astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
         assert integers_of(aggregator) == [sum(map(int, column)) << shift for column in steps.T]
     else:
-        lower = mechanism.domain.range[0]
+        lower = mechanism.report.lower
         j = np.rint((reports.reshape(n, -1) - lower) / mechanism.grid - 0.5).astype(np.int64)
         np.testing.assert_array_equal(lower + mechanism.grid * (j + 0.5), reports.reshape(n, -1))
         columns = [[int(v) for v in column] for column in j.T]

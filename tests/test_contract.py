@@ -22,6 +22,7 @@ from ._examples import (
     MECHANISMS,
     SYMBOLS,
     VECTORS,
+    WRAPPED,
     Example,
     assert_same,
     assert_same_estimate,
@@ -30,7 +31,9 @@ from ._examples import (
 )
 
 ALPHA = 1e-9  # chance that a correct build fails one statistical test
-REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(["Laplace", "LaplaceVector", "LaplaceOneHot"], "float64")
+REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(
+    ["Laplace", "LaplaceResidue", "LaplaceVector", "LaplaceOneHot"], "float64"
+)
 
 
 def reporter(mechanism):
@@ -180,7 +183,7 @@ def test_yes_or_no_comes_as_booleans():
     assert mechanism.privatize(True) in (0, 1)
 
 
-@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + VECTORS + GRADIENTS, ids=repr)
+@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
 def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     halves = records_of(mechanism, 9).astype(np.float16)
     assert_reports_equal_to(
@@ -192,7 +195,7 @@ def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     )
 
 
-@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + VECTORS + GRADIENTS, ids=repr)
+@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
 def test_lists_of_numbers_are_float64(mechanism):
     x = records_of(mechanism, 3)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())

@@ -21,6 +21,8 @@ LEFT_OUT = [
     "test_coverage.py",
     "test_estimation.py",
     "test_regression.py",
+    "test_gaussian.py",
+    "test_gaussian_law.py",
     "test_privacy_channel.py",
     "test_privacy_conversions.py",
     "test_audit.py",

@@ -13,6 +13,7 @@ from ...aggregation import Aggregator
 from ...mechanisms import Mechanism
 from ...privacy import Guarantee
 from ._levels import Levels
+from ._plan import Plan, parts
 from ._result import GaussianEstimate
 
 LEAST_KAPPA = 2.0  # below, the search finds nothing
@@ -60,11 +61,11 @@ class Design(ABC):
         The search.
     """
 
-    safe_kappa = 8.0  # from here on, the search does not fail
+    safe_kappa = 8.0  # from here on, the search seldom fails: one to two in a thousand, at 12 one in three thousand
     second_groups = 1  # of the second of two rounds
 
-    def __init__(self, model: Model, narrowest: float, reach: float) -> None:
-        self.model = model
+    def __init__(self, model: Model, rounds: int, narrowest: float, reach: float) -> None:
+        self.model, self.rounds = model, rounds
         self.levels = Levels(model.epsilon, narrowest, reach)
 
     @abstractmethod
@@ -97,14 +98,19 @@ class Design(ABC):
         """How few people the protocol can do with: half of them search."""
         return 2 * self.levels.people(LEAST_KAPPA)
 
-    def share(self, n: int) -> float:
-        """Of the people who search; raises if n are too few for any."""
+    def plan(self, n: int, others: int) -> Plan:
+        """Who answers what, with so many second questions; raises if n are too few."""
+        levels = self.levels
         if n < self.least():
             raise ValueError(
-                f"n must be at least {self.least()} for epsilon = {self.model.epsilon:g} and {len(self.levels)} levels, got {n}"
+                f"n must be at least {self.least()} for epsilon = {self.model.epsilon:g} and {len(levels)} levels, got {n}"
             )
-        people = max(self.searchers(n), self.levels.people(LEAST_KAPPA))
-        return min(people, n / 2) / n
+        least = levels.people(LEAST_KAPPA) // len(levels)
+        share = min(max(self.searchers(n) / n, len(levels) * least / n), 0.5)
+        search, second = parts(n, share, len(levels), others, least)
+        sizes = search.sizes(n, second.stop), second.sizes(n, second.stop)
+        rounds = sizes if self.rounds == 2 else (sizes[0] + sizes[1],)
+        return Plan(n, rounds, levels.kappa(min(sizes[0])), self.safe_kappa, search, second)
 
     def kappa(self, search: tuple[Aggregator, ...]) -> float:
         """Of the level that has the fewest answers."""

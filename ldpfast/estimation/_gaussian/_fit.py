@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ._law import Chances, Floats, Law, best_of
 
 STEPS, HALVINGS = 100, 30
+FEW_EXPECTED, TINY = 5.0, 1e-300  # answers in a cell, for Pearson's test; instead of none
 TOLERANCE, ROUNDING = 1e-5, 1e-13  # standard errors; of a log-likelihood
 SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # of sigma, where the fit starts to look
 
@@ -84,10 +85,25 @@ def _outward(sigma: float, step: float, bounds: tuple[float, float]) -> bool:
 
 
 def _goodness(law: Law, data: Floats, expected: Floats, parameters: int) -> float:
+    """Pearson's test."""
     from scipy.special import chdtrc
 
-    used = expected > 0
-    statistic = float((np.square(data - expected)[used] / expected[used]).sum())
-    asked = sum(1 for piece in law.slices if used[piece].any())
-    freedom = int(used.sum()) - asked - parameters
+    statistic, freedom = 0.0, -parameters
+    for piece in law.slices:
+        counts, means = _pooled(data[piece], expected[piece])
+        statistic += float((np.square(counts - means) / means).sum())
+        freedom += len(means) - 1
     return float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
+
+
+def _pooled(counts: Floats, means: Floats) -> tuple[Floats, Floats]:
+    """The cells of a question; those in which few are expected, whose counts are far from normal, are taken together."""
+    order = np.argsort(-means, kind="stable")
+    counts, means = counts[order], means[order]
+    for last in range(len(means) - 1, 0, -1):
+        if means[last:].sum() >= FEW_EXPECTED and means[last - 1] >= FEW_EXPECTED:
+            break
+    else:
+        last = 0
+    together = [np.append(cells[:last], cells[last:].sum()) for cells in (counts, np.maximum(means, TINY))]
+    return together[0], together[1]

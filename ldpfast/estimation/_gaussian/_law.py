@@ -19,12 +19,13 @@ Question = Residue | Bins
 NARROW = 1 / 8  # sigma / period below which the normal law is summed over periods, else over harmonics: both to 1e-14
 HARMONICS = 10
 FAR = 40.0  # standard deviations
+NEGLIGIBLE = 1e-17
 ROOT_2PI = math.sqrt(2 * math.pi)
 NONE: Floats = np.empty(0)
 
 
 def _density(z: Floats) -> Floats:
-    return np.asarray(np.exp(-0.5 * np.square(np.clip(z, -FAR, FAR))) / ROOT_2PI)
+    return np.asarray(np.exp(-0.5 * np.square(z)) / ROOT_2PI)
 
 
 class Chances(NamedTuple):
@@ -43,20 +44,18 @@ def _interval(low: Floats, high: Floats, sigma: float, derive: bool) -> Chances:
     """Of low <= X < high for X ~ N(0, sigma^2); the derivatives by the mean there, and by sigma."""
     from scipy.special import ndtr
 
-    a, b = low / sigma, high / sigma
+    a, b = (np.maximum(np.minimum(end / sigma, FAR), -FAR) for end in (low, high))
     value = ndtr(b) - ndtr(a)
     if not derive:
         return Chances(value)
     at_a, at_b = _density(a), _density(b)
-    moved = np.clip(a, -FAR, FAR) * at_a - np.clip(b, -FAR, FAR) * at_b
-    return Chances(value, (at_a - at_b) / sigma, moved / sigma)
+    return Chances(value, (at_a - at_b) / sigma, (a * at_a - b * at_b) / sigma)
 
 
 def _by_periods(low: Floats, high: Floats, period: Floats, sigma: float, derive: bool) -> Chances:
     """Of a cell and its copies, one period apart; low in (-period, period)."""
-    parts = [_interval(low + shift, high + shift, sigma, derive) for shift in (-period, 0.0, period)]
-    names = ("value", "by_mu", "by_sigma") if derive else ("value",)
-    return Chances(*(np.add.reduce([getattr(part, name) for part in parts]) for name in names))
+    shifts = np.multiply.outer([-1.0, 0.0, 1.0], np.broadcast_to(period, low.shape))
+    return Chances(*(part.sum(axis=0) for part in _interval(low + shifts, high + shifts, sigma, derive)))
 
 
 def _by_harmonics(low: Floats, high: Floats, period: Floats, sigma: float, derive: bool) -> Chances:
@@ -66,7 +65,10 @@ def _by_harmonics(low: Floats, high: Floats, period: Floats, sigma: float, deriv
     value = share.copy()
     by_mu, by_sigma = (np.zeros(angle.shape if derive else 0) for _ in range(2))
     for h in range(1, HARMONICS + 1):
-        size = 2 / (np.pi * h) * np.sin(np.pi * h * share) * damping ** (h * h)
+        damped = damping ** (h * h)
+        if damped.max() < NEGLIGIBLE:
+            break
+        size = 2 / (np.pi * h) * np.sin(np.pi * h * share) * damped
         wave = size * np.cos(h * angle)
         value += wave
         if derive:

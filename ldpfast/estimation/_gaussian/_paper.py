@@ -29,10 +29,9 @@ class Paper(Design):
 
     def __init__(self, model: Model, rounds: int) -> None:
         low, high = model.bounds
-        self.rounds, self.known = rounds, model.sigma is not None
-        super().__init__(
-            model, 2.0 ** math.floor(math.log2(low)), model.mu_bound if self.known else max(model.mu_bound, 4 * high)
-        )
+        self.known = model.sigma is not None
+        reach = model.mu_bound if self.known else max(model.mu_bound, 4 * high)
+        super().__init__(model, rounds, 2.0 ** math.floor(math.log2(low)), reach)
 
     def searchers(self, n: int) -> float:
         return n / 2
@@ -166,8 +165,10 @@ class Paper(Design):
         coin = cast("Bins | Residue", group.mechanism)._coin
         p, q = float(coin.p), float(coin.q)
         right = 1 if isinstance(group.mechanism, Bins) else 0
-        share = (float(group._state[right]) / n - q) / (p - q)
-        distance = float(ndtri(min(max(share, 1 / (2 * n)), 1 - 1 / (2 * n))))
+        share = min(
+            max((float(group._state[right]) / n - q) / (p - q), 1 / (2 * n)), 1 - 1 / (2 * n)
+        )  # 0 and 1 lead nowhere
+        distance = float(ndtri(share))
         heard = q + (p - q) * share
         density = math.exp(-0.5 * distance**2) / math.sqrt(2 * math.pi)
         return node + sigma * distance, sigma * math.sqrt(heard * (1 - heard) / n) / ((p - q) * density)

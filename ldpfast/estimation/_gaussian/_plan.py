@@ -32,6 +32,12 @@ class Part:
     def stop(self) -> int:
         return self.first + self.groups * self.slots
 
+    def sizes(self, n: int, period: int) -> tuple[int, ...]:
+        """People in each group, of n."""
+        full, rest = divmod(n, period)
+        starts = [self.first + g * self.slots for g in range(self.groups)]
+        return tuple(full * self.slots + min(max(rest - start, 0), self.slots) for start in starts)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -44,7 +50,7 @@ class Plan:
     rounds : tuple of tuple of int
         People in each group of each round: ``rounds[0][g]`` of them answer ``query(g)`` in the first.
     kappa, safe_kappa : float
-        How well the search is answered, and from where on it does not fail.
+        How well the search is answered, and from where on it seldom fails.
     search, second : Part
         Which people answer the search, which the second questions.
     """
@@ -55,23 +61,6 @@ class Plan:
     safe_kappa: float
     search: Part
     second: Part
-
-    @classmethod
-    def make(cls, n: int, share: float, searchers: int, others: int, rounds: int, gain: float, safe: float) -> Plan:
-        """`share` of n people in `searchers` groups, the rest in `others`: as few slots as come near to that."""
-
-        def split(slots: int) -> tuple[float, int, int]:
-            rest = max(1, round(slots * searchers * (1 - share) / share / others))
-            rest -= rest % COARSE if rest > 4 * COARSE else 0  # few periods fill whole blocks: pieces stay in cache
-            off = slots * searchers / (slots * searchers + rest * others) - share
-            return abs(off) + slots * 1e-3, slots, rest
-
-        _, slots, rest = min(split(slots) for slots in range(1, MOST_SLOTS + 1))
-        search = Part(0, searchers, slots)
-        second = Part(search.stop, others, rest)
-        sizes = [_sizes(n, part, second.stop) for part in (search, second)]
-        shape = (sizes[0], sizes[1]) if rounds == 2 else (sizes[0] + sizes[1],)
-        return cls(n, shape, min(sizes[0]) * gain**2, safe, search, second)
 
     def place(self, person: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Round and group of a person, by their number alone.
@@ -111,11 +100,23 @@ class Plan:
         return "\n".join(lines)
 
 
-def _sizes(n: int, part: Part, period: int) -> tuple[int, ...]:
-    """Of the groups of a part."""
-    full, rest = divmod(n, period)
-    starts = [part.first + g * part.slots for g in range(part.groups)]
-    return tuple(full * part.slots + min(max(rest - start, 0), part.slots) for start in starts)
+def parts(n: int, share: float, searchers: int, others: int, least: int) -> tuple[Part, Part]:
+    """About `share` <= 1/2 of n people in `searchers` groups, of `least` people or more, and the rest in `others`.
+
+    As few slots as come near to that; the last choice, a period that is as long as all of the least groups, always does if n is
+    at least twice that.
+    """
+    plans = []
+    for slots in (*range(1, MOST_SLOTS + 1), least):
+        ideal = slots * searchers * (1 - share) / share / others
+        for rest in (max(1, math.floor(ideal)), max(1, math.ceil(ideal))):
+            if rest > 4 * COARSE:
+                rest -= rest % COARSE  # few periods fill whole blocks: pieces stay in cache
+            search = Part(0, searchers, slots)
+            second = Part(search.stop, others, rest)
+            if min(search.sizes(n, second.stop)) >= least and n > search.stop:
+                plans.append((abs(search.stop / second.stop - share) + slots * 1e-3, search, second))
+    return min(plans, key=lambda found: found[0])[1:]
 
 
 def ask(
@@ -127,7 +128,7 @@ def ask(
     rows = kernels[0].rows
     full = len(x) // period
     table = x[: full * period].reshape(full, period)[:, part.first : part.stop]
-    sizes = _sizes(len(x), part, period)
+    sizes = part.sizes(len(x), period)
     blocks = [stream.take(-(-full * part.slots // rows) + 1) for _ in questions]
     unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
     unit *= max(1, PIECE // (unit * part.slots * part.groups))
@@ -166,7 +167,7 @@ def simulate(
 ) -> tuple[Aggregator, ...]:
     """The answers of all people of a part, had they normal records: counts are drawn from their law."""
     groups = []
-    for question, size in zip(questions, _sizes(plan.n, part, plan.second.stop), strict=True):
+    for question, size in zip(questions, part.sizes(plan.n, plan.second.stop), strict=True):
         group = question.aggregator()
         if isinstance(question, Residue | Bins):
             chances = Law([question]).reports(mu, sigma).value[0]

@@ -20,7 +20,7 @@ class GaussianEstimate(Estimate):
         Where the first round put the mean.
     kappa : float
         How well the first round was answered: answers per level that would tell as much without noise. From 8 on the search
-        does not fail; published decoders need 130.
+        seldom fails (one to two in a thousand); published decoders need 130.
     goodness : float or None
         The p-value of Pearson's test of all answers against the fitted normal law; None for ``variant="paper"``.
     doubts : tuple of str

@@ -20,6 +20,7 @@ REFINE = 1.0  # standard deviations that the centre may be from where the search
 REACH = 4.0  # and the mean from the centre
 WAVES = ((math.pi, 2), (1.9, 4))  # width of a symbol, over the scale, and number of symbols
 MOST_BINS = 8
+OFF = 0.3  # standard deviations that the centre may be off
 LEAST_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}  # of (sigma known, rounds)
 ENOUGH = 12.0  # kappa
 UNLIKELY = 1e-6  # p-value
@@ -33,8 +34,8 @@ class Robust(Design):
         known = model.sigma is not None
         low, high = model.bounds
         narrowest = low if known else 2.0 ** math.floor(math.log2(low))
-        super().__init__(model, narrowest, model.mu_bound if known else max(model.mu_bound, 4 * high))
-        self.rounds, self.decoder = rounds, decoder
+        super().__init__(model, rounds, narrowest, model.mu_bound if known else max(model.mu_bound, 4 * high))
+        self.decoder = decoder
         self.second_groups = 1 if known else 4
 
     def searchers(self, n: int) -> float:
@@ -73,7 +74,7 @@ class Robust(Design):
         doubts = self.doubts_about(fit.mu, stderr, located.mu, fit.sigma)
         if fit.goodness < UNLIKELY:
             doubts += (f"the answers do not fit a normal law (p = {fit.goodness:.1g})",)
-        if free and math.isinf(fit.covariance[1, 1]):
+        if free and free[0] < free[1] and math.isinf(fit.covariance[1, 1]):
             doubts += ("sigma is at an end of sigma_bounds",)
         return GaussianEstimate(
             fit.mu,
@@ -101,8 +102,7 @@ class Efficient(Robust):
         return max(ENOUGH * len(self.levels) / self.levels.gain**2, math.pow(n, 0.75))
 
     def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
-        least = 2 if self.model.sigma is not None else 3  # one cut tells nothing of sigma
-        cuts = best_cuts(self.model.epsilon, least)
+        cuts = best_cuts(self.model.epsilon, self.model.sigma is not None)
         return (Bins(tuple(located.mu + located.sigma * cut for cut in cuts), self.model.epsilon),)
 
 
@@ -142,27 +142,37 @@ def _worst(questions: tuple[Question, ...], low: float, high: float, both: bool)
     return max(variances)
 
 
-def _information(cuts: Floats, epsilon: float) -> float:
-    """About the mean of N(0, 1), of the response to the bins between the cuts."""
+def _information(cuts: Floats, epsilon: float, mean: float = 0.0) -> Floats:
+    """About the mean and the standard deviation of N(mean, 1), of the response to the bins between the cuts."""
     from scipy.special import ndtr
 
-    edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+    edges = np.concatenate([[-np.inf], cuts - mean, [np.inf]])
+    near = np.clip(edges, -40, 40)
     ratio = math.exp(-epsilon)
-    spread = 1 / (1 + len(cuts) * ratio)  # of staying; the others have `ratio` of it
-    density = np.exp(-0.5 * np.square(np.clip(edges, -40, 40))) / math.sqrt(2 * math.pi)
-    chances, slopes = np.diff(ndtr(edges)), -np.diff(density)
-    gain = spread * (1 - ratio)
-    return float(np.sum(np.square(gain * slopes) / (spread * ratio + gain * chances)))
+    kept = 1 / (1 + len(cuts) * ratio)  # the chance of it; each of the others has `ratio` times that
+    gain, density = kept * (1 - ratio), np.exp(-0.5 * np.square(near)) / math.sqrt(2 * math.pi)
+    slopes = -gain * np.stack([np.diff(density), np.diff(near * density)])
+    chances = kept * ratio + gain * np.diff(ndtr(edges))
+    return np.asarray((slopes / chances) @ slopes.T, np.float64)
+
+
+def _worth(cuts: Floats, epsilon: float, known: bool) -> float:
+    """What the cuts tell about the mean: at the centre; where the standard deviation has to be found too, a little off it,
+    where the two get mixed up."""
+    if known:
+        return float(_information(cuts, epsilon)[0, 0])
+    information = _information(cuts, epsilon, OFF)
+    return float(information[0, 0] - information[0, 1] ** 2 / information[1, 1])
 
 
 @lru_cache(maxsize=64)
-def best_cuts(epsilon: float, least: int) -> tuple[float, ...]:
-    """Symmetric cuts, in standard deviations around the mean, whose k-ary response tells most about the mean; at least `least`
-    bins."""
+def best_cuts(epsilon: float, known: bool) -> tuple[float, ...]:
+    """Symmetric cuts, in standard deviations around the mean, whose k-ary response tells most about the mean. One cut tells
+    nothing of a standard deviation that is not known."""
     from scipy.optimize import minimize
 
     best: tuple[float, tuple[float, ...]] = (-math.inf, ())
-    for bins in range(least, MOST_BINS + 1):
+    for bins in range(2 if known else 3, MOST_BINS + 1):
         middle = [0.0] if bins % 2 == 0 else []
 
         def cuts(gaps: Floats, middle: list[float] = middle) -> Floats:
@@ -170,7 +180,7 @@ def best_cuts(epsilon: float, least: int) -> tuple[float, ...]:
             return np.concatenate([-right[::-1], middle, right])
 
         def loss(gaps: Floats, cuts: Callable[[Floats], Floats] = cuts) -> float:
-            return -_information(cuts(gaps), epsilon)
+            return -_worth(cuts(gaps), epsilon, known)
 
         gaps = np.log(np.full((bins - 1) // 2, 2.0 / bins))
         if len(gaps):

@@ -7,6 +7,7 @@ import json
 import struct
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
@@ -30,6 +31,8 @@ VARIANTS, DECODERS = ("robust", "paper", "efficient"), ("likelihood", "pairs")
 MAGIC = b"LDPNORM\x01"  # the last byte is the version of the layout
 HEADER = struct.Struct("<8sQ")  # magic, length of the JSON
 DIGEST_BYTES = 16
+
+LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40
 
 Groups = tuple[Aggregator, ...]
 
@@ -126,6 +129,7 @@ class GaussianMean:
         self.sigma = None if sigma is None else _check.positive("sigma", sigma)
         self.sigma_bounds = None if sigma_bounds is None else _bounds(sigma_bounds)
         self.mu_bound, self.beta = _check.positive("mu_bound", mu_bound), _check.probability("beta", beta)
+        _resolved(self.mu_bound, *(self.sigma_bounds or (self.sigma, self.sigma)))
         self.rounds = _check.integer("rounds", rounds, 1, 2)
         self.variant, self.decoder = (
             _check.choice("variant", variant, VARIANTS),
@@ -138,6 +142,8 @@ class GaussianMean:
         self._asked: list[Groups] = []  # the answers of each round that was begun
         self._located: Located | None = None  # what was published between the rounds
         self.round = 0
+        if self.rounds == 2 or self.variant != "paper" or self.horizon is not None:
+            self._open()
 
     def _make(self, model: Model) -> Design:
         if self.variant == "paper":
@@ -188,10 +194,8 @@ class GaussianMean:
             If n is not an integer, or too small for the search: the message says how many are needed.
         """
         n, design = _check.integer("n", n, 1), self._design
-        share = design.share(n)
         others = len(design.blind(self.horizon or n)) if self.rounds == 1 else design.second_groups
-        levels = design.levels
-        return Plan.make(n, share, len(levels), others, self.rounds, levels.gain, design.safe_kappa)
+        return design.plan(n, others)
 
     def query(self, group: int = 0) -> Query:
         """The question for a group of the open round: for any number of people.
@@ -303,6 +307,9 @@ class GaussianMean:
         DoubtfulWarning
             If the answers themselves speak against the model or the search.
         """
+        return self._warned(self._conclude())
+
+    def _conclude(self) -> GaussianEstimate:
         design = self._design
         if self.rounds == 2 and self._located is None:
             raise ValueError("an estimate needs the second round: close_round() ends the first")
@@ -311,16 +318,20 @@ class GaussianMean:
         self._require(search)
         if sum(group.n for group in second) == 0:
             raise ValueError("an estimate needs at least 1 answer to the second questions, got none")
-        estimate = design.conclude(self._located or design.locate(search), search, second)
-        if estimate.kappa < design.safe_kappa:
+        return design.conclude(self._located or design.locate(search), search, second)
+
+    def _warned(self, estimate: GaussianEstimate) -> GaussianEstimate:
+        """The estimate, with its warnings, for the caller of a public method."""
+        safe = self._design.safe_kappa
+        if estimate.kappa < safe:
             warnings.warn(
-                f"kappa = {estimate.kappa:.1f} is below {design.safe_kappa:g}: the search may have failed, and the interval "
+                f"kappa = {estimate.kappa:.1f} is below {safe:g}: the search may have failed, and the interval "
                 "holds only if it has not",
                 SmallSampleWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         for doubt in estimate.doubts:
-            warnings.warn(doubt, DoubtfulWarning, stacklevel=2)
+            warnings.warn(doubt, DoubtfulWarning, stacklevel=3)
         return estimate
 
     # The whole in one process ---------------------------------------------------------------------------------------
@@ -355,7 +366,7 @@ class GaussianMean:
         """
         records, _ = Reals().records(x)
         plan, stream = self.plan(len(records)), open_stream(rng)
-        return self._play(plan, lambda part, questions: ask(plan, part, questions, records, stream))
+        return self._warned(self._play(plan, lambda part, questions: ask(plan, part, questions, records, stream)))
 
     def simulate(self, n: int, mu: float, sigma: float, rng: RNGLike = None) -> GaussianEstimate:
         """What the protocol would estimate from n records of N(mu, sigma^2), by the exact law of the counts: a simulation.
@@ -388,7 +399,8 @@ class GaussianMean:
         """
         mu, sigma = _check.real("mu", mu), _check.positive("sigma", sigma)
         plan, generator = self.plan(n), open_generator(rng)
-        return self._play(plan, lambda part, questions: simulate(plan, part, questions, mu, sigma, generator))
+        estimate = self._play(plan, lambda part, questions: simulate(plan, part, questions, mu, sigma, generator))
+        return self._warned(estimate)
 
     def _play(self, plan: Plan, answers: Callable[[Any, tuple[Mechanism, ...]], Groups]) -> GaussianEstimate:
         """Both parts, on a server of its own."""
@@ -401,7 +413,7 @@ class GaussianMean:
         else:
             server.close_round()
             server._asked[1] = answers(plan.second, tuple(group.mechanism for group in server._asked[1]))
-        return server.estimate()
+        return server._conclude()
 
     # Several servers, and storage -----------------------------------------------------------------------------------
 
@@ -433,8 +445,9 @@ class GaussianMean:
         closed = [[group.to_bytes() for groups in s._asked[: s.round] for group in groups] for s in (self, other)]
         if closed[0] != closed[1] or [g.mechanism for g in ours] != [g.mechanism for g in theirs]:
             raise ValueError("other must have closed the same rounds with the same answers")
-        for group, more in zip(ours, theirs, strict=True):
-            group.merge(more)
+        self._asked[self.round] = tuple(
+            group.mechanism.aggregator().merge(group).merge(more) for group, more in zip(ours, theirs, strict=True)
+        )
         return self
 
     def to_bytes(self) -> bytes:
@@ -482,18 +495,38 @@ class GaussianMean:
         if hashlib.blake2b(body, digest_size=DIGEST_BYTES).digest() != digest:
             raise ValueError("data must be the bytes of a GaussianMean: the checksum does not agree")
         start = HEADER.size + HEADER.unpack_from(body)[1]
-        described = json.loads(body[HEADER.size : start])
-        server = cls(**described["parameters"])
+        try:
+            return cls._restored(json.loads(body[HEADER.size : start]), body[start:])
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise ValueError(f"data must be the bytes of a GaussianMean: {error}") from error
+
+    @classmethod
+    def _restored(cls, described: Any, stored: bytes) -> GaussianMean:
+        """The server that was described; everything that can be is checked, and any error will do."""
+        server, start = cls(**described["parameters"]), 0
+        rounds = []
         for sizes in described["sizes"]:
-            groups = []
-            for size in sizes:
-                groups.append(Aggregator.from_bytes(body[start : start + size]))
-                start += size
-            server._asked.append(tuple(groups))
-        server.round = described["round"]
-        if described["located"] is not None:
+            stops = [start, *(start := start + _check.integer("size", size, 1) for size in sizes)]
+            rounds.append(tuple(Aggregator.from_bytes(stored[a:b]) for a, b in pairwise(stops)))
+        if start != len(stored):
+            raise ValueError("groups of another size")
+        asked = [[group.mechanism for group in groups] for groups in rounds]
+        begun = [[group.mechanism for group in groups] for groups in server._asked]
+        if asked[:1] != begun:
+            raise ValueError("other questions in the first round")
+        server.round = _check.integer("round", described["round"], 0, server.rounds)
+        if len(rounds) != min(server.round + 1, server.rounds) * bool(begun):
+            raise ValueError("rounds without answers, or answers without a round")
+        if server.rounds == 2 and server.round > 0:
             mu, sigma, doubts = described["located"]
-            server._located = Located(mu, sigma, tuple(doubts))
+            located = Located(_check.real("mu", mu), _check.positive("sigma", sigma), tuple(map(str, doubts)))
+            expected = server._design.aimed(located, server.horizon or 2 * sum(group.n for group in rounds[0]))
+            if [(type(m), m.epsilon) for m in expected] != [(type(m), m.epsilon) for m in asked[1]]:
+                raise ValueError("other questions in the second round")
+            server._located = located
+        elif described["located"] is not None:
+            raise ValueError("a centre before the first round is closed")
+        server._asked = rounds
         return server
 
     def _parameters(self) -> dict[str, Any]:
@@ -516,6 +549,16 @@ class GaussianMean:
         given = self._parameters()
         rest = "".join(f", {name}={given[name]!r}" for name, usual in defaults.items() if given[name] != usual)
         return f"GaussianMean({self.epsilon!r}, {scale}, mu_bound={self.mu_bound!r}{rest})"
+
+
+def _resolved(mu_bound: float, low: Any, high: Any) -> None:
+    """Doubles have to tell the cells apart."""
+    if low < LEAST or high > MOST:
+        raise ValueError(f"sigma must be in [{LEAST:g}, {MOST:g}], got {low if low < LEAST else high!r}")
+    if high > FINEST * low:
+        raise ValueError(f"sigma_bounds must be within a factor of 2^40, got {(low, high)!r}")
+    if mu_bound > FINEST * low:
+        raise ValueError(f"mu_bound must be at most 2^40 sigma, for doubles to tell cells apart, got {mu_bound!r}")
 
 
 def _bounds(given: Any) -> tuple[float, float]:

@@ -1,0 +1,202 @@
+"""Laplace noise on the distance from the nearest node: places, law, coins and streams."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast import Query, _coins
+from ldpfast._core import noise
+from ldpfast.mechanisms import LaplaceResidue, _wrapped
+
+from . import _reference as reference
+from ._examples import assert_same
+from ._stats import ALPHA, bernstein_radius
+
+SEED = 20261122
+KEY = np.random.SeedSequence(SEED).generate_state(8, np.uint32).astype("<u4").tobytes()
+FAR = 2.0**52
+HARD = [0.0, -0.0, 5e-324, -0.1, -4.1, 0.999, -0.999, 1.0, -1.0, 1e15, -1e15, FAR + 2, 1e300, -1e300, np.inf, -np.inf]
+
+
+# Places ---------------------------------------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(-(2**40), 2**40), st.fractions("-0.499", "0.499", max_denominator=1000), st.sampled_from([0.5, 1, 8])
+)
+def test_distances_are_from_the_nearest_node(node, part, width):
+    """Against exact fractions; doubles lose what the number itself has lost."""
+    x = float((node + part) * Fraction(width))
+    nearest = Fraction(x) - round(Fraction(x) / Fraction(width)) * Fraction(width)
+    (distance,) = _wrapped.wrapped(np.array([x]), width, 0.0)
+    assert distance == pytest.approx(float(nearest), rel=0, abs=abs(x) * 2**-52)
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True), st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))
+def test_every_number_has_a_distance_within_half_a_period(x, width, offset):
+    (distance,) = _wrapped.wrapped(np.array([x]), width, offset)
+    assert abs(distance) <= width / 2
+    assert distance == reference.wrapped(x, width, offset)
+
+
+def test_known_distances():
+    x = np.array([0.25, 1.25, -0.75, 0.75, -0.25, -7.75, np.nan])
+    assert _wrapped.wrapped(x, 2.0, 0.25).tolist() == [0.0, 1.0, -1.0, 0.5, -0.5, 0.0, 0.0]
+
+
+def test_numbers_beyond_the_doubles_in_a_period_count_as_nodes():
+    """Beyond 2^52 periods a double is a whole number of them."""
+    for x in (1e300, -1e300, np.inf, -np.inf, np.nan, 2.0**60):
+        assert _wrapped.wrapped(np.array([x]), 1.0, 0.0).tolist() == [0.0]
+    with np.errstate(over="raise", invalid="raise"):  # nor does NumPy complain
+        assert _wrapped.wrapped(np.array([1e300]), 1e-300, -1e300).tolist() == [0.0]
+
+
+def test_queries_absorb_what_is_no_number():
+    mechanism = LaplaceResidue(2.0, 0.25, 1.0)
+    node, query = np.full(4, 0.25), Query(0, LaplaceResidue(2.0, 0.25, 1.0))
+    assert_same(query.privatize([np.nan, np.inf, -np.inf, 1e300], rng=3), mechanism.privatize(node, rng=3))
+    with pytest.raises(ValueError, match=r"^x must be finite numbers; index 1 is outside \(1 of 2 are\)$"):
+        mechanism.privatize([0.0, np.nan])
+
+
+@pytest.mark.parametrize("width, offset", [(0.0, 0.0), (-1.0, 0.0), (math.inf, 0.0), (1.0, math.nan), (1.0, math.inf)])
+def test_periods_that_are_refused(width, offset):
+    with pytest.raises(ValueError, match=r"^(width|offset) must be a finite number"):
+        LaplaceResidue(width, offset, 1.0)
+
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 2, 16, 17, 512, 513, 700])
+def test_reports_are_those_of_the_twin(isa, n, dtype):
+    mechanism = LaplaceResidue(2.0, 0.25, 0.5)
+    with np.errstate(over="ignore"):
+        x = np.concatenate([np.random.default_rng(n).normal(0, 50, n), HARD])[-max(n, 1) :].astype(dtype)
+    coins = _coins.geometric(0.5, 512, 512, 1)
+    expected = reference.laplace_residue(mechanism, coins, KEY, 0, x)
+    assert mechanism.privatize(x, rng=SEED, clip=True).tolist() == expected
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
+def test_its_noise_is_that_of_laplace_on_the_distances(epsilon, monkeypatch):
+    """The same integers at other streams; given the streams of `Laplace`, the same reports bit by bit."""
+    x = np.concatenate([np.random.default_rng(5).normal(0, 30, 3000), [1e300, -1e300, 7.0]])
+    places = _wrapped.wrapped(x, 3.0, -0.5)
+    plain = ldp.Laplace(-1.5, 1.5, epsilon).privatize(places, rng=SEED)
+    assert (LaplaceResidue(3.0, -0.5, epsilon).privatize(x, rng=SEED) != plain).any()
+    make = noise.Laplace
+    monkeypatch.setattr(noise, "Laplace", lambda *arguments: make(*arguments[:-1], "number"))
+    assert_same(LaplaceResidue(3.0, -0.5, epsilon).privatize(x, rng=SEED), plain)
+
+
+def test_its_streams_are_its_own():
+    """Numbers of the purposes are pairwise different, those of rounding and of carries included."""
+    threes = [reference.PURPOSE[name] for name in ("Laplace", "LaplaceVector", "LaplaceOneHot", "LaplaceResidue")]
+    others = set(reference.PURPOSE.values()) - set(threes)
+    used = [*others, *(first + i for first in threes for i in range(3))]
+    assert len(set(used)) == len(used)
+
+
+def test_any_slice_of_a_call_is_wrapped_alike(monkeypatch):
+    mechanism = LaplaceResidue(2.0, 0.25, 1.0)
+    x = np.random.default_rng(1).normal(0, 30, 3 * mechanism._kernel.rows + 5)
+    expected, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
+    monkeypatch.setattr(_wrapped, "PIECE", 1)
+    assert_same(mechanism.privatize(x, rng=SEED), expected)
+    assert mechanism.run(x, rng=SEED) == estimate
+    for start in range(3):  # each block its own numbers
+        block = slice(start * mechanism._kernel.rows, (start + 1) * mechanism._kernel.rows)
+        coins = _coins.geometric(1.0, 1024, 1024, 1)
+        assert expected[block].tolist() == reference.laplace_residue(mechanism, coins, KEY, start, x[block])
+
+
+# Privacy --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0, 30.0])
+@pytest.mark.parametrize("width, offset", [(1.0, 0.0), (7.5, -3.0), (1e-9, 1e9)])
+def test_the_kernel_gets_the_coins_of_one_span(width, offset, epsilon, monkeypatch):
+    """tests/test_laplace.py enumerates the law of such integers; here they are those of distances half a period to both
+    sides of a node, not one unit different, and the
+    budget is recomputed from them."""
+    given, make = [], noise.Laplace
+    monkeypatch.setattr(noise, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
+    mechanism = LaplaceResidue(width, offset, epsilon)
+    ((dim, lower, grid, span, l1_limit, radius, digits, carry, use),) = given
+    assert (dim, l1_limit, radius, use) == (1, 0, 0.0, "residue")
+    assert (lower, grid, span) == (-width / 2, mechanism.grid, max(1, math.ceil(1024 * epsilon)))
+    assert lower + grid * span == pytest.approx(width / 2, rel=1e-12)
+    coins = _coins.geometric(epsilon, span, span, 1)
+    assert (digits, carry, mechanism.epsilon_realized) == (coins.digits, coins.carry, coins.epsilon_realized)
+    with localcontext(prec=120):
+        rate = -(Decimal(carry) / (1 << 128)).ln() / (1 << len(digits))
+
+        def loss(coins):
+            return span * rate + sum(
+                (abs((Decimal(m) / ((1 << 128) - m)).ln() + rate * (1 << j)) for j, m in enumerate(coins)), Decimal(0)
+            )
+
+        assert abs(loss(digits) - Decimal(mechanism.epsilon_realized)) <= Decimal("1e-15") * Decimal(epsilon)
+        for j, m in enumerate(digits):
+            wrong = [*digits[:j], m + m // 10**12 + 1, *digits[j + 1 :]]
+            assert loss(wrong) > loss(digits)
+    assert epsilon * (1 - 1e-12) <= mechanism.epsilon_realized <= epsilon
+    assert mechanism.epsilon_realized == ldp.Laplace(-1.0, 1.0, epsilon).epsilon_realized
+
+
+def test_the_noise_does_not_look_at_the_record():
+    """Under one key two records differ by their distances, rounded to the grid at random, however far they are: the noise
+    is the same. So no report tells more than one of `Laplace`."""
+    mechanism = LaplaceResidue(2.0, 0.25, 1.0)
+    node = mechanism.privatize(np.full(600, 0.25), rng=SEED)
+    for x in (*HARD, np.nan):
+        moved = mechanism.privatize(np.full(600, x), rng=SEED, clip=True)
+        steps = (moved - node) / mechanism.grid
+        distance = reference.wrapped(x, 2.0, 0.25) / mechanism.grid
+        assert set(np.rint(steps)) <= {math.floor(distance), math.ceil(distance)}
+        np.testing.assert_allclose(steps, np.rint(steps), rtol=0, atol=1e-9)
+
+
+def test_clamped_where_the_distance_is_wrong(monkeypatch):
+    """Privacy does not rest on the wrapping: what is too far away is moved to the end by the kernel."""
+    mechanism, x = LaplaceResidue(2.0, 0.0, 1.0), np.linspace(-9, 9, 40)
+    for far, end in ((1e9, 1.0), (-np.inf, -1.0)):
+        monkeypatch.setattr(_wrapped, "wrapped", lambda x, *_, far=far: np.full(len(x), far))
+        got = mechanism.privatize(x, rng=SEED)
+        monkeypatch.setattr(_wrapped, "wrapped", lambda x, *_, end=end: np.full(len(x), end))
+        assert_same(got, mechanism.privatize(x, rng=SEED))
+
+
+# Law ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [0.25, 0.9, -0.7, 1000.5, -999.2])
+def test_reports_have_the_distance_as_their_mean(x):
+    """Bernstein for reports cut off where noise of 60 scales is (chance e^-60 each); sees an error of 0.03 widths. The mean
+    square is held to the documented variance within 5 per cent: 6 standard errors of a square of Laplace noise."""
+    n, mechanism = 200_000, LaplaceResidue(2.0, 0.25, 1.0)
+    reports = mechanism.privatize(np.full(n, x), rng=SEED)
+    distance, variance = reference.wrapped(x, 2.0, 0.25), float(mechanism.variance(x))
+    assert variance == pytest.approx(2 * 2.0**2, rel=1e-5)
+    assert abs(reports.mean() - distance) < bernstein_radius(variance, 120.0, n, ALPHA)
+    spread = math.sqrt(5 / n)  # relative, kurtosis 6: Var(z^2) = 5 variance^2
+    assert abs(np.mean((reports - distance) ** 2) / variance - 1) < 6.2 * spread
+
+
+def test_the_estimate_is_the_mean_distance():
+    mechanism, x = LaplaceResidue(8.0, 3.0, 2.0), np.random.default_rng(2).normal(99.0, 1.0, 100_000)
+    estimate = mechanism.run(x, rng=SEED)
+    expected = np.mean([reference.wrapped(v, 8.0, 3.0) for v in x])
+    assert abs(estimate.value - expected) < 6.2 * estimate.stderr
+    assert estimate.stderr == pytest.approx(math.sqrt((2 * (8 / 2) ** 2 + 1) / 1e5), rel=0.05)
