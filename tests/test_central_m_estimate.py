@@ -216,7 +216,7 @@ def test_kappa_is_epsilon_over_twice_the_width(psi):
         assert (got == drawn) is same
 
 
-def test_a_given_function_is_treated_as_the_same_psi_of_the_house():
+def test_a_given_function_is_treated_as_the_same_psi_of_the_library():
     x = np.random.default_rng(1).normal(size=300)
     own = Custom(lambda x, theta: np.clip(theta - x, -0.5, 0.5), -0.5, 0.5)
     arguments = {"epsilon": 0.5, "lower": -2, "upper": 2, "rng": 8}
