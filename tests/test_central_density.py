@@ -245,7 +245,7 @@ def test_plots(line, plane):
     figure = pytest.importorskip("matplotlib.figure")
     assert line.plot().get_ylabel() == "density"
     axes = plane.plot()
-    assert axes.images
+    np.testing.assert_array_equal(axes.images[0].get_array(), 9 * plane.value.T)  # the first axis is drawn to the right
     axes.figure.canvas.draw()
     mine = figure.Figure().add_subplot()
     assert line.project().plot(mine) is mine

@@ -188,6 +188,13 @@ def test_every_grid_point_is_its_own_index(lower, upper, prior):
         assert np.abs(grid.indices(np.array(quarter), "raise") / SIZE - [0.25, 0.75]).max() < 1e-9
 
 
+@pytest.mark.xfail(strict=True, reason="the last point is a unit in the last place above `upper`")
+def test_points_lie_within_the_bounds():
+    for lower, upper in ((-0.62, 0.04), (0.0, 1.0), (-0.1, 0.7)):
+        grid = PublicGrid(lower, upper, "uniform")
+        assert (grid.value(0), grid.value(SIZE - 1)) == (lower, upper)
+
+
 def test_indices_are_the_nearest_points():
     grid, rng = PublicGrid(-2.0, 3.0, "uniform"), np.random.default_rng(1)
     x = rng.uniform(-2.5, 3.5, 300_000)
