@@ -58,7 +58,7 @@ def numpy_median(x: AnyArray, lower: float, upper: float) -> Task:
 
 
 def numpy_smooth(z: AnyArray, beta: float, lower: float, upper: float) -> Task:
-    """Smooth sensitivity of the median of sorted data: for each distance k all pairs around the middle, as far as it can matter."""
+    """Smooth sensitivity of the median of sorted data: for each distance all pairs around the middle, while it can matter."""
     n = len(z)
     middle = (n + 1) // 2
     ends = np.concatenate([[lower], z, [upper]])

@@ -1,18 +1,44 @@
 """Estimation with a trusted curator: large arrays in, one private number or vector out."""
 
 from ._density import CubeHistogram, best_bins, histogram_density
+from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
+from ._m_estimate import Custom, Huber, Logistic, Quantile, m_estimate, m_estimate_sample_size, quantile_error
 from ._mean import MeanEstimate, mean
 from ._quantile import QuantileEstimate, median, quantile
-from ._smooth import smooth_sensitivity_quantile
+from ._smooth import (
+    calibrate,
+    laplace_delta,
+    smooth_sensitivity_mean,
+    smooth_sensitivity_quantile,
+    smooth_sensitivity_trimmed_mean,
+    trimmed_mean,
+)
 
 __all__ = [
     "CubeHistogram",
+    "Custom",
+    "Huber",
+    "Logistic",
+    "Mean",
     "MeanEstimate",
+    "Quantile",
     "QuantileEstimate",
+    "TrimmedMean",
     "best_bins",
+    "calibrate",
+    "gross_error_sensitivity",
     "histogram_density",
+    "influence",
+    "laplace_delta",
+    "m_estimate",
+    "m_estimate_sample_size",
     "mean",
     "median",
+    "plot_influence",
     "quantile",
+    "quantile_error",
+    "smooth_sensitivity_mean",
     "smooth_sensitivity_quantile",
+    "smooth_sensitivity_trimmed_mean",
+    "trimmed_mean",
 ]

@@ -16,12 +16,13 @@ from .._random import open_stream
 from ..estimation import project_simplex
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
+from ._noise import MOST_NOISE
 from ._records import PIECE, array, refused
 
 if TYPE_CHECKING:
     from .._random import RNGLike
 
-MOST_BINS = 1 << 26  # in all
+MOST_BINS, MOST_AXES = 1 << 26, 32  # in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class CubeHistogram(Estimate):
         if x.ndim == 0 or x.shape[-1] != dim:
             raise ValueError(f"points must have shape (..., {dim}), got shape {np.shape(points)}")
         inside = ((x >= 0) & (x <= 1)).all(axis=-1)
-        cells = np.clip(np.nan_to_num(x) * self.bins, 0, self.bins - 1).astype(np.intp)
+        cells = np.minimum(np.clip(np.nan_to_num(x), 0, 1) * self.bins, self.bins - 1).astype(np.intp)
         density = np.where(inside, self.value[tuple(np.moveaxis(cells, -1, 0))] * self.bins**dim, 0.0)
         return float(density) if density.ndim == 0 else density
 
@@ -163,6 +164,8 @@ def histogram_density(
     raw = _check.floats("x", _check.array("x", x))
     records = array(raw, nan, None if raw.ndim != 2 else raw.shape[1])
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
+    if dim > MOST_AXES:
+        raise ValueError(f"x must have at most {MOST_AXES} columns, got {dim}")
     bins = best_bins(n, epsilon, dim, lipschitz) if bins is None else _check.integer("bins", bins, 1)
     if bins**dim > MOST_BINS:
         raise ValueError(f"bins must be fewer than 2^26 in all, got {bins} for each of {dim} axes")
@@ -171,7 +174,8 @@ def histogram_density(
     kernel, stream = noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, coins.digits, coins.carry, "central"), open_stream(rng)
     added = np.empty(bins**dim)
     kernel.privatize(stream, stream.take(-(-len(added) // kernel.rows)), np.zeros(len(added)), added)
-    shares = ((counts + added) / n).reshape((bins,) * dim)
+    limit = MOST_NOISE - n  # the noise itself is cut off nowhere short of that
+    shares = (np.clip(counts + added, -limit, limit) / n).reshape((bins,) * dim)
     known = np.clip(shares, 0, 1)
     stderr = np.sqrt(known * (1 - known) / n + coins.noise_variance / n**2)
     guarantee = Guarantee("pure", coins.epsilon_realized)
@@ -183,7 +187,7 @@ def histogram_density(
 def _risk(bins: int, n: int, variance: float, dim: int, lipschitz: float) -> float:
     """A bound on the integrated squared error: sampling, noise, and what cells cannot resolve."""
     cells = float(bins) ** dim
-    return (cells - 1) / n + cells**2 * variance / n**2 + lipschitz**2 * dim / (12 * bins**2)
+    return (cells - 1) / n + cells**2 * variance / n**2 + lipschitz * lipschitz * dim / (12 * bins**2)
 
 
 def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> int:
@@ -230,7 +234,7 @@ def _counts(records: NDArray[Any], bins: int, dim: int, nan: str) -> NDArray[np.
                 wrong = ~np.isfinite(records).reshape(len(records), -1).all(axis=1)
                 raise refused(int(wrong.argmax()), int(wrong.sum()), len(records))
             piece[bad] = 0.5
-        cells = np.clip(piece * bins, 0, bins - 1).astype(np.intp)
+        cells = np.minimum(np.clip(piece, 0, 1) * bins, bins - 1).astype(np.intp)
         places = np.ravel_multi_index(tuple(cells.T), (bins,) * dim)
         counts += np.bincount(places, minlength=len(counts))
     return counts

@@ -21,6 +21,7 @@ from ._records import PIECE, array, refused
 if TYPE_CHECKING:
     from .._random import RNGLike
 
+LEAST, MOST = 1e-18, 1e18  # of levels and epsilon: squares have to be normal numbers
 PRIVACY = ("pure", "smooth", "approximate", "kl", "tv")
 
 
@@ -73,7 +74,7 @@ def mean(
         the l2 ball of radius `level`, on a grid of 2^40 steps; whole at the diameter); with `delta`; bounded Kullback-Leibler
         divergence; bounded total variation.
     epsilon : float
-        Level of that definition, > 0; for "tv" in (0, 1).
+        Level of that definition, > 0; for "tv" in (0, 1), for "pure" and "smooth" at most 64.
     delta : float
         In (0, 1) for "approximate", else 0.
     moment : float
@@ -99,7 +100,8 @@ def mean(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, `x` has a wrong dtype or shape or is empty, or (`nan` = "raise") not finite.
+        If an argument is out of range, or the level of truncation not in [1e-18, 1e18]; if `x` has a wrong dtype or shape or is
+        empty, or (`nan` = "raise") not finite.
 
     Notes
     -----
@@ -144,14 +146,15 @@ def mean(
         nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4: random rounding of the sum
         guarantee = added.guarantee
     level = truncation(rule, order, radius, nu, n, dim, privacy, epsilon, delta)
-    stream = open_stream(rng)
+    if not LEAST <= level <= MOST:
+        raise ValueError(f"radius and rule must give a level in [{LEAST:g}, {MOST:g}], got {level!r}")
     total = clipped_sum(records, dim, level, nan)
+    stream = open_stream(rng)
     if added is None:
         value = np.array([s / FINE * level for s in total]) + ball_noise(dim, 2 * level / epsilon, stream)
     else:
-        value = (np.array(added.grid.round(total, stream), np.float64) + added.draw(stream)) * (
-            added.grid.step / FINE * level
-        )
+        limit, rounded = added.grid.limit(n), np.array(added.grid.round(total, stream), np.float64)
+        value = np.clip(rounded + added.draw(stream), -limit, limit) * (added.grid.step / FINE * level)
     value /= n
     bias, spread = _truncated(order, radius, level)
     noise_deviation = math.sqrt(nu / dim) * level
@@ -165,7 +168,7 @@ def mean(
         Normal(bias),
         level=level,
         noise=noise_deviation,
-        risk=radius**2 / n + bias**2 + nu * level**2,
+        risk=spread / n + bias**2 + nu * level**2,
     )
 
 
@@ -183,6 +186,8 @@ def _level_of(privacy: str, epsilon: float, delta: float) -> None:
         _check.probability("delta", delta)
     elif _check.real("delta", delta) != 0:
         raise ValueError(f"delta must be 0 for privacy={privacy!r}, got {delta!r}")
+    if not LEAST <= epsilon <= MOST:
+        raise ValueError(f"epsilon must be in [{LEAST:g}, {MOST:g}], got {epsilon!r}")
     if privacy == "tv" and epsilon >= 1:
         raise ValueError(f'epsilon must be in (0, 1) for privacy="tv", got {epsilon!r}')
 
@@ -196,9 +201,10 @@ def _truncated(order: float, radius: float, level: float) -> tuple[float, float]
     """Bounds of the bias of rows moved into the ball of radius `level`, and of their mean squared norm."""
     if math.isinf(order):
         return max(radius - level, 0.0), min(radius, level) ** 2
-    bias = _sharpness(order) * radius * math.pow(radius / level, order - 1)
+    log_bias = math.log(_sharpness(order)) + (order - 1) * math.log(radius / level)
+    bias = radius * math.exp(min(log_bias, 0.0))
     square = radius**2 if order >= 2 else math.pow(radius, order) * math.pow(level, 2 - order)
-    return min(bias, radius), min(square, level**2)
+    return bias, min(square, level**2)
 
 
 def truncation(
@@ -219,7 +225,8 @@ def truncation(
     if math.isinf(order):
         return radius
     if rule == "sharp":
-        return radius * math.pow((order - 1) * _sharpness(order) ** 2 / nu, 1 / (2 * order))
+        level = radius * math.pow((order - 1) * _sharpness(order) ** 2 / nu, 1 / (2 * order))
+        return level if order >= 2 else _best_level(order, radius, nu, n, level)
     rates = {
         "pure": n * epsilon / dim,
         "smooth": n * epsilon / dim,
@@ -228,6 +235,22 @@ def truncation(
         "tv": n * epsilon / math.sqrt(dim),
     }
     return radius * math.pow(rates[privacy], 1 / order)
+
+
+def _best_level(order: float, radius: float, nu: float, n: int, start: float) -> float:
+    """Of the least bound on the risk for a moment below 2, where the spread of truncated rows grows with the level: a sum of
+    exponentials of its logarithm, hence convex."""
+    from scipy.optimize import minimize_scalar
+
+    def risk(more: float) -> float:
+        log_level = math.log(start / radius) + more
+        spread = math.exp((2 - order) * log_level) / n
+        bias = _sharpness(order) ** 2 * math.exp((2 - 2 * order) * log_level)
+        return spread + bias + nu * math.exp(2 * log_level)
+
+    return start * math.exp(
+        float(minimize_scalar(risk, bounds=(-20.0, 20.0), method="bounded", options={"xatol": 1e-8}).x)
+    )
 
 
 def clipped_sum(records: NDArray[Any], dim: int, radius: float, nan: str) -> NDArray[np.object_]:

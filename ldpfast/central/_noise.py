@@ -23,6 +23,8 @@ from ..privacy import Guarantee, gaussian_delta, tv_from_kl
 FINE = 1 << 40  # steps in a radius
 STEPS = 1024  # coarse steps in a diameter, times the root of the dimension: rounding costs a thousandth of the noise
 MOST_VARIANCE = 1 << 48
+MOST_NOISE = 1 << 47  # the kernel of the noise stops there
+MOST_EPSILON = 64.0  # of Laplace noise: beyond, a coin of 128 bits is rounded to zero
 ROUNDING = 35  # purpose of the stream
 
 
@@ -49,13 +51,21 @@ class Grid:
 
     @property
     def l1(self) -> int:
-        return self._fine * _root(self.dim) // self.step + self.dim
+        return math.floor(self._fine * _precise_root(self.dim) / self.step) + self.dim
 
     @property
     def l2_squared(self) -> Fraction:
         """Of the l2 diameter: that of the rows, and one step more in each coordinate."""
-        root = Fraction(_root(self.dim)) if self.dim > 1 else Fraction(1)
-        return (Fraction(self._fine, self.step) + root) ** 2 if self.dim > 1 else Fraction(self.span**2)
+        if self.dim == 1:
+            return Fraction(self.span**2)
+        return (Fraction(self._fine, self.step) + _precise_root(self.dim)) ** 2
+
+    def limit(self, n: int) -> int:
+        """What a sum of n rows with noise is clamped to: the noise itself is cut off nowhere short of that."""
+        limit = MOST_NOISE - n * (-(-FINE // self.step) + 1) - 1
+        if limit <= 0:
+            raise ValueError(f"x must hold fewer records for integers of 48 bits, got {n}")
+        return limit
 
     def round(self, total: NDArray[np.object_], stream: Stream) -> list[int]:
         """Integers on the coarse grid from integers on the fine one: up or down at random, so that the mean is kept."""
@@ -66,6 +76,11 @@ class Grid:
 def _root(dim: int) -> int:
     """The square root, rounded up."""
     return math.isqrt(dim - 1) + 1
+
+
+def _precise_root(dim: int) -> Fraction:
+    """The same, rounded up to a multiple of 2^-32."""
+    return Fraction(math.isqrt((dim << 64) - 1) + 1, 1 << 32)
 
 
 @dataclass(frozen=True)
@@ -95,14 +110,16 @@ def laplace(definition: str, epsilon: float, dim: int) -> Noise:
     """Noise for the l1 diameter of the grid: pure, and smooth for the distance of rows in the l2 ball.
 
     Smooth: with random rounding, moving a coordinate by a part of a step changes the logarithm of a chance by at most
-    exp(rate) - 1 per step, which the step that the rounding is allowed more than pays for.
+    exp(rate) - 1 per step, which epsilon / 2 steps more pay for.
     """
-    steps = STEPS * max(1, math.ceil(min(epsilon, 1e6)))
+    if epsilon > MOST_EPSILON:
+        raise ValueError(f"epsilon must be at most {MOST_EPSILON:g} for privacy={definition!r}, got {epsilon!r}")
+    steps, more = STEPS * max(1, math.ceil(epsilon)), math.ceil(epsilon / 2) if definition == "smooth" else 0
     while True:
         grid = Grid.of(dim, steps)
         try:
-            coins = _coins.geometric(epsilon, grid.l1, grid.span, dim)
-        except ValueError:
+            coins = _coins.geometric(epsilon, grid.l1 + more, grid.span, dim)
+        except ValueError:  # more binary digits than there are
             if steps <= STEPS // 64:
                 raise
             steps //= 2
@@ -149,7 +166,7 @@ def _holds(definition: str, epsilon: float, delta: float, grid: Grid, square: Fr
             delta if definition == "approximate" else epsilon
         )
     if definition == "tv":
-        return float(tv_from_kl(shift**2 / (2 * parameter))) <= epsilon
+        return float(tv_from_kl(shift**2 / (2 * parameter))) * (1 + 1e-12) <= epsilon
     return concentrated_delta(epsilon, shift**2 / (2 * parameter)) <= delta
 
 

@@ -19,7 +19,7 @@ from .._core.stream import Stream
 from .._random import open_stream
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
-from ._records import PIECE, array, refused
+from ._records import PIECE, array, numbers, refused
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -54,8 +54,9 @@ class QuantileEstimate(Estimate):
         Returns
         -------
         error : float
-            With this probability ``share(x < value) - error <= q <= share(x <= value) + error``, for these very records and
-            whatever they are. 1 where nothing is known (``method="smooth-sensitivity"``, or few records).
+            With this probability ``share(x < value) - error <= q <= share(x <= value) + error``, for these very records as
+            they are on the grid: clipped and rounded to it. 1 where nothing is known (``method="smooth-sensitivity"``, or few
+            records).
 
         Notes
         -----
@@ -76,7 +77,7 @@ def _ratio(epsilon: float) -> int:
     """exp(-epsilon / 4) in units of 2^-64, rounded up: one record moves a rank by two half ranks at most, and the total of the
     weights along with it."""
     with decimal.localcontext(CONTEXT):
-        ratio = int(((-Decimal(epsilon) / 4).exp() * (1 << 64)).to_integral_value(decimal.ROUND_CEILING))
+        ratio = max(1, int(((-Decimal(epsilon) / 4).exp() * (1 << 64)).to_integral_value(decimal.ROUND_CEILING)))
     if ratio >= 1 << 64:
         raise ValueError(f"epsilon must be larger for weights of 64 bits, got {epsilon!r}")
     return ratio
@@ -112,12 +113,14 @@ class PublicGrid:
                     raise refused(int(wrong.argmax()), int(wrong.sum()), len(x))
                 piece[bad] = centre
             if self.cauchy:
-                piece -= centre
-                piece /= half
+                with np.errstate(over="ignore"):
+                    piece -= centre
+                    piece /= half
                 np.arctan(piece, out=piece)
                 piece *= SIZE / math.pi
                 piece += SIZE / 2 - 0.5
             else:
+                np.clip(piece, self.lower, self.upper, out=piece)
                 piece -= self.lower
                 piece *= (SIZE - 1) / (self.upper - self.lower)
             np.rint(piece, out=piece)
@@ -130,7 +133,7 @@ class PublicGrid:
         if self.cauchy:
             angle = math.pi * ((index + 0.5) / SIZE - 0.5)
             return self.lower + (self.upper - self.lower) / 2 * (1 + math.tan(angle))
-        return self.lower + (self.upper - self.lower) * (index / (SIZE - 1))
+        return min(self.lower + (self.upper - self.lower) * (index / (SIZE - 1)), self.upper)
 
 
 def choose(points: NDArray[np.uint32], twice_target: int, table: NDArray[np.uint64], stream: Stream) -> int:
@@ -223,7 +226,8 @@ def quantile(
         if prior != "uniform":
             raise ValueError(f'prior must be "uniform" for method={method!r}, got {prior!r}')
         delta = _check.probability("delta", delta)
-        value = smooth_quantile(records, q, epsilon, delta, lower, upper, open_stream(rng), nan)
+        clipped = numbers(records, lower, upper, nan)
+        value = smooth_quantile(clipped, q, epsilon, delta, lower, upper, open_stream(rng))
         return QuantileEstimate(
             value, math.inf, len(records), Guarantee("approximate", epsilon, delta), None, Normal(), q=q
         )
@@ -231,7 +235,8 @@ def quantile(
         raise ValueError(f"delta must be 0 for method={method!r}, got {delta!r}")
     n, grid = len(records), PublicGrid(lower, upper, prior)
     table = weights(epsilon, n)
-    index = choose(grid.indices(records, nan), round(2 * n * q), table, open_stream(rng))
+    points = grid.indices(records, nan)
+    index = choose(points, round(2 * n * q), table, open_stream(rng))
     guarantee = Guarantee("pure", epsilon)
     return QuantileEstimate(grid.value(index), math.inf, n, guarantee, None, Normal(), q=q, table=table)
 

@@ -20,6 +20,8 @@ def array(x: ArrayLike, nan: str, dim: int | None = None) -> NDArray[Any]:
     expected = 1 if dim is None else 2
     if records.ndim != expected:
         raise ValueError(f"x must have shape {'(n,)' if dim is None else '(n, dim)'}, got shape {records.shape}")
+    if dim == 0:
+        raise ValueError(f"x must have at least 1 column, got shape {records.shape}")
     if len(records) == 0:
         raise ValueError("x must hold at least 1 record, got none")
     return records

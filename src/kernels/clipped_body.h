@@ -49,18 +49,19 @@ LDP_INLINE double NAME(square)(const REAL *x, size_t dim, double factor)
 /* Rows, one after the other into the sums of their columns; n <= MOST_ROWS, total zero at first. */
 static size_t NAME(clip_rows)(const void *records, size_t n, size_t dim, double radius, double *total)
 {
-    const double small = 0x1p-600; /* squares of what is finite are, too; a norm that vanishes then is far below any radius */
+    const double small = 0x1p-600; /* times that, squares of what is finite are finite */
     const REAL *x = records;
     size_t bad = 0;
     for (size_t i = 0; i < n; i++, x += dim) {
-        double square = NAME(square)(x, dim, 1), norm = __builtin_sqrt(square);
-        if (!(square < INFINITY)) /* NaN too */
-            norm = __builtin_sqrt(NAME(square)(x, dim, small)) / small;
-        if (!(norm < INFINITY)) {
+        double square = NAME(square)(x, dim, 1), norm = __builtin_sqrt(square), factor;
+        if (square < INFINITY)
+            factor = 0x1p40 / (norm > radius ? norm : radius);
+        else if ((square = NAME(square)(x, dim, small)) < INFINITY) /* far outside */
+            factor = 0x1p40 * small / __builtin_sqrt(square);
+        else { /* NaN or infinite */
             bad++;
             continue;
         }
-        const double factor = 0x1p40 / (norm > radius ? norm : radius);
         for (size_t j = 0; j < dim; j++) /* vector loop */
             total[j] += ROUNDED((double)x[j] * factor);
     }
