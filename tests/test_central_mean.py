@@ -150,12 +150,9 @@ def test_laplace_noise_keeps_the_budget(definition, dim, epsilon):
     assert found.guarantee.definition == definition
     assert epsilon * (1 - 1e-2) <= found.guarantee.epsilon <= epsilon
     ideal = 2 * (2 * math.sqrt(dim) / epsilon) ** 2  # in units of the radius
-    # The square root of dim is rounded up in the l1 diameter.
-    excess = ((math.isqrt(dim - 1) + 1) / math.sqrt(dim)) ** 2
-    assert found.variance * (grid.step / FINE) ** 2 <= ideal * excess * (1.05 if epsilon >= 0.1 else 1.5)
+    assert found.variance * (grid.step / FINE) ** 2 <= ideal * (1.05 if epsilon >= 0.1 else 1.5)
 
 
-@pytest.mark.xfail(strict=True, reason="the root of dim is rounded up in the l1 diameter: up to twice the variance")
 @pytest.mark.parametrize("dim", [2, 3, 5, 7, 50])
 def test_laplace_noise_has_the_variance_of_the_exact_diameter(dim):
     """8 d^2 / (n a)^2 in all (A-10), and a little for the grid."""
@@ -192,15 +189,8 @@ def test_the_release_of_a_number_by_enumeration(steps, epsilon):
                     assert Decimal(ratio.numerator) <= limit * Decimal(ratio.denominator)
 
 
-TOO_MUCH = pytest.mark.xfail(strict=True, reason="exp(rate) - 1 > rate: more than the guarantee where epsilon > 2 dim")
-
-
-@pytest.mark.parametrize(
-    "dim, epsilon",
-    [(dim, epsilon) for dim in (1, 2, 16, 100) for epsilon in (0.1, 1.0, 1.9)]
-    + [(16, 8.0), (100, 50.0)]
-    + [pytest.param(dim, epsilon, marks=TOO_MUCH) for dim, epsilon in ((1, 2.5), (1, 8.0), (1, 50.0), (16, 50.0))],
-)
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 2.0, 2.5, 8.0, 60.0])
+@pytest.mark.parametrize("dim", [1, 2, 3, 16, 100])
 def test_smooth_privacy_per_fine_step(dim, epsilon):
     """The loss is at most epsilon |x - x'| / (2 T): one step of the fine grid, in each coordinate, where it costs most.
 
@@ -496,7 +486,6 @@ def test_risk_is_above_the_error_of_the_worst_laws(privacy, noise, rule, moment,
     assert given.risk <= 2 * largest
 
 
-@pytest.mark.xfail(strict=True, reason="risk has radius^2 / n where the second moment may be infinite")
 def test_risk_for_a_moment_below_2():
     """A level far out, and rows there: the sampling error alone is sqrt(T / r) r^2 / n."""
     n, level = 2000, 400.0
@@ -504,7 +493,7 @@ def test_risk_for_a_moment_below_2():
     chance = level**-1.5
     for i in range(300):
         x = level * (rng.random(n) < chance)
-        estimate = mean(x, epsilon=400.0, moment=1.5, radius=1.0, rule=level, rng=i)
+        estimate = mean(x, noise="l2", epsilon=400.0, moment=1.5, radius=1.0, rule=level, rng=i)
         errors.append((estimate.value - level * chance) ** 2)
     assert np.mean(errors) - 6 * np.std(errors) / math.sqrt(300) <= estimate.risk
 
@@ -540,7 +529,8 @@ def test_levels():
             given = {"privacy": privacy, "moment": moment, "radius": 5.0, "rng": 1, **options}
             best = mean(x, **given)
             for factor in (0.8, 0.99, 1.01, 1.3):
-                assert mean(x, **{**given, "rule": best.level * factor}).risk >= best.risk * (1 - 1e-12)
+                other = mean(x, **{**given, "rule": best.level * factor})
+                assert other.risk >= best.risk * (1 - 1e-9)
     a, n, d, k = 1.0, 400, 9, 4.0
     rates = {
         "pure": (n * a / d) ** (1 / k),
@@ -644,6 +634,8 @@ BAD = [
     ({"epsilon": 0}, ValueError, "epsilon must be a finite number > 0, got 0"),
     ({"epsilon": -1.0}, ValueError, "epsilon must be a finite number > 0, got -1.0"),
     ({"epsilon": math.nan}, ValueError, "epsilon must be a finite number"),
+    ({"epsilon": 65.0}, ValueError, "epsilon must be at most 64 for privacy='pure', got 65.0"),
+    ({"epsilon": 1e-30}, ValueError, "epsilon must be"),
     ({"epsilon": "1"}, TypeError, "epsilon must be a number, got str"),
     ({"privacy": "zcdp"}, ValueError, "privacy must be one of 'pure'"),
     ({"noise": "laplace"}, ValueError, "noise must be one of 'grid', 'l2'"),
@@ -692,7 +684,6 @@ def test_no_value_of_a_record_is_in_a_message():
     assert str(caught.value) == "x must be finite numbers (or nan='centre'); index 150000 is outside (2 of 200000 are)"
 
 
-@pytest.mark.xfail(strict=True, reason="the key is drawn before the records are looked at")
 def test_nothing_is_drawn_for_records_that_are_refused():
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
@@ -714,7 +705,6 @@ EXTREME = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="overflow where a clear error, or an answer, is due")
 @pytest.mark.parametrize("change", EXTREME, ids=lambda c: str(next(iter(c.items())))[:30].replace("\n", " "))
 def test_extreme_parameters(change):
     """An answer that is finite and right, or an error that says what is allowed."""
@@ -722,7 +712,7 @@ def test_extreme_parameters(change):
     try:
         estimate = mean(**options, rng=1)
     except ValueError as error:
-        assert re.match("(x|radius|rule|moment|epsilon) must ", str(error))  # noqa: PT017
+        assert re.match("(x|radius|rule|moment|epsilon)( and rule)? must ", str(error))  # noqa: PT017
         assert "index -1" not in str(error)  # noqa: PT017
         return
     assert np.isfinite(estimate.value).all()
@@ -730,10 +720,32 @@ def test_extreme_parameters(change):
     assert np.all(np.abs(estimate.value) <= 100 * estimate.level + 100 * np.max(estimate.stderr))
 
 
-@pytest.mark.xfail(strict=True, reason="squares of tiny numbers vanish: rows outside of a tiny ball are not clipped")
-def test_tiny_balls_clip():
-    totals = _mean.clipped_sum(np.full((1, 2), 1e-170), 2, 1e-200, "raise")
-    assert math.sqrt(sum(int(v) ** 2 for v in totals)) <= FINE * (1 + 1e-9)
+@pytest.mark.parametrize("level", [1e-18, 1e18])
+@pytest.mark.parametrize("size", [0.0, 1e-300, 0.3, 1.0, 1.0000001, 1e6, 1e150])
+def test_smallest_and_largest_balls_clip(level, size):
+    """At the limits of the levels: no square vanishes or overflows unnoticed."""
+    row = np.array([[0.6, -0.8]]) * min(size * level, 1e300)
+    found = [int(v) for v in _mean.clipped_sum(row, 2, level, "raise")]
+    assert found == [round(0.6 * min(size, 1) * FINE), round(-0.8 * min(size, 1) * FINE)]
+
+
+def test_levels_beyond_the_limits_are_refused():
+    for change in ({"rule": 9e-19}, {"rule": 1.1e18}, {"radius": 1e-30, "moment": math.inf}):
+        with pytest.raises(ValueError, match=r"must give a level.* in \[1e-18, 1e\+18\], got"):
+            mean(**{**GOOD, **change})
+    assert np.isfinite(mean(**{**GOOD, "rule": 1e-18}).value)
+    assert np.isfinite(mean(**{**GOOD, "rule": 1e18}).value)
+
+
+@pytest.mark.parametrize("dim", [1, 4])
+def test_sums_are_clamped_where_the_noise_is_cut_off(dim):
+    """The kernel's noise stops at 2^47: beyond 2^47 - |sum| the report would tell the sum apart."""
+    grid, n = Grid.of(dim, 1024), 50
+    most = max(abs(v) for v in grid.round(n * total(np.eye(dim)[0]), Stream(KEY)))
+    assert most + grid.limit(n) < 1 << 47
+    assert grid.limit(n) > (1 << 47) - n * 2000
+    with pytest.raises(ValueError, match="x must hold fewer records for integers of 48 bits, got"):
+        grid.limit(1 << 47)
 
 
 def test_without_a_seed_every_release_is_new():
