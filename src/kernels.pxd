@@ -202,8 +202,8 @@ cdef extern from "clipped.h" nogil:
     ctypedef struct clipping:
         size_t dim
         double radius
-    size_t add_clipped_f32(const clipping *p, const void *x, size_t n, double *total, void *state)
-    size_t add_clipped_f64(const clipping *p, const void *x, size_t n, double *total, void *state)
+    size_t add_clipped_f32(const clipping *p, const void *x, size_t n, double *scratch, void *state)
+    size_t add_clipped_f64(const clipping *p, const void *x, size_t n, double *scratch, void *state)
 
 
 cdef extern from "gaussian.h" nogil:

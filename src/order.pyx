@@ -113,7 +113,7 @@ def spread(const double[::1] z, double beta, Py_ssize_t i_low, Py_ssize_t i_high
     z ascends. `decay` is scratch for j_high - i_low - least + 1 numbers."""
     cdef Py_ssize_t d
     cdef double found
-    if not (0 <= i_low <= i_high and j_low <= j_high < z.shape[0] and i_low + least <= j_high
+    if not (0 <= i_low <= i_high and j_low <= j_high < z.shape[0] and i_high + least <= j_high
             and decay.shape[0] > j_high - i_low - least):
         raise ValueError("the ranks do not fit the data")
     with nogil:

@@ -39,7 +39,7 @@ def off_grid(reports, double lower, double grid):
 def add_clipped(x, size_t dim, double radius, double[::1] scratch, state):
     """Add rows of `dim` numbers, moved into the ball of that radius, to `state`: 128-bit sums in steps of radius 2^-40.
 
-    Rows with a number that is not finite count as zero; returns how many there were. `scratch`: dim doubles."""
+    Rows with a number that is not finite count as zero; returns how many there were. `scratch`: 2 dim doubles."""
     cdef Py_buffer rows, sums
     cdef clipping p = clipping(dim, radius)
     cdef size_t n, bad = 0
@@ -49,7 +49,7 @@ def add_clipped(x, size_t dim, double radius, double[::1] scratch, state):
         try:
             n = rows.len // (dim * rows.itemsize)
             if (rows.len != <Py_ssize_t>(n * dim * rows.itemsize) or sums.len != <Py_ssize_t>(16 * dim)
-                    or scratch.shape[0] != <Py_ssize_t>dim):
+                    or scratch.shape[0] != <Py_ssize_t>(2 * dim)):
                 raise ValueError("records and state do not fit together")
             with nogil:
                 if rows.itemsize == 4:

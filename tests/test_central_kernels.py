@@ -25,7 +25,7 @@ def clipped(x, radius, state=None):
     """The state after the rows of x, and how many were not finite."""
     dim = 1 if x.ndim == 1 else x.shape[1]
     state = np.zeros((dim, 2), np.uint64) if state is None else state
-    return state, sums.add_clipped(np.ascontiguousarray(x), dim, radius, np.empty(dim), state)
+    return state, sums.add_clipped(np.ascontiguousarray(x), dim, radius, np.empty(2 * dim), state)
 
 
 def rows(n, dim, dtype, seed=0):
@@ -163,8 +163,8 @@ def test_state_and_records_must_fit():
     x, state = np.zeros((3, 2)), np.zeros((2, 2), np.uint64)
     for arguments in (
         (x, 2, 1.0, np.empty(3), state),
-        (x, 2, 1.0, np.empty(2), state[:1].copy()),
-        (np.zeros(5), 2, 1.0, np.empty(2), state),
+        (x, 2, 1.0, np.empty(4), state[:1].copy()),
+        (np.zeros(5), 2, 1.0, np.empty(4), state),
     ):
         with pytest.raises(ValueError, match="do not fit together"):
             sums.add_clipped(*arguments)

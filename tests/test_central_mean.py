@@ -44,7 +44,7 @@ def total(row, radius=1.0):
     """A row as integers of the fine grid."""
     row = np.ascontiguousarray(np.atleast_2d(row))
     state = np.zeros((row.shape[1], 2), np.uint64)
-    sums.add_clipped(row, row.shape[1], radius, np.empty(row.shape[1]), state)
+    sums.add_clipped(row, row.shape[1], radius, np.empty(2 * row.shape[1]), state)
     return np.array(reference.wide(state), dtype=object)
 
 

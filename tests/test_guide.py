@@ -19,7 +19,10 @@ from ._stats import ALPHA
 ROOT = Path(__file__).parent.parent
 GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md", central: "docs/central.md"}
 GAUSSIAN = (ROOT / "docs/gaussian.md").read_text()
-PAGES = [*(ROOT / page for page in (*GUIDES.values(), "docs/gaussian.md")), *sorted((ROOT / "docs/proofs").glob("*.md"))]
+PAGES = [
+    *(ROOT / page for page in (*GUIDES.values(), "docs/gaussian.md")),
+    *sorted((ROOT / "docs/proofs").glob("*.md")),
+]
 SECTIONS = {
     section.partition("\n")[0]: re.findall(r"```python\n(.*?)```", section, re.S)
     for guide in GUIDES.values()

@@ -260,7 +260,7 @@ def clipped_sum(records: NDArray[Any], dim: int, radius: float, nan: str) -> NDA
     dtype = np.dtype(np.float32 if small else np.float64)
 
     def work(start: int, stop: int) -> NDArray[np.uint64]:
-        state, scratch = np.zeros((dim, 2), np.uint64), np.empty(dim)
+        state, scratch = np.zeros((dim, 2), np.uint64), np.empty(2 * dim)
         for at in range(start, stop, rows):
             piece = _check.laid_out(records[at : min(stop, at + rows)], dtype)
             if sums.add_clipped(piece, dim, radius, scratch, state) and nan == "raise":

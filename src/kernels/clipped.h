@@ -10,9 +10,9 @@ typedef struct {
     double radius;
 } clipping;
 
-/* Adds n rows to `state`, one wide integer per coordinate; `total` is scratch of `dim` doubles. Rows with a number that is not
- * finite count as zero; returns how many there were. */
-typedef size_t clipped_fn(const clipping *p, const void *x, size_t n, double *total, void *state);
+/* Adds n rows to `state`, one wide integer per coordinate; `scratch` has room for 2 dim doubles. Rows with a number that is
+ * not finite count as zero; returns how many there were. */
+typedef size_t clipped_fn(const clipping *p, const void *x, size_t n, double *scratch, void *state);
 clipped_fn add_clipped_f32, add_clipped_f64;
 
 #endif

@@ -28,42 +28,55 @@ static size_t NAME(clip_numbers)(const void *records, size_t n, double radius, d
     return count;
 }
 
-/* The squared norm of a row whose numbers are multiplied by `factor`. */
-LDP_INLINE double NAME(square)(const REAL *x, size_t dim, double factor)
+/* Copies a row, and returns its squared norm. */
+LDP_INLINE double NAME(load)(const REAL *x, size_t dim, double *row)
 {
     double sum[ROW_LANES] = {0}, total = 0;
     size_t whole = dim / ROW_LANES * ROW_LANES;
     for (size_t j = 0; j < whole; j += ROW_LANES)
         for (size_t l = 0; l < ROW_LANES; l++) { /* vector loop */
-            double v = (double)x[j + l] * factor;
+            double v = (double)x[j + l];
+            row[j + l] = v;
             sum[l] += v * v;
         }
-    for (size_t j = whole; j < dim; j++)
-        total += (double)x[j] * factor * ((double)x[j] * factor);
+    for (size_t j = whole; j < dim; j++) {
+        row[j] = (double)x[j];
+        total += row[j] * row[j];
+    }
     for (size_t half = ROW_LANES / 2; half; half /= 2)
         for (size_t l = 0; l < half; l++)
             sum[l] += sum[l + half];
     return total + sum[0];
 }
 
-/* Rows, one after the other into the sums of their columns; n <= MOST_ROWS, total zero at first. */
-static size_t NAME(clip_rows)(const void *records, size_t n, size_t dim, double radius, double *total)
+/* Of a row whose squares overflow: the norm times `small`. Not finite where the row is not. */
+static double NAME(small_norm)(const double *row, size_t dim, double small)
+{
+    double total = 0;
+    for (size_t j = 0; j < dim; j++)
+        total += row[j] * small * (row[j] * small);
+    return __builtin_sqrt(total);
+}
+
+/* Rows, one after the other into the sums of their columns; n <= MOST_ROWS, total zero at first. A row is read once, into
+ * `row`: what is added is what was measured. */
+static size_t NAME(clip_rows)(const void *records, size_t n, size_t dim, double radius, double *row, double *total)
 {
     const double small = 0x1p-600; /* times that, squares of what is finite are finite */
     const REAL *x = records;
     size_t bad = 0;
     for (size_t i = 0; i < n; i++, x += dim) {
-        double square = NAME(square)(x, dim, 1), norm = __builtin_sqrt(square), factor;
+        double square = NAME(load)(x, dim, row), norm = __builtin_sqrt(square), factor;
         if (square < INFINITY)
             factor = 0x1p40 / (norm > radius ? norm : radius);
-        else if ((square = NAME(square)(x, dim, small)) < INFINITY) /* far outside */
-            factor = 0x1p40 * small / __builtin_sqrt(square);
+        else if ((norm = NAME(small_norm)(row, dim, small)) < INFINITY) /* far outside */
+            factor = 0x1p40 * small / norm;
         else { /* NaN or infinite */
             bad++;
             continue;
         }
         for (size_t j = 0; j < dim; j++) /* vector loop */
-            total[j] += ROUNDED((double)x[j] * factor);
+            total[j] += ROUNDED(row[j] * factor);
     }
     return bad;
 }

@@ -7,7 +7,7 @@ LDP_INLINE int toss(reader *r, double p, big num, big den)
 {
     uint64_t word = reader_word(r);
     double u = (double)word, edge = p * 0x1p64;
-    if (u < edge * (1 - 0x1p-44))
+    if (u + 1 < edge * (1 - 0x1p-44)) /* the digits that follow do not matter */
         return 1;
     if (u > edge * (1 + 0x1p-44))
         return 0;
@@ -74,7 +74,7 @@ int draw_gaussian(const stream_key *key, uint64_t block, uint64_t variance, size
             continue;
         big product = (big)size * t, away = product > variance ? product - variance : variance - product;
         double distance = (double)(int64_t)(uint64_t)away;
-        if (away >> 62) /* beyond 2^10 deviations: chance below exp(-1000) */
+        if (away >> 62) /* 2^14 deviations or more: chance below exp(-16000) */
             continue;
         if (toss_exp(&r, distance * distance * per_den, away * away, den))
             out[i++] = minus ? -(int64_t)size : (int64_t)size;
