@@ -11,6 +11,7 @@ import math
 import operator
 import reprlib
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -174,10 +175,9 @@ def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[
     """A number or an array of numbers to broadcast, none of them NaN, as float64."""
     found = array(name, values)
     if found.dtype.kind == "O":  # integers beyond 64 bits, fractions
-        try:
-            found = found.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}") from None
+        if not all(isinstance(value, Real) and not isinstance(value, bool) for value in found.flat):
+            raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}")
+        found = np.array([real(name, value) for value in found.flat], np.float64).reshape(found.shape)
     if found.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be a number or an array of numbers, got dtype {found.dtype}")
     result = found.astype(np.float64)

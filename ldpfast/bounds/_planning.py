@@ -411,7 +411,8 @@ def _density(
 
     def bins(noise: str) -> Solution:
         problem = HistogramDensity(epsilon, n=n, lipschitz=radius, noise=noise)
-        many, mechanism = problem.n_bins, problem.mechanism
+        many: int = problem.n_bins
+        mechanism: Any = problem.mechanism
         unary = hasattr(mechanism, "debiasing")
         each = (
             mechanism.debiasing.variance(1 / many) if unary else mechanism.report.noise_variance + (1 - 1 / many) / many
