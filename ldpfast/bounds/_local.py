@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from ._bound import Bound, Floats, bound, is_paper, level, people, scale, size
-from ._contraction import deficit_inverse, excess, narrow, tanh_half, to_deficit
+from ._contraction import deficit, deficit_inverse, excess, from_deficit, narrow, tanh_half, to_deficit
 from ._methods import chi_factor, forward_factor, information_factor, tv_from_kl
 
 DISTANCES = (0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.75)  # total variation of the reports of two hypotheses
@@ -39,6 +39,7 @@ def two_points(n: Floats, a: Floats, power: Floats, *, sparse: bool) -> Floats:
     # n people cannot tell more than n times one person can: sup of d^c (1 - n t d)
     best = np.minimum(1.0, power / (1 + power) / (n * t))
     value = best**power * (1 - n * t * best)
+    value = np.maximum(value, 1 - np.minimum(from_deficit(n, deficit(a, np.ones(()))), 1.0))  # the farthest laws
     for s in DISTANCES:
         y = to_deficit(n, s)
         shrunk = np.minimum(1.0, y / t**2)  # by the contraction of the Hellinger distance
