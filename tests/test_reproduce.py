@@ -20,6 +20,7 @@ from ldpfast.experiments import (
     drugs,
     gaussian,
     logistic,
+    price,
     salaries,
     salary_mean,
     salary_median,
@@ -190,6 +191,7 @@ def studies() -> dict[str, _study.Study]:
             ),
             "logistic": logistic.LogisticStudy(dict.fromkeys(("words", "real"), logistic.measure(words, rng, 4))),
             "density": density.run(rng, False, (3, 5), (2_000, 5_000)),
+            "price": price.run(rng),
             "curves": curves.CurveStudy(
                 tuple(
                     (
@@ -269,6 +271,12 @@ def test_broken_claims_are_said(studies):
         for found in normal.errors
     )
     assert not replace(normal, errors=exchanged).holds
+
+    cheap = studies["price"].prices[3]
+    errors = {"too good": cheap.bound.lower / 2}
+    broken = price.PriceStudy((studies["price"].prices[0], replace(cheap, mechanisms=errors)))
+    assert not broken.holds
+    assert broken.verdict.endswith("NO (mean_l2, dim 20)")
 
 
 def test_private_steps_keep_their_bound(studies):

@@ -163,9 +163,15 @@ def deficit(a: Floats, t: Floats) -> Floats:
 
 def deficit_inverse(a: Floats, y: Floats) -> Floats:
     """The T at which `deficit` is y; larger than 1 where no T is."""
-    # d = y coth(a/2) + 2 sqrt(y (e^a + 1)) / (e^a - 1), without e^a
-    small = np.exp(-a / 2)
-    return np.asarray((y * (1 + small**2) + 2 * small * np.sqrt(y * (1 + small**2))) / -np.expm1(-a))
+    straight, bent = deficit_inverse_line(a)
+    return np.asarray(straight * y + bent * np.sqrt(y))
+
+
+def deficit_inverse_line(a: Floats) -> tuple[Floats, Floats]:
+    """Its factors of y and of sqrt(y): coth(a/2) and 2 sqrt(e^a + 1) / (e^a - 1), without e^a."""
+    half, lie = np.exp(-a / 2), -np.expm1(-a)
+    one = 1 + half**2
+    return np.asarray(one / lie), np.asarray(2 * half * np.sqrt(one) / lie)
 
 
 def divergence_contraction(epsilon: ArrayLike, divergence: ArrayLike) -> Number:
@@ -288,11 +294,6 @@ def from_deficit(n: Floats, y: Floats) -> Floats:
     """Total variation of n reports of which each pair has an affinity of at least 1 - y."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.sqrt(-np.expm1(2 * n * np.log1p(-np.minimum(y, 1.0)))))
-
-
-def to_deficit(n: Floats, s: float) -> Floats:
-    """The y for which `from_deficit` is s."""
-    return np.asarray(-np.expm1(np.log1p(-(s**2)) / (2 * n)))
 
 
 def mutual_information(epsilon: ArrayLike, tv: ArrayLike, n: ArrayLike = 1, *, mode: str = "sharp") -> Number:

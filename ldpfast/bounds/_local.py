@@ -10,12 +10,22 @@ coins; those of the library round towards privacy, which adds less than one part
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
 from ._bound import Bound, Floats, bound, is_paper, level, people, scale, size
-from ._contraction import deficit, deficit_inverse, excess, from_deficit, narrow, tanh_half, to_deficit
+from ._contraction import (
+    deficit,
+    deficit_inverse,
+    deficit_inverse_line,
+    excess,
+    from_deficit,
+    narrow,
+    tanh_half,
+)
 from ._methods import chi_factor, forward_factor, information_factor, tv_from_kl
 
 DISTANCES = (0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.75)  # total variation of the reports of two hypotheses
@@ -35,19 +45,20 @@ def two_points(n: Floats, a: Floats, power: Floats, *, sparse: bool) -> Floats:
 
     ``sparse``: one of two far points has the mass d, zero the rest; otherwise two points have (1 + d) / 2 and (1 - d) / 2.
     """
-    t = tanh_half(a)
+    t, c = tanh_half(a), float(power) if power.ndim == 0 else power  # a plain number is faster in powers
     # n people cannot tell more than n times one person can: sup of d^c (1 - n t d)
-    best = np.minimum(1.0, power / (1 + power) / (n * t))
-    value = best**power * (1 - n * t * best)
+    best = np.minimum(1.0, c / (1 + c) / (n * t))
+    value = best**c * (1 - n * t * best)
     value = np.maximum(value, 1 - np.minimum(from_deficit(n, deficit(a, np.ones(()))), 1.0))  # the farthest laws
+    straight, bent, square, each = *deficit_inverse_line(a), t**2, 0.5 / n
     for s in DISTANCES:
-        y = to_deficit(n, s)
-        shrunk = np.minimum(1.0, y / t**2)  # by the contraction of the Hellinger distance
-        spread = np.sqrt(shrunk * (2 - shrunk))  # of (1 + d) / 2 and (1 - d) / 2
-        far = np.maximum(deficit_inverse(a, y), shrunk if sparse else spread)
-        value = np.maximum(value, np.minimum(far, 1.0) ** power * (1 - s))
+        y = -np.expm1(math.log1p(-(s**2)) * each)  # where the n reports are s apart: see `from_deficit`
+        shrunk = np.minimum(1.0, y / square)  # by the contraction of the Hellinger distance
+        squared_spread = shrunk * (2 - shrunk)  # of (1 + d) / 2 and (1 - d) / 2
+        far = np.maximum(straight * y + bent * np.sqrt(y), shrunk if sparse else np.sqrt(squared_spread))
+        value = np.maximum(value, np.minimum(far, 1.0) ** c * (1 - s))
         if sparse:
-            value = np.maximum(value, spread**2 * (1 - s))
+            value = np.maximum(value, squared_spread * (1 - s))
     return np.asarray(value)
 
 
@@ -340,7 +351,7 @@ def sparse_mean(
     Returns
     -------
     bound : Bound
-        Lower: for reports that do not depend on each other. Upper: `SparseMean` with its penalty, or without, or the answer 0.
+        Lower: for reports that do not depend on each other. Upper: `SparseMean`, or the mean of `LinfBall` reports, or 0.
 
     Raises
     ------
@@ -370,17 +381,18 @@ def sparse_mean(
     lower = far / 2 * (room - number * each * far) / np.log(2 * d)
     if not is_paper(mode):
         lower = np.maximum(lower, number_mean(number, a))
-    b2 = (half_space(d) * coth_half(a)) ** 2
+    b = half_space(d) * coth_half(a)
+    b2, plain = b**2, d * (b - (d % 2 == 0)) ** 2  # without a penalty, ties can be thinned
     logarithm = 2 * np.log(2 * d * number)
     thresholded = b2 / number * (1 + np.sqrt(logarithm)) ** 2 + 2 * b2 / number**2
     return bound(
         r2 * lower,
-        r2 * np.minimum(1.0, np.minimum(thresholded, d * b2 / number)),
+        r2 * np.minimum(1.0, np.minimum(thresholded, plain / number)),
         r2 * np.minimum(1.0, d * np.log(2 * d) / (number * a**2)),
         r2 * np.minimum(1.0, np.minimum((1 + np.sqrt(logarithm)) ** 2 / number + 2 / number**2, d / number)),
         loss=SQUARED,
         below=f"{theorem} Fano over the coordinates, without interaction",
-        above="SparseMean with its penalty, or with none, or 0",
+        above="SparseMean, or LinfBall(ties='thin') without penalty, or 0",
         vacuous="there is one coordinate, which nothing has to find",
     )
 
