@@ -432,6 +432,16 @@ def test_released_records_refute_the_missing_dimension():
         assert lower >= 0.04 / 100
 
 
+def test_clipped_records_of_a_low_moment_vary_more_than_the_radius():
+    """With E|X|^k = 1 and k < 2 the sampling error is not at most 1 / n: p^(-1/k) with probability p."""
+    k, p = 1.2, 0.01
+    law = np.array([0.0, p ** (-1 / k)])
+    assert p * law[1] ** k == pytest.approx(1)
+    variance = p * law[1] ** 2 - (p * law[1]) ** 2
+    assert variance > 15
+    assert variance <= law[1] ** (2 - k)  # what the upper bounds take, at the level that just keeps it
+
+
 def test_table_1():
     table = bounds.table1([100, 10_000], 5, 3, 2.0, epsilon=0.3, delta=1e-6)
     assert list(table) == ["pure", "smooth", "approximate", "kl", "tv"]
