@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
@@ -423,6 +424,23 @@ def test_published_central_bounds_that_are_wrong():
     assert 1 / (32 * 1e-3) > 0.5  # what it would have said, and the risk of the middle
 
 
+def test_the_density_by_packing():
+    """The constants behind the closed form, and how much weaker it is."""
+    n, a = 1e6, 0.1
+    for d in (1, 2, 3):
+        sharp, packed = bounds.central_density(n, a, d), bounds.central_density(n, a, d, mode="packing")
+        assert packed.lower < sharp.lower / 20
+        assert packed.lower == bounds.central_density(n, a, d, mode="paper").lower
+        m = 1 / math.sqrt(48 * (d + 1) * (d + 2) * packed.lower)
+        assert m == pytest.approx(2 * round(m / 2))
+        signs = m**d / 2
+        points = int(Decimal(signs / 8).exp())  # too large for a double
+        error = bounds.packing(max(2, points), int(n), 1 / (2 * m), epsilon=a)
+        assert error >= 1 / 6
+        separation = 4 * m ** -(d + 2) / ((d + 1) * (d + 2)) * signs / 4  # squared
+        assert packed.lower <= separation / 4 * error
+
+
 def test_released_records_refute_the_missing_dimension():
     """floor(n epsilon) records at random are tv private with a risk of r^2 / floor(n epsilon): above the lower bound for every
     dimension, of which it has the right power at k = 2."""
@@ -704,6 +722,10 @@ def test_upper_bounds_are_those_of_the_mechanisms_in_use():
         (
             lambda: bounds.central_support(9, 1, 1, privacy="pure", mode="paper"),
             r"needs privacy='tv' or 'kl', got 'pure'$",
+        ),
+        (
+            lambda: bounds.central_density(9, 1, 2, mode="best"),
+            r"^mode must be one of 'sharp', 'packing', 'paper', got 'best'$",
         ),
         (lambda: bounds.central_density(9, 1, 51), r"Proposition 5, needs dim <= 50, got dim=51$"),
         (lambda: bounds.central_range(9, 1, 2, 2), r"Theorem 2, needs low < high, got low=2, high=2$"),

@@ -121,7 +121,7 @@ def mean_1d(
     Parameters
     ----------
     n : array_like
-        People, >= 1; each sends one report.
+        People, >= 1; each sends one report. The formulas are continuous in n: it need not be whole.
     epsilon : array_like
         Privacy parameter of a report, > 0.
     moment : array_like

@@ -342,14 +342,17 @@ def packing(
     _check.condition("Theorem 3", "0 <= delta < 1", 0 <= d < 1, delta=d)
     if is_paper(mode):
         replaced, tail = np.array([math.ceil(number * p)], np.float64), np.array([0.5])
-        lost = d * -np.expm1(-a * replaced) / -math.expm1(-a)
+        unit = -math.expm1(-a)
     else:
         from scipy.special import bdtrc
 
         middle = math.ceil(number * p)
         replaced = np.arange(min(number, middle + 60 + 12 * math.isqrt(middle)) + 1, dtype=np.float64)
         tail = bdtrc(replaced, number, p)
-        lost = d * -np.expm1(-a * replaced) / math.expm1(a)
-    x = np.exp(-a * replaced)
-    error = (many - 1) * ((1 - tail) * x - lost) / (1 + (many - 1) * x)
-    return max(0.0, float(error.max()))
+        unit = math.expm1(a)
+    # (M - 1) ((1 - tail) x - D) / (1 + (M - 1) x) with x = e^(-a m), without the exponential of a large number
+    with np.errstate(over="ignore"):
+        lost = d * np.expm1(a * replaced) / unit if d > 0 else 0.0
+        odds = np.exp(a * replaced - math.log(many - 1))
+    error = (1 - tail - lost) / (1 + odds)
+    return max(0.0, float(np.nanmax(error)))
