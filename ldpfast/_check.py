@@ -10,7 +10,7 @@ import itertools
 import math
 import operator
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -212,12 +212,9 @@ def families(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float64]:
     return found
 
 
-def keywords(what: str, given: Mapping[str, Any], allowed: Iterable[str], needed: Iterable[str] = ()) -> None:
+def keywords(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
     """Names of keyword arguments that are passed on."""
     words = tuple(allowed)
     for word in given:
         if word not in words:
             raise TypeError(f"{what} takes {', '.join(words) or 'no further arguments'}, got {word!r}")
-    for word in needed:
-        if word not in given:
-            raise TypeError(f"{what} needs {word!r}")

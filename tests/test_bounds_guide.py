@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,19 @@ def test_the_prices_that_are_named():
 def test_every_public_name_is_explained():
     missing = [name for name in bounds.__all__ if not re.search(rf"\b{name}\b", PAGE)]
     assert not missing
+
+
+@pytest.mark.parametrize("name", ["_bound", "_central", "_contraction", "_local", "_methods", "_planning"])
+def test_examples_of_docstrings(name):
+    assert doctest.testmod(import_module(f"ldpfast.bounds.{name}")).failed == 0
+
+
+def test_every_function_has_its_sections():
+    for name in bounds.__all__:
+        thing = getattr(bounds, name)
+        if callable(thing) and not isinstance(thing, type):
+            for section in ("Parameters", "Returns", "Raises"):
+                assert f"{section}\n    ---" in thing.__doc__, (name, section)
 
 
 def test_the_tests_that_the_page_names_exist():

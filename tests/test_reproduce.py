@@ -277,6 +277,8 @@ def test_broken_claims_are_said(studies):
     broken = price.PriceStudy((studies["price"].prices[0], replace(cheap, mechanisms=errors)))
     assert not broken.holds
     assert broken.verdict.endswith("NO (mean_l2, dim 20)")
+    for row in studies["price"].rows():  # the number of people is the one that was used
+        assert row["n"] == (100 if row["problem"].startswith("central_range, n 100, ") else 100_000)
 
 
 def test_private_steps_keep_their_bound(studies):

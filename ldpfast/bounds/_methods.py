@@ -100,7 +100,7 @@ def le_cam(
     --------
     >>> from ldpfast import bounds
     >>> round(bounds.le_cam([0.6, 0.4], [0.4, 0.6], 100, 1.0, separation=0.2), 4)
-    0.0017
+    0.0024
     """
     first, second = _check.families("p", p, 1), _check.families("q", q, 1)
     if first.shape != second.shape:

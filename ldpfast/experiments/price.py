@@ -54,8 +54,8 @@ class Price:
     @property
     def title(self) -> str:
         """The problem and its arguments."""
-        people = [f"n {self.n}"] if self.n == FEW else []
-        return ", ".join([self.problem, *people, *(f"{name} {value}" for name, value in self.fixed.items())])
+        people = {"n": self.n} if self.n == FEW else {}
+        return ", ".join([self.problem, *(f"{name} {value}" for name, value in {**people, **self.fixed}.items())])
 
     @property
     def in_order(self) -> bool:
@@ -127,7 +127,7 @@ def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
         mechanisms = _planning.curves(problem, n, epsilon, **fixed) if problem in _planning.SOLUTIONS else {}
         prices.append(
             Price(
-                problem, fixed, PEOPLE, epsilon, _planning.PROBLEMS[problem](n=n, epsilon=epsilon, **fixed), mechanisms
+                problem, fixed, people, epsilon, _planning.PROBLEMS[problem](n=n, epsilon=epsilon, **fixed), mechanisms
             )
         )
     return PriceStudy(tuple(prices))
