@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import aggregation, central, estimation, mechanisms, privacy, results
+    from . import aggregation, bounds, central, estimation, mechanisms, privacy, results
     from ._info import info
     from ._threads import get_num_threads, set_num_threads
     from .aggregation import Aggregator
@@ -51,6 +51,7 @@ __all__ = [
     "Warner",
     "__version__",
     "aggregation",
+    "bounds",
     "central",
     "estimation",
     "get_num_threads",
@@ -61,7 +62,7 @@ __all__ = [
     "set_num_threads",
 ]
 
-_MODULES = ("aggregation", "central", "estimation", "mechanisms", "privacy", "results")
+_MODULES = ("aggregation", "bounds", "central", "estimation", "mechanisms", "privacy", "results")
 _HOMES = {
     "Aggregator": "aggregation",
     "DoubtfulWarning": "results",

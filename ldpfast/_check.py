@@ -11,6 +11,7 @@ import math
 import operator
 import reprlib
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,52 @@ def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     if not out.flags.writeable:
         raise ValueError("out must be writeable, got a read-only array")
     return out
+
+
+def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
+    """A number or an array of numbers to broadcast, none of them NaN, as float64."""
+    found = array(name, values)
+    if found.dtype.kind == "O":  # integers beyond 64 bits, fractions
+        if not all(isinstance(value, Real) and not isinstance(value, bool) for value in found.flat):
+            raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}")
+        found = np.array([real(name, value) for value in found.flat], np.float64).reshape(found.shape)
+    if found.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be a number or an array of numbers, got dtype {found.dtype}")
+    result = found.astype(np.float64)
+    bad = np.isnan(result) if infinite else ~np.isfinite(result)
+    if bad.any():
+        raise ValueError(f"{name} must be {'numbers' if infinite else 'finite numbers'}, got {result[bad].flat[0]}")
+    return result
+
+
+def condition(theorem: str, rule: str, holds: Any, **given: Any) -> None:
+    """A condition of a theorem, for one number or for all of an array; `given` are the arguments that it is about."""
+    holds = np.asarray(holds)
+    if not holds.all():
+        at = int(np.argmin(holds))
+        shown = ", ".join(
+            f"{name}={np.broadcast_to(np.asarray(value), holds.shape).flat[at]:g}" for name, value in given.items()
+        )
+        raise ValueError(f"{theorem} needs {rule}, got {shown}")
+
+
+def families(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float64]:
+    """Finite distributions along the last axis: nonnegative, sums 1 within 1e-9."""
+    found = numbers(name, values)
+    if found.ndim != ndim or 0 in found.shape:
+        raise ValueError(
+            f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, none of them empty, got shape {found.shape}"
+        )
+    if (found < 0).any():
+        raise ValueError(f"{name} must be distributions, with no negative entry")
+    if np.abs(found.sum(axis=-1) - 1).max() > 1e-9:
+        raise ValueError(f"{name} must be distributions, which sum to 1")
+    return found
+
+
+def keywords(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
+    """Names of keyword arguments that are passed on."""
+    words = tuple(allowed)
+    for word in given:
+        if word not in words:
+            raise TypeError(f"{what} takes {', '.join(words) or 'no further arguments'}, got {word!r}")

@@ -16,6 +16,7 @@ import numpy as np
 from . import _check
 from ._extras import optional
 from ._version import __version__
+from .bounds import _planning
 from .experiments import EXPERIMENTS
 from .files import estimate_column
 from .mechanisms import Mechanism, for_categories, for_interval
@@ -103,6 +104,29 @@ def _parser() -> Parser:
     reproduce.add_argument("--seed", type=int, help=seed)
     reproduce.set_defaults(command=_reproduce)
 
+    plan = commands.add_parser(
+        "plan",
+        help="before a study: how many people, which epsilon, which mechanism, and what no mechanism can do",
+        epilog="Give two of --n, --epsilon and --error; the third is computed. Errors are in the unit of the problem's loss: "
+        "a squared error for means, shares, coefficients and densities.",
+    )
+    plan.add_argument(
+        "problem", choices=_planning.PROBLEMS, metavar="PROBLEM", help=f"one of {', '.join(_planning.PROBLEMS)}"
+    )
+    plan.add_argument("--n", type=int, help="people")
+    plan.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record, or of the release")
+    plan.add_argument("--error", type=float, metavar="X", help="the largest error that will do")
+    plan.add_argument(
+        "--confidence", type=float, metavar="C", help="keep the error with this probability, not on average"
+    )
+    for name in _plan_words():
+        problems = [problem for problem in _planning.PROBLEMS if any(name in part for part in _planning.needs(problem))]
+        kind = int if name in ("dim", "k") else str if name in ("family", "privacy", "mode") else float
+        plan.add_argument("--" + name.replace("_", "-"), type=kind, metavar="V", help=f"of {', '.join(problems)}")
+    plan.add_argument("--figure", type=Path, metavar="FILE", help="picture of the errors against n and epsilon (PNG)")
+    plan.add_argument("--json", action="store_true", help="print one JSON object")
+    plan.set_defaults(command=_plan)
+
     bench = commands.add_parser("bench", help="speed on this machine, against NumPy and against the limit")
     bench.add_argument("--seconds", type=float, default=50.0, help="time to spend (default: %(default)s)")
     bench.add_argument("--json", metavar="PATH", help="also write the numbers to a file")
@@ -138,6 +162,33 @@ def _bench(arguments: argparse.Namespace) -> int:
     from .bench import report
 
     return report(arguments.seconds, arguments.json, arguments.targets)
+
+
+def _plan_words() -> list[str]:
+    """Parameters of all problems."""
+    return list(
+        dict.fromkeys(name for problem in _planning.PROBLEMS for part in _planning.needs(problem) for name in part)
+    )
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    problem, (needed, others) = arguments.problem, _planning.needs(arguments.problem)
+    fixed = {name: value for name in _plan_words() if (value := getattr(arguments, name)) is not None}
+    for name in needed:
+        if name not in fixed:
+            raise ValueError(f"--{name.replace('_', '-')} must be given for {problem}")
+    for name in fixed:
+        if name not in needed + others:
+            raise ValueError(f"--{name.replace('_', '-')} must be left out for {problem}")
+    if arguments.figure is not None and not arguments.figure.resolve().parent.is_dir():
+        raise ValueError(f"--figure must be in an existing directory, got {str(arguments.figure)!r}")
+    plan = _planning.make_plan(problem, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
+    if arguments.figure is not None:
+        from .bounds import _picture
+
+        _picture.save(plan, arguments.figure)
+    print(json.dumps(plan.to_dict()) if arguments.json else plan)
+    return 0
 
 
 def _estimate(arguments: argparse.Namespace) -> int:

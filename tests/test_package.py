@@ -34,7 +34,7 @@ def test_the_version_is_one():
     assert metadata.version("ldpfast") == ldp.__version__
 
 
-@pytest.mark.parametrize("package", [ldp, ldp.mechanisms, ldp.privacy], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("package", [ldp, ldp.bounds, ldp.mechanisms, ldp.privacy], ids=lambda p: p.__name__)
 def test_all_names_are_there(package):
     assert len(set(package.__all__)) == len(package.__all__)
     for name in package.__all__:

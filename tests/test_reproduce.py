@@ -21,6 +21,7 @@ from ldpfast.experiments import (
     drugs,
     gaussian,
     logistic,
+    price,
     salaries,
     salary_mean,
     salary_median,
@@ -203,6 +204,7 @@ def studies() -> dict[str, _study.Study]:
             ),
             "logistic": logistic.LogisticStudy(dict.fromkeys(("words", "real"), logistic.measure(words, rng, 4))),
             "density": density.run(rng, False, (3, 5), (2_000, 5_000)),
+            "price": price.run(rng),
             "curves": curves.CurveStudy(
                 tuple(
                     (
@@ -304,6 +306,14 @@ def test_broken_claims_are_said(studies):
             for p in trust.panels
         )
         assert not replace(trust, panels=panels).holds
+
+    cheap = studies["price"].prices[3]
+    errors = {"too good": cheap.bound.lower / 2}
+    broken = price.PriceStudy((studies["price"].prices[0], replace(cheap, mechanisms=errors)))
+    assert not broken.holds
+    assert broken.verdict.endswith("NO (mean_l2, dim 20)")
+    for row in studies["price"].rows():  # the number of people is the one that was used
+        assert row["n"] == (100 if row["problem"].startswith("central_range, n 100, ") else 100_000)
 
 
 def test_private_steps_keep_their_bound(studies):

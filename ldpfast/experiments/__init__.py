@@ -19,7 +19,17 @@ from .._extras import optional
 from . import drugs, surveys
 from ._study import Experiment
 
-EXPERIMENTS = ("drugs", "salary-mean", "salary-median", "logistic", "density", "curves", "gaussian", "central")
+EXPERIMENTS = (
+    "drugs",
+    "salary-mean",
+    "salary-median",
+    "logistic",
+    "density",
+    "curves",
+    "gaussian",
+    "central",
+    "price",
+)
 INTRODUCTION = (
     "Every record of two sensitive surveys is randomised by itself, at several epsilons (small: more private); the "
     "estimates are made from the reports alone. On average one 95 % interval in twenty misses the truth. Laplace: what noise "

@@ -1,0 +1,358 @@
+"""The methods of Le Cam, Fano and Assouad under local privacy, and the packing method under central privacy.
+
+Families are finite distributions as arrays, a row for each hypothesis. The supremum over functions with values in [-1, 1]
+is of a convex quadratic form, so that signs attain it: all are tried, up to `MOST_SYMBOLS` symbols, and beyond it is
+bounded by an eigenvalue.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from ._bound import Floats, Number, _plain, is_paper, level, people, scale
+from ._contraction import (
+    excess,
+    from_deficit,
+    kl_contraction,
+    narrow,
+    tanh_half,
+    tensorized_tv,
+)
+
+LOSSES = ("squared", "absolute")
+MOST_SYMBOLS = 20
+BLOCK = 1 << 12
+
+
+def half_risk(separation: Floats, loss: str) -> Floats:
+    """The risk of two hypotheses that cannot be told apart."""
+    if _check.choice("loss", loss, LOSSES) == "squared":
+        return np.asarray(separation**2 / 4)
+    return np.asarray(separation / 2)
+
+
+def divergences(p: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:
+    """Total variation, half of squared Hellinger, and Kullback-Leibler of rows."""
+    tv = np.abs(p - q).sum(axis=-1) / 2
+    hellinger = ((np.sqrt(p) - np.sqrt(q)) ** 2).sum(axis=-1) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kl = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0).sum(axis=-1)
+    return np.minimum(tv, 1.0), np.minimum(hellinger, 1.0), kl
+
+
+def tv_of_reports(n: Floats, a: Floats, p: Floats, q: Floats) -> Floats:
+    """Total variation of n reports, by everything that is known of p and q."""
+    tv, hellinger, _ = divergences(p, q)
+    known = np.asarray(tensorized_tv(n, a, tv))
+    return np.asarray(np.minimum(known, from_deficit(n, tanh_half(a) ** 2 * hellinger)))
+
+
+def le_cam(
+    p: ArrayLike,
+    q: ArrayLike,
+    n: ArrayLike,
+    epsilon: ArrayLike,
+    separation: ArrayLike,
+    *,
+    loss: str = "squared",
+    mode: str = "sharp",
+) -> Number:
+    """No procedure has a smaller worst risk on two laws of a record.
+
+    Parameters
+    ----------
+    p, q : array_like, shape (m,)
+        The two laws.
+    n : array_like
+        People, >= 1, of whom each sends one report.
+    epsilon : array_like
+        Privacy parameter of a report, > 0.
+    separation : array_like
+        Distance of the two values of the parameter, > 0.
+    loss : {"squared", "absolute"}
+    mode : {"sharp", "paper"}
+        "sharp": separation^2 (1 - TV) / 4, or separation (1 - TV) / 2, with TV from `tensorized_tv` and from the contraction of
+        the Hellinger distance of p and q. "paper": half of that, with TV <= sqrt(2 n epsilon^2) T, for epsilon up to 22/35.
+
+    Returns
+    -------
+    risk : float or ndarray
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `p` and `q` are not distributions on the same symbols; if an argument is out of range.
+
+    Notes
+    -----
+    For channels that may depend on earlier reports.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), Proposition 1.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.le_cam([0.6, 0.4], [0.4, 0.6], 100, 1.0, separation=0.2), 4)
+    0.0024
+    """
+    first, second = _check.families("p", p, 1), _check.families("q", q, 1)
+    if first.shape != second.shape:
+        raise ValueError(f"p and q must have the same shape, got {first.shape} and {second.shape}")
+    number, apart = people("Proposition 1", n), scale("Proposition 1", "separation", separation)
+    if is_paper(mode):
+        t, _, _ = divergences(first, second)
+        bound = half_risk(apart, loss) / 2 * (1 - np.sqrt(2 * number) * narrow("Proposition 1", epsilon) * t)
+        return _plain(np.maximum(bound, 0.0))
+    a = level("Proposition 1", epsilon)
+    return _plain(half_risk(apart, loss) * (1 - tv_of_reports(number, a, first, second)))
+
+
+def largest_square(functionals: Floats) -> float:
+    """The supremum of |A g|^2 over g with values in [-1, 1].
+
+    Signs attain it. All are tried, but for one of each pair of opposite ones; columns that are zero or parallel to others
+    are put together first. Beyond `MOST_SYMBOLS` columns: an upper bound, the largest eigenvalue times their number.
+    """
+    columns = functionals.T[np.abs(functionals).max(axis=0) > 0]
+    m = len(columns)
+    if m == 0:
+        return 0.0
+    if m > MOST_SYMBOLS:
+        return float(np.linalg.norm(columns, 2) ** 2 * m)
+    best, half = 0.0, 1 << (m - 1)
+    for start in range(0, half, BLOCK):
+        signs = (np.arange(start, min(half, start + BLOCK))[:, np.newaxis] >> np.arange(m)) & 1
+        best = max(best, float((((2.0 * signs - 1) @ columns) ** 2).sum(axis=1).max()))
+    return best
+
+
+def chi_factor(a: Floats) -> Floats:
+    """c with KL(M | M') <= c times the chi-square of M' from M, whatever an epsilon-LDP channel does: 1/2 for small epsilon."""
+    gone = -np.expm1(-a)
+    small = a < 1e-3  # the difference loses its digits
+    return np.asarray(np.where(small, 0.5 + a / 3 + a**2 / 12, (a - gone) / np.where(small, 1.0, gone) ** 2))
+
+
+def forward_factor(a: Floats) -> Floats:
+    """c with KL(M' | M) <= c times the chi-square of M' from M."""
+    gone = -np.expm1(-a)
+    small = a < 1e-3
+    exact = (gone - a * np.exp(-a)) / np.where(small, 1.0, gone) ** 2
+    return np.asarray(np.where(small, 0.5 + a / 6, exact))
+
+
+def information_factor(a: Floats) -> Floats:
+    """(e^epsilon - 1)^2 / 4: the published shape, which large epsilon makes useless."""
+    return np.asarray((excess(a) / 2) ** 2)
+
+
+def fano(
+    family: ArrayLike,
+    n: ArrayLike,
+    epsilon: ArrayLike,
+    separation: ArrayLike,
+    *,
+    neighbours: int = 1,
+    loss: str = "squared",
+) -> Number:
+    """No procedure whose reports do not depend on each other has a smaller worst risk on a family.
+
+    Parameters
+    ----------
+    family : array_like, shape (V, m)
+        The laws of a record.
+    n, epsilon
+        As for `le_cam`.
+    separation : array_like
+        The least distance of two values of the parameter, > 0; of two that are not neighbours.
+    neighbours : int, default 1
+        The largest number of hypotheses, itself counted, that are nearer than `separation` to one of them.
+    loss : {"squared", "absolute"}
+
+    Returns
+    -------
+    risk : float or ndarray
+        (separation / 2)^2, or separation / 2, times 1 - (I + log 2) / log(V / neighbours); 0 where that is negative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the rows of `family` are not at least 2 distributions; if an argument is out of range.
+
+    Notes
+    -----
+    The information I is at most n (e^epsilon - 1)^2 / 4 times the supremum over g of the mean square of
+    integral g (dP_v - dP); of n tanh(epsilon / 2)^2 times the mean Kullback-Leibler divergence from the mean law P; and of n
+    times that of `mutual_information`. O(2^m) for m up to 20 symbols. Derived here with the constant 1/4; the published one
+    is larger.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), Theorem 2 and Proposition 2.
+    """
+    rows = _check.families("family", family, 2)
+    near = _check.integer("neighbours", neighbours, 1)
+    _check.condition(
+        "Proposition 2", "at least 2 hypotheses, not all of them neighbours", len(rows) > near, V=len(rows)
+    )
+    number, apart = people("Proposition 2", n), scale("Proposition 2", "separation", separation)
+    a, mean = level("Proposition 2", epsilon), rows.mean(axis=0)
+    tv, _, kl = divergences(rows, mean)
+    each = np.minimum(
+        information_factor(a) * largest_square(rows - mean) / len(rows),
+        tanh_half(a) ** 2 * kl.mean(),
+    )
+    each = np.minimum(each, np.asarray(kl_contraction(a[..., np.newaxis], tv)).mean(axis=-1))
+    error = 1 - (number * each + math.log(2)) / math.log(len(rows) / near)
+    return _plain(half_risk(apart, loss) * np.maximum(error, 0.0))
+
+
+def assouad(
+    family: ArrayLike,
+    n: ArrayLike,
+    epsilon: ArrayLike,
+    separation: ArrayLike,
+    *,
+    loss: str = "squared",
+    mode: str = "sharp",
+) -> Number:
+    """No procedure has a smaller worst risk on a family that is indexed by the corners of a cube.
+
+    Parameters
+    ----------
+    family : array_like, shape (2**k, m)
+        The laws of a record: bit j of the row's number says which of its two values the j-th part of the parameter has.
+    n, epsilon
+        As for `le_cam`.
+    separation : array_like
+        Distance of the two values of a part, > 0: the loss is the sum over the k parts.
+    loss : {"squared", "absolute"}
+    mode : {"sharp", "paper"}
+        "sharp": neighbouring corners are compared in pairs. "paper": as printed, with laws that are averaged over the other
+        parts, and half of the risk. That is NOT a lower bound for more than one person.
+
+    Returns
+    -------
+    risk : float or ndarray
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `family` does not hold 2^k distributions, k >= 1; if an argument is out of range.
+
+    Notes
+    -----
+    For channels that may depend on earlier reports. With S_v the supremum over g of the sum over j of the squares of
+    integral g (dP_v - dP_w), w the corner across the j-th edge at v, the divergences KL(M_v | M_w) of the n reports sum to at
+    most n (e^epsilon - 1)^2 S_v / 4; and each of them is at most n tanh(epsilon / 2)^2 KL(P_v | P_w), and n times
+    `kl_contraction`. O(2^(k + m)). Derived here.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+       113 (2018), Theorem 3 and Proposition 3. Its proof takes a record to be independent of earlier reports, which it is
+       not under a mixture of products.
+    """
+    rows = _check.families("family", family, 2)
+    k = len(rows).bit_length() - 1
+    if k < 1 or len(rows) != 1 << k:
+        raise ValueError(f"Proposition 3 needs 2^k distributions with k >= 1, got {len(rows)}")
+    number, apart = people("Proposition 3", n), scale("Proposition 3", "separation", separation)
+    a, corners = level("Proposition 3", epsilon), np.arange(1 << k)
+    if is_paper(mode):
+        heads = [(corners >> j) & 1 == 1 for j in range(k)]
+        averaged = np.array([rows[head].mean(axis=0) - rows[~head].mean(axis=0) for head in heads])
+        root = np.sqrt(number * excess(a) ** 2 / (2 * k) * largest_square(averaged))
+        return _plain(k * half_risk(apart, loss) / 2 * np.maximum(1 - root, 0.0))
+    across = corners[:, np.newaxis] ^ (1 << np.arange(k))  # (2^k, k)
+    squares = np.mean([largest_square(rows[v] - rows[across[v]]) for v in corners])
+    tv, _, kl = divergences(rows[:, np.newaxis], rows[across])
+    pairs = np.minimum(
+        np.asarray(kl_contraction(a[..., np.newaxis, np.newaxis], tv)),
+        tanh_half(a)[..., np.newaxis, np.newaxis] ** 2 * kl,
+    ).mean(axis=(-2, -1))
+    together = tv_from_kl(number * np.minimum(information_factor(a) * squares / k, pairs))
+    alone = tv_of_reports(
+        number[..., np.newaxis, np.newaxis], a[..., np.newaxis, np.newaxis], rows[:, np.newaxis], rows[across]
+    )
+    return _plain(k * half_risk(apart, loss) * (1 - np.minimum(together, alone.mean(axis=(-2, -1)))))
+
+
+def tv_from_kl(kl: Floats) -> Floats:
+    """Pinsker, or Bretagnolle and Huber where that is less: total variation; concave, so that means may be put in."""
+    return np.asarray(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
+
+
+def packing(
+    points: int,
+    n: int,
+    share: float,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    mode: str = "sharp",
+) -> float:
+    """How often a centrally private procedure takes one hypothesis for another, at least.
+
+    Parameters
+    ----------
+    points : int
+        Hypotheses P_v, >= 2, whose parameters are at least some rho apart.
+    n : int
+        People, >= 1.
+    share : float
+        p in (0, 1]: the law of a record is (1 - p) P_0 + p P_v.
+    epsilon, delta : float
+        Of the definition: epsilon > 0, 0 <= delta < 1.
+    mode : {"sharp", "paper"}
+        "sharp": the best number m of records that are replaced, with the exact tail of the binomial law. "paper":
+        m = ceil(n p), tail 1/2, and the published term of delta.
+
+    Returns
+    -------
+    probability : float
+        A lower bound for the mean over v of the probability that the estimate is at least rho / 2 away; 0 if the bound is
+        negative. The published statement says rho, which the midpoint of two points refutes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    O(n share) time and memory: the tails of all m.
+
+    References
+    ----------
+    .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Theorem 3.
+    """
+    many, number = _check.integer("points", points, 2), _check.integer("n", n, 1)
+    p, a = _check.positive("share", share), float(level("Theorem 3", _check.real("epsilon", epsilon)))
+    _check.condition("Theorem 3", "share <= 1", p <= 1, share=p)
+    d = _check.real("delta", delta)
+    _check.condition("Theorem 3", "0 <= delta < 1", 0 <= d < 1, delta=d)
+    if is_paper(mode):
+        replaced, tail = np.array([math.ceil(number * p)], np.float64), np.array([0.5])
+        unit = -math.expm1(-a)
+    else:
+        from scipy.special import bdtrc
+
+        middle = math.ceil(number * p)
+        replaced = np.arange(min(number, middle + 60 + 12 * math.isqrt(middle)) + 1, dtype=np.float64)
+        tail = bdtrc(replaced, number, p)
+        unit = math.expm1(a)
+    # (M - 1) ((1 - tail) x - D) / (1 + (M - 1) x) with x = e^(-a m), without the exponential of a large number
+    with np.errstate(over="ignore"):
+        lost = d * np.expm1(a * replaced) / unit if d > 0 else 0.0
+        odds = np.exp(a * replaced - math.log(many - 1))
+    error = (1 - tail - lost) / (1 + odds)
+    return max(0.0, float(np.nanmax(error)))
