@@ -96,6 +96,9 @@ def tv_of_releases(
 # The mean -------------------------------------------------------------------------------------------------------------
 
 
+GRID = 1.005  # what the public grid of `central.mean` costs, generously
+
+
 def gaussian_ratio(epsilon: Floats, delta: Floats) -> Floats:
     """The least sigma over sensitivity of the Gaussian mechanism, by bisection; the upper end is returned."""
     from scipy.special import log_ndtr
@@ -116,17 +119,24 @@ def gaussian_ratio(epsilon: Floats, delta: Floats) -> Floats:
 
 
 def noise_factor(privacy: Privacy, n: Floats, dim: Floats) -> Floats:
-    """E |noise|^2 over T^2 of the truncated mean, T the radius to which records are projected."""
+    """E |noise|^2 over T^2 of `central.mean`, T the radius to which records are projected: integer noise on its grid."""
     if privacy.definition in ("pure", "smooth"):
-        return np.asarray(8 * (dim / (n * privacy.epsilon)) ** 2)
-    if privacy.definition == "approximate":
-        return np.asarray(4 * dim * (gaussian_ratio(privacy.epsilon, privacy.delta) / n) ** 2)
+        return np.asarray(GRID * 8 * (dim / (n * privacy.epsilon)) ** 2)
     if privacy.definition == "kl":
-        return np.asarray(2 * dim / (n**2 * privacy.epsilon))
+        return np.asarray(GRID * 2 * dim / (n**2 * privacy.epsilon))
+    if privacy.definition == "approximate":
+        one = gaussian_ratio(privacy.epsilon, privacy.delta)
+        # Several numbers go through concentrated privacy, of which exp(-(epsilon - rho)^2 / (4 rho)) is a bound for delta.
+        log_inverse = -np.log(privacy.delta)
+        rho = (privacy.epsilon / (np.sqrt(privacy.epsilon + log_inverse) + np.sqrt(log_inverse))) ** 2
+        ratio = np.where(dim == 1, one, np.sqrt(1 / (2 * rho)))
+        return np.asarray(GRID * 4 * dim * (ratio / n) ** 2)
     from scipy.special import ndtri
 
     with np.errstate(divide="ignore"):
-        return np.asarray(dim / (n * ndtri((1 + privacy.epsilon) / 2)) ** 2)
+        one = 1 / ndtri((1 + privacy.epsilon) / 2) ** 2
+        several = 2 / (privacy.epsilon * (np.log1p(privacy.epsilon) - np.log1p(-privacy.epsilon)))  # by the divergence
+    return np.asarray(GRID * dim * np.where(dim == 1, one, several) / n**2)
 
 
 def _spread_out(privacy: Privacy, n: Floats, dim: Floats, power: Floats) -> Floats:
