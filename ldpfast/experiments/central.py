@@ -27,7 +27,11 @@ from .surveys import FAIR, MOST_VISITS, RAND, records
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 DELTA = 1e-6
 REPETITIONS, QUICK_REPETITIONS = 2_000, 400
-AT, MOST, NEAR = 1.0, 1.2, (0.75, 2.5)  # of the verdict
+AT, MOST, NEAR = (
+    1.0,
+    1.2,
+    (0.6, 4.0),
+)  # of the verdict; a step of the density at the median costs up to a factor of three
 COLORS = 64  # of the picture
 
 SAMPLE, EXPONENTIAL, SMOOTH, STEPS = "no privacy", "exponential mechanism", "smooth sensitivity", "private steps"

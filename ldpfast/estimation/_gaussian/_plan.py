@@ -17,6 +17,7 @@ from ._law import Law
 
 PIECE, DRAWN = 1 << 15, 1 << 20  # records at a time: that are asked; that are drawn, where messages are no counts
 COARSE = 16
+LONGEST, LEAST_PERIODS = 32, 1024  # slots of a group, and periods, where there are many people
 MOST_SLOTS = 16  # of one group in a period, for the smaller part: how fine the shares are
 
 
@@ -116,7 +117,11 @@ def parts(n: int, share: float, searchers: int, others: int, least: int) -> tupl
             second = Part(search.stop, others, rest)
             if min(search.sizes(n, second.stop)) >= least and n > search.stop:
                 plans.append((abs(search.stop / second.stop - share) + slots * 1e-3, search, second))
-    return min(plans, key=lambda found: found[0])[1:]
+    _, search, second = min(plans, key=lambda found: found[0])
+    # Many people come in longer runs, which are quicker to gather; there are still many periods.
+    longer = max(1, min(LONGEST // search.slots, n // (LEAST_PERIODS * second.stop)))
+    search = Part(0, searchers, longer * search.slots)
+    return search, Part(search.stop, others, longer * second.slots)
 
 
 def ask(
@@ -133,26 +138,27 @@ def ask(
     unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
     unit *= max(1, PIECE // (unit * part.slots * part.groups))
 
-    def run(group: int, records: NDArray[np.generic], block: int, state: NDArray[np.generic]) -> None:
+    def checked(records: NDArray[np.generic]) -> NDArray[np.generic]:
         piece = domain.convert(records)
-        if domain.offender(piece) >= 0:
+        if domain.offender(piece.ravel()) >= 0:
             raise domain.refuse(x)
-        kernels[group].run(stream, block, piece, state)
+        return piece
 
     def work(start: int, stop: int) -> list[NDArray[np.generic]]:
         states = [group._zeros() for group in groups]
         for at in range(start, stop, unit):
             piece = table[at : min(stop, at + unit)]
-            columns = np.ascontiguousarray(piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1))
-            for group, column in enumerate(columns):
-                run(group, column.ravel(), blocks[group] + at * part.slots // rows, states[group])
+            columns = checked(piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1))
+            for kernel, block, column, state in zip(kernels, blocks, columns, states, strict=True):
+                kernel.run(stream, block + at * part.slots // rows, column.ravel(), state)
         return states
 
     parts = _threads.deal(work, full, unit, x.size) if full else []
-    tail = x[full * period :]
+    tail = checked(x[full * period :])
     for number, group in enumerate(groups):
         state, first = group._zeros(), part.first + number * part.slots
-        run(number, tail[first : first + part.slots], blocks[number] - (-full * part.slots // rows), state)
+        block = blocks[number] - (-full * part.slots // rows)
+        kernels[number].run(stream, block, tail[first : first + part.slots], state)
         group._add([state, *(states[number] for states in parts)], sizes[number])
     return tuple(groups)
 
