@@ -15,7 +15,7 @@ from ...mechanisms import Bins, Mechanism, Residue
 from ...mechanisms._domains import Reals
 from ._law import Law
 
-PIECE, DRAWN = 1 << 15, 1 << 20  # records at a time: that are asked; that are drawn, where messages are no counts
+PIECE, DRAWN = 1 << 17, 1 << 20  # records at a time: that are asked; that are drawn, where messages are no counts
 COARSE = 16
 LONGEST, LEAST_PERIODS = 32, 1024  # slots of a group, and periods, where there are many people
 MOST_SLOTS = 16  # of one group in a period, for the smaller part: how fine the shares are
