@@ -134,6 +134,13 @@ class Binomial:
         return self.debiasing(low), self.debiasing(high)
 
 
+def _plain(value: Any) -> Any:
+    """Floats, or lists of floats, for JSON, which has no infinities."""
+    if np.ndim(value) == 0:
+        return float(value) if math.isfinite(value) else None
+    return [_plain(part) for part in value]
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """A frozen result.
@@ -213,19 +220,25 @@ class Estimate:
         return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Value, standard error, 95 % interval, n and guarantee as plain types, for JSON."""
+        """Value, standard error, 95 % interval, n and guarantee as plain types, for JSON; None for what is not finite."""
         low, high = self.interval()
         return {
-            "value": np.asarray(self.value).tolist(),
-            "stderr": np.asarray(self.stderr).tolist(),
-            "interval": [np.asarray(low).tolist(), np.asarray(high).tolist()],
+            "value": _plain(self.value),
+            "stderr": _plain(self.stderr),
+            "interval": [_plain(low), _plain(high)],
             "confidence": 0.95,
             "n": self.n,
             "guarantee": self.guarantee.to_dict(),
         }
 
+    def _promise(self) -> str:
+        """The guarantee in short: the parameter by the name of its definition, if that is another than differential privacy."""
+        guarantee = self.guarantee
+        name = {"kl": "kl", "tv": "tv", "smooth": "smooth epsilon"}.get(guarantee.definition, "epsilon")
+        return f"{name} = {guarantee.epsilon:.6g}" + (f", delta = {guarantee.delta:.3g}" if guarantee.delta else "")
+
     def __repr__(self) -> str:
-        ending = f"n = {self.n}, epsilon = {self.epsilon:.6g})"
+        ending = f"n = {self.n}, {self._promise()})"
         low, high = self.interval()
         if np.ndim(self.value) == 0:
             margin = (high - low) / 2

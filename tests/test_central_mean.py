@@ -18,7 +18,7 @@ from ldpfast._core import sums
 from ldpfast._core.stream import Stream
 from ldpfast.central import _mean, _noise, mean
 from ldpfast.central._noise import FINE, Grid
-from ldpfast.privacy import gaussian_delta
+from ldpfast.privacy import concentrated_delta, gaussian_delta
 
 from . import _reference as reference
 from ._stats import ALPHA, bernstein_radius, hoeffding_radius
@@ -320,7 +320,7 @@ def test_concentrated_delta_bounds_the_exact_sum_in_the_plane(sigma2, shift):
     for epsilon in (0.1, 1.0, 3.0, 10.0):
         where = log_ratio > epsilon
         exact = np.sum(weight[where] * -np.expm1(epsilon - log_ratio[where]))
-        assert exact <= _noise.concentrated_delta(epsilon, square / (2 * sigma2)) * (1 + 1e-12)
+        assert exact <= concentrated_delta(epsilon, square / (2 * sigma2)) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("rho", [1e-6, 1e-3, 0.1, 1.0, 20.0])
@@ -335,7 +335,7 @@ def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
     starts = np.linspace(math.log(1e-6), math.log(1e8), 400)
     best = min(starts, key=log_delta)
     found = optimize.minimize_scalar(log_delta, bounds=(best - 0.2, best + 0.2), method="bounded").fun
-    value = _noise.concentrated_delta(epsilon, rho)
+    value = concentrated_delta(epsilon, rho)
     assert value >= gaussian_delta(epsilon, 1 / math.sqrt(2 * rho))
     if found > -600:
         assert math.log(value) == pytest.approx(found, abs=0.02)

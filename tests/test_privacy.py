@@ -158,8 +158,8 @@ def test_a_group_has_at_most_what_its_guarantee_says(epsilon, delta, size):
 
 def test_composition_of_one_and_of_unlike_definitions():
     assert compose(Guarantee("pure", 0.3)) == Guarantee("pure", 0.3)
-    with pytest.raises(ValueError, match=r"^guarantees must be of one definition, got \['local', 'pure'\]$"):
-        compose(Guarantee("pure", 0.3), Guarantee("local", 0.3))
+    with pytest.raises(ValueError, match=r"^guarantees must be of one definition, got \['kl', 'local'\]$"):
+        compose(Guarantee("kl", 0.3), Guarantee("local", 0.3))
     with pytest.raises(ValueError, match=r"^guarantees must be of one definition, got none$"):
         compose()
 
@@ -311,3 +311,12 @@ def test_the_realised_epsilon_is_that_of_the_channel_and_at_most_the_asked(make,
     mechanism = make(epsilon)
     assert mechanism.channel().epsilon() == mechanism.epsilon_realized <= epsilon
     np.testing.assert_allclose(mechanism.channel().matrix.sum(axis=1), 1, rtol=1e-14)
+
+
+def test_definitions_that_imply_each_other_add_up():
+    parts = Guarantee("pure", 0.5), Guarantee("approximate", 0.25, 1e-6), Guarantee("local", 0.25)
+    assert compose(*parts) == Guarantee("approximate", 1.0, 1e-6)
+    assert compose(parts[0], parts[2]) == Guarantee("pure", 0.75)
+    assert compose(Guarantee("smooth", 0.5), Guarantee("local", 0.5)) == Guarantee("pure", 1.0)
+    with pytest.raises(ValueError, match="guarantees must be of one definition"):
+        compose(Guarantee("kl", 0.5), Guarantee("pure", 0.5))

@@ -501,3 +501,32 @@ def test_pairs_of_conversions_are_consistent():
         back = privacy.dp_from_conditional_testing(level, 0.2)
         assert privacy.delta_from_dp(back[0], epsilon, delta) <= back[1] + 1e-12
         assert privacy.delta_from_kl(epsilon, privacy.kl_from_dp(epsilon)) >= 0
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-6, 1e-2, 0.5])
+def test_the_rho_that_is_allowed_gives_the_delta(epsilon, delta):
+    """Just: a little more does not. And normal noise with it has at most this delta, exactly."""
+    rho = privacy.concentrated_rho(epsilon, delta)
+    assert delta * (1 - 1e-6) <= privacy.concentrated_delta(epsilon, rho) <= delta
+    assert privacy.concentrated_delta(epsilon, rho * (1 + 1e-6)) > delta
+    assert privacy.gaussian_delta(epsilon, 1.0, math.sqrt(2 * rho)) <= delta
+
+
+def test_concentrated_privacy_broadcasts_and_is_at_most_one():
+    assert privacy.concentrated_delta([[0.5], [1.0]], [0.1, 0.2, 1e6]).shape == (2, 3)
+    assert privacy.concentrated_delta(0.5, 1e6) == 1.0
+    assert privacy.concentrated_rho([0.5, 1.0], 1e-6).shape == (2,)
+    for arguments in ((0.0, 1e-6), (1.0, 0.0), (1.0, 1.0), (-1.0, 0.5)):
+        with pytest.raises(ValueError, match=r"^(epsilon|delta) must be "):
+            privacy.concentrated_rho(*arguments)
+
+
+def test_a_group_keeps_the_exact_delta():
+    """Rounded up, where e^(size epsilon) is large too."""
+    with localcontext(prec=60):
+        for size, epsilon in ((3, 0.5), (300, 0.97), (270, 1.01), (41, 7.3)):
+            one = Decimal(epsilon).exp()
+            exact = Decimal.from_float(1e-300) * (one**size - 1) / (one - 1)
+            found = privacy.group(privacy.Guarantee("approximate", epsilon, 1e-300), size).delta
+            assert exact <= Decimal(found) <= exact * (1 + Decimal("1e-15"))

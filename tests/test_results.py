@@ -251,3 +251,23 @@ def test_rules_are_their_formulas():
     np.testing.assert_allclose(Normal().bounds(value, stderr, 0.025), [[1 - 3.919927969], [1 + 3.919927969]], rtol=1e-9)
     assert Debiasing(-1.0, 3.0)(0.5) == 1.0
     assert Debiasing(-1.0, 3.0).variance(1.0) == 4.0
+
+
+@pytest.mark.parametrize(
+    "guarantee, text",
+    [
+        (Guarantee("local", 0.5), "epsilon = 0.5)"),
+        (Guarantee("kl", 0.5), "kl = 0.5)"),
+        (Guarantee("tv", 0.5), "tv = 0.5)"),
+        (Guarantee("approximate", 0.5, 1e-6), "epsilon = 0.5, delta = 1e-06)"),
+    ],
+)
+def test_a_repr_says_what_was_guaranteed(guarantee, text):
+    assert repr(Estimate(1.0, 0.1, 10, guarantee)).endswith(text)
+
+
+def test_a_dict_for_json_has_no_infinities():
+    found = Estimate(np.array([1.0, 2.0]), np.array([np.inf, 0.5]), 10, Guarantee("pure", 0.5)).to_dict()
+    assert found["stderr"] == [None, 0.5]
+    assert found["interval"][0][0] is None
+    assert json.loads(json.dumps(found, allow_nan=False)) == found

@@ -28,6 +28,11 @@ LEFT_OUT = [
     "test_audit.py",
     "test_central_mean.py",
     "test_central_density.py",
+    "test_central_influence.py",
+    "test_bounds_guide.py",
+    "test_bounds_methods.py",
+    "test_bounds_planning.py",
+    "test_bounds_problems.py",
 ]
 
 

@@ -9,12 +9,14 @@ under "tv", tanh(epsilon n t / 2) under pure privacy, by Jensen's inequality for
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from ..privacy import concentrated_rho, gaussian_sigma, kl_for_tv
 from ._bound import Bound, Floats, Number, _plain, bound, is_paper, level, people, scale, size
 from ._local import DISTANCES, SQUARED, best_clipping, without_privacy
 
@@ -99,40 +101,11 @@ def tv_of_releases(
 GRID = 1.005  # what the public grid of `central.mean` costs, generously
 
 
-def gaussian_ratio(epsilon: Floats, delta: Floats) -> Floats:
-    """The least sigma over sensitivity of the Gaussian mechanism, by bisection; the upper end is returned."""
-    from scipy.special import log_ndtr
-
-    shape = np.broadcast_shapes(epsilon.shape, delta.shape)
-    a, goal = np.broadcast_to(epsilon, shape), np.log(np.broadcast_to(delta, shape))
-    log_inverse = -goal
-    high = (np.sqrt(log_inverse + a) + np.sqrt(log_inverse)) / (np.sqrt(2) * a)  # always enough
-    low = high / 64
-    for _ in range(50):
-        middle = np.sqrt(low * high)
-        first = log_ndtr(1 / (2 * middle) - a * middle)
-        second = a + log_ndtr(-1 / (2 * middle) - a * middle)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            enough = first + np.log(-np.expm1(second - first)) <= goal
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.asarray(high)
-
-
-def concentrated(epsilon: Floats, delta: Floats) -> Floats:
-    """rho of concentrated privacy that is enough for (epsilon, delta): how several numbers are calibrated; by bisection."""
-    shape = np.broadcast_shapes(epsilon.shape, delta.shape)
-    a, goal = np.broadcast_to(epsilon, shape), np.log(np.broadcast_to(delta, shape))
-    low = (a / (np.sqrt(a - goal) + np.sqrt(-goal))) ** 2  # always enough
-    high = 8 * low
-    for _ in range(40):
-        rho = np.sqrt(low * high)
-        enough = np.zeros(shape, bool)
-        for factor in (0.6, 0.8, 0.9, 1.0):  # any order gives a bound; the best is somewhat below the one in the middle
-            more = np.maximum(factor * (a / rho + 1) / 2 - 1, 1e-6)
-            logs = more * ((1 + more) * rho - a) - (1 + more) * np.log1p(1 / more) - np.log(more)
-            enough |= logs <= goal
-        low, high = np.where(enough, rho, low), np.where(enough, high, rho)
-    return np.asarray(low)
+def _distinct(function: Callable[[Floats, Floats], Any], epsilon: Floats, delta: Floats) -> Floats:
+    """A slow function of (epsilon, delta) on arrays, each pair once."""
+    pairs = np.stack(np.broadcast_arrays(epsilon, delta), axis=-1)
+    different, where = np.unique(pairs.reshape(-1, 2), axis=0, return_inverse=True)
+    return np.asarray(np.asarray(function(different[:, 0], different[:, 1]))[where.ravel()].reshape(pairs.shape[:-1]))
 
 
 def noise_factor(privacy: Privacy, n: Floats, dim: Floats) -> Floats:
@@ -142,14 +115,15 @@ def noise_factor(privacy: Privacy, n: Floats, dim: Floats) -> Floats:
     if privacy.definition == "kl":
         return np.asarray(GRID * 2 * dim / (n**2 * privacy.epsilon))
     if privacy.definition == "approximate":
-        one = gaussian_ratio(privacy.epsilon, privacy.delta)
-        ratio = np.where(dim == 1, one, np.sqrt(1 / (2 * concentrated(privacy.epsilon, privacy.delta))))
+        one = _distinct(gaussian_sigma, privacy.epsilon, privacy.delta)
+        several = np.sqrt(0.5 / _distinct(concentrated_rho, privacy.epsilon, privacy.delta))
+        ratio = np.where(dim == 1, one, several)
         return np.asarray(GRID * 4 * dim * (ratio / n) ** 2)
     from scipy.special import ndtri
 
     with np.errstate(divide="ignore"):
         one = 1 / ndtri((1 + privacy.epsilon) / 2) ** 2
-        several = 2 / (privacy.epsilon * (np.log1p(privacy.epsilon) - np.log1p(-privacy.epsilon)))  # by the divergence
+        several = 2 / np.asarray(kl_for_tv(privacy.epsilon))
     return np.asarray(GRID * dim * np.where(dim == 1, one, several) / n**2)
 
 

@@ -37,7 +37,7 @@ def paint(ax: Any, bound: Bound, mechanisms: dict[str, Floats], x: Floats, xlabe
     ax.plot(x, lower, color=BLUE, label="no procedure is below")
     ax.plot(x, bound.upper, color=VERMILLION, label="proved, for the best here")
     if bound.nonprivate.min() > 0:
-        ax.plot(x, bound.nonprivate, color=BLACK, linestyle="--", label="without privacy")
+        ax.plot(x, bound.nonprivate, color=BLACK, linestyle="--", label="an estimator without privacy")
     for colour, (label, errors) in zip(COLOURS, mechanisms.items(), strict=False):
         ax.plot(x, errors, color=colour, marker=".", linestyle=":", label=label)
     ax.set_xscale("log")

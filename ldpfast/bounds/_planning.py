@@ -598,12 +598,13 @@ class Plan:
         if self.least_n is not None:
             lines.append(f"with fewer than {self.least_n:,} people no procedure reaches it with this epsilon")
         lines += [
-            f"{bound.loss}: at least {bound.lower:.4g} for every procedure, at most {bound.upper:.4g} for the best here",
-            f"without privacy {bound.nonprivate:.4g}; published rate {bound.rate:.4g}",
+            f"{bound.loss}: at least {bound.lower:.4g} for every procedure; proved for ours: at most {bound.upper:.4g}",
+            f"an estimator without privacy {bound.nonprivate:.4g}; published rate {bound.rate:.4g}",
         ]
         if self.local:
             lines.append(
-                f"as many answers as from {effective_sample_size(self.n, self.epsilon):,.0f} people without privacy"
+                f"one yes or no of each tells as much as from {effective_sample_size(self.n, self.epsilon):,.0f} people "
+                "without privacy"
             )
         if self.comparison is not None:
             lines += ["", *str(self.comparison).split("\n")[1:]]

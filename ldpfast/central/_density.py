@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._core import noise
 from .._extras import optional
 from .._random import open_stream
 from ..estimation import project_simplex
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
-from ._noise import MOST_NOISE
-from ._records import PIECE, array, refused
+from ._noise import MOST_NOISE, laplace_numbers
+from ._records import PIECE, array, refuse
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -171,9 +170,7 @@ def histogram_density(
         raise ValueError(f"bins must be fewer than 2^26 in all, got {bins} for each of {dim} axes")
     counts = _counts(records, bins, dim, nan).astype(np.float64)
     coins = _coins.geometric(epsilon, 2, 1, 2)
-    kernel, stream = noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, coins.digits, coins.carry, "central"), open_stream(rng)
-    added = np.empty(bins**dim)
-    kernel.privatize(stream, stream.take(-(-len(added) // kernel.rows)), np.zeros(len(added)), added)
+    added = laplace_numbers(coins, bins**dim, open_stream(rng))
     limit = MOST_NOISE - n  # the noise itself is cut off nowhere short of that
     shares = (np.clip(counts + added, -limit, limit) / n).reshape((bins,) * dim)
     known = np.clip(shares, 0, 1)
@@ -231,8 +228,7 @@ def _counts(records: NDArray[Any], bins: int, dim: int, nan: str) -> NDArray[np.
         bad = ~np.isfinite(piece)
         if bad.any():
             if nan == "raise":
-                wrong = ~np.isfinite(records).reshape(len(records), -1).all(axis=1)
-                raise refused(int(wrong.argmax()), int(wrong.sum()), len(records))
+                raise refuse(records)
             piece[bad] = 0.5
         cells = np.minimum(np.clip(piece, 0, 1) * bins, bins - 1).astype(np.intp)
         places = np.ravel_multi_index(tuple(cells.T), (bins,) * dim)

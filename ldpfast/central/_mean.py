@@ -16,7 +16,7 @@ from .._random import normals, open_stream
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
 from ._noise import FINE, gaussian, laplace
-from ._records import PIECE, array, refused
+from ._records import PIECE, array, refuse
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -264,7 +264,7 @@ def clipped_sum(records: NDArray[Any], dim: int, radius: float, nan: str) -> NDA
         for at in range(start, stop, rows):
             piece = _check.laid_out(records[at : min(stop, at + rows)], dtype)
             if sums.add_clipped(piece, dim, radius, scratch, state) and nan == "raise":
-                raise _refuse(records)
+                raise refuse(records)
         return state
 
     total = np.zeros(dim, dtype=object)
@@ -273,16 +273,6 @@ def clipped_sum(records: NDArray[Any], dim: int, radius: float, nan: str) -> NDA
             int(low) + (int(high) << 64) for low, high in zip(state[:, 0], state[:, 1].view(np.int64), strict=True)
         ]
     return total
-
-
-def _refuse(records: NDArray[Any]) -> ValueError:
-    first, bad = -1, 0
-    for at in range(0, len(records), PIECE):
-        piece = records[at : at + PIECE]
-        wrong = np.flatnonzero(~np.isfinite(piece).reshape(len(piece), -1).all(axis=1))
-        first = at + int(wrong[0]) if first < 0 and len(wrong) else first
-        bad += len(wrong)
-    return refused(first, bad, len(records))
 
 
 def ball_noise(dim: int, scale: float, stream: Stream) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from .. import _coins
 from .._core import noise
 from .._core.stream import Stream
 from .._random import words
-from ..privacy import Guarantee, gaussian_delta, tv_from_kl
+from ..privacy import Guarantee, concentrated_rho, gaussian_delta, kl_for_tv
 
 FINE = 1 << 40  # steps in a radius
 STEPS = 1024  # coarse steps in a diameter, times the root of the dimension: rounding costs a thousandth of the noise
@@ -100,10 +100,14 @@ class Noise:
             integers = np.empty(dim, np.int64)
             noise.gaussian(stream, stream.take(1), self.parameter, integers)
             return integers.astype(np.float64)
-        kernel = noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, self.coins.digits, self.coins.carry, "central")
-        numbers = np.empty(dim)
-        kernel.privatize(stream, stream.take(-(-dim // kernel.rows)), np.zeros(dim), numbers)
-        return numbers
+        return laplace_numbers(self.coins, dim, stream)
+
+
+def laplace_numbers(coins: _coins.GeometricCoins, count: int, stream: Stream) -> NDArray[np.float64]:
+    """Integers of Laplace noise plus 1/2, which have mean 0: reports of the record 0."""
+    kernel, numbers = noise.Laplace(1, 0.0, 1.0, 1, 0, 0.0, coins.digits, coins.carry, "central"), np.empty(count)
+    kernel.privatize(stream, stream.take(-(-count // kernel.rows)), np.zeros(count), numbers)
+    return numbers
 
 
 def laplace(definition: str, epsilon: float, dim: int) -> Noise:
@@ -142,32 +146,25 @@ def gaussian(definition: str, epsilon: float, delta: float, dim: int) -> Noise:
 
 
 def _parameter(definition: str, epsilon: float, delta: float, grid: Grid) -> int:
-    """The least sigma^2 that `_holds`; by bisection, for it falls with sigma^2."""
-    square = grid.l2_squared
-    if definition == "kl":  # exact: the divergence of a shift by integers is that of the continuous law
-        return max(1, math.ceil(square / (2 * Fraction(epsilon))))
+    """The least sigma^2 that gives what is asked for."""
+    if grid.dim > 1 or definition == "kl":
+        divergence = {  # of a shift by integers it is that of the continuous law: exact
+            "kl": lambda: epsilon,
+            "tv": lambda: float(kl_for_tv(epsilon)) * (1 - 1e-12),
+            "approximate": lambda: float(concentrated_rho(epsilon, delta)),
+        }[definition]()
+        return max(1, math.ceil(grid.l2_squared / (2 * Fraction(divergence))))
+    level, allowed = (epsilon, delta) if definition == "approximate" else (0.0, epsilon)
     low, high = 0, 1
-    while high <= MOST_VARIANCE and not _holds(definition, epsilon, delta, grid, square, high):
+    while high <= MOST_VARIANCE and discrete_delta(level, grid.span, math.sqrt(high)) > allowed:
         low, high = high, 2 * high
     while high - low > 1 and high <= MOST_VARIANCE:
         middle = (low + high) // 2
-        if _holds(definition, epsilon, delta, grid, square, middle):
+        if discrete_delta(level, grid.span, math.sqrt(middle)) <= allowed:
             high = middle
         else:
             low = middle
     return high
-
-
-def _holds(definition: str, epsilon: float, delta: float, grid: Grid, square: Fraction, parameter: int) -> bool:
-    """Whether discrete Gaussian noise of that sigma^2 gives what is asked for; the square of the l2 diameter is given."""
-    shift, sigma = math.sqrt(square), math.sqrt(parameter)
-    if grid.dim == 1:
-        return discrete_delta(epsilon if definition == "approximate" else 0.0, shift, sigma) <= (
-            delta if definition == "approximate" else epsilon
-        )
-    if definition == "tv":
-        return float(tv_from_kl(shift**2 / (2 * parameter))) * (1 + 1e-12) <= epsilon
-    return concentrated_delta(epsilon, shift**2 / (2 * parameter)) <= delta
 
 
 def discrete_delta(epsilon: float, shift: float, sigma: float) -> float:
@@ -179,15 +176,3 @@ def discrete_delta(epsilon: float, shift: float, sigma: float) -> float:
     edge = shift / (2 * sigma) - epsilon * sigma / shift  # where the two laws are exp(epsilon) apart
     peak = math.exp(-0.5 * min(edge, 0.0) ** 2) / (math.sqrt(2 * math.pi) * sigma)
     return float(gaussian_delta(epsilon, sigma, shift)) * (1 + 1e-9) + peak
-
-
-def concentrated_delta(epsilon: float, rho: float) -> float:
-    """delta at epsilon of rho-concentrated privacy: the least of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1), a > 1.
-
-    Any a is a bound (C. Canonne, G. Kamath, T. Steinke 2020, corollary 13), so the search need not be exact.
-    """
-    orders = 1 + np.geomspace(1e-6, 1e8, 1401)
-    orders = np.append(orders, max(1.0 + 1e-6, (epsilon / rho + 1) / 2) * np.linspace(0.8, 1.2, 401))
-    orders = orders[orders > 1]
-    logs = (orders - 1) * (orders * rho - epsilon) + orders * np.log1p(-1 / orders) - np.log(orders - 1)
-    return float(np.exp(np.min(logs)) * (1 + 1e-9))

@@ -19,7 +19,8 @@ from .._core.stream import Stream
 from .._random import open_stream
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
-from ._records import PIECE, array, numbers, refused
+from ._records import PIECE, array, refuse
+from ._smooth import smooth_quantile
 
 if TYPE_CHECKING:
     from .._random import RNGLike
@@ -109,8 +110,7 @@ class PublicGrid:
             bad = ~np.isfinite(piece)
             if bad.any():
                 if nan == "raise":
-                    wrong = ~np.isfinite(x.astype(np.float64))
-                    raise refused(int(wrong.argmax()), int(wrong.sum()), len(x))
+                    raise refuse(x)
                 piece[bad] = centre
             if self.cauchy:
                 with np.errstate(over="ignore"):
@@ -221,13 +221,10 @@ def quantile(
     _check.choice("prior", prior, PRIORS)
     records = array(x, nan)
     if method == "smooth-sensitivity":
-        from ._smooth import smooth_quantile
-
         if prior != "uniform":
             raise ValueError(f'prior must be "uniform" for method={method!r}, got {prior!r}')
         delta = _check.probability("delta", delta)
-        clipped = numbers(records, lower, upper, nan)
-        value = smooth_quantile(clipped, q, epsilon, delta, lower, upper, open_stream(rng))
+        value = smooth_quantile(records, q, epsilon, delta, lower, upper, rng, nan)
         return QuantileEstimate(
             value, math.inf, len(records), Guarantee("approximate", epsilon, delta), None, Normal(), q=q
         )

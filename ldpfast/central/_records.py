@@ -34,11 +34,17 @@ def numbers(x: ArrayLike, lower: float, upper: float, nan: str) -> NDArray[np.fl
     bad = ~np.isfinite(clipped)
     if bad.any():
         if nan == "raise":
-            raise refused(int(bad.argmax()), int(bad.sum()), len(bad))
+            raise refuse(records)
         clipped[bad] = lower + (upper - lower) / 2
     return np.clip(clipped, lower, upper, out=clipped)
 
 
-def refused(first: int, bad: int, n: int) -> ValueError:
-    """The error for records that are not finite, which is outside of every guarantee."""
-    return _check.outside("x", "finite numbers (or nan='centre')", first, bad, n)
+def refuse(records: NDArray[Any]) -> ValueError:
+    """The error for numbers or rows of which some are not finite: that is outside of every guarantee."""
+    first, bad = -1, 0
+    for at in range(0, len(records), PIECE):
+        piece = records[at : at + PIECE]
+        wrong = np.flatnonzero(~np.isfinite(piece).reshape(len(piece), -1).all(axis=1))
+        first = at + int(wrong[0]) if first < 0 and len(wrong) else first
+        bad += len(wrong)
+    return _check.outside("x", "finite numbers (or nan='centre')", first, bad, len(records))

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._core import order
-from .._core.stream import raw
-from .._random import open_stream
+from .._random import open_stream, words
 from ..privacy import Guarantee
 from ..results import Estimate, Floats
 from . import _records
@@ -32,9 +31,7 @@ SCALES = (1.05, 1.2, 1.4, 1.6, 1.8, 2.0)  # over 1 / epsilon
 
 def uniforms(stream: Stream, use: int) -> Floats:
     """128 numbers in (0, 1), multiples of 2^-53 that are no multiples of 2^-52, from a fresh block of the stream."""
-    words = np.empty(128, "<u8")
-    raw(stream, use, stream.take(1), words)
-    return np.asarray(((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
+    return np.asarray(((words(stream, use, 128) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
 # ---- sensitivity --------------------------------------------------------------------------------------------------------
@@ -489,7 +486,7 @@ def smooth_quantile(
     delta: float,
     lower: float,
     upper: float,
-    stream: Stream,
+    rng: RNGLike = None,
     nan: str = "raise",
 ) -> float:
     """A quantile, released by smooth sensitivity; clamped to [lower, upper].
@@ -500,7 +497,8 @@ def smooth_quantile(
         As for `smooth_sensitivity_quantile`.
     epsilon, delta
         As for `calibrate`.
-    stream : Stream
+    rng : None, int, SeedSequence, Generator or BitGenerator
+        Opened when all else has been accepted.
 
     Returns
     -------
@@ -519,7 +517,8 @@ def smooth_quantile(
     scale, beta = calibrate(epsilon, delta)
     data = _Sorted(x, *_check.interval(lower, upper), nan)
     m = rank(q, data.n)
-    return _release(data, float(data.between(m, m)[0]), _of_rank(data, m, beta), scale, stream)
+    sensitivity = _of_rank(data, m, beta)
+    return _release(data, float(data.between(m, m)[0]), sensitivity, scale, open_stream(rng))
 
 
 @dataclass(frozen=True)

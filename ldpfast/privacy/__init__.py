@@ -19,7 +19,14 @@ from ._conversions import (
     tv_from_dp,
     tv_from_kl,
 )
-from ._gaussian import gaussian_delta, gaussian_kl, gaussian_sigma, gaussian_tv
+from ._gaussian import (
+    concentrated_delta,
+    concentrated_rho,
+    gaussian_delta,
+    gaussian_kl,
+    gaussian_sigma,
+    gaussian_tv,
+)
 from ._guarantee import Guarantee, compose, group
 from ._one_at_random import release_one_at_random
 
@@ -30,6 +37,8 @@ __all__ = [
     "compose",
     "composition_delta",
     "composition_epsilon",
+    "concentrated_delta",
+    "concentrated_rho",
     "conditional_testing_from_dp",
     "delta_from_dp",
     "delta_from_kl",

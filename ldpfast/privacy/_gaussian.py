@@ -1,4 +1,4 @@
-"""Normal noise: what it guarantees, exactly, and how much of it is needed.
+"""Normal noise: what it guarantees, exactly, and how much of it is needed; and what its concentrated privacy does.
 
 Of real numbers and ideal normal noise: a calibration for integer noise on a grid is another one.
 """
@@ -6,6 +6,7 @@ Of real numbers and ideal normal noise: a calibration for integer noise on a gri
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from ._numbers import Floats, plain
+
+LEAST_ORDER, MOST_ORDER = 1e-12, 1e20  # of Renyi divergences, less 1
 
 
 @cache
@@ -127,6 +130,82 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
         enough = _log_delta(middle, epsilon) <= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return plain(high * unit)
+
+
+def _best_rho(epsilon: Floats, more: Floats) -> Floats:
+    """The rho for which the order 1 + more is the best: where the derivative of `_log_bound` by the order vanishes."""
+    return np.asarray((epsilon + np.log1p(1 / more)) / (1 + 2 * more))
+
+
+def _log_bound(epsilon: Floats, rho: Floats, more: Floats) -> Floats:
+    """log of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) for the order a = 1 + more."""
+    order = 1 + more
+    return np.asarray(more * (order * rho - epsilon) - order * np.log1p(1 / more) - np.log(more))
+
+
+def _orders(shape: tuple[int, ...], holds: Callable[[Floats], Any]) -> tuple[Floats, Floats]:
+    """The ends, as orders less 1, of where `holds`, which does so up to some order."""
+    low, high = np.full(shape, LEAST_ORDER), np.full(shape, MOST_ORDER)
+    for _ in range(70):
+        middle = np.sqrt(low) * np.sqrt(high)
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low, high
+
+
+def concentrated_delta(epsilon: ArrayLike, rho: ArrayLike) -> Any:
+    """The delta at a given epsilon of zero-concentrated privacy: what integer normal noise has in several dimensions.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        > 0.
+    rho : array_like
+        > 0: the divergence of Renyi of every order a is at most a rho. Normal noise has sensitivity^2 / (2 sigma^2).
+
+    Returns
+    -------
+    delta : float or ndarray
+        The least of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) over a > 1, rounded up, and at most 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, corollary 13.
+    """
+    epsilon, rho = np.broadcast_arrays(_positive("epsilon", epsilon), _positive("rho", rho))
+    low, _ = _orders(epsilon.shape, lambda more: _best_rho(epsilon, more) >= rho)
+    return plain(np.minimum(1.0, np.exp(_log_bound(epsilon, rho, low)) * (1 + 1e-9)))
+
+
+def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
+    """The largest rho of zero-concentrated privacy that gives (epsilon, delta)-privacy.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        > 0.
+    delta : array_like
+        In (0, 1).
+
+    Returns
+    -------
+    rho : float or ndarray
+        Rounded down: ``concentrated_delta(epsilon, rho) <= delta``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+    """
+    epsilon, delta = np.broadcast_arrays(_positive("epsilon", epsilon), _check.within("delta", delta, 0, 1, "()"))
+    goal = np.log(delta) - 2e-9
+    _, high = _orders(epsilon.shape, lambda more: _log_bound(epsilon, _best_rho(epsilon, more), more) > goal)
+    return plain(_best_rho(epsilon, high) * (1 - 1e-12))
 
 
 def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:

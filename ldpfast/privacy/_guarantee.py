@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from .. import _check, _coins
 
+WEAKER = ("local", "smooth", "pure", "approximate")  # local and smooth imply pure, which implies approximate
 DEFINITIONS = ("local", "pure", "approximate", "smooth", "kl", "tv")
 
 
@@ -61,7 +64,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Parameters
     ----------
     *guarantees : Guarantee
-        At least one; all of the same definition. Each round may look at the answers of the earlier ones.
+        At least one; all of the same definition, or of those that imply another of them: local, or smooth, then pure, then
+        approximate. Each round may look at the answers of the earlier ones.
 
     Returns
     -------
@@ -71,7 +75,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Raises
     ------
     TypeError, ValueError
-        If one is not a `Guarantee`; if there is none, or the definitions differ; if the sum of the deltas is 1 or more.
+        If one is not a `Guarantee`; if there is none, or no definition is implied by all (`kl_from_dp` and `tv_from_dp`
+        convert); if the sum of the deltas is 1 or more.
 
     Notes
     -----
@@ -88,6 +93,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     for guarantee in guarantees:
         _instance("guarantees", guarantee)
     definitions = {g.definition for g in guarantees}
+    if len(definitions) > 1 and definitions <= set(WEAKER):
+        definitions = {max(definitions - {"local", "smooth"} or {"pure"}, key=WEAKER.index)}
     if len(definitions) != 1:
         raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")
     definition = definitions.pop()
@@ -135,8 +142,10 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
         return Guarantee(definition, total)
     if total > 700:
         raise ValueError(f"size must be less for epsilon={epsilon!r} and a delta above 0, got {size}")
-    times = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else size
-    return Guarantee(definition, total, math.nextafter(guarantee.delta * times * (1 + 1e-14), math.inf))
+    with decimal.localcontext(_coins.CONTEXT):
+        one = Decimal(epsilon).exp()
+        times = (one**size - 1) / (one - 1) if one > 1 else Decimal(size)
+        return Guarantee(definition, total, _coins.round_up(Decimal(guarantee.delta) * times))
 
 
 def _instance(name: str, value: Any) -> None:

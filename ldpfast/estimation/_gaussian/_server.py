@@ -33,6 +33,7 @@ HEADER = struct.Struct("<8sQ")  # magic, length of the JSON
 DIGEST_BYTES = 16
 
 LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40
+MOST_PEOPLE = (1 << 62) - 1  # an aggregator holds no more
 
 Groups = tuple[Aggregator, ...]
 
@@ -193,7 +194,7 @@ class GaussianMean:
         TypeError, ValueError
             If n is not an integer, or too small for the search: the message says how many are needed.
         """
-        n, design = _check.integer("n", n, 1), self._design
+        n, design = _check.integer("n", n, 1, MOST_PEOPLE), self._design
         others = len(design.blind(self.horizon or n)) if self.rounds == 1 else design.second_groups
         return design.plan(n, others)
 
@@ -437,6 +438,8 @@ class GaussianMean:
         """
         if not isinstance(other, GaussianMean):
             raise TypeError(f"other must be a GaussianMean, got {type(other).__name__}")
+        if other is self:
+            raise ValueError("other must be another server: its answers would count twice")
         if other._parameters() != self._parameters():
             raise ValueError(f"other must be a server of the same plan: {self!r}, got {other!r}")
         if other.round != self.round:
