@@ -19,6 +19,7 @@ from .. import _check
 from ..privacy import concentrated_rho, gaussian_sigma, kl_for_tv
 from ._bound import Bound, Floats, Number, _plain, bound, is_paper, level, people, scale, size
 from ._local import DISTANCES, SQUARED, best_clipping, without_privacy
+from ._methods import tv_from_kl
 
 DEFINITIONS = ("pure", "smooth", "approximate", "kl", "tv")
 BARBER = "Barber, Duchi 2014"
@@ -41,7 +42,7 @@ class Privacy:
             _check.condition(theorem, "epsilon <= 1 for tv privacy", self.epsilon <= 1, epsilon=self.epsilon)
         self.total = self.epsilon  # the level of total variation privacy, for "tv" and "kl"
         if self.definition == "kl":
-            self.total = np.minimum(np.sqrt(self.epsilon / 2), np.sqrt(-np.expm1(-self.epsilon)))
+            self.total = tv_from_kl(self.epsilon)
         self.slack = 1.0 + 2 * self.delta / np.expm1(self.epsilon)
 
     def tv(self, n: Floats, t: Floats) -> Floats:

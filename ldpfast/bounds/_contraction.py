@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Floats, Number, _plain, is_paper, level, people
 
-DJW = "Duchi, Jordan, Wainwright 2018"
-
 
 def _distance(theorem: str, tv: ArrayLike) -> Floats:
     number = _check.numbers("tv", tv)

@@ -11,6 +11,7 @@ coins; those of the library round towards privacy, which adds less than one part
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -245,6 +246,7 @@ def half_space(dim: Floats) -> Floats:
     return _half_space_table()[np.minimum(dim, 401).astype(np.intp)] if np.all(dim <= 401) else _half_space_large(dim)
 
 
+@cache
 def _half_space_table() -> Floats:
     table = np.empty(403)
     table[1] = 1.0

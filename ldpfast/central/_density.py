@@ -71,7 +71,13 @@ class CubeHistogram(Estimate):
         return float(density) if density.ndim == 0 else density
 
     def project(self) -> CubeHistogram:
-        """The nearest histogram of a density: shares >= 0 that sum to 1. Its risk is no larger."""
+        """The nearest histogram of a density: shares >= 0 that sum to 1. Its risk is no larger.
+
+        Returns
+        -------
+        density : CubeHistogram
+            No further privacy is spent.
+        """
         shares = project_simplex(self.value.ravel()).reshape(self.value.shape)
         return CubeHistogram(shares, self.stderr, self.n, self.guarantee, None, self.rule, risk=self.risk)
 

@@ -111,7 +111,7 @@ def mean(
     -------
     Neighbours differ in one row, which is replaced. Exact: sensitivities are counted in steps after all rounding, noise is
     integer (discrete Laplace for "pure" and "smooth"; discrete Gaussian for the others). docs/proofs/central.md; it lists the
-    published constants that do not give what they promise. Nothing is claimed about time.
+    published constants that do not give what they promise. ``noise="l2"`` is ideal only. Nothing is claimed about time.
 
     References
     ----------

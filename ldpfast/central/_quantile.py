@@ -200,7 +200,7 @@ def quantile(
     Neighbours differ in one record, which is replaced. A grid point is chosen with a chance in proportion to an integer weight
     that falls with the distance of the target from its ranks, and replacing a record moves that distance by at most one rank:
     exactly epsilon-differentially private. docs/proofs/central.md. (Noise of Gumbel in doubles, and uniform draws between two
-    records, leak the records.)
+    records, leak the records.) ``method="smooth-sensitivity"`` is (epsilon, delta)-private for real numbers, ideal only.
 
     References
     ----------
@@ -250,7 +250,26 @@ def median(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> QuantileEstimate:
-    """The median of the records of a trusted curator: `quantile` with q = 1/2, which see."""
+    """The median of the records of a trusted curator: `quantile` with q = 1/2, which see.
+
+    Parameters
+    ----------
+    x, epsilon, lower, upper, method, delta, prior, nan, rng
+        As for `quantile`.
+
+    Returns
+    -------
+    estimate : QuantileEstimate
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `quantile`.
+
+    Privacy
+    -------
+    That of `quantile`: exact, but for ``method="smooth-sensitivity"``, which is ideal only.
+    """
     return quantile(
         x, 0.5, epsilon=epsilon, lower=lower, upper=upper, method=method, delta=delta, prior=prior, nan=nan, rng=rng
     )

@@ -13,8 +13,6 @@ from .. import _check, _coins
 from ._numbers import Floats, plain
 
 MOST_LOSSES = 1 << 22
-
-
 LARGEST = 1e100  # of an epsilon
 
 
