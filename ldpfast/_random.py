@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     RNGLike: TypeAlias = int | np.integer | SeedSequence | Generator | BitGenerator | None
 
 
-IDEAL = 36  # purpose of the stream
+# Purposes of words for Python: PURPOSE_CENTRAL_WORDS of src/kernels/chacha.h and the three after it.
+SMOOTH, M_ESTIMATE, ROUNDING, IDEAL = 33, 34, 35, 36
 
 
 def open_stream(rng: RNGLike | Stream) -> Stream:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldpfast import _random
 from ldpfast._core import stream
 from ldpfast._random import Randomness, open_stream
 
@@ -348,3 +351,14 @@ def test_a_copy_has_no_key_that_cannot_be_derived(rng):
     data = pickle.dumps(randomness)
     assert key not in data
     assert key_of(pickle.loads(data).stream(rng)) != key
+
+
+def test_purposes_of_words_are_the_last_of_the_streams():
+    """Two uses with one key share no word: each has a number of its own, beyond those of all kernels."""
+    header = (Path(__file__).parent.parent / "src/kernels/chacha.h").read_text()
+    numbers = [int(number) for number in re.findall(r"PURPOSE_\w+ = (\d+)", header)]
+    first = int(re.search(r"PURPOSE_CENTRAL_WORDS = (\d+)", header)[1])
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == first
+    used = [_random.SMOOTH, _random.M_ESTIMATE, _random.ROUNDING, _random.IDEAL]
+    assert used == list(range(first, first + 4))

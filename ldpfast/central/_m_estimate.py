@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._random import open_stream
+from .._random import M_ESTIMATE, open_stream
 from ..privacy import Guarantee
 from ..results import Estimate, Floats
 from . import _records
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .._core.stream import Stream
     from .._random import RNGLike
 
-PURPOSE_M_ESTIMATE = 34  # of the key stream
 ACCEPTANCE = 0.9  # at least this share of the proposals is kept
 SPLITS = 8  # cells that are split together
 PIECE = 1 << 17  # records whose psi is summed together
@@ -328,7 +327,7 @@ class Uniforms:
 
     def draw(self, count: int) -> list[float]:
         if len(self.left) < count:
-            self.left = uniforms(self.stream, PURPOSE_M_ESTIMATE)
+            self.left = uniforms(self.stream, M_ESTIMATE)
         drawn, self.left = self.left[:count], self.left[count:]
         return list(drawn.tolist())
 

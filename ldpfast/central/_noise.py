@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .. import _coins
 from .._core import noise
 from .._core.stream import Stream
-from .._random import words
+from .._random import ROUNDING, words
 from ..privacy import Guarantee, concentrated_rho, gaussian_delta, kl_for_tv
 
 FINE = 1 << 40  # steps in a radius
@@ -25,7 +25,6 @@ STEPS = 1024  # coarse steps in a diameter, times the root of the dimension: rou
 MOST_VARIANCE = 1 << 48
 MOST_NOISE = 1 << 47  # the kernel of the noise stops there
 MOST_EPSILON = 64.0  # of Laplace noise: beyond, a coin of 128 bits is rounded to zero
-ROUNDING = 35  # purpose of the stream
 
 
 @dataclass(frozen=True)

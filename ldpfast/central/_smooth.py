@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._core import order
-from .._random import open_stream, words
+from .._random import SMOOTH, open_stream, words
 from ..privacy import Guarantee
 from ..results import Estimate, Floats
 from . import _records
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .._core.stream import Stream
     from .._random import RNGLike
 
-PURPOSE_SMOOTH = 33  # of the key stream: the noise of `smooth_release`
 SLACK = 1e-12  # q n this close to an integer, in units of n, is that integer
 DIGITS, TINY = Context(prec=60), Decimal("1e-20")
 SCALES = (1.05, 1.2, 1.4, 1.6, 1.8, 2.0)  # over 1 / epsilon
@@ -468,7 +467,7 @@ def smooth_release(value: float, sensitivity: float, scale: float, stream: Strea
     (epsilon, delta) for the scale and beta of `calibrate`, ideal only: for noise of real numbers. The low-order bits of a sum
     in doubles depend on the value.
     """
-    u = uniforms(stream, PURPOSE_SMOOTH)
+    u = uniforms(stream, SMOOTH)
     noise = -math.log1p(-u[0])
     return value + scale * sensitivity * (noise if u[1] < 0.5 else -noise)
 
