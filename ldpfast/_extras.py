@@ -6,6 +6,11 @@ from importlib import import_module
 from typing import Any
 
 
+def axes(ax: Any) -> Any:
+    """The axes that were given, or those of a new figure; the extra "plot" has to be installed."""
+    return optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot() if ax is None else ax
+
+
 def optional(module: str, extra: str) -> Any:
     """A module that only an extra of this package installs.
 

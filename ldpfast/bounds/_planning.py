@@ -445,8 +445,7 @@ def _gaussian_mean(
     def two_rounds(variant: str) -> Solution:
         protocol = GaussianMean(epsilon, sigma=sigma, mu_bound=reach, variant=variant)
         plan = protocol.plan(n)
-        needed = 8.0 if variant == "robust" else 130.0  # below, the search fails now and then, measured
-        if plan.kappa < needed:
+        if plan.kappa < plan.safe_kappa:
             raise ValueError(f"n must be large enough for the search of GaussianMean({variant}), got {n}")
         second = sum(plan.rounds[1])
         width = -float(ndtri(beta / 2)) * sigma * math.sqrt(math.pi / 2) / math.tanh(epsilon / 2) / math.sqrt(second)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._extras import optional
+from .._extras import axes
 from .._random import open_stream
 from ..estimation import project_simplex
 from ..privacy import Guarantee
@@ -103,8 +103,7 @@ class CubeHistogram(Estimate):
         density = self.value * self.bins**self.value.ndim
         if self.value.ndim > 2:
             raise ValueError(f"a histogram of at most 2 dimensions can be drawn, not of {self.value.ndim}")
-        if ax is None:
-            ax = optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot()
+        ax = axes(ax)
         if self.value.ndim == 1:
             ax.stairs(density, np.linspace(0, 1, self.bins + 1), fill=True, alpha=0.6)
             ax.set_ylabel("density")
@@ -166,8 +165,7 @@ def histogram_density(
        the number of bins of an axis.
     """
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
-    raw = _check.floats("x", _check.array("x", x))
-    records = array(raw, nan, None if raw.ndim != 2 else raw.shape[1])
+    records = array(x, nan, rows=True)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
     if dim > MOST_AXES:
         raise ValueError(f"x must have at most {MOST_AXES} columns, got {dim}")

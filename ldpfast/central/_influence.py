@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._extras import optional
+from .._extras import axes
 from ..results import Floats
 from ._m_estimate import Huber, Logistic, Quantile
 from ._smooth import trim_share
@@ -465,8 +465,7 @@ def plot_influence(
     """
     low, high = _check.interval(lower, upper)
     curves = [(as_functional(functional), _function(functional, law, rho)) for functional in functionals]
-    if ax is None:
-        ax = optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot()
+    ax = axes(ax)
     places = np.linspace(low, high, 401)
     ax.axhline(0, color="0.7", linewidth=0.8)
     for k, (functional, function) in enumerate(curves):

@@ -13,6 +13,7 @@ from .. import _check, _threads
 from .._core import sums
 from .._core.stream import Stream
 from .._random import normals, open_stream
+from ..mechanisms._domains import Reals
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
 from ._noise import FINE, gaussian, laplace
@@ -131,8 +132,7 @@ def mean(
     epsilon, radius = _check.positive("epsilon", epsilon), _check.positive("radius", radius)
     order = _moment(moment)
     _level_of(privacy, epsilon, delta)
-    records = _check.floats("x", _check.array("x", x))
-    records = array(x, nan, None if records.ndim != 2 else records.shape[1])
+    records = array(x, nan, rows=True)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
     if noise == "l2":
         if privacy not in ("pure", "smooth"):
@@ -256,13 +256,12 @@ def _best_level(order: float, radius: float, nu: float, n: int, start: float) ->
 def clipped_sum(records: NDArray[Any], dim: int, radius: float, nan: str) -> NDArray[np.object_]:
     """The sum of rows that are moved into the ball, in integers: steps of radius 2^-40."""
     n, rows = len(records), max(1, PIECE // dim)
-    small = records.dtype.kind == "f" and records.dtype.itemsize <= 4
-    dtype = np.dtype(np.float32 if small else np.float64)
+    convert = Reals().convert
 
     def work(start: int, stop: int) -> NDArray[np.uint64]:
         state, scratch = np.zeros((dim, 2), np.uint64), np.empty(2 * dim)
         for at in range(start, stop, rows):
-            piece = _check.laid_out(records[at : min(stop, at + rows)], dtype)
+            piece = convert(records[at : min(stop, at + rows)])
             if sums.add_clipped(piece, dim, radius, scratch, state) and nan == "raise":
                 raise refuse(records)
         return state

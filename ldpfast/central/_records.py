@@ -13,14 +13,13 @@ PIECE = 1 << 17  # numbers looked at together
 NAN = ("raise", "centre")
 
 
-def array(x: ArrayLike, nan: str, dim: int | None = None) -> NDArray[Any]:
-    """Numbers, shape (n,), or rows, shape (n, dim), of at least one record; no value is read."""
+def array(x: ArrayLike, nan: str, rows: bool = False) -> NDArray[Any]:
+    """Numbers, shape (n,), or where they may be rows, shape (n, dim), too, of at least one record; no value is read."""
     _check.choice("nan", nan, NAN)
     records = _check.floats("x", _check.array("x", x))
-    expected = 1 if dim is None else 2
-    if records.ndim != expected:
-        raise ValueError(f"x must have shape {'(n,)' if dim is None else '(n, dim)'}, got shape {records.shape}")
-    if dim == 0:
+    if records.ndim != 1 and not (rows and records.ndim == 2):
+        raise ValueError(f"x must have shape (n,), got shape {records.shape}")
+    if records.shape[1:] == (0,):
         raise ValueError(f"x must have at least 1 column, got shape {records.shape}")
     if len(records) == 0:
         raise ValueError("x must hold at least 1 record, got none")

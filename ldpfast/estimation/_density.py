@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._core import series
-from .._extras import optional
+from .._extras import axes
 from ..mechanisms import LaplaceOneHot, LinfBall, UnaryEncoding, half_space_constant
 from ..mechanisms._domains import Interval
 from ..results import Estimate, Floats
@@ -113,8 +113,7 @@ class DensityEstimate(Estimate):
         ImportError
             If matplotlib is not installed (extra "plot").
         """
-        if ax is None:
-            ax = optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot()
+        ax = axes(ax)
         step = (self.upper - self.lower) / 1000
         places = self.lower + step * (np.arange(1000) + 0.5)
         low, high = self.band(places, confidence, simultaneous)

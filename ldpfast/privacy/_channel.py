@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._extras import optional
+from .._extras import axes
 from . import _divergence, _testing
 from ._comparison import deficiency
 from ._exact import ExactPair
@@ -404,8 +404,7 @@ class Channel:
         """
         from ._conversions import misses
 
-        if ax is None:
-            ax = optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot()
+        ax = axes(ax)
         alarms = np.linspace(0, 1, 501)
         ax.plot(alarms, 1 - alarms, color="#999999", linestyle=":", label="blind guess")
         epsilon = self.epsilon()

@@ -37,6 +37,11 @@ class Model:
         assert self.sigma is not None
         return self.sigma, self.sigma
 
+    @property
+    def reach(self) -> float:
+        """How far the search has to see."""
+        return self.mu_bound if self.free is None else max(self.mu_bound, 4 * self.free[1])
+
 
 @dataclass(frozen=True)
 class Located:
@@ -64,9 +69,9 @@ class Design(ABC):
     safe_kappa = 8.0  # from here on, the search seldom fails: one to two in a thousand, at 12 one in three thousand
     second_groups = 1  # of the second of two rounds
 
-    def __init__(self, model: Model, rounds: int, narrowest: float, reach: float) -> None:
+    def __init__(self, model: Model, rounds: int, narrowest: float) -> None:
         self.model, self.rounds = model, rounds
-        self.levels = Levels(model.epsilon, narrowest, reach)
+        self.levels = Levels(model.epsilon, narrowest, model.reach)
 
     @abstractmethod
     def searchers(self, n: int) -> float:

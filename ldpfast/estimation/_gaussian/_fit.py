@@ -72,8 +72,7 @@ def _height(chances: Chances, data: Floats) -> float:
 
 def _covariance(chances: Chances, sizes: Floats, sigma: float, bounds: tuple[float, float] | None) -> Floats:
     """The inverse of the expected information; of mu alone where sigma is at an end."""
-    slopes = chances.slopes(bounds is not None)
-    information = (slopes * (sizes / chances.value[0])) @ slopes.T
+    information = chances.information(sizes, bounds is not None)
     if bounds is not None and np.isclose(sigma, bounds, rtol=1e-12).any():
         return np.array([[1 / information[0, 0], 0.0], [0.0, np.inf]])
     return np.asarray(np.linalg.inv(information), np.float64)

@@ -39,6 +39,11 @@ class Chances(NamedTuple):
         """At the first point, the derivatives by mu, or by mu and sigma: one row each."""
         return np.stack([self.by_mu[0], self.by_sigma[0]] if both else [self.by_mu[0]])
 
+    def information(self, sizes: Floats, both: bool) -> Floats:
+        """At the first point, that of Fisher about mu, or about (mu, sigma); sizes as `Law.sizes` gives them."""
+        slopes = self.slopes(both)
+        return np.asarray((slopes * (sizes / self.value[0])) @ slopes.T)
+
 
 def _interval(low: Floats, high: Floats, sigma: float, derive: bool) -> Chances:
     """Of low <= X < high for X ~ N(0, sigma^2); the derivatives by the mean there, and by sigma."""
@@ -158,9 +163,7 @@ class Law:
 
     def information(self, sizes: Floats, mu: float, sigma: float, both: bool = True) -> Floats:
         """Fisher information about mu, or about (mu, sigma); sizes as `sizes` gives them."""
-        chances = self.reports(mu, sigma, derive=True)
-        slopes = chances.slopes(both)
-        return np.asarray((slopes * (sizes / chances.value[0])) @ slopes.T)
+        return self.reports(mu, sigma, derive=True).information(sizes, both)
 
 
 def best_of(law: Law, counts: Floats, points: Iterable[tuple[Floats, float]]) -> tuple[float, float]:

@@ -28,10 +28,9 @@ class Paper(Design):
     safe_kappa = 130.0
 
     def __init__(self, model: Model, rounds: int) -> None:
-        low, high = model.bounds
+        low, _ = model.bounds
         self.known = model.sigma is not None
-        reach = model.mu_bound if self.known else max(model.mu_bound, 4 * high)
-        super().__init__(model, rounds, 2.0 ** math.floor(math.log2(low)), reach)
+        super().__init__(model, rounds, 2.0 ** math.floor(math.log2(low)))
 
     def searchers(self, n: int) -> float:
         return n / 2

@@ -32,9 +32,9 @@ class Robust(Design):
 
     def __init__(self, model: Model, rounds: int, decoder: str) -> None:
         known = model.sigma is not None
-        low, high = model.bounds
+        low, _ = model.bounds
         narrowest = low if known else 2.0 ** math.floor(math.log2(low))
-        super().__init__(model, rounds, narrowest, model.mu_bound if known else max(model.mu_bound, 4 * high))
+        super().__init__(model, rounds, narrowest)
         self.decoder = decoder
         self.second_groups = 1 if known else 4
 
