@@ -1,0 +1,233 @@
+"""The seeded output of every public function that draws random numbers is what was recorded.
+
+Reports and counts are recorded bit for bit; estimates, which pass through the library of elementary functions of the
+machine, to nine digits. After a change that is announced in CHANGELOG.md, record again:
+
+    python tests/test_recorded_outputs.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import central, estimation, mechanisms, privacy
+
+RECORD = Path(__file__).with_name("recorded_outputs.json")
+SEED = 20260801
+
+
+def numbers(n: int, seed: int = 1) -> np.ndarray:
+    """Multiples of 2^-20 in [-4, 4]: the same on every machine, whatever its elementary functions do."""
+    return np.random.default_rng(seed).integers(-(1 << 22), 1 << 22, n) / 2.0**20
+
+
+def rows(n: int, dim: int, reach: float = 1.0) -> np.ndarray:
+    """Rows in the ball of that radius for both norms."""
+    return numbers(n * dim, dim).reshape(n, dim) * (reach / 4 / dim**0.5)
+
+
+def labels(n: int, k: int) -> np.ndarray:
+    return np.random.default_rng(k).integers(0, k, n)
+
+
+def heights(n: int) -> np.ndarray:
+    """About normal, mean 171 and deviation 7: sums of twelve uniform numbers."""
+    parts = np.random.default_rng(7).integers(0, 1 << 20, (n, 12)) / 2.0**20
+    return 171 + 7 * (parts.sum(axis=1) - 6)
+
+
+def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
+    n = 3000
+    made: list[tuple[ldp.Mechanism, np.ndarray]] = [(ldp.Warner(1.0), labels(n, 2))]
+    made += [(ldp.RandomizedResponse(k, 1.5), labels(n, k)) for k in (2, 9, 128, 300, 70_000)]
+    made += [
+        (ldp.UnaryEncoding(k, 2.0, variant), labels(n, k))
+        for k in (2, 13, 128, 1000)
+        for variant in ("symmetric", "optimized")
+    ]
+    made += [(mechanisms.LaplaceOneHot(k, 2.0), labels(300, k)) for k in (2, 13, 300)]
+    made += [(ldp.Residue(0.7, -0.1, 4, 1.0), numbers(n)), (ldp.Residue(0.7, -0.1, 9, 20.0), numbers(n))]
+    made += [(ldp.Bins([0.25], 1.0), numbers(n)), (ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0), numbers(n))]
+    made += [(ldp.SignBit(-4.0, 5.0, 1.0), numbers(n)), (ldp.Laplace(-4.0, 5.0, 1.0), numbers(20_000))]
+    made += [(ldp.Laplace(-40.0, 50.0, 0.01), numbers(n))]
+    made += [(mechanisms.LaplaceResidue(2.0, 0.25, 1.0), numbers(70_000))]
+    made += [
+        (ldp.LinfBall(d, 1.0, 2.0, ties), rows(40_000 // d, d, 2.0))
+        for d in (1, 2, 27, 64, 100, 1000, 40_000)
+        for ties in ("keep", "thin")
+    ]
+    made += [(ldp.L2Ball(d, 1.0, 2.0), rows(12_000 // d, d, 2.0)) for d in (1, 2, 3, 32, 100, 6000)]
+    made += [
+        (ldp.LaplaceVector(d, 1.0, 2.0, norm), rows(9000 // d, d, 2.0))
+        for d in (1, 3, 50, 9000)
+        for norm in ("l2", "linf")
+    ]
+    responses = {"logistic": labels(n, 2), "linear": numbers(n, 3), "poisson": labels(n, 7)}
+    made += [
+        (question, np.column_stack([rows(n, question.domain.width - 1), responses[question.family]]))
+        for question in (
+            mechanisms.Gradient("linear", (0.5,), 1.0, residual=1.0),
+            mechanisms.Gradient("linear", (0.5, -0.25, 1.0, 0.0), 1.0, "linf", 2.0, 1.0, 2.0),
+            mechanisms.Gradient("linear", (0.1, -0.2), 1.0, "linf", residual=0.5, noise="laplace"),
+            mechanisms.Gradient("logistic", (0.0, 0.0), 1.0),
+            mechanisms.Gradient("poisson", (0.0, 0.0, 0.0), 1.0, "l2", 1.0, 0.5, 3.0),
+        )
+    ]
+    return {repr(mechanism): (mechanism, records) for mechanism, records in made}
+
+
+def estimators() -> dict[str, Callable[[], Any]]:
+    """One call each, that ends in an estimate."""
+    e, n = estimation, 4000
+    regression = (rows(n, 3), labels(n, 2), numbers(n, 5))
+    made: dict[str, Callable[[], Any]] = {
+        "truncated_mean": lambda: e.truncated_mean(numbers(n), 1.0, moment=4, radius=3, rng=SEED),
+        "truncated_mean sign-bit": lambda: e.truncated_mean(
+            numbers(n), 1.0, moment=4, radius=3, noise="sign-bit", rng=SEED
+        ),
+        "median": lambda: e.median(numbers(9 * n), 1.0, -4, 4, rng=SEED),
+        "quantile": lambda: e.quantile(numbers(9 * n), 0.3, 1.0, -4, 4, rng=SEED),
+        "MedianSGD any time": lambda: e.MedianSGD(2.0, -5, 5).run(numbers(9 * n).astype(np.float32), SEED),
+        "naive_median": lambda: e.naive_median(numbers(n), 1.0, -4, 4, rng=SEED),
+        "vector_mean l2": lambda: e.vector_mean(rows(n, 5), 1.0, rng=SEED),
+        "vector_mean linf": lambda: e.vector_mean(rows(n, 5), 1.0, norm="linf", lower=-1, upper=2, rng=SEED),
+        "sparse_mean": lambda: e.sparse_mean(rows(n, 30), 1.0, radius=1, rng=SEED),
+        "frequencies few": lambda: e.frequencies(labels(n, 5), 5, 1.0, rng=SEED),
+        "frequencies many": lambda: e.frequencies(labels(n, 90), 90, 1.0, project=True, rng=SEED),
+        "frequencies labels": lambda: e.frequencies(["a", "b", "b", "c"] * n, ["a", "b", "c"], 1.0, rng=SEED),
+        "series_density": lambda: e.series_density(numbers(n) / 8 + 0.5, 1.0, rng=SEED),
+        "histogram_density": lambda: e.histogram_density(numbers(n) / 8 + 0.5, 1.0, rng=SEED),
+        "histogram_density laplace": lambda: e.histogram_density(
+            numbers(n) / 8 + 0.5, 1.0, bins=6, noise="laplace", rng=SEED
+        ),
+        "GradientDescent logistic": lambda: e.GradientDescent("logistic", 3, 2.0, column=1.0).run(
+            regression[0], regression[1], SEED
+        ),
+        "GradientDescent linear linf": lambda: e.GradientDescent("linear", 3, 2.0, norm="linf", residual=1.0).run(
+            regression[0], regression[2], SEED, shuffle=True
+        ),
+        "GradientDescent linear laplace": lambda: e.GradientDescent(
+            "linear", 3, 2.0, noise="laplace", residual=1.0, covariance="full"
+        ).run(regression[0].astype(np.float32), regression[2], SEED),
+        "LogisticRegression": lambda: e.LogisticRegression(2.0, random_state=SEED)
+        .fit(regression[0], regression[1])
+        .estimate_,
+        "LinearRegression": lambda: e.LinearRegression(2.0, random_state=SEED)
+        .fit(regression[0], regression[2])
+        .estimate_,
+        "PoissonRegression": lambda: e.PoissonRegression(2.0, random_state=SEED)
+        .fit(regression[0], regression[1])
+        .estimate_,
+        "central.mean rows": lambda: central.mean(
+            rows(n, 4), privacy="approximate", epsilon=1.0, delta=1e-6, moment=2, radius=1, rng=SEED
+        ),
+        "central.mean l2 noise": lambda: central.mean(
+            rows(n, 4), epsilon=1.0, moment=np.inf, radius=1, noise="l2", rng=SEED
+        ),
+        "central.median": lambda: central.median(numbers(n), epsilon=0.1, lower=-4, upper=4, rng=SEED),
+        "central.quantile cauchy": lambda: central.quantile(
+            numbers(n), 0.2, epsilon=0.1, lower=-4, upper=4, prior="cauchy", rng=SEED
+        ),
+        "central.quantile smooth": lambda: central.quantile(
+            numbers(n), 0.2, epsilon=1.0, delta=1e-6, method="smooth-sensitivity", lower=-4, upper=4, rng=SEED
+        ),
+        "central.trimmed_mean": lambda: central.trimmed_mean(
+            numbers(n), 0.1, epsilon=1.0, delta=1e-6, lower=-4, upper=4, rng=SEED
+        ),
+        "central.histogram_density": lambda: central.histogram_density(rows(n, 2) + 0.5, epsilon=1.0, rng=SEED),
+    }
+    for definition, level in (("pure", 1.0), ("smooth", 1.0), ("kl", 0.1), ("tv", 0.1)):
+        made[f"central.mean {definition}"] = lambda definition=definition, level=level: central.mean(
+            numbers(n), privacy=definition, epsilon=level, moment=3, radius=3, rng=SEED
+        )
+    for psi in ("quantile", "huber", "logistic"):
+        made[f"central.m_estimate {psi}"] = lambda psi=psi: central.m_estimate(
+            numbers(n), psi, epsilon=0.5, lower=-4, upper=4, rng=SEED
+        )
+    protocols = {
+        "robust": dict(sigma=7.0),
+        "robust one round": dict(sigma=7.0, rounds=1),
+        "robust unknown sigma": dict(sigma_bounds=(2.0, 30.0)),
+        "robust unknown sigma one round": dict(sigma_bounds=(2.0, 30.0), rounds=1),
+        "pairs": dict(sigma=7.0, decoder="pairs"),
+        "efficient": dict(sigma=7.0, variant="efficient"),
+        "efficient unknown sigma": dict(sigma_bounds=(2.0, 30.0), variant="efficient"),
+        "paper": dict(sigma=7.0, variant="paper"),
+        "paper one round": dict(sigma=7.0, variant="paper", rounds=1),
+        "paper unknown sigma": dict(sigma_bounds=(2.0, 30.0), variant="paper"),
+        "paper unknown sigma one round": dict(sigma_bounds=(2.0, 30.0), variant="paper", rounds=1),
+    }
+    for name, options in protocols.items():
+        made[f"GaussianMean {name}"] = lambda options=options: e.GaussianMean(4.0, mu_bound=1000.0, **options).run(
+            heights(60_000), SEED
+        )
+    made["GaussianMean simulate"] = lambda: e.GaussianMean(1.0, sigma=7.0, mu_bound=1000.0).simulate(
+        10**9, 171.0, 7.0, SEED
+    )
+    return made
+
+
+def digest(*parts: bytes) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "little") + part)
+    return whole.hexdigest()[:16]
+
+
+def rounded(values: Any) -> bytes:
+    """Nine digits of each number."""
+    return " ".join(f"{value:.8e}" for value in np.ravel(np.asarray(values, np.float64)).tolist()).encode()
+
+
+def of_estimate(estimate: ldp.Estimate) -> str:
+    return digest(rounded(estimate.value), rounded(estimate.stderr), str(estimate.n).encode())
+
+
+def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
+    """All that a mechanism returns for records of every dtype that it takes, many and one."""
+    kinds = [records] if records.dtype.kind == "i" else [records, records.astype(np.float32)]
+    parts = []
+    for x in kinds:
+        reports = mechanism.privatize(x, rng=SEED)
+        parts += [reports.tobytes(), mechanism.privatize(x[3], rng=SEED).tobytes() if len(x) > 3 else b""]
+        parts += [mechanism.aggregator().update(reports)._state.tobytes()]
+        parts += [of_estimate(mechanism.run(x, rng=SEED)).encode()]
+    return digest(*parts)
+
+
+def computed() -> dict[str, Callable[[], str]]:
+    made = {
+        name: (lambda pair=pair: of_mechanism(*pair)) for name, pair in mechanism_examples().items()
+    }  # type: dict[str, Callable[[], str]]
+    made |= {name: (lambda call=call: of_estimate(call())) for name, call in estimators().items()}
+    made["privacy.audit"] = lambda: digest(
+        rounded(privacy.audit(ldp.RandomizedResponse(3, 1.0), 0, 1, 20_000, rng=SEED))
+    )
+    return made
+
+
+CALLS = computed()
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_output_is_what_was_recorded(name: str):
+    assert CALLS[name]() == json.loads(RECORD.read_text())[name]
+
+
+def test_nothing_recorded_is_missing():
+    assert set(json.loads(RECORD.read_text())) == set(CALLS)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    RECORD.write_text(json.dumps({name: call() for name, call in CALLS.items()}, indent=1) + "\n")
