@@ -1,32 +1,24 @@
-"""Builds the extension modules; everything else is in pyproject.toml.
+"""Builds the compiled half; everything else is in pyproject.toml.
+
+All Cython modules and all C files become one extension file, ``ldpfast._core.native``: each file is compiled once, and all
+modules share one copy of the kernels and of the choice of instruction set. ``ldpfast/_core/__init__.py`` loads the modules.
 
 LDPFAST_BUILD chooses the mode: release (default), debug, coverage, sanitize.
 """
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 SRC = Path("src")
-COMMON = ["dispatch", "chacha"]
-MODULES = {
-    "stream": ["coins", "normal"],
-    "codes": ["codes", "symbols"],
-    "bits": ["coins", "unary", "popcount"],
-    "halfspace": ["coins", "linf", "normal", "l2", "popcount", "sums"],
-    "noise": ["coins", "gaussian", "laplace", "sums"],
-    "sums": ["clipped", "sums"],
-    "order": ["coins"],
-    "domains": ["domain"],
-    "series": ["series"],
-    "sgd": ["coins", "descent", "l2", "median", "normal"],
-}
-HEADERS = [str(p) for pattern in ("*.pxd", "*.pxi", "kernels/*.h") for p in sorted(SRC.glob(pattern))]
+HEADERS = [str(path) for pattern in ("kernels/**/*.h", "ldpfast/**/*.pxd") for path in sorted(SRC.glob(pattern))]
 
-# Equal bits on every instruction set need -ffp-contract=off; square roots and comparisons vectorise only where they may
+# Equal bits on every instruction set need -ffp-contract=off; square roots and comparisons are vectorized only where they may
 # not set errno or trap. -Wno-psabi: vectors never cross a call that is not inlined.
 FLAGS = {
     "release": ["-O3", "-g0"],
@@ -40,32 +32,51 @@ mode = os.environ.get("LDPFAST_BUILD", "release")
 if mode not in FLAGS:
     sys.exit(f"LDPFAST_BUILD must be one of {', '.join(FLAGS)}, got {mode!r}")
 
-extensions = [
-    Extension(
-        f"ldpfast._core.{name}",
-        [str(SRC / f"{name}.pyx"), *(str(SRC / "kernels" / f"{c}.c") for c in COMMON + kernels)],
-        include_dirs=[str(SRC / "kernels")],
-        depends=HEADERS,
-        extra_compile_args=FLAGS[mode] + ALWAYS,
-        extra_link_args=[flag for flag in FLAGS[mode] if flag.startswith("-fsanitize")],
-        define_macros=[("CYTHON_TRACE_NOGIL", "1")] if mode == "coverage" else [],
-    )
-    for name, kernels in MODULES.items()
-]
+
+class BuildInParallel(build_ext):
+    """Compiles the files of the extension on all processors."""
+
+    def build_extension(self, extension: Extension) -> None:
+        compile_serially = self.compiler.compile
+
+        def compile_in_parallel(sources: list[str], **options: object) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                return [name for names in pool.map(lambda s: compile_serially([s], **options), sources) for name in names]
+
+        self.compiler.compile = compile_in_parallel
+        super().build_extension(extension)
+
+
+modules = cythonize(
+    [
+        Extension(f"ldpfast._core.{path.stem}", [str(path)])
+        for path in sorted(SRC.glob("ldpfast/_core/*.pyx"))
+    ],
+    include_path=[str(SRC)],
+    build_dir=None if mode == "coverage" else "build/cython",
+    force=mode != "release",
+    compiler_directives={
+        "language_level": 3,
+        "boundscheck": False,
+        "wraparound": False,
+        "cdivision": True,
+        "initializedcheck": False,
+        "freethreading_compatible": True,
+        "linetrace": mode == "coverage",
+    },
+)
 setup(
-    ext_modules=cythonize(
-        extensions,
-        include_path=[str(SRC)],
-        build_dir=None if mode == "coverage" else "build/cython",
-        force=mode != "release",
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": False,
-            "wraparound": False,
-            "cdivision": True,
-            "initializedcheck": False,
-            "freethreading_compatible": True,
-            "linetrace": mode == "coverage",
-        },
-    )
+    cmdclass={"build_ext": BuildInParallel},
+    ext_modules=[
+        Extension(
+            "ldpfast._core.native",
+            [source for module in modules for source in module.sources]
+            + [str(path) for path in sorted(SRC.glob("kernels/**/*.c"))],
+            include_dirs=[str(SRC / "kernels")],
+            depends=HEADERS,
+            extra_compile_args=FLAGS[mode] + ALWAYS,
+            extra_link_args=[flag for flag in FLAGS[mode] if flag.startswith("-fsanitize")],
+            define_macros=[("CYTHON_TRACE_NOGIL", "1")] if mode == "coverage" else [],
+        )
+    ],
 )

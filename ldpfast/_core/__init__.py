@@ -1,37 +1,28 @@
-"""The compiled half: one extension module per family of kernels. Nothing here is public.
+"""The compiled half of ldpfast. Nothing here is public.
 
-Each module links its own kernels and its own choice of instruction set; the two functions below are the only callers of
-those choices, for all modules at once.
+All compiled modules lie in one extension file, that of `native` (PEP 489, "Multiple modules in one library"). They
+share one copy of the kernels and one choice of instruction set. Importing this package loads them.
 """
 
-from importlib import import_module
-from typing import Protocol
+import sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 
-MODULES = ("stream", "domains", "sums", "bits", "codes", "halfspace", "noise", "order", "series", "sgd")
+from . import native
+from .native import isa, isas, set_isa
 
-
-class _Compiled(Protocol):
-    def isa(self) -> str: ...
-    def isas(self) -> list[str]: ...
-    def set_isa(self, name: str) -> None: ...
+__all__ = ["isa", "isas", "set_isa"]
 
 
-def _modules() -> list[_Compiled]:
-    return [import_module(f"{__name__}.{name}") for name in MODULES]
+def _load(name: str) -> None:
+    """Import a module of the extension file, as ``from . import name`` does for a file of its own."""
+    full = f"{__name__}.{name}"
+    loader = ExtensionFileLoader(full, native.__file__)
+    spec = spec_from_loader(full, loader)
+    assert spec is not None
+    sys.modules[full] = globals()[name] = module_from_spec(spec)
+    loader.exec_module(sys.modules[full])
 
 
-def isas() -> list[str]:
-    """Names of the instruction sets that this machine has, from the plainest to the widest."""
-    return _modules()[0].isas()
-
-
-def isa() -> str:
-    """Name of the instruction set in use by all modules."""
-    (name,) = {module.isa() for module in _modules()}
-    return name
-
-
-def set_isa(name: str) -> None:
-    """Use the named instruction set in all modules; before threads start."""
-    for module in _modules():
-        module.set_isa(name)
+for _name in ("stream", "kernel", "privatize", "tally", "ranges", "noise", "order", "series", "sgd"):  # cimports first
+    _load(_name)

@@ -1,22 +1,41 @@
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .kernel import Kernel
 from .stream import Stream
 
-def isa() -> str: ...
-def isas() -> list[str]: ...
-def set_isa(name: str) -> None: ...
+class QuantileState:
+    def __init__(
+        self,
+        position: float,
+        count: float = 0,
+        origin: float | None = None,
+        moments: Sequence[float] = ...,
+        ones: Sequence[float] = ...,
+    ) -> None: ...
+    @property
+    def position(self) -> float: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def origin(self) -> float: ...
+    @property
+    def moments(self) -> tuple[float, ...]: ...
+    @property
+    def ones(self) -> tuple[float, ...]: ...
+    def open_segment(self) -> None: ...
 
 class MedianSGD:
     def __init__(
         self, lower: float, upper: float, up: float, down: float, keep: int, bits: int, any_time: bool
     ) -> None: ...
-    def run(self, key: Stream, block: int, x: NDArray[Any], state: NDArray[np.float64]) -> None: ...
-    def answer(self, bit: bool, state: NDArray[np.float64]) -> None: ...
+    def run(self, key: Stream, block: int, x: NDArray[Any], state: QuantileState) -> None: ...
+    def answer(self, bit: bool, state: QuantileState) -> None: ...
 
-class Descent:
+class GradientDescent:
     @property
     def rows(self) -> int: ...
     @property
@@ -30,7 +49,7 @@ class Descent:
         projection: float,
         family: int,
         max_norm: bool,
-        kernel: object,
+        kernel: Kernel,
         scale: float,
     ) -> None: ...
     def gradients(

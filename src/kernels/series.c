@@ -1,28 +1,24 @@
 #include "series.h"
-#include "select.h"
 
 #include <math.h>
+
+#include "simd/branchless.h"
 
 enum { SERIES_PIECE = 256 };
 
 #define KERNEL_BODY "series_body.h"
-#include "each_isa.h"
+#include "simd/each_isa.h"
 
-#define DEFINE_TERMS(name, real, build)                                                                           \
-    void name(const series *p, const real *x, size_t n, float *out)                                               \
-    {                                                                                                             \
-        static void (*const terms[LDP_ISA_COUNT])(const series *, const real *, size_t, float *) =                \
-            LDP_DISPATCH(build);                                                                                  \
-        terms[ldp_isa()](p, x, n, out);                                                                           \
-    }
+#define KERNEL_REALS
+#define KERNEL_BODY "series_terms_body.h"
+#include "simd/each_isa.h"
 
-DEFINE_TERMS(series_terms_f32, float, terms_f32)
-DEFINE_TERMS(series_terms_f64, double, terms_f64)
+void series_terms_f32(const series *p, const float *x, size_t n, float *out) { LDP_BEST(series_terms_f32)(p, x, n, out); }
+
+void series_terms_f64(const series *p, const double *x, size_t n, float *out) { LDP_BEST(series_terms_f64)(p, x, n, out); }
 
 void series_values(const series *p, const double *coefficient, const double *x, size_t n, double *out)
 {
-    static void (*const values[LDP_ISA_COUNT])(const series *, const double *, const double *, size_t, double *) =
-        LDP_DISPATCH(values);
     for (size_t i = 0; i < n; i += SERIES_PIECE)
-        values[ldp_isa()](p, coefficient, x + i, n - i < SERIES_PIECE ? n - i : SERIES_PIECE, out + i);
+        LDP_BEST(series_values)(p, coefficient, x + i, n - i < SERIES_PIECE ? n - i : SERIES_PIECE, out + i);
 }

@@ -3,7 +3,7 @@
 #ifndef LDP_SERIES_H
 #define LDP_SERIES_H
 
-#include "platform.h"
+#include "simd/platform.h"
 
 typedef struct {
     size_t terms;
@@ -12,8 +12,8 @@ typedef struct {
     const double *phase;     /* 0 for a cosine, 1/4 for a sine: both are cos 2 pi (m u - phase) */
 } series;
 
-/* The terms of n numbers, one row of floats each. Numbers beyond the ends count as the ends, NaN as the centre; no branch or
- * address depends on a number. */
+/* Writes the terms of n numbers, one row of floats each. Numbers beyond the ends count as the ends, NaN as the center; no branch
+ * and no address depends on a number. */
 void series_terms_f32(const series *p, const float *x, size_t n, float *out);
 void series_terms_f64(const series *p, const double *x, size_t n, float *out);
 

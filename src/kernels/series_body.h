@@ -1,6 +1,4 @@
-/* Bottleneck of the terms: the polynomial, 20 operations per term and lane. No recurrence: every term is as exact. */
-
-/* cos 2 pi t for any |t| < 2^50: the nearest whole turn is taken away. Chebyshev fit in s^2, s in [-1, 1]; error 1e-14. */
+/* cos 2 pi t for any |t| < 2^50: the nearest whole turn is subtracted. Chebyshev fit in s^2, s in [-1, 1]; error 1e-14. */
 LDP_INLINE double NAME(cos_turns)(double t)
 {
     const double turns = (t + 0x1.8p52) - 0x1.8p52, s = 2 * (t - turns), z = s * s;
@@ -9,21 +7,8 @@ LDP_INLINE double NAME(cos_turns)(double t)
         + z * (-0.00010459698853347577444 + z * (4.2677652030383635729e-6 - z * 1.2183098971776119219e-7))))))));
 }
 
-#define TERMS(name, type)                                                                               \
-    static void NAME(name)(const series *p, const type *x, size_t n, float *out)                        \
-    {                                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                \
-            const double u = clamp_unit(((double)x[i] - p->lower) * p->per_range, 0.5);                 \
-            for (size_t j = 0; j < p->terms; j++)                                                       \
-                out[i * p->terms + j] =                                                                 \
-                    (float)(M_SQRT2 * NAME(cos_turns)(u * p->harmonic[j] - p->phase[j]));               \
-        }                                                                                               \
-    }
-TERMS(terms_f32, float)  /* vector loop */
-TERMS(terms_f64, double) /* vector loop */
-
-/* Horner's rule in exp(2 pi i u), from the highest harmonic down, for a piece of places at once. */
-static void NAME(values)(const series *p, const double *coefficient, const double *x, size_t n, double *out)
+/* Horner's rule in exp(2 pi i u), from the highest harmonic down, for at most SERIES_PIECE places at once. */
+static void NAME(series_values)(const series *p, const double *coefficient, const double *x, size_t n, double *out)
 {
     double c[SERIES_PIECE], s[SERIES_PIECE], re[SERIES_PIECE] = {0}, im[SERIES_PIECE] = {0};
     for (size_t i = 0; i < n; i++) { /* vector loop */
@@ -42,4 +27,3 @@ static void NAME(values)(const series *p, const double *coefficient, const doubl
     for (size_t i = 0; i < n; i++) /* vector loop */
         out[i] = 1 + re[i];
 }
-#undef TERMS

@@ -1,0 +1,8 @@
+#include "privatize/bins.h"
+
+#define KERNEL_REALS
+#define KERNEL_BODY "privatize/bins_body.h"
+#include "simd/each_isa.h"
+
+DEFINE_PRIVATIZE(bins_f32)
+DEFINE_PRIVATIZE(bins_f64)

@@ -1,0 +1,43 @@
+#include "privatize/l2_ball.h"
+
+#include "random/normals.h"
+#include "simd/branchless.h"
+
+/* What the direction u is multiplied by in the report of the record factor * y. sum: of u^2, u y, y^2, with factor * y in
+ * radii. The rounding coin is the first word, the private coin the second. */
+LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], double factor, reader *sign)
+{
+    const uint64_t rounding = reader_word(sign), coin = reader_word(sign);
+    double norm = clamp_unit(__builtin_sqrt(sum[2]) * __builtin_fabs(factor), 0); /* with a NaN anywhere: the center */
+    uint64_t minus = (uint64_t)(factor * sum[1] < 0) ^ (uint64_t)(unit_interval(rounding) >= (1 + norm) / 2) ^
+                     (uint64_t)(coin >= p->heads);
+    return p->scale / __builtin_sqrt(sum[0]) * (1 - 2 * (double)(int64_t)minus);
+}
+
+#define KERNEL_REALS
+#define KERNEL_BODY "privatize/l2_ball_body.h"
+#include "simd/each_isa.h"
+
+DEFINE_PRIVATIZE(l2_ball_f32)
+DEFINE_PRIVATIZE(l2_ball_f64)
+
+void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, const stream_key *key, uint64_t block, size_t n, size_t stride,
+                  float *packed, float *directions)
+{
+    stream direction = stream_open(key, STREAM_L2_DIRECTION, block);
+    b->ball = ball;
+    reader_open(&b->sign, key, STREAM_L2_SIGN, block);
+    normals_f32(&direction, packed, n * ball->dim);
+    for (size_t i = 0; i < n; i++)
+        memcpy(directions + i * stride, packed + i * ball->dim, ball->dim * sizeof(float));
+    b->exhausted = direction.exhausted;
+}
+
+void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]) { LDP_BEST(products_f32)(u, y, n, sum); }
+
+double l2_ball_finish(l2_ball_block *b, const double sum[3], double factor)
+{
+    const double scale = signed_scale(b->ball, sum, factor * b->ball->per_radius, &b->sign);
+    b->exhausted |= b->sign.source.exhausted;
+    return scale;
+}

@@ -1,0 +1,32 @@
+#include "privatize/laplace.h"
+
+#include "simd/branchless.h"
+
+/* Limits the l1 norm of a row of integers, whatever the record and the rounding were: the distances of the indices from the
+ * center are subtracted from `budget` one after the other, and what exceeds it is cut. */
+static void limit_l1(const laplace *p, double *index, size_t n, int64_t *budget)
+{
+    const int32_t center = (int32_t)(p->span / 2);
+    int64_t norm = 0;
+    for (size_t j = 0; j < n; j++) {
+        int32_t distance = (int32_t)index[j] - center;
+        norm += distance < 0 ? -distance : distance;
+    }
+    if (norm <= *budget) { /* the common case */
+        *budget -= norm;
+        return;
+    }
+    for (size_t j = 0; j < n; j++) {
+        int64_t distance = (int64_t)index[j] - center, size = distance < 0 ? -distance : distance;
+        size = size < *budget ? size : *budget;
+        *budget -= size;
+        index[j] = (double)(center + (distance < 0 ? -size : size));
+    }
+}
+
+#define KERNEL_REALS
+#define KERNEL_BODY "privatize/laplace_body.h"
+#include "simd/each_isa.h"
+
+DEFINE_PRIVATIZE(laplace_f32)
+DEFINE_PRIVATIZE(laplace_f64)

@@ -1,0 +1,69 @@
+#include "privatize/unary_encoding.h"
+
+#include "random/coins.h"
+
+enum { PIECE_BYTES = 8192 };
+
+/* Clears bit `truth` of a row where `clear` is ones, then flips it where `flip` is ones: by a mask over all words, never at
+ * an address that depends on the record. `piece` holds bits first .. first + n - 1 of the row, first a multiple of 64; the
+ * padding of the last, shorter word becomes zeros. */
+LDP_INLINE void set_own_bit(uint64_t truth, uint64_t clear, uint64_t flip, size_t first, size_t n, uint8_t *piece)
+{
+    const uint64_t bit = (uint64_t)1 << truth % 64, at = truth / 64;
+    for (size_t w = 0; 64 * w < n; w++) {
+        size_t left = n - 64 * w, size = left >= 64 ? 8 : (left + 7) / 8;
+        uint64_t own = bit & -(uint64_t)(first / 64 + w == at);
+        uint64_t inside = left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1, word = 0;
+        memcpy(&word, piece + 8 * w, size);
+        word = ((word & ~(own & clear)) ^ (own & flip)) & inside;
+        memcpy(piece + 8 * w, &word, size);
+    }
+}
+
+/* Bottleneck: the bit deposits of coins_fill (one pdep and five scalar operations per 64 lanes and level), then the key
+ * stream. A single row compares 64 bits of every lane, which takes the same time for every outcome. Rows are finished in
+ * `piece` before they are copied to `out`, so that coins without the person's own bit are never visible. `truth` holds
+ * clamped records. */
+static int encode(const unary_encoding *p, const stream_key *key, uint64_t block, const uint64_t *truth, size_t n, uint8_t *out)
+{
+    const size_t bytes = (p->k + 7) / 8;
+    const uint64_t clear = -(uint64_t)(p->optimized != 0);
+    uint64_t fair[GROUP_BYTES / 8] LDP_ALIGNED; /* 8192 rows */
+    uint64_t piece[PIECE_BYTES / 8] LDP_ALIGNED;
+    reader r;
+    reader_open(&r, key, STREAM_UNARY_BITS, block);
+    stream own = stream_open(key, STREAM_UNARY_OWN, block);
+    stream_groups(&own, fair, 1);
+    for (size_t done = 0, total = n * bytes; done < total; done += PIECE_BYTES) { /* whole rows, or parts of one */
+        size_t size = total - done < PIECE_BYTES ? total - done : PIECE_BYTES;
+        if (n == 1)
+            coins_direct(&r, p->other, piece, size * 8);
+        else
+            coins_fill(&r, (coin){p->other, 0}, piece, size * 8);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t heads = -(fair[i / 64] >> i % 64 & 1);
+            size_t left = p->k - 8 * done;
+            set_own_bit(truth[i], clear, ~clear | heads, 8 * done, left < 8 * size ? left : 8 * size,
+                    (uint8_t *)piece + i * bytes);
+        }
+        memcpy(out + done, piece, size);
+    }
+    return (int)(r.source.exhausted | own.exhausted);
+}
+
+#define DEFINE_UNARY_ENCODING(type)                                                                                     \
+    int privatize_unary_encoding_u##type(const void *params, const stream_key *key, uint64_t block, const void *records,   \
+                                size_t n, void *out)                                                              \
+    {                                                                                                             \
+        const unary_encoding *p = params;                                                                                  \
+        const uint##type##_t *x = records;                                                                        \
+        uint64_t truth[PIECE_BYTES];                                                                              \
+        for (size_t i = 0; i < n; i++)                                                                            \
+            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                         \
+        return encode(p, key, block, truth, n, out);                                                              \
+    }
+
+DEFINE_UNARY_ENCODING(8)
+DEFINE_UNARY_ENCODING(16)
+DEFINE_UNARY_ENCODING(32)
+DEFINE_UNARY_ENCODING(64)

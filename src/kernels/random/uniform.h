@@ -1,0 +1,33 @@
+/* Exact uniform integers below a bound, by rejection. */
+#ifndef LDP_UNIFORM_H
+#define LDP_UNIFORM_H
+
+#include "random/coins.h"
+
+typedef unsigned __int128 big;
+
+/* An integer in [0, n), n > 0 (D. Lemire, "Fast random integer generation in an interval", 2019). */
+LDP_INLINE uint64_t uniform_below(reader *r, uint64_t n)
+{
+    for (;;) {
+        big product = (big)reader_word(r) * n;
+        if ((uint64_t)product >= -n % n || r->source.exhausted)
+            return (uint64_t)(product >> 64);
+    }
+}
+
+/* An integer of 128 bits in [0, n), n > 0, from a stream of its own. */
+LDP_INLINE big big_below(const stream_key *key, uint64_t block, big n)
+{
+    reader r;
+    reader_open(&r, key, STREAM_SELECTION, block);
+    const big most = -n / n; /* quotients above this belong to the incomplete last interval of n values */
+    for (;;) {
+        uint64_t high = reader_word(&r), low = reader_word(&r);
+        big value = (big)high << 64 | low;
+        if (value / n <= most)
+            return value % n;
+    }
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* Sums of REAL in 128 bytes of accumulators whatever the width of the vectors, so that every instruction set gives the same
+ * bits. A body includes this file and adds element j to accumulator j mod LANES. */
+typedef REAL NAME(vector) __attribute__((vector_size(V_BYTES)));
+enum { NAME(LANES) = 128 / sizeof(REAL), NAME(PER_VECTOR) = V_BYTES / sizeof(REAL), NAME(VECTORS) = 128 / V_BYTES };
+
+/* The sum of all lanes: each lane is added to the one half of the lanes before it, until one is left. */
+LDP_INLINE REAL NAME(lane_sum)(NAME(vector) *sum)
+{
+    for (size_t half = NAME(VECTORS) / 2; half; half /= 2)
+        for (size_t v = 0; v < half; v++)
+            sum[v] += sum[v + half];
+    REAL lane[NAME(PER_VECTOR)];
+    memcpy(lane, sum, sizeof lane);
+#pragma GCC unroll 4
+    for (size_t half = NAME(PER_VECTOR) / 2; half; half /= 2)
+#pragma GCC unroll 8
+        for (size_t l = 0; l < half; l++)
+            lane[l] += lane[l + half];
+    return lane[0];
+}

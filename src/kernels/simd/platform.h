@@ -1,0 +1,50 @@
+/* What every kernel may assume about compiler and machine, and the one place where compilers differ.
+ *
+ * Kernels are plain C: no Python.h, no allocation, and no global state but the instruction set in use (dispatch.h). They
+ * trust their arguments except the records: a record is clamped, read once, and never decides a branch or an address in
+ * the kernels that claim a time independent of it. */
+#ifndef LDP_PLATFORM_H
+#define LDP_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if !defined(__GNUC__)
+#error "ldpfast needs GCC >= 11 or Clang >= 15 (vector extensions)"
+#elif !defined(__clang__) && __GNUC__ < 11
+#error "ldpfast needs GCC >= 11"
+#elif defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 15
+#error "ldpfast needs Clang >= 15"
+#endif
+#if !defined(__linux__) && !defined(__APPLE__)
+#error "ldpfast supports Linux and macOS"
+#endif
+#if !defined(__LP64__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "ldpfast needs a 64-bit little-endian machine"
+#endif
+#if defined(__FAST_MATH__)
+#error "ldpfast must not be compiled with -ffast-math: NaN checks and equal bits on every machine depend on it"
+#endif
+
+#define LDP_ALIGNED __attribute__((aligned(64)))
+#define LDP_INLINE static inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#define LDP_X86 1
+#else
+#define LDP_X86 0
+#endif
+
+/* Functions between BEGIN and END may use the named instructions; they are reached after a run-time probe only. */
+#define LDP_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
+#define LDP_TARGET_BEGIN(features) \
+    LDP_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define LDP_TARGET_END _Pragma("clang attribute pop")
+#else
+#define LDP_TARGET_BEGIN(features) _Pragma("GCC push_options") LDP_PRAGMA(GCC target(features))
+#define LDP_TARGET_END _Pragma("GCC pop_options")
+#endif
+
+#endif

@@ -1,0 +1,102 @@
+"""The compiled half of a mechanism: its parameters, its kernels by the item size of the records, and the loop over record
+blocks."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdlib cimport free, malloc
+
+from ldpfast._core.blocks cimport exhaustion, load_key, size_index
+from ldpfast._core.kernels cimport key_wipe
+
+cdef size_t SCRATCH_BYTES = 65536  # of reports that are counted before the next are made: they stay in cache
+
+
+cdef class Kernel:
+    """Base of the kernels of all mechanisms. A subclass holds the structs of parameters and fills in the attributes.
+
+    Attributes
+    ----------
+    rows : int
+        Number of records in a block, which has random words of its own.
+    """
+
+    cdef int privatize_blocks(self, privatize_fn kernel, const stream_key *key, uint64_t block, const char *x,
+                              size_t record_bytes, size_t n, char *out, size_t report_bytes) noexcept nogil:
+        """Privatize n records from block number `block` on. Returns 1 where a stream was exhausted."""
+        cdef size_t i = 0, now, rows = self.rows
+        cdef int exhausted = 0
+        while i < n:
+            now = min(rows, n - i)
+            exhausted |= kernel(self.params, key, block, x + i * record_bytes, now, out + i * report_bytes)
+            block += 1
+            i += now
+        return exhausted
+
+    def privatize(self, key, uint64_t block, x, out):
+        """Fill `out` with the reports of the records `x`, which start at block number `block` of the key."""
+        cdef Py_buffer records, reports
+        cdef stream_key k
+        cdef int size, exhausted = 0
+        cdef size_t record_bytes, report_bytes, n
+        load_key(key, &k)
+        try:
+            PyObject_GetBuffer(x, &records, PyBUF_SIMPLE)
+            try:
+                PyObject_GetBuffer(out, &reports, PyBUF_WRITABLE)
+                try:
+                    size = size_index(records.itemsize)
+                    record_bytes = self.items * records.itemsize
+                    report_bytes = self.report_items * (self.report_size or records.itemsize)
+                    n = records.len // record_bytes
+                    if (self.by_size[size] is NULL or records.len % record_bytes
+                            or reports.len != <Py_ssize_t>(n * report_bytes)):
+                        raise ValueError("records and reports do not fit together")
+                    with nogil:
+                        exhausted = self.privatize_blocks(self.by_size[size], &k, block, <const char *>records.buf,
+                                                          record_bytes, n, <char *>reports.buf, report_bytes)
+                finally:
+                    PyBuffer_Release(&reports)
+            finally:
+                PyBuffer_Release(&records)
+        finally:
+            key_wipe(&k)
+        exhaustion(exhausted)
+
+    def run(self, key, uint64_t block, x, state):
+        """Privatize the records `x` and add the reports to `state`, without storing them."""
+        cdef Py_buffer records, counts
+        cdef stream_key k
+        cdef int size, exhausted = 0
+        cdef size_t record_bytes, report_bytes, n, i = 0, now, together
+        cdef char *scratch
+        load_key(key, &k)
+        try:
+            PyObject_GetBuffer(x, &records, PyBUF_SIMPLE)
+            try:
+                PyObject_GetBuffer(state, &counts, PyBUF_WRITABLE)
+                try:
+                    size = size_index(records.itemsize)
+                    record_bytes = self.items * records.itemsize
+                    report_bytes = self.report_items * (self.report_size or records.itemsize)
+                    n = records.len // record_bytes
+                    if self.by_size[size] is NULL or records.len % record_bytes or counts.len != self.state_bytes:
+                        raise ValueError("records and state do not fit together")
+                    together = self.rows * max(<size_t>1, SCRATCH_BYTES // (self.rows * report_bytes))
+                    scratch = <char *>malloc(min(together, n) * report_bytes + 1)
+                    if scratch is NULL:
+                        raise MemoryError()
+                    with nogil:
+                        while i < n:
+                            now = min(together, n - i)
+                            exhausted |= self.privatize_blocks(self.by_size[size], &k, block,
+                                                               <const char *>records.buf + i * record_bytes,
+                                                               record_bytes, now, scratch, report_bytes)
+                            self.tally_by_size[size](self.format, scratch, now, counts.buf)
+                            block += together // self.rows
+                            i += now
+                    free(scratch)
+                finally:
+                    PyBuffer_Release(&counts)
+            finally:
+                PyBuffer_Release(&records)
+        finally:
+            key_wipe(&k)
+        exhaustion(exhausted)

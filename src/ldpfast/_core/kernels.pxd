@@ -1,0 +1,228 @@
+"""Extern declarations of the C kernels; one block per header."""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+
+cdef extern from "simd/dispatch.h" nogil:
+    int LDP_ISA_COUNT
+    int ldp_isa()
+    int ldp_isa_set(int isa)
+    int ldp_isa_supported(int isa)
+    const char *ldp_isa_name(int isa)
+
+
+cdef extern from "random/stream.h" nogil:
+    int GROUP_BYTES
+    ctypedef struct stream_key:
+        uint32_t word[8]
+    ctypedef struct stream:
+        uint32_t exhausted
+        uint64_t next
+    enum stream_id:
+        STREAM_RAW
+        STREAM_WARNER
+        STREAM_RANDOMIZED_RESPONSE
+        STREAM_RESIDUE
+        STREAM_BINS
+        STREAM_LAPLACE
+        STREAM_LAPLACE_VECTOR
+        STREAM_MEDIAN
+        STREAM_LAPLACE_ONE_HOT
+        STREAM_LAPLACE_RESIDUE
+        STREAM_LAPLACE_CENTRAL
+    stream stream_open(const stream_key *key, stream_id id, uint64_t block)
+    void stream_groups(stream *s, void *out, size_t groups)
+    int key_from_system(stream_key *key)
+    void key_wipe(stream_key *key)
+
+
+cdef extern from "random/coins.h" nogil:
+    ctypedef struct coin:
+        uint64_t high, low
+    ctypedef struct reader:
+        stream source
+    void reader_open(reader *r, const stream_key *key, stream_id id, uint64_t block)
+    size_t coin_words(size_t lanes)
+    uint64_t reader_word(reader *r)
+    void coins_direct(reader *r, uint64_t heads, uint64_t *out, size_t lanes)
+    void coins_fill(reader *r, coin c, uint64_t *out, size_t lanes)
+
+
+cdef extern from "random/normals.h" nogil:
+    void normals_f32(stream *s, float *out, size_t n)
+    void normals_f64(stream *s, double *out, size_t n)
+
+
+cdef extern from "random/geometric.h" nogil:
+    int MOST_DIGITS
+    ctypedef struct geometric_noise:
+        uint32_t digits, stream
+        coin digit[45]
+        coin carry
+
+
+cdef extern from "random/discrete_gaussian.h" nogil:
+    uint64_t MOST_VARIANCE
+    int draw_gaussian(const stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
+
+
+cdef extern from "random/uniform.h" nogil:
+    ctypedef unsigned long long big "unsigned __int128"
+    big big_below(const stream_key *key, uint64_t block, big n)
+
+
+cdef extern from "privatize/kernel.h" nogil:
+    ctypedef int (*privatize_fn "privatize_fn *")(
+        const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
+    ctypedef void (*tally_fn "tally_fn *")(const void *format, const void *reports, size_t n, void *state) noexcept nogil
+
+
+cdef extern from "privatize/randomized_response.h" nogil:
+    int CODE_ROWS
+    ctypedef struct randomized_response:
+        uint64_t k, keep, words_per_symbol, reciprocal
+        uint32_t bits, stream
+    privatize_fn privatize_randomized_response_u8, privatize_randomized_response_u16
+    privatize_fn privatize_randomized_response_u32, privatize_randomized_response_u64
+
+
+cdef extern from "privatize/residue.h" nogil:
+    ctypedef struct residue:
+        randomized_response answer
+        double width, offset
+    privatize_fn privatize_residue_f32, privatize_residue_f64
+
+
+cdef extern from "privatize/bins.h" nogil:
+    ctypedef struct bins:
+        randomized_response answer
+        double cuts[255]
+    privatize_fn privatize_bins_f32, privatize_bins_f64
+
+
+cdef extern from "privatize/sign_bit.h" nogil:
+    ctypedef struct sign_bit:
+        double lower, per_range, tiny
+        uint64_t low, span
+    privatize_fn privatize_sign_bit_f32, privatize_sign_bit_f64
+
+
+cdef extern from "privatize/unary_encoding.h" nogil:
+    ctypedef struct unary_encoding:
+        size_t k
+        uint64_t other
+        int optimized
+    size_t unary_encoding_rows(size_t k)
+    privatize_fn privatize_unary_encoding_u8, privatize_unary_encoding_u16
+    privatize_fn privatize_unary_encoding_u32, privatize_unary_encoding_u64
+
+
+cdef extern from "privatize/laplace.h" nogil:
+    ctypedef struct laplace:
+        geometric_noise noise
+        size_t dim
+        double lower, grid, per_grid, span, l1_limit, radius, far
+    size_t laplace_rows(size_t dim)
+    privatize_fn privatize_laplace_f32, privatize_laplace_f64
+
+
+cdef extern from "privatize/linf_ball.h" nogil:
+    ctypedef struct linf_ball:
+        size_t dim
+        double per_unit, tiny
+        uint64_t heads, keep_tie
+    size_t linf_ball_rows(size_t dim)
+    privatize_fn privatize_linf_ball_f32, privatize_linf_ball_f64
+
+
+cdef extern from "privatize/l2_ball.h" nogil:
+    ctypedef struct l2_ball:
+        size_t dim
+        double per_radius, tiny, far, scale
+        uint64_t heads
+    ctypedef struct l2_ball_block:
+        uint32_t exhausted
+    size_t l2_ball_rows(size_t dim)
+    privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64
+    void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, const stream_key *key, uint64_t block, size_t n, size_t stride,
+                      float *packed, float *directions)
+    void l2_ball_products(const float *u, const float *y, size_t n, double *sum)
+    double l2_ball_finish(l2_ball_block *b, const double *sum, double factor)
+
+
+cdef extern from "tally/codes.h" nogil:
+    tally_fn tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64
+
+
+cdef extern from "tally/bits.h" nogil:
+    tally_fn tally_bits
+
+
+cdef extern from "tally/grid.h" nogil:
+    ctypedef struct grid_format:
+        size_t dim
+        double lower, grid
+    tally_fn tally_grid
+    size_t first_off_grid(const grid_format *p, const double *reports, size_t n)
+
+
+cdef extern from "tally/vectors.h" nogil:
+    ctypedef struct vector_format:
+        size_t dim
+        double bound
+    tally_fn tally_vectors_f32, tally_vectors_f64
+
+
+cdef extern from "tally/clipped.h" nogil:
+    ctypedef struct clipping:
+        size_t dim
+        double radius
+    size_t add_clipped_f32(const clipping *p, const float *x, size_t n, double *scratch, void *state)
+    size_t add_clipped_f64(const clipping *p, const double *x, size_t n, double *scratch, void *state)
+
+
+cdef extern from "check/ranges.h" nogil:
+    size_t first_outside_f32(const float *x, size_t n, double lower, double upper)
+    size_t first_outside_f64(const double *x, size_t n, double lower, double upper)
+    size_t first_code_outside(const void *x, int size, int is_signed, size_t n, uint64_t k)
+    size_t first_norm_outside_f32(const float *x, size_t n, size_t dim, double least, double most)
+    size_t first_norm_outside_f64(const double *x, size_t n, size_t dim, double least, double most)
+
+
+cdef extern from "sgd/quantile.h" nogil:
+    ctypedef struct quantile_sgd:
+        double lower, upper, up, down
+        uint64_t keep
+        int bits, any_time
+    ctypedef struct quantile_state:
+        double position, count, origin
+        double moments[4]
+        double ones[3]
+    void quantile_steps_f32(const quantile_sgd *p, const void *words, const float *x, size_t n, quantile_state *state)
+    void quantile_steps_f64(const quantile_sgd *p, const void *words, const double *x, size_t n, quantile_state *state)
+    void quantile_answer(const quantile_sgd *p, int bit, quantile_state *state)
+
+
+cdef extern from "sgd/glm.h" nogil:
+    int GLM_PAD, GLM_SUMS
+    ctypedef struct glm:
+        size_t features, dim, padded
+        double radius, column, residual, projection
+        int family, max_norm
+    void glm_rows_f32(const glm *p, const float *x, const int64_t *index, size_t n, float *rows)
+    void glm_rows_f64(const glm *p, const double *x, const int64_t *index, size_t n, float *rows)
+    double glm_slope(const glm *p, const double *position, const float *row, double y)
+    void glm_move_f32(const glm *p, const double *position, const float *report, double factor, double *moved)
+    void glm_move_f64(const glm *p, const double *position, const double *report, double factor, double *moved)
+    void glm_add(const glm *p, const double *positions, size_t n, double size, double *sums)
+    void glm_square(const glm *p, const double *sums, double *matrix)
+
+
+cdef extern from "series.h" nogil:
+    ctypedef struct series:
+        size_t terms
+        double lower, per_range
+        const double *harmonic
+        const double *phase
+    void series_terms_f32(const series *p, const float *x, size_t n, float *out)
+    void series_terms_f64(const series *p, const double *x, size_t n, float *out)
+    void series_values(const series *p, const double *coefficient, const double *x, size_t n, double *out)

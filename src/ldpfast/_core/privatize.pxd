@@ -1,0 +1,13 @@
+"""Kernels that other compiled modules use."""
+from ldpfast._core.kernel cimport Kernel
+from ldpfast._core.kernels cimport grid_format, l2_ball, laplace, vector_format
+
+
+cdef class L2Ball(Kernel):
+    cdef l2_ball p
+    cdef vector_format sums
+
+
+cdef class Laplace(Kernel):
+    cdef laplace p
+    cdef grid_format sums

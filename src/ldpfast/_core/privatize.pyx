@@ -1,0 +1,205 @@
+"""The kernels of all mechanisms, one class each under the name of the mechanism."""
+from libc.stdint cimport int64_t, uint64_t
+
+from ldpfast._core.kernel cimport Kernel
+from ldpfast._core.kernels cimport (
+    CODE_ROWS, MOST_DIGITS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
+    STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
+    bins, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, privatize_bins_f32, privatize_bins_f64,
+    privatize_l2_ball_f32, privatize_l2_ball_f64, privatize_laplace_f32, privatize_laplace_f64, privatize_linf_ball_f32,
+    privatize_linf_ball_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
+    privatize_randomized_response_u32, privatize_randomized_response_u64, privatize_residue_f32, privatize_residue_f64,
+    privatize_sign_bit_f32, privatize_sign_bit_f64, privatize_unary_encoding_u8, privatize_unary_encoding_u16,
+    privatize_unary_encoding_u32, privatize_unary_encoding_u64, randomized_response, residue, sign_bit, tally_bits,
+    tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64, tally_grid, tally_vectors_f32, tally_vectors_f64,
+    unary_encoding, unary_encoding_rows,
+)
+
+cdef extern from "<float.h>" nogil:
+    float FLT_MIN, FLT_MAX
+    double DBL_MIN
+
+
+# Codes ----------------------------------------------------------------------------------------------------------------
+
+
+cdef class CodeKernel(Kernel):
+    """Reports are single codes below k; the state is int64 counts[k]."""
+    cdef size_t k
+
+    cdef void count(self, size_t k):
+        self.k = k
+        self.format = &self.k
+        self.state_bytes = 8 * k
+        self.items = self.report_items = 1
+        self.rows = CODE_ROWS
+
+
+cdef randomized_response response_of(coin, int stream):
+    """The parameters of a `_coins.ResponseCoin`."""
+    return randomized_response(coin.k, coin.keep, coin.words_per_symbol, coin.reciprocal, coin.bits, stream)
+
+
+cdef class RandomizedResponse(CodeKernel):
+    """Categories in the smallest unsigned dtype that holds k - 1."""
+    cdef randomized_response p
+
+    def __init__(self, coin):
+        self.respond(coin, STREAM_RANDOMIZED_RESPONSE)
+
+    cdef int respond(self, coin, int stream) except -1:
+        self.p = response_of(coin, stream)
+        self.params = &self.p
+        self.count(coin.k)
+        self.by_size = [privatize_randomized_response_u8, privatize_randomized_response_u16,
+                        privatize_randomized_response_u32, privatize_randomized_response_u64]
+        self.tally_by_size = [tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64]
+        return 0
+
+
+cdef class Warner(RandomizedResponse):
+    """The case k = 2, with a stream of its own."""
+
+    def __init__(self, coin):
+        self.respond(coin, STREAM_WARNER)
+
+
+cdef class FloatCodes(CodeKernel):
+    """Records are float or double, reports one byte."""
+
+    cdef void count(self, size_t k):
+        CodeKernel.count(self, k)
+        self.report_size = 1
+        self.tally_by_size = [NULL, NULL, tally_codes_u8, tally_codes_u8]
+
+
+cdef class Residue(FloatCodes):
+    """Response to floor((x - offset) / width) mod k."""
+    cdef residue p
+
+    def __init__(self, double width, double offset, coin):
+        self.p = residue(response_of(coin, STREAM_RESIDUE), width, offset)
+        self.params = &self.p
+        self.count(coin.k)
+        self.by_size = [NULL, NULL, privatize_residue_f32, privatize_residue_f64]
+
+
+cdef class Bins(FloatCodes):
+    """Response to the number of cuts <= x."""
+    cdef bins p
+
+    def __init__(self, cuts, coin):
+        self.p.answer = response_of(coin, STREAM_BINS)
+        for i, cut in enumerate(cuts):
+            self.p.cuts[i] = cut
+        self.params = &self.p
+        self.count(coin.k)
+        self.by_size = [NULL, NULL, privatize_bins_f32, privatize_bins_f64]
+
+
+cdef class SignBit(FloatCodes):
+    """One bit toward upper; `heads` is the integer of its coin at the upper end."""
+    cdef sign_bit p
+
+    def __init__(self, double lower, double upper, uint64_t heads):
+        cdef uint64_t low = -heads  # 2^64 - heads
+        self.p = sign_bit(lower, 1 / (upper - lower), max(2.0**-60 * (upper - lower), DBL_MIN), low, heads - low)
+        self.params = &self.p
+        self.count(2)
+        self.by_size = [NULL, NULL, privatize_sign_bit_f32, privatize_sign_bit_f64]
+
+
+# Bits -----------------------------------------------------------------------------------------------------------------
+
+
+cdef class UnaryEncoding(Kernel):
+    """Categories in the smallest unsigned dtype that holds k - 1; `other` / 2^64 is the probability of a one at a category that
+    is not the person's own."""
+    cdef unary_encoding p
+
+    def __init__(self, size_t k, uint64_t other, bint optimized):
+        self.p = unary_encoding(k, other, optimized)
+        self.params = &self.p
+        self.format = &self.p.k
+        self.state_bytes = 8 * k
+        self.items = 1
+        self.report_items = (k + 7) // 8
+        self.report_size = 1
+        self.rows = unary_encoding_rows(k)
+        self.by_size = [privatize_unary_encoding_u8, privatize_unary_encoding_u16, privatize_unary_encoding_u32,
+                        privatize_unary_encoding_u64]
+        self.tally_by_size = [tally_bits, tally_bits, tally_bits, tally_bits]
+
+
+cdef double tiny(double radius):
+    """Coordinates below this count as 0: see branchless.h."""
+    return max(2.0**-60 * radius, <double>FLT_MIN)
+
+
+cdef class LinfBall(Kernel):
+    """Packed signs; `keep_tie` / 2^64 is the probability of keeping a tie, 0 means always."""
+    cdef linf_ball p
+
+    def __init__(self, size_t dim, double radius, uint64_t heads, uint64_t keep_tie):
+        self.p = linf_ball(dim, 128 / radius, tiny(radius), heads, keep_tie)
+        self.params = &self.p
+        self.format = &self.p.dim
+        self.state_bytes = 8 * dim
+        self.items = dim
+        self.report_items = (dim + 7) // 8
+        self.report_size = 1
+        self.rows = linf_ball_rows(dim)
+        self.by_size = [NULL, NULL, privatize_linf_ball_f32, privatize_linf_ball_f64]
+        self.tally_by_size = [NULL, NULL, tally_bits, tally_bits]
+
+
+# Vectors and grids ----------------------------------------------------------------------------------------------------
+
+
+cdef class L2Ball(Kernel):
+    """Directions of norm `scale`, in the dtype of the records."""
+
+    def __init__(self, size_t dim, double radius, double scale, uint64_t heads):
+        cdef double far = min(2.0**40 * radius, <double>FLT_MAX)  # coordinates beyond this count as this
+        self.p.dim = dim
+        self.p.per_radius = 1 / radius
+        self.p.tiny, self.p.far, self.p.scale, self.p.heads = tiny(radius), far, scale, heads
+        self.sums.dim, self.sums.bound = dim, scale
+        self.params = &self.p
+        self.format = &self.sums
+        self.state_bytes = 16 * dim
+        self.items = self.report_items = dim
+        self.rows = l2_ball_rows(dim)
+        self.by_size = [NULL, NULL, privatize_l2_ball_f32, privatize_l2_ball_f64]
+        self.tally_by_size = [NULL, NULL, tally_vectors_f32, tally_vectors_f64]
+
+
+cdef class Laplace(Kernel):
+    """Rows of `dim` numbers on lower + grid * index, index in [0, span], plus noise with the given 128-bit coins.
+    l1_limit > 0: rows of the l2 ball of that radius. `use`: which mechanism, hence which streams."""
+
+    def __init__(self, size_t dim, double lower, double grid, int64_t span, int64_t l1_limit, double radius, digits,
+                 carry, str use):
+        cdef int j
+        if not 1 <= len(digits) <= MOST_DIGITS or not 1 <= span < 1 << 31:
+            raise ValueError("too many digits or grid steps")
+        self.p.noise.digits = len(digits)
+        self.p.noise.stream = {"number": STREAM_LAPLACE, "vector": STREAM_LAPLACE_VECTOR,
+                               "one-hot": STREAM_LAPLACE_ONE_HOT, "residue": STREAM_LAPLACE_RESIDUE,
+                               "central": STREAM_LAPLACE_CENTRAL}[use]
+        for j in range(len(digits)):
+            self.p.noise.digit[j] = coin(digits[j] >> 64, digits[j] & 0xFFFFFFFFFFFFFFFF)
+        self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)
+        self.p.dim = dim
+        self.p.lower, self.p.grid, self.p.per_grid = lower, grid, 1 / grid
+        self.p.span, self.p.l1_limit, self.p.radius = span, l1_limit, radius
+        self.p.far = 2.0**40 * max(abs(lower), abs(lower + grid * span))
+        self.sums.dim, self.sums.lower, self.sums.grid = dim, lower, grid
+        self.params = &self.p
+        self.format = &self.sums
+        self.state_bytes = 32 * dim
+        self.items = self.report_items = dim
+        self.report_size = 8
+        self.rows = laplace_rows(dim)
+        self.by_size = [NULL, NULL, privatize_laplace_f32, privatize_laplace_f64]
+        self.tally_by_size = [NULL, NULL, tally_grid, tally_grid]

@@ -1,0 +1,49 @@
+"""Range checks: read-only passes over contiguous arrays."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport uint64_t
+
+from ldpfast._core.kernels cimport (
+    first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64,
+)
+
+
+def first_invalid_number(x, double lower, double upper):
+    """Index of the first number that is not in [lower, upper]; -1 if all are. NaN is outside."""
+    cdef Py_buffer view
+    cdef size_t n, first
+    PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
+    n = view.len // view.itemsize
+    with nogil:
+        if view.itemsize == 4:
+            first = first_outside_f32(<const float *>view.buf, n, lower, upper)
+        else:
+            first = first_outside_f64(<const double *>view.buf, n, lower, upper)
+    PyBuffer_Release(&view)
+    return -1 if first == n else first
+
+
+def first_invalid_row(x, size_t dim, double least, double most):
+    """Index of the first row whose Euclidean norm is not in [least, most]; -1 if there is none. NaN is outside."""
+    cdef Py_buffer view
+    cdef size_t n, first
+    PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
+    n = view.len // (dim * view.itemsize)
+    with nogil:
+        if view.itemsize == 4:
+            first = first_norm_outside_f32(<const float *>view.buf, n, dim, least, most)
+        else:
+            first = first_norm_outside_f64(<const double *>view.buf, n, dim, least, most)
+    PyBuffer_Release(&view)
+    return -1 if first == n else first
+
+
+def first_invalid_code(x, bint is_signed, uint64_t k):
+    """Index of the first integer that is not in [0, k); -1 if all are."""
+    cdef Py_buffer view
+    cdef size_t n, first
+    PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
+    n = view.len // view.itemsize
+    with nogil:
+        first = first_code_outside(view.buf, view.itemsize, is_signed, n, k)
+    PyBuffer_Release(&view)
+    return -1 if first == n else first

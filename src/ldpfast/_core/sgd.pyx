@@ -1,0 +1,298 @@
+"""Private stochastic gradient descent, person by person: quantiles, and generalized linear models."""
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from ldpfast._core.blocks cimport exhaustion, load_key
+from ldpfast._core.kernel cimport Kernel
+from ldpfast._core.kernels cimport (
+    GLM_PAD, GLM_SUMS, GROUP_BYTES, STREAM_MEDIAN, glm, glm_add, glm_move_f32, glm_move_f64, glm_rows_f32, glm_rows_f64,
+    glm_slope, glm_square, key_wipe, l2_ball, l2_ball_block, l2_ball_draw, l2_ball_finish, l2_ball_products, l2_ball_rows,
+    quantile_answer, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_groups, stream_key,
+    stream_open,
+)
+from ldpfast._core.privatize cimport L2Ball
+
+cdef extern from "<stdlib.h>" nogil:
+    void *aligned_alloc(size_t alignment, size_t size)
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    BATCH_ROWS = 2048  # people whose coins are drawn together
+
+
+# Quantiles ------------------------------------------------------------------------------------------------------------
+
+
+cdef class QuantileState:
+    """Position of a quantile protocol, number of answers, and the running sums of the open segment.
+
+    `moments`: sums of u, u^2, u^3, u^4 over the positions of the segment, u the distance from `origin`; `ones`: sums of 1, u,
+    u^2 over those who answered 1.
+    """
+    cdef quantile_state s
+
+    def __init__(self, double position, double count=0, origin=None, moments=(0.0,) * 4, ones=(0.0,) * 3):
+        self.s.position, self.s.count = position, count
+        self.s.origin = position if origin is None else origin
+        for i in range(4):
+            self.s.moments[i] = moments[i]
+        for i in range(3):
+            self.s.ones[i] = ones[i]
+
+    @property
+    def position(self):
+        return self.s.position
+
+    @property
+    def count(self):
+        return <int64_t>self.s.count
+
+    @property
+    def origin(self):
+        return self.s.origin
+
+    @property
+    def moments(self):
+        return tuple([self.s.moments[i] for i in range(4)])
+
+    @property
+    def ones(self):
+        return tuple([self.s.ones[i] for i in range(3)])
+
+    def open_segment(self):
+        """Start a segment at the current position."""
+        cdef quantile_state opened
+        memset(&opened, 0, sizeof(opened))
+        opened.position, opened.count, opened.origin = self.s.position, self.s.count, self.s.position
+        self.s = opened
+
+    def __reduce__(self):
+        return QuantileState, (self.position, float(self.count), self.origin, self.moments, self.ones)
+
+
+cdef class MedianSGD:
+    """Steps `up` and `down` after the bits 1 and 0; a bit is kept where a word of `bits` bits is below `keep`."""
+    cdef quantile_sgd p
+
+    def __init__(self, double lower, double upper, double up, double down, uint64_t keep, int bits, bint any_time):
+        if bits != 32 and bits != 64:
+            raise ValueError("words must have 32 or 64 bits")
+        self.p = quantile_sgd(lower, upper, up, down, keep, bits, any_time)
+
+    def run(self, key, uint64_t block, const real[::1] x, QuantileState state not None):
+        """Ask everybody, in order. The coins are those of one record block."""
+        cdef stream_key k
+        cdef stream s
+        cdef uint64_t word[BATCH_ROWS]
+        cdef size_t i = 0, now, n = x.shape[0]
+        load_key(key, &k)
+        s = stream_open(&k, STREAM_MEDIAN, block)
+        with nogil:
+            while i < n:
+                now = min(<size_t>BATCH_ROWS, n - i)
+                stream_groups(&s, word, (self.p.bits // 8 * now + GROUP_BYTES - 1) // GROUP_BYTES)
+                if real is float:
+                    quantile_steps_f32(&self.p, word, &x[i], now, &state.s)
+                else:
+                    quantile_steps_f64(&self.p, word, &x[i], now, &state.s)
+                i += now
+        key_wipe(&k)
+        exhaustion(s.exhausted)
+
+    def answer(self, bint bit, QuantileState state not None):
+        """Take the step after one reported bit."""
+        quantile_answer(&self.p, bit, &state.s)
+
+
+# Generalized linear models --------------------------------------------------------------------------------------------
+
+
+cdef struct workspace:
+    void *memory
+    double *positions  # one more than people
+    double *report
+    double *products
+    double *responses
+    float *rows
+    float *normals
+    float *directions
+
+
+cdef class GradientDescent:
+    """Gradients of a generalized linear model, privatized by the kernel of a ball mechanism, and the steps after them.
+
+    `position`: `padded` doubles. `sums`: an array (4, padded) over a segment: S (sum of its positions so far), sum of S, of
+    S^2, of s S. `matrix`: None, or (dim, dim), the sum of S S^T. `size`: number of positions in the segment so far.
+    """
+    cdef glm p
+    cdef Kernel kernel
+    cdef const l2_ball *ball     # NULL unless the kernel is that of L2Ball
+    cdef double scale            # of packed signs
+    cdef readonly Py_ssize_t rows
+
+    def __init__(self, size_t features, double radius, double column, double residual, double projection, int family,
+                 bint max_norm, Kernel kernel not None, double scale):
+        cdef size_t dim = features + (column != 0)
+        if kernel.items != dim:
+            raise ValueError("the kernel must be for as many numbers as there are coefficients")
+        self.p = glm(features, dim, (dim + GLM_PAD - 1) // GLM_PAD * GLM_PAD, radius, column, residual, projection, family,
+                     max_norm)
+        self.kernel = kernel
+        self.ball = &(<L2Ball>kernel).p if isinstance(kernel, L2Ball) else NULL
+        self.scale = scale
+        self.rows = l2_ball_rows(self.p.padded) if self.ball is not NULL else 1
+
+    @property
+    def padded(self):
+        return self.p.padded
+
+    cdef int check(self, const double[::1] position, double[:, ::1] sums, double[:, ::1] matrix) except -1:
+        if (sums.shape[0] != GLM_SUMS or not sums.shape[1] == position.shape[0] == <Py_ssize_t>self.p.padded
+                or (matrix is not None and not matrix.shape[0] == matrix.shape[1] == <Py_ssize_t>self.p.dim)):
+            raise ValueError("position, sums and matrix do not fit the model")
+        return 0
+
+    cdef void add(self, const double *position, size_t n, double size, double *sums, double *matrix) noexcept nogil:
+        """Add positions to the sums."""
+        cdef size_t i
+        if matrix is NULL:
+            glm_add(&self.p, position, n, size, sums)
+            return
+        for i in range(n):
+            glm_add(&self.p, position + i * self.p.padded, 1, size + i, sums)
+            glm_square(&self.p, sums, matrix)
+
+    cdef void copy(self, const real *x, const int64_t *index, size_t n, float *rows) noexcept nogil:
+        """Copy rows as the C functions take them."""
+        if real is float:
+            glm_rows_f32(&self.p, x, index, n, rows)
+        else:
+            glm_rows_f64(&self.p, x, index, n, rows)
+
+    def gradients(self, const double[::1] position, const real[:, ::1] x, const double[::1] y, float[:, ::1] out):
+        """Write the gradients at a position, as rows of `dim` floats."""
+        cdef size_t i, j, n = x.shape[0]
+        cdef double slope
+        cdef float *row
+        if (position.shape[0] != <Py_ssize_t>self.p.padded or x.shape[1] != <Py_ssize_t>self.p.features
+                or not y.shape[0] == out.shape[0] == x.shape[0] or out.shape[1] != <Py_ssize_t>self.p.dim):
+            raise ValueError("position, rows and gradients do not fit together")
+        row = <float *>malloc(self.p.padded * sizeof(float))
+        if row is NULL:
+            raise MemoryError()
+        with nogil:
+            for i in range(n):
+                self.copy(&x[i, 0], NULL, 1, row)
+                slope = glm_slope(&self.p, &position[0], row, y[i])
+                for j in range(self.p.dim):
+                    out[i, j] = <float>(slope * row[j])
+        free(row)
+
+    def step(self, const double[::1] report, double rate, double size, double[::1] position, double[:, ::1] sums,
+             double[:, ::1] matrix=None):
+        """Take the step after one decoded report of `padded` numbers."""
+        self.check(position, sums, matrix)
+        if report.shape[0] != <Py_ssize_t>self.p.padded:
+            raise ValueError("report and position do not fit together")
+        glm_move_f64(&self.p, &position[0], &report[0], rate, &position[0])
+        self.add(&position[0], 1, size, &sums[0, 0], NULL if matrix is None else &matrix[0, 0])
+
+    def run(self, key, uint64_t block, const real[:, ::1] x, const double[::1] y, const int64_t[::1] order,
+            const double[::1] rates, double size, double[::1] position, double[:, ::1] sums, double[:, ::1] matrix=None):
+        """Ask everybody in turn, in the order of the indices `order` (None: as they come); rates[i] is the step size of the i-th
+        of them. Takes one record block for every `rows` people."""
+        cdef stream_key k
+        cdef workspace s
+        cdef size_t i, now, at = 0, n = rates.shape[0]
+        cdef int exhausted = 0
+        cdef const int64_t *index = NULL
+        cdef double *square = NULL if matrix is None else &matrix[0, 0]
+        self.check(position, sums, matrix)
+        if (x.shape[1] != <Py_ssize_t>self.p.features or y.shape[0] != x.shape[0]
+                or (rates.shape[0] != x.shape[0] if order is None else rates.shape[0] != order.shape[0])):
+            raise ValueError("rows, responses and rates do not fit together")
+        if n == 0:
+            return
+        if workspace_open(&s, self.rows, self.p.padded):
+            raise MemoryError()
+        load_key(key, &k)
+        with nogil:
+            memcpy(s.positions, &position[0], self.p.padded * sizeof(double))
+            while at < n:
+                now = min(<size_t>self.rows, n - at)
+                if order is not None:
+                    index = &order[at]
+                self.copy(&x[0 if index is not NULL else at, 0], index, now, s.rows)
+                for i in range(now):
+                    s.responses[i] = y[index[i] if index is not NULL else at + i]
+                if self.ball is not NULL:
+                    exhausted |= self.descend_together(&k, block + at // self.rows, now, &rates[at], &s)
+                else:
+                    exhausted |= self.descend_alone(&k, block + at, rates[at], &s)
+                self.add(s.positions + self.p.padded, now, size + at, &sums[0, 0], square)
+                memcpy(s.positions, s.positions + now * self.p.padded, self.p.padded * sizeof(double))
+                at += now
+            memcpy(&position[0], s.positions, self.p.padded * sizeof(double))
+        key_wipe(&k)
+        free(s.memory)
+        exhaustion(exhausted)
+
+    cdef int descend_alone(self, const stream_key *k, uint64_t block, double rate, workspace *s) noexcept nogil:
+        """One person, any mechanism, a record block of its own."""
+        cdef size_t j, padded = self.p.padded, dim = self.p.dim
+        cdef double slope = glm_slope(&self.p, s.positions, s.rows, s.responses[0])
+        cdef int exhausted
+        for j in range(padded):
+            s.rows[j] = <float>(slope * s.rows[j])
+        exhausted = self.kernel.by_size[2](self.kernel.params, k, block, s.rows, 1, s.directions)
+        if self.kernel.report_size == 1:
+            unpack_signs(<const uint8_t *>s.directions, dim, self.scale, s.report)
+        else:
+            memcpy(s.report, s.directions, dim * sizeof(double))
+        glm_move_f64(&self.p, s.positions, s.report, rate, s.positions + padded)
+        return exhausted
+
+    cdef int descend_together(self, const stream_key *k, uint64_t block, size_t n, const double *rates,
+                              workspace *s) noexcept nogil:
+        """The l2 mechanism: the directions of n people, and their inner products with the rows, before the first step."""
+        cdef size_t i, padded = self.p.padded
+        cdef l2_ball_block directions
+        cdef double slope, factor
+        l2_ball_draw(&directions, self.ball, k, block, n, padded, s.normals, s.directions)
+        for i in range(n):
+            s.products[3 * i] = s.products[3 * i + 1] = s.products[3 * i + 2] = 0
+            l2_ball_products(s.directions + i * padded, s.rows + i * padded, padded, s.products + 3 * i)
+        for i in range(n):
+            slope = glm_slope(&self.p, s.positions + i * padded, s.rows + i * padded, s.responses[i])
+            factor = l2_ball_finish(&directions, s.products + 3 * i, slope)
+            glm_move_f32(&self.p, s.positions + i * padded, s.directions + i * padded, rates[i] * factor,
+                         s.positions + (i + 1) * padded)
+        return directions.exhausted
+
+
+cdef int workspace_open(workspace *s, size_t people, size_t padded) noexcept nogil:
+    """Allocate zeros in one piece that starts on a cache line, with room for reports of doubles; -1 where there is no memory."""
+    cdef size_t vector = 8 * padded, bytes = (people + 2) * vector + 32 * people + 64 + 3 * people * vector
+    s.memory = aligned_alloc(64, (bytes + 63) // 64 * 64)
+    if s.memory is NULL:
+        return -1
+    memset(s.memory, 0, bytes)
+    s.positions = <double *>s.memory
+    s.report = s.positions + (people + 1) * padded
+    s.rows = <float *>(s.report + padded)
+    s.normals = s.rows + 2 * people * padded
+    s.directions = s.normals + 2 * people * padded
+    s.products = <double *>(s.directions + 2 * people * padded)
+    s.responses = s.products + 3 * people
+    return 0
+
+
+cdef inline void unpack_signs(const uint8_t *signs, size_t n, double scale, double *out) noexcept nogil:
+    """Write packed signs as numbers of that magnitude."""
+    cdef size_t j
+    for j in range(n):
+        out[j] = scale * (2 * <int>(signs[j // 8] >> j % 8 & 1) - 1)

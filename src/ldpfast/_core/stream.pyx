@@ -1,0 +1,104 @@
+"""Keys, and raw words of the key stream."""
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport uint64_t
+
+from ldpfast._core.blocks cimport load_key
+from ldpfast._core.kernels cimport (
+    GROUP_BYTES, coin, coin_words, coins_direct, coins_fill, key_from_system, key_wipe, normals_f32, normals_f64, reader,
+    reader_open, stream, stream_groups, stream_id, stream_key, stream_open,
+)
+
+
+cdef class Stream:
+    """One key and the record blocks that are left of it.
+
+    ``Stream()`` takes the key from the operating system, ``Stream(key)`` 32 given bytes. The key can be read through the
+    buffer protocol by the kernels, is wiped on deallocation, and is never pickled. No block is given out twice.
+    """
+    cdef stream_key key
+    cdef uint64_t next_block
+
+    def __cinit__(self, key=None):
+        if key is None:
+            if key_from_system(&self.key):
+                raise OSError("the operating system gave no random bytes")
+        else:
+            load_key(key, &self.key)
+
+    def __dealloc__(self):
+        key_wipe(&self.key)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, &self.key, sizeof(stream_key), 1, flags)
+
+    def __reduce__(self):
+        raise TypeError("a stream holds a secret key and cannot be pickled or copied")
+
+    def take(self, uint64_t blocks):
+        """Reserve `blocks` record blocks; returns the number of the first."""
+        cdef uint64_t first = self.next_block
+        if blocks > ~first:
+            raise OverflowError("the record blocks of this key are used up")
+        self.next_block = first + blocks
+        return first
+
+
+def raw(key, unsigned int stream_number, uint64_t block, out):
+    """Fill `out`, a multiple of 1024 bytes, with the stream (key, stream id, block) as the kernels see it."""
+    cdef Py_buffer view
+    cdef stream_key k
+    cdef stream s
+    load_key(key, &k)
+    PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
+    s = stream_open(&k, <stream_id>stream_number, block)
+    with nogil:
+        stream_groups(&s, view.buf, view.len // GROUP_BYTES)
+    PyBuffer_Release(&view)
+    key_wipe(&k)
+
+
+def exhausts(key, uint64_t used_groups):
+    """Whether a stream refuses its next group after so many: for tests."""
+    cdef stream_key k
+    cdef unsigned char group[1024]
+    load_key(key, &k)
+    cdef stream s = stream_open(&k, <stream_id>0, 0)
+    s.next = used_groups
+    stream_groups(&s, group, 1)
+    key_wipe(&k)
+    return bool(s.exhausted)
+
+
+def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
+    """Fill `out` with packed coins, P(heads) = (high, low) / 2^128, drawn one by one (64 bits) or by bit planes."""
+    cdef Py_buffer view
+    cdef stream_key k
+    cdef reader r
+    load_key(key, &k)
+    PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
+    try:
+        if view.len != <Py_ssize_t>(8 * coin_words(lanes)):
+            raise ValueError("out must hold whole vectors of 64 bytes")
+        reader_open(&r, &k, <stream_id>0, 0)
+        if direct:
+            coins_direct(&r, high, <uint64_t *>view.buf, lanes)
+        else:
+            coins_fill(&r, coin(high, low), <uint64_t *>view.buf, lanes)
+    finally:
+        PyBuffer_Release(&view)
+        key_wipe(&k)
+
+
+def normals(key, out):
+    """Fill `out` (float or double) with the normal numbers that directions are made of."""
+    cdef Py_buffer view
+    cdef stream_key k
+    load_key(key, &k)
+    cdef stream s = stream_open(&k, <stream_id>0, 0)
+    PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
+    if view.itemsize == 4:
+        normals_f32(&s, <float *>view.buf, view.len // 4)
+    else:
+        normals_f64(&s, <double *>view.buf, view.len // 8)
+    PyBuffer_Release(&view)
+    key_wipe(&k)

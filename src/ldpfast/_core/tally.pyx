@@ -1,0 +1,99 @@
+"""Counts and exact sums of reports, and of the records of a trusted curator."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+
+from ldpfast._core.blocks cimport size_index
+from ldpfast._core.kernels cimport (
+    add_clipped_f32, add_clipped_f64, clipping, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
+    tally_codes_u32, tally_codes_u64, tally_fn, tally_grid, tally_vectors_f32, tally_vectors_f64, vector_format,
+)
+
+cdef tally_fn tally_codes[4]
+tally_codes[:] = [tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64]
+
+
+cdef int add(tally_fn tally, const void *format, size_t items, reports, state, size_t state_bytes) except -1:
+    """Add reports of so many items each to a state of so many bytes."""
+    cdef Py_buffer rows, sums
+    cdef size_t n
+    PyObject_GetBuffer(reports, &rows, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(state, &sums, PyBUF_WRITABLE)
+        try:
+            n = rows.len // (items * rows.itemsize)
+            if rows.len % (items * rows.itemsize) or sums.len != <Py_ssize_t>state_bytes:
+                raise ValueError("reports and state do not fit together")
+            with nogil:
+                tally(format, rows.buf, n, sums.buf)
+        finally:
+            PyBuffer_Release(&sums)
+    finally:
+        PyBuffer_Release(&rows)
+    return 0
+
+
+def add_codes(reports, counts):
+    """Add the histogram of `reports` (unsigned codes below len(counts)) to `counts` (int64)."""
+    cdef size_t k = len(counts)
+    add(tally_codes[size_index(reports.itemsize)], &k, 1, reports, counts, 8 * k)
+
+
+def add_bits(reports, counts):
+    """Add to `counts` (int64, one per bit) how many of the packed rows `reports` have that bit."""
+    cdef size_t k = len(counts)
+    add(tally_bits, &k, (k + 7) // 8, reports, counts, 8 * k)
+
+
+def add_grid(reports, size_t dim, double lower, double grid, state):
+    """Add rows of `dim` reports lower + grid (j + 1/2) to `state`: 128-bit sums of j, then of j^2."""
+    cdef grid_format format = grid_format(dim, lower, grid)
+    add(tally_grid, &format, dim, reports, state, 32 * dim)
+
+
+def add_vectors(reports, size_t dim, double bound, state):
+    """Add rows of `dim` numbers in [-bound, bound] to `state`: 128-bit sums in steps of bound 2^-40."""
+    cdef vector_format format = vector_format(dim, bound)
+    add(tally_vectors_f32 if reports.itemsize == 4 else tally_vectors_f64, &format, dim, reports, state, 16 * dim)
+
+
+def off_grid(reports, double lower, double grid):
+    """Index of the first report that is not on the grid; -1 if all are."""
+    cdef Py_buffer rows
+    cdef grid_format format = grid_format(1, lower, grid)
+    cdef size_t n, first
+    PyObject_GetBuffer(reports, &rows, PyBUF_SIMPLE)
+    n = rows.len // 8
+    with nogil:
+        first = first_off_grid(&format, <const double *>rows.buf, n)
+    PyBuffer_Release(&rows)
+    return -1 if first == n else first
+
+
+def add_clipped(x, size_t dim, double radius, scratch, state):
+    """Add rows of `dim` numbers, clipped to the ball of that radius, to `state`: 128-bit sums in steps of radius 2^-40.
+
+    Rows with a number that is not finite count as zero; returns their number. `scratch`: 2 dim doubles."""
+    cdef Py_buffer rows, room, sums
+    cdef clipping p = clipping(dim, radius)
+    cdef size_t n, bad = 0
+    PyObject_GetBuffer(x, &rows, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(scratch, &room, PyBUF_WRITABLE)
+        try:
+            PyObject_GetBuffer(state, &sums, PyBUF_WRITABLE)
+            try:
+                n = rows.len // (dim * rows.itemsize)
+                if (rows.len != <Py_ssize_t>(n * dim * rows.itemsize) or sums.len != <Py_ssize_t>(16 * dim)
+                        or room.len != <Py_ssize_t>(16 * dim)):
+                    raise ValueError("records and state do not fit together")
+                with nogil:
+                    if rows.itemsize == 4:
+                        bad = add_clipped_f32(&p, <const float *>rows.buf, n, <double *>room.buf, sums.buf)
+                    else:
+                        bad = add_clipped_f64(&p, <const double *>rows.buf, n, <double *>room.buf, sums.buf)
+            finally:
+                PyBuffer_Release(&sums)
+        finally:
+            PyBuffer_Release(&room)
+    finally:
+        PyBuffer_Release(&rows)
+    return bad
