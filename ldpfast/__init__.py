@@ -1,7 +1,7 @@
-"""ldpfast: private statistics at the speed of memory.
+"""ldpfast: fast private statistics.
 
-Mechanisms turn records into differentially private reports, exactly; aggregators turn reports into estimates with
-intervals. Submodules load when they are first used.
+Mechanisms turn records into differentially private reports, with exact guarantees; aggregators turn reports into
+estimates with intervals. Submodules load when they are first used.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import aggregation, bounds, central, estimation, mechanisms, privacy, results
+    from . import bounds, central, domains, estimation, mechanisms, privacy, reports, results
     from ._info import info
     from ._threads import get_num_threads, set_num_threads
-    from .aggregation import Aggregator
     from .mechanisms import (
+        Aggregator,
         Bins,
         L2Ball,
         Laplace,
@@ -50,21 +50,21 @@ __all__ = [
     "UnaryEncoding",
     "Warner",
     "__version__",
-    "aggregation",
     "bounds",
     "central",
+    "domains",
     "estimation",
     "get_num_threads",
     "info",
     "mechanisms",
     "privacy",
+    "reports",
     "results",
     "set_num_threads",
 ]
 
-_MODULES = ("aggregation", "bounds", "central", "estimation", "mechanisms", "privacy", "results")
+_MODULES = ("bounds", "central", "domains", "estimation", "mechanisms", "privacy", "reports", "results")
 _HOMES = {
-    "Aggregator": "aggregation",
     "DoubtfulWarning": "results",
     "Estimate": "results",
     "SmallSampleWarning": "results",

@@ -1,6 +1,6 @@
-"""Every rule about arguments, and every message about bad ones.
+"""The rules for arguments, and the messages about bad ones.
 
-A message names the argument, says what is allowed and what was given, and where; it never holds a record's value.
+A message names the argument, says what is allowed, what was given and where; it never contains the value of a record.
 `TypeError` is for the wrong kind of thing, `ValueError` for the wrong value.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-AnyArray = NDArray[Any]
+from ._typing import AnyArray
 
 
 def positive(name: str, value: Any) -> float:
@@ -81,7 +81,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def within(name: str, values: ArrayLike, lower: float, upper: float, ends: str = "[]") -> NDArray[np.float64]:
-    """Numbers of an interval, one or an array of them; `ends` says which of its ends it has."""
+    """Numbers in an interval, as float64; `ends` says which ends belong to the interval."""
     numbers = floats(name, array(name, values)).astype(np.float64)
     above = numbers >= lower if ends[0] == "[" else numbers > lower
     outside = ~(above & (numbers <= upper if ends[1] == "]" else numbers < upper))
@@ -93,7 +93,7 @@ def within(name: str, values: ArrayLike, lower: float, upper: float, ends: str =
 
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:
-    """Finite ends lower < upper, of a size whose squares are finite too."""
+    """Finite ends lower < upper whose squares are finite too."""
     low, high = real("lower", lower) + 0.0, real("upper", upper) + 0.0  # -0 becomes 0: equal mechanisms, equal bytes
     if not low < high:
         raise ValueError(f"lower and upper must be finite with lower < upper, got {lower!r} and {upper!r}")
@@ -128,13 +128,13 @@ def array(name: str, values: ArrayLike) -> AnyArray:
 
 
 def is_laid_out(x: AnyArray) -> bool:
-    """Whether kernels can read and write `x` as it lies: contiguous, aligned, in native byte order."""
+    """Whether kernels can read and write `x` in place: contiguous, aligned, in native byte order."""
     flags = x.flags
     return flags.c_contiguous and flags.aligned and x.dtype.isnative
 
 
 def laid_out(x: AnyArray, dtype: np.dtype[Any] | None = None) -> AnyArray:
-    """The same numbers, as kernels read them; a copy only where it has to be."""
+    """The same numbers in a layout that kernels read; copied only where necessary."""
     if is_laid_out(x) and (dtype is None or x.dtype == dtype):
         return x
     return np.require(x, x.dtype.newbyteorder("=") if dtype is None else dtype, ["C", "A"])
@@ -157,7 +157,7 @@ def floats(name: str, x: AnyArray) -> AnyArray:
 
 
 def dimensions(name: str, x: AnyArray, dim: int | None) -> bool:
-    """Whether `x` is a single record, a number or (`dim`) a row of so many; otherwise it has one dimension more."""
+    """Whether `x` is a single record: a number, or a row of `dim` numbers. Many records have one dimension more."""
     ndim = 0 if dim is None else 1
     if x.ndim not in (ndim, ndim + 1):
         many, one = ("(n,)", "()") if dim is None else ("(n, dim)", "(dim,)")
@@ -167,9 +167,9 @@ def dimensions(name: str, x: AnyArray, dim: int | None) -> bool:
     return x.ndim == ndim
 
 
-def outside(name: str, what: str, index: int, offenders: int, n: int) -> ValueError:
-    """The error for records out of their domain; `index` is the first of them."""
-    return ValueError(f"{name} must be {what}; index {index} is outside ({offenders} of {n} are)")
+def invalid(name: str, what: str, index: int, count: int, n: int) -> ValueError:
+    """The error for records outside of their domain; `index` is the first of `count`."""
+    return ValueError(f"{name} must be {what}; index {index} is outside ({count} of {n} are)")
 
 
 def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
@@ -200,7 +200,7 @@ def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[
 
 
 def condition(theorem: str, rule: str, holds: Any, **given: Any) -> None:
-    """A condition of a theorem, for one number or for all of an array; `given` are the arguments that it is about."""
+    """Check a condition of a theorem for one number or all of an array; `given` are the arguments it is about."""
     holds = np.asarray(holds)
     if not holds.all():
         at = int(np.argmin(holds))

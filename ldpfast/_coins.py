@@ -1,9 +1,9 @@
-"""The integers of the coins: where a real epsilon becomes an exact guarantee.
+"""The integers of the coins, which turn a real epsilon into an exact guarantee.
 
-Each mechanism is defined by an integer m, heads with probability m / 2^b, rounded towards more privacy from a decimal of
-100 digits of the exact value of the double epsilon, and checked again in the same arithmetic. `epsilon_realized` is the
-logarithm of the integers' ratio, rounded up to a double. Where the coin cannot certify epsilon, or rounding would remove
-the signal, the answer is a `ValueError`.
+A coin is a Bernoulli draw with probability m / 2^b. Each mechanism is defined by its integer m, which is computed from
+the exact value of the double epsilon with decimals of 100 digits, rounded towards more privacy, and checked again in
+the same arithmetic. `epsilon_realized` is the logarithm of the ratio of the integers, rounded up to a double. A
+`ValueError` is raised where the coin cannot certify epsilon, or where rounding would remove the signal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def round_up(x: Decimal | Fraction) -> float:
 
 
 def sum_up(values: Iterable[float | Fraction]) -> float:
-    """The least double that is not below the exact sum; infinite where there is none."""
+    """The least double that is not below the exact sum; infinite where no double is."""
     exact = sum((Fraction(v) for v in values), Fraction())
     return math.inf if exact > Fraction(sys.float_info.max) else round_up(exact)
 
@@ -78,12 +78,12 @@ def binary(epsilon: float) -> BinaryCoin:
 
 @dataclass(frozen=True)
 class ResponseCoin:
-    """A word of `bits` bits keeps the truth below `keep`; every other symbol has exactly `share` words."""
+    """The truth is kept where a word of `bits` bits is below `keep`; every other symbol has exactly `words_per_symbol` words."""
 
     k: int
     bits: int
     keep: int
-    share: int
+    words_per_symbol: int
     epsilon_realized: float
 
     @property
@@ -92,22 +92,22 @@ class ResponseCoin:
 
     @property
     def q(self) -> Fraction:
-        return Fraction(self.share, 1 << self.bits)
+        return Fraction(self.words_per_symbol, 1 << self.bits)
 
     @property
     def reciprocal(self) -> int:
-        """For the division by `share`: at most one word short."""
-        return min((1 << self.bits) // self.share, (1 << self.bits) - 1)
+        """Factor for the division by `words_per_symbol`; the quotient is too small by at most one."""
+        return min((1 << self.bits) // self.words_per_symbol, (1 << self.bits) - 1)
 
 
 def _response(k: int, epsilon: float, bits: int, e: Decimal) -> ResponseCoin:
     words = 1 << bits
     ideal = int((words * e / (e + k - 1)).to_integral_value(decimal.ROUND_FLOOR))
-    share = -(-(words - ideal) // (k - 1))  # up: m goes down until k - 1 divides the rest
-    keep = words - share * (k - 1)
+    each = -(-(words - ideal) // (k - 1))  # rounded up: m goes down until k - 1 divides the rest
+    keep = words - each * (k - 1)
     if keep <= 0:
-        raise _refuse(epsilon, f"too small, a word of {bits} bits cannot be shared among k={k} symbols")
-    return ResponseCoin(k, bits, keep, share, _certify(epsilon, Fraction(keep, share), e))
+        raise _refuse(epsilon, f"too small, a word of {bits} bits cannot be divided among k={k} symbols")
+    return ResponseCoin(k, bits, keep, each, _certify(epsilon, Fraction(keep, each), e))
 
 
 @lru_cache(maxsize=256)
@@ -167,8 +167,8 @@ def unary(epsilon: float, optimized: bool) -> UnaryCoins:
 class GeometricCoins:
     """Digit j of a geometric variable is heads with probability digits[j] / 2^128, the carry with carry / 2^128.
 
-    `rate` a and `error` eta bound the loss: at most a t + min(d, t) eta for d coordinates whose integers differ by t steps
-    in total, none by more than 2^len(digits).
+    `rate` a and `error` eta bound the loss: at most a t + min(d, t) eta for d coordinates whose integers differ by t
+    steps in total, none by more than 2^len(digits).
     """
 
     digits: tuple[int, ...]
@@ -177,7 +177,7 @@ class GeometricCoins:
 
     @property
     def mean_and_variance(self) -> tuple[float, float]:
-        """Of G, from the integers."""
+        """Mean and variance of G, from the integers."""
         q = self.carry / WIDE
         k = 2.0 ** len(self.digits)
         p = [m / WIDE for m in self.digits]
@@ -187,16 +187,16 @@ class GeometricCoins:
 
     @property
     def noise_variance(self) -> float:
-        """Of N + 1/2, in squared steps; its mean is 0."""
+        """Variance of N + 1/2 in squared steps; its mean is 0."""
         mean, variance = self.mean_and_variance
         return variance + (mean + 0.5) ** 2
 
 
-MOST_DIGITS = 45  # the limit of the reports' integers, 2^47, is far out in the tails then
+MOST_DIGITS = 45  # the clamp of the reports' integers, 2^47, is then far out in the tails
 
 
 def geometric_error(digits: tuple[int, ...], carry: int, width: int, rate: Decimal) -> Decimal:
-    """eta: by how much the coins' integers miss the ideal log-odds a 2^j and the ideal log carry -a K, in total."""
+    """eta, the total error of the log-odds of the digit coins and of the log of the carry coin, against a 2^j and -a K."""
     whole = Decimal(1 << width)
     total = abs((Decimal(carry) / whole).ln() + rate * (1 << len(digits)))
     for j, m in enumerate(digits):

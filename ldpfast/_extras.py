@@ -1,4 +1,4 @@
-"""Packages that only an extra installs: imported where they are used."""
+"""Optional dependencies, imported where they are used."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ from importlib import import_module
 from typing import Any
 
 
-def axes(ax: Any) -> Any:
-    """The axes that were given, or those of a new figure; the extra "plot" has to be installed."""
-    return optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot() if ax is None else ax
-
-
 def optional(module: str, extra: str) -> Any:
-    """A module that only an extra of this package installs.
+    """Import a module that only an extra of this package installs.
 
     Parameters
     ----------
@@ -25,7 +20,7 @@ def optional(module: str, extra: str) -> Any:
     Raises
     ------
     ImportError
-        If it is absent; the message names the extra.
+        If it is not installed; the message names the extra.
     """
     try:
         return import_module(module)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def clopper_pearson(hits: Any, n: int, tail: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Limits of the probability of a hit, from the hits in n independent trials; `tail` is the chance to miss on each side."""
+    """Limits of the probability of a hit, from the hits in n independent trials; each misses with probability `tail`."""
     from scipy.special import betaincinv
 
     hits = np.asarray(hits, np.float64)

@@ -1,7 +1,8 @@
-"""How many threads work, and how blocks are dealt out to them.
+"""The number of threads, and the division of work among them.
 
-Kernels release the GIL, so plain threads do. The pool is made when first needed and again after a fork, where the threads
-of the parent are gone. Results do not depend on the number of threads: the key stream is addressed by block.
+Kernels release the GIL, so plain threads are enough. The pool is created when it is first needed, and again after a
+fork, where the threads of the parent are gone. Results do not depend on the number of threads: the key stream is
+addressed by block.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from . import _check
 
 T = TypeVar("T")
 
-SMALL = 1 << 17  # numbers: below, a pool costs more than it gains (about 50 us of work)
+SMALL = 1 << 17  # numbers, about 50 us of work: below, the pool costs more time than it saves
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -43,18 +44,18 @@ _threads = _initial()
 
 
 def get_num_threads() -> int:
-    """Number of threads that large arrays are dealt out to.
+    """Number of threads that work on a large array.
 
     Returns
     -------
     n : int
-        At first the environment variable ``LDPFAST_NUM_THREADS``, else the number of processors of this process.
+        Initially the environment variable ``LDPFAST_NUM_THREADS``, or else the number of processors of this process.
     """
     return _threads
 
 
 def set_num_threads(n: int) -> None:
-    """Set the number of threads that large arrays are dealt out to.
+    """Set the number of threads that work on a large array.
 
     Parameters
     ----------
@@ -70,11 +71,11 @@ def set_num_threads(n: int) -> None:
     n = _check.integer("n", n, 1)
     with _lock:
         _threads = n
-        _forget()
+        _close_pool()
 
 
-def _forget() -> None:
-    """Let go of the pool: its threads finish what they have."""
+def _close_pool() -> None:
+    """Close the pool; its threads finish what they have begun."""
     global _pool
     if _pool is not None:
         _pool.shutdown(wait=False)
@@ -90,22 +91,23 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def deal(work: Callable[[int, int], T], n: int, unit: int, size: int) -> list[T]:
-    """Call ``work(start, stop)`` on slices that cover ``range(n)``, each but the last of whole units.
+def parallel_map(work: Callable[[int, int], T], n: int, unit: int, size: int) -> list[T]:
+    """Call ``work(start, stop)`` on slices that cover ``range(n)``; each slice except the last holds whole units.
 
     Parameters
     ----------
     work : callable
-        Must release the GIL to gain anything.
+        Gains time only where it releases the GIL.
     n, unit : int
-        Number of records, and of records in a block.
+        Number of records, and number of records in a block.
     size : int
-        How many numbers the records hold: decides whether threads are worth it.
+        How many numbers the records hold; below `SMALL` the calling thread does all.
 
     Returns
     -------
     results : list
-        In the order of the slices. If a call raises, the exception of the first such slice is raised when all are done.
+        In the order of the slices. If a call raises, the exception of the first such slice is raised after all have
+        ended.
     """
     global _pool
     blocks = -(-n // unit)

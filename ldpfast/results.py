@@ -1,41 +1,43 @@
-"""What an estimation returns: a value with its uncertainty and what was guaranteed to the people who answered."""
+"""Results of an estimation: a value, its uncertainty, and the privacy guarantee of the people who answered."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, _limits
+from ._typing import Floats
 from .privacy import Guarantee
 
-Floats = NDArray[np.float64]
+Value = TypeVar("Value", bound=float | Floats, covariant=True)
 
 
 class IntervalRule(Protocol):
-    """How an interval is made: `tail` is the chance to miss on one side, for one coordinate."""
+    """How an interval is computed: `tail` is the probability that one coordinate is beyond one of its limits."""
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]: ...
 
 
 class SmallSampleWarning(UserWarning):
-    """There are too few reports for the interval, or for the size of the steps, to be trusted."""
+    """There are too few reports to trust the interval, or the size of the steps."""
 
 
 class DoubtfulWarning(UserWarning):
-    """The answers speak against what the estimate rests on."""
+    """The reports contradict an assumption of the estimate."""
 
 
 @dataclass(frozen=True)
 class Normal:
-    """value +- z stderr: for sums of many reports. A known bound on the bias widens the interval.
+    """Normal limits, value +- z stderr, for sums of many reports. A known bound on the bias widens the interval.
 
-    With bias b the margin is c stderr where P(|Z + b / stderr| <= c) is the confidence: exact if the bias is as large as
-    its bound, on either side (T. B. Armstrong, M. Kolesar, "Optimal inference in a class of regression models", 2018).
+    With bias b the margin is c stderr where P(|Z + b / stderr| <= c) is the confidence. The coverage is exact if the
+    bias is as large as its bound, on either side (T. B. Armstrong, M. Kolesar, "Optimal inference in a class of
+    regression models", 2018).
     """
 
     bias: float = 0.0
@@ -48,7 +50,7 @@ class Normal:
         return value - margin, value + margin
 
     def _biased(self, z: float, stderr: Floats, tail: float) -> Floats:
-        """c stderr, by bisection: between z and z + b."""
+        """The margin c stderr, by bisection of c between z and z + b."""
         from scipy.special import ndtr
 
         bias = self.bias / stderr
@@ -70,22 +72,24 @@ def random_scaling_quantile(tail: float) -> float:
     from scipy.optimize import brentq
 
     def both_tails(t: float) -> float:
-        def chance(phi: float) -> float:
+        def integrand(phi: float) -> float:
             u = t / math.sin(phi) if phi > 0 else math.inf
             return math.sqrt(2 * u / -math.expm1(-2 * u)) * math.exp(-u / 2) if u < 1400 else 0.0
 
-        return 2 / math.pi * float(quad(chance, 0, math.pi / 2, limit=200)[0])
+        return 2 / math.pi * float(quad(integrand, 0, math.pi / 2, limit=200)[0])
 
     return float(brentq(lambda t: both_tails(t) - 2 * tail, 1e-9, 1000.0, xtol=1e-10))
 
 
 @dataclass(frozen=True)
 class RandomScaling:
-    """value +- q stderr for averages of stochastic gradient descent, q from the law of the t-like statistic whose scale is
-    made of the iterates themselves: no estimate of the covariance, hence no further privacy, is needed.
+    """Limits value +- q stderr for averages of stochastic gradient descent.
 
-    stderr^2 is 6 V / n: the mean of V is a sixth of the asymptotic variance (S. Lee, Y. Liao, M. H. Seo, Y. Shin, "Fast and
-    robust online inference with stochastic gradient descent via random scaling", AAAI 2022).
+    q is a quantile of a statistic whose scale is computed from the iterates themselves, so that no estimate of the
+    covariance, which would cost privacy, is needed.
+
+    stderr^2 is 6 V / n: the mean of V is a sixth of the asymptotic variance (S. Lee, Y. Liao, M. H. Seo, Y. Shin, "Fast
+    and robust online inference with stochastic gradient descent via random scaling", AAAI 2022).
     """
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
@@ -94,9 +98,10 @@ class RandomScaling:
 
 
 def random_scaling(n: float, total: Any, squares: Any, cross: Any) -> Floats:
-    """The standard error 6 V / n of a mean of n positions, from the sums over s of S_s, S_s^2 and s S_s.
+    """The standard error of a mean of n positions by random scaling, from the sums over s of S_s, S_s^2 and s S_s.
 
-    S_s is the sum of the first s positions, `total` is S_n; V = (1 / n^2) sum of s^2 (S_s / s - S_n / n)^2.
+    Its square is 6 V / n. S_s is the sum of the first s positions, `total` is S_n, V = (1 / n^2) sum of
+    s^2 (S_s / s - S_n / n)^2.
     """
     mean = np.asarray(total) / n
     spread = squares - 2 * mean * cross + mean**2 * (n * (n + 1) * (2 * n + 1) / 6)
@@ -105,7 +110,7 @@ def random_scaling(n: float, total: Any, squares: Any, cross: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Debiasing:
-    """The line that makes a reported 0 or 1 an unbiased number: 0 decodes to `zero`, 1 to `one`."""
+    """The line that turns a reported bit into an unbiased number: 0 decodes to `zero`, 1 to `one`."""
 
     zero: float
     one: float
@@ -114,15 +119,39 @@ class Debiasing:
         return self.zero + (self.one - self.zero) * share
 
     def variance(self, mean: Any) -> Any:
-        """Of a decoded bit with the given mean."""
+        """Variance of a decoded bit with the given mean."""
         return (mean - self.zero) * (self.one - mean)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixDebiasing:
+    """The matrix that turns shares of codes into unbiased estimates: row z is what code z decodes to.
+
+    Attributes
+    ----------
+    matrix : ndarray, shape (outputs, inputs)
+        A left inverse of the channel: ``channel @ matrix`` is the identity.
+    """
+
+    matrix: Floats
+
+    def __call__(self, share: Any) -> Any:
+        return np.asarray(share) @ self.matrix
+
+    def covariance(self, share: Floats) -> Floats:
+        """Covariance of one decoded report, for the given probabilities of the codes."""
+        decoded = share @ self.matrix
+        return np.asarray((self.matrix.T * share) @ self.matrix - np.outer(decoded, decoded))
+
+
+AnyDebiasing = Debiasing | MatrixDebiasing
 
 
 @dataclass(frozen=True)
 class Binomial:
-    """Clopper-Pearson limits of the share of hits among n, debiased.
+    """Debiased Clopper-Pearson limits of a share of hits among n.
 
-    They hold for every n; for records that are fixed rather than drawn too (Hoeffding 1956).
+    They hold for every n, and also for records that are fixed rather than drawn at random (Hoeffding 1956).
     """
 
     hits: NDArray[np.int64]
@@ -135,34 +164,34 @@ class Binomial:
 
 
 def _plain(value: Any) -> Any:
-    """Floats, or lists of floats, for JSON, which has no infinities."""
+    """Floats or lists of floats, with None for what is not finite, for JSON."""
     if np.ndim(value) == 0:
         return float(value) if math.isfinite(value) else None
     return [_plain(part) for part in value]
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
-    """A frozen result.
+class Estimate(Generic[Value]):
+    """An estimate with its standard error, number of reports and privacy guarantee.
 
     Attributes
     ----------
     value : float or ndarray of float64
         The unbiased estimate.
     stderr : float or ndarray
-        Its standard error, of the shape of `value`: for the mean of the population that the records were drawn from,
+        Standard error, of the shape of `value`, for the mean of the population that the records were drawn from. It is
         conservative for the mean of these very records.
     n : int
         Number of reports.
     guarantee : privacy.Guarantee
-        What was guaranteed to each person, from the integers of the coins.
+        What each person was guaranteed, from the integers of the coins.
     covariance : ndarray or None
-        Of a vector value, where it is known and small enough to be a matrix: the plug-in estimate, whose diagonal may be
-        below the conservative `stderr` squared for few reports.
+        Covariance matrix of a vector value, where it is known and small enough. It is the plug-in estimate; for few
+        reports its diagonal may be below the square of the conservative `stderr`.
     """
 
-    value: Any
-    stderr: Any
+    value: Value
+    stderr: Value
     n: int
     guarantee: Guarantee
     covariance: Floats | None = field(default=None, repr=False, compare=False)
@@ -188,25 +217,25 @@ class Estimate:
 
     @property
     def epsilon(self) -> float:
-        """The realised epsilon of the guarantee."""
+        """The realized epsilon of the guarantee."""
         return self.guarantee.epsilon
 
-    def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Any, Any]:
-        """Limits that contain the truth with the given probability.
+    def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Value, Value]:
+        """Limits that contain the true value with the given probability.
 
         Parameters
         ----------
         confidence : float, default 0.95
             In (0, 1).
         simultaneous : bool, default False
-            Whether the limits of all coordinates hold together (Bonferroni), instead of each alone.
+            Whether the limits of all coordinates hold at the same time (Bonferroni), instead of each by itself.
 
         Returns
         -------
         low, high : float or ndarray
-            Of the shape of `value`. Clopper-Pearson limits where the statistic is a binomial count, valid for every n;
-            otherwise by the `rule` that the estimator documents: normal limits (with room for a bias), random scaling, or the
-            inversion of a test. Not clipped to the range of the parameter.
+            Of the shape of `value`. Clopper-Pearson limits, valid for every n, where the statistic is a binomial count.
+            Otherwise the limits of the rule that the estimator documents: normal limits (with room for a bias), random
+            scaling, or the inversion of a test. They are not clipped to the range of the parameter.
 
         Raises
         ------
@@ -217,10 +246,11 @@ class Estimate:
         if simultaneous:
             tail /= np.size(self.value)
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
-        return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
+        limits: Any = (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
+        return limits  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
-        """Value, standard error, 95 % interval, n and guarantee as plain types, for JSON; None for what is not finite."""
+        """Value, standard error, 95 % interval, n and guarantee as plain types for JSON; None for what is not finite."""
         low, high = self.interval()
         return {
             "value": _plain(self.value),
@@ -231,15 +261,15 @@ class Estimate:
             "guarantee": self.guarantee.to_dict(),
         }
 
-    def _promise(self) -> str:
-        """The guarantee in short: the parameter by the name of its definition, if that is another than differential privacy."""
+    def _short_guarantee(self) -> str:
+        """The guarantee in short; the parameter has the name of its definition."""
         guarantee = self.guarantee
         name = {"kl": "kl", "tv": "tv", "smooth": "smooth epsilon"}.get(guarantee.definition, "epsilon")
         return f"{name} = {guarantee.epsilon:.6g}" + (f", delta = {guarantee.delta:.3g}" if guarantee.delta else "")
 
     def __repr__(self) -> str:
-        ending = f"n = {self.n}, {self._promise()})"
-        low, high = self.interval()
+        ending = f"n = {self.n}, {self._short_guarantee()})"
+        low, high = map(np.asarray, self.interval())
         if np.ndim(self.value) == 0:
             margin = (high - low) / 2
             digits = max(0, 1 - int(np.floor(np.log10(margin)))) if 0 < margin < np.inf else 3

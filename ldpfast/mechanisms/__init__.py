@@ -1,17 +1,26 @@
-"""The client side: one person's record becomes a report."""
+"""The client side: mechanisms turn one person's record into a private report."""
 
-from ._ball import L2Ball, LaplaceVector, LinfBall, half_space_constant
+from ..reports import Aggregator
 from ._base import Mechanism
-from ._categories import RandomizedResponse, UnaryEncoding, Warner
+from ._bins import Bins
 from ._choice import for_categories, for_interval
 from ._gradient import Gradient
-from ._interval import Laplace, SignBit
-from ._onehot import LaplaceOneHot
+from ._half_space import half_space_constant
+from ._l2_ball import L2Ball
+from ._laplace import Laplace
+from ._laplace_one_hot import LaplaceOneHot
+from ._laplace_residue import LaplaceResidue
+from ._laplace_vector import LaplaceVector
+from ._linf_ball import LinfBall
 from ._query import Query
-from ._symbols import Bins, Residue
-from ._wrapped import LaplaceResidue
+from ._randomized_response import RandomizedResponse
+from ._residue import Residue
+from ._sign_bit import SignBit
+from ._unary_encoding import UnaryEncoding
+from ._warner import Warner
 
 __all__ = [
+    "Aggregator",
     "Bins",
     "Gradient",
     "L2Ball",

@@ -1,53 +1,40 @@
-"""The frozen base of all mechanisms: everything that does not depend on which one it is, written once.
-
-A subclass gives its `domain`, its `report` format, its compiled kernel with the integers of its coins, the line of
-its `debiasing`, and its `variance`.
-"""
+"""The base of all mechanisms: everything that does not depend on which mechanism it is."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .. import _check, _threads
-from .._random import open_stream
-from ..aggregation import Aggregator
+from .. import _check
+from .._random import Words
+from .._typing import AnyArray, Floats
+from ..domains import Categories, Domain
 from ..privacy import Channel, Guarantee
-from ..results import Debiasing, Estimate
-from ._domains import Domain
-from ._reports import Bits, Codes, Format
+from ..reports import Aggregator, Codes, Format
+from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing
+from . import _registry
+from ._pipeline import Kernel, Pipeline
+from ._python import PythonKernel, invert
 
 if TYPE_CHECKING:
-    from .._core.stream import Stream
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
-AnyArray = NDArray[Any]
-
-CHUNK_BYTES = 1 << 20  # of records that `run` checks, then privatizes while they are in cache
-CHANNEL_ENTRIES = 1 << 17  # more than that is too many outputs to enumerate
-
-
-class Kernel(Protocol):
-    """What a compiled kernel offers."""
-
-    @property
-    def rows(self) -> int: ...
-
-    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None: ...
-    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None: ...
-
-
-_kinds: dict[str, type[Mechanism]] = {}  # by name, for `from_dict`
+CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumerate
 
 
 class Mechanism(ABC):
     """An immutable description of one channel: what a record may be, what a report looks like, and what it costs.
 
-    Mechanisms are compared by their parameters, can be pickled, and their `repr` can be evaluated.
+    Mechanisms are compared by their parameters, can be pickled, and have a `repr` that can be evaluated.
+
+    A subclass is a frozen dataclass of its parameters that calls `define` in ``__post_init__`` and gives the channel in
+    one of two ways: `channel_rows` (a finite channel of integers or fractions) or `privatize_block` (any function of
+    records and uniform random words). It then has everything below. docs/custom_mechanism.md has an example.
 
     Attributes
     ----------
@@ -55,39 +42,175 @@ class Mechanism(ABC):
         The privacy parameter that was asked for.
     epsilon_realized : float
         The exact guarantee of the coins in use, at most `epsilon`.
-    guarantee : privacy.Guarantee
-        The same as an object.
-    report_bytes : int
-        Size of one report in bytes.
+    domain : Domain
+        What a record may be.
+    report : Format
+        What a report looks like.
+    debiasing : Debiasing, MatrixDebiasing or None
+        What turns reports into unbiased numbers; None for formats whose reports are numbers already.
     """
 
-    # What a subclass sets at construction, beside its parameters.
     epsilon: float
     epsilon_realized: float
     domain: Domain
     report: Format
-    debiasing: Debiasing  # of bits and codes
-    _kernel: Kernel
+    debiasing: AnyDebiasing | None = None
+    _pipeline: Pipeline
 
-    @abstractmethod
-    def _variance(self, records: AnyArray) -> NDArray[np.float64]:
-        """Of one decoded report, per coordinate; records as the domain gives them."""
+    # What a subclass gives ------------------------------------------------------------------------------------------
 
-    def _channel(self) -> Any:
-        """Rows of the channel over the extreme inputs, as integers; None where it is not finite."""
+    def define(
+        self,
+        *,
+        epsilon_realized: float,
+        domain: Domain,
+        report: Format,
+        debiasing: AnyDebiasing | None = None,
+        kernel: Kernel | None = None,
+        first_block: int = 0,
+        **attributes: Any,
+    ) -> None:
+        """Set what follows from the parameters; a subclass calls it at the end of ``__post_init__``.
+
+        Parameters
+        ----------
+        epsilon_realized : float
+            The exact guarantee, at most `epsilon`.
+        domain : Domain
+            One of `ldpfast.domains`.
+        report : Format
+            One of `ldpfast.reports`.
+        debiasing : Debiasing or MatrixDebiasing, optional
+            For codes and bits. By default a mechanism with `channel_rows` gets the inverse of its channel.
+        kernel : Kernel, optional
+            By default `privatize_block`, called block by block.
+        first_block : int
+            Record blocks start here: two mechanisms that use the kernel of one share no random word.
+        **attributes
+            Other attributes.
+
+        Raises
+        ------
+        TypeError
+            If the class is no dataclass.
+        """
+        if not is_dataclass(self):
+            raise TypeError(f"{type(self).__name__} must be a dataclass, whose fields are its parameters")
+        self._set(epsilon_realized=epsilon_realized, domain=domain, report=report, debiasing=debiasing, **attributes)
+        if kernel is None:
+            custom = type(self).privatize_block is not Mechanism.privatize_block
+            kernel = PythonKernel(self.privatize_block if custom else self._inversion(), report)
+        has_encoding = type(self).encode is not Mechanism.encode
+        width = max(domain.width or 1, report.shape[0] if has_encoding and report.shape else 1)
+        self._set(_pipeline=Pipeline(domain, kernel, self.encode if has_encoding else None, width, first_block))
+
+    def _inversion(self) -> Any:
+        """A `privatize_block` that draws from `channel_rows`; also sets the debiasing where none was given."""
+        rows = self.channel_rows()
+        if rows is None or not isinstance(self.domain, Categories) or not isinstance(self.report, Codes):
+            raise TypeError(
+                f"{type(self).__name__} must define privatize_block, or channel_rows with a domain of Categories"
+                " and reports of Codes"
+            )
+        if self.debiasing is None:
+            channel = np.array([[float(Fraction(entry) / sum(map(Fraction, row))) for entry in row] for row in rows])
+            self._set(debiasing=MatrixDebiasing(np.linalg.pinv(channel)))
+        return invert(rows)
+
+    def encode(self, records: AnyArray) -> AnyArray:
+        """Valid records as the kernel takes them, each row from its own record alone. By default unchanged.
+
+        Parameters
+        ----------
+        records : ndarray
+            As ``domain.convert`` returns them.
+
+        Returns
+        -------
+        encoded : ndarray
+        """
+        return records
+
+    def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
+        """The reports of a block of at most 4096 records: what a mechanism in Python gives instead of a compiled kernel.
+
+        Parameters
+        ----------
+        records : ndarray
+            As `encode` returns them.
+        words : Words
+            Uniform random words: ``words.uint64(n)``, ``words.below(bound, n)``. The only source of randomness.
+
+        Returns
+        -------
+        reports : ndarray
+            Entry i depends on record i and on the words alone.
+        """
+        raise NotImplementedError
+
+    def channel_rows(self) -> Any:
+        """Rows of the channel over the extreme inputs, as integers or fractions; None where it is not finite or too large.
+
+        Returns
+        -------
+        rows : sequence of sequences of int or Fraction, or None
+            Rows have equal sums.
+        """
         return None
 
-    # What all have --------------------------------------------------------------------------------------------------
+    def report_variance(self, records: AnyArray) -> Floats:
+        """Variance of one decoded report of each record, per coordinate. By default from the channel.
+
+        Parameters
+        ----------
+        records : ndarray
+            As ``domain.convert`` returns them.
+
+        Returns
+        -------
+        variance : ndarray of float64
+        """
+        rows = self.channel_rows()
+        if rows is None or not isinstance(self.domain, Categories):
+            raise NotImplementedError(f"{type(self).__name__} must have report_variance, or channel_rows")
+        probability = np.array([[float(Fraction(entry) / sum(map(Fraction, row))) for entry in row] for row in rows])
+        decoded = self.report.decode(
+            np.arange(probability.shape[1], dtype=self.report.dtype(records.dtype)), self.debiasing
+        )
+        mean = np.tensordot(probability, decoded, 1)
+        return np.asarray((np.tensordot(probability, decoded**2, 1) - mean**2)[records])
+
+    @property
+    def worst_variance(self) -> float:
+        """Largest variance of a coordinate of one decoded report, of noise and of sampling, over all populations.
+
+        The variance of a coordinate of a decoded report of a person who is drawn at random from the worst population.
+        """
+        low, high = self.domain.range
+        if isinstance(self.debiasing, Debiasing):  # a decoded bit has two values
+            line = self.debiasing
+            return float(line.variance(min(max((line.zero + line.one) / 2, low), high)))
+        inputs = np.arange(self.domain.k) if isinstance(self.domain, Categories) else None
+        if inputs is None:
+            raise NotImplementedError(f"{type(self).__name__} must have worst_variance")
+        return float(self.report_variance(inputs).max()) + 0.25
+
+    # What all mechanisms have ---------------------------------------------------------------------------------------
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is guaranteed to each person: local epsilon-differential privacy of a report, from the integers."""
+        """What each person is guaranteed: local differential privacy of one report, from the integers of the coins."""
         return Guarantee("local", self.epsilon_realized)
 
     @property
     def report_bytes(self) -> int:
         """Size of one report in bytes (of double precision records, where that matters)."""
         return self.report.nbytes
+
+    @property
+    def report_bits(self) -> int:
+        """Size of one report in bits, without padding."""
+        return self.report.bits
 
     def privatize(
         self, x: ArrayLike, *, rng: RNGLike = None, out: AnyArray | None = None, clip: bool = False
@@ -97,54 +220,42 @@ class Mechanism(ABC):
         Parameters
         ----------
         x : array_like
-            One record per person, or a single record (one dimension less): see the class for dtype and shape.
+            One record per person, or a single record (one dimension less). The class says which dtype and shape.
         rng : None, int, SeedSequence, Generator or BitGenerator
-            ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence not
-            private: for simulation and tests only. The same key and records give the same reports, whatever the number
-            of threads and the instruction set; but ``privatize(x[:m])`` need not be ``privatize(x)[:m]``.
+            ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence
+            not private: for simulation and tests only. The same key and records give the same reports, whatever the
+            number of threads and the instruction set; but ``privatize(x[:m])`` need not be ``privatize(x)[:m]``.
         out : ndarray, optional
-            Where to write the reports: of the shape and dtype that they would have.
+            Where to write the reports, of the shape and dtype that they have.
         clip : bool, default False
-            Project records that are out of the domain, and map NaN to its centre, instead of refusing them. What a
-            client in the field uses: an error that depends on the record would itself be a report.
+            Project records that are out of the domain, and map NaN to its center, instead of refusing them. A client in
+            the field uses it, because an error that depends on the record would itself be a report.
 
         Returns
         -------
         reports : ndarray
-            `out`, or a new array. Entry i depends on record i and on nothing else.
+            `out`, or a new array. Entry i depends on record i and on no other record.
 
         Raises
         ------
         TypeError, ValueError
             If `x` or `out` has a wrong dtype or shape; if a record is out of the domain (NaN always is) and `clip` is
-            false. Nothing is written and no coin tossed before the whole input is accepted.
+            false. Nothing is written and no coin is drawn before the whole input is accepted.
 
         Privacy
         -------
         Each report is epsilon-LDP with `epsilon_realized`, exactly; see the class and docs/proofs.
         """
-        self._check_clip(clip)
+        self.domain.check_clip(clip)
         records, single = self.domain.records(x)
-        accepted = self._accept(records, clip)
-        n, shape, dtype = len(accepted), self.report.shape, self.report.dtype(accepted.dtype)
+        n, shape, dtype = len(records), self.report.shape, self.report.dtype(self.domain.kernel_dtype(records))
         if out is not None:
             _check.output(out, shape if single else (n, *shape), dtype)
-        if out is None or not _check.is_laid_out(out) or np.may_share_memory(out, accepted):
+        if out is None or not _check.is_laid_out(out) or np.may_share_memory(out, records):
             reports = np.empty((n, *shape), dtype)
         else:
             reports = out.reshape((n, *shape))
-        kernel = self._kernel
-        stream = open_stream(rng)
-        first = stream.take(-(-n // kernel.rows))
-
-        if accepted.size < _threads.SMALL:  # a single record has no time for more
-            kernel.privatize(stream, first, accepted, reports)
-        else:
-
-            def work(start: int, stop: int) -> None:
-                kernel.privatize(stream, first + start // kernel.rows, accepted[start:stop], reports[start:stop])
-
-            _threads.deal(work, n, kernel.rows, accepted.size)
+        self._pipeline.privatize(records, rng, reports, clip=clip)
         answer = reports[0] if single else reports
         if out is None:
             return answer
@@ -152,43 +263,20 @@ class Mechanism(ABC):
             out[...] = answer
         return out
 
-    def _accept(self, records: AnyArray, clip: bool) -> AnyArray:
-        """All records as the kernel takes them; raises if one is out of the domain."""
-        domain = self.domain
-        accepted = domain.convert(records)
-        if not clip and self._offend(accepted):
-            raise domain.refuse(records)
-        return accepted
-
-    def _offend(self, records: AnyArray) -> bool:
-        """Whether a converted record is out of the domain; all threads look."""
-        domain = self.domain
-        if records.size < _threads.SMALL:
-            return domain.offender(records) >= 0
-
-        def look(start: int, stop: int) -> bool:
-            return domain.offender(records[start:stop]) >= 0
-
-        return any(_threads.deal(look, len(records), 1, records.size // 8))
-
-    def _check_clip(self, clip: bool) -> None:
-        if _check.flag("clip", clip) and not self.domain.clips:
-            raise ValueError("clip must be False for categories: map what is out of range to a category of your own")
-
-    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Estimate:
+    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Estimate[Any]:
         """Privatize and aggregate block by block, without storing reports: a simulation, or a trusted device.
 
         Parameters
         ----------
         x : array_like
-            As for `privatize`; memory maps are read once, in pieces.
+            As for `privatize`. A memory map is read once, in pieces.
         rng, clip
             As for `privatize`.
 
         Returns
         -------
         estimate : Estimate
-            Equal, bit for bit, to ``estimate(privatize(x))`` under the same key.
+            Equal, bit for bit, to ``estimate(privatize(x))`` with the same key.
 
         Raises
         ------
@@ -203,31 +291,16 @@ class Mechanism(ABC):
         -----
         Memory does not depend on the number of records.
         """
-        self._check_clip(clip)
-        domain = self.domain
-        records, _ = domain.records(x)
+        self.domain.check_clip(clip)
+        records, _ = self.domain.records(x)
         aggregator = self.aggregator()
-        if len(records) == 0:
-            return aggregator.estimate()
-        kernel = self._kernel
-        stream = open_stream(rng)
-        first = stream.take(-(-len(records) // kernel.rows))
-        row_bytes = records.dtype.itemsize * (records.size // len(records))
-        chunk = kernel.rows * max(1, CHUNK_BYTES // (kernel.rows * row_bytes))
+        if len(records):
+            states = self._pipeline.run(records, rng, self.report.new_state, clip=clip)
+            aggregator._add(states, len(records))
+        return aggregator.estimate()
 
-        def work(start: int, stop: int) -> AnyArray:
-            state = aggregator._zeros()
-            for at in range(start, stop, chunk):
-                piece = domain.convert(records[at : min(stop, at + chunk)])
-                if not clip and domain.offender(piece) >= 0:
-                    raise domain.refuse(records)
-                kernel.run(stream, first + at // kernel.rows, piece, state)
-            return state
-
-        return aggregator._add(_threads.deal(work, len(records), kernel.rows, records.size), len(records)).estimate()
-
-    def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Unbiased numbers from reports, one row per record: their expectation is the record (one-hot for categories).
+    def decode(self, reports: ArrayLike) -> Floats:
+        """Unbiased numbers from reports, one row per report.
 
         Parameters
         ----------
@@ -237,23 +310,18 @@ class Mechanism(ABC):
         Returns
         -------
         decoded : ndarray of float64, shape (n,) or (n, k) or (n, dim)
-            One dimension less for a single report. ``estimate(reports).value`` is their mean.
+            Their expectation is the record (one-hot for categories); their mean is ``estimate(reports).value``. One
+            dimension less for a single report.
 
         Raises
         ------
         TypeError, ValueError
             If they are not reports of this mechanism.
         """
-        accepted = self.report.validate(reports)
-        decoded = self._decode(accepted)
+        decoded = self.report.decode(self.report.validate(reports), self.debiasing)
         return decoded[0] if np.ndim(reports) == len(self.report.shape) else decoded
 
-    def _decode(self, reports: AnyArray) -> NDArray[np.float64]:
-        if isinstance(self.report, Bits | Codes):
-            return np.asarray(self.debiasing(self.report.hits(reports)))
-        return reports.astype(np.float64)
-
-    def variance(self, x: ArrayLike) -> NDArray[np.float64]:
+    def variance(self, x: ArrayLike) -> Floats:
         """Exact variance of one decoded report of a record, per coordinate.
 
         Parameters
@@ -272,15 +340,38 @@ class Mechanism(ABC):
             If a record is out of the domain.
         """
         records, single = self.domain.records(x)
-        variance = self._variance(self._accept(records, clip=False))
+        converted = self.domain.convert(records)
+        if self.domain.first_invalid(converted) >= 0:
+            raise self.domain.invalid_error(records)
+        variance = self.report_variance(converted)
         return variance[0] if single else variance
 
     def aggregator(self) -> Aggregator:
-        """An empty aggregator for reports of this mechanism."""
-        return self.report.aggregator(self)
+        """An empty aggregator for reports of this mechanism.
 
-    def estimate(self, reports: ArrayLike) -> Estimate:
-        """The estimate from one batch of reports: ``aggregator().update(reports).estimate()``."""
+        Returns
+        -------
+        aggregator : Aggregator
+        """
+        return self.report.aggregator(self, self.report, self.debiasing, self.domain.range, self.guarantee)
+
+    def estimate(self, reports: ArrayLike) -> Estimate[Any]:
+        """The estimate from one batch of reports: ``aggregator().update(reports).estimate()``.
+
+        Parameters
+        ----------
+        reports : array_like
+            As `privatize` returns them.
+
+        Returns
+        -------
+        estimate : Estimate
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not reports of this mechanism, or there are none.
+        """
         return self.aggregator().update(reports).estimate()
 
     def channel(self) -> Channel:
@@ -289,30 +380,36 @@ class Mechanism(ABC):
         Returns
         -------
         channel : privacy.Channel
-            Inputs: all categories, both ends of the interval, the vertices of the cube, one input per symbol. Reports in
-            the order of their codes, or of their bits read as a binary number, first bit lowest.
+            Inputs: all categories, both ends of the interval, the vertices of the cube, one input per symbol. Reports
+            in the order of their codes, or of their bits read as a binary number, first bit lowest.
 
         Raises
         ------
         ValueError
             If there are too many reports to enumerate, or infinitely many.
         """
-        rows = self._channel()
+        rows = self.channel_rows()
         if rows is None:
             raise ValueError(f"{self!r} has too many reports to enumerate")
         return Channel(rows)
 
-    def __init_subclass__(cls) -> None:
-        _kinds.setdefault(cls.__name__, cls)  # a name that is taken keeps its meaning in stored bytes
-
     # Identity -------------------------------------------------------------------------------------------------------
 
+    def __init_subclass__(cls) -> None:
+        _registry.register(cls)
+
     def to_dict(self) -> dict[str, Any]:
-        """The class and its parameters as plain types."""
-        return {"mechanism": type(self).__name__, **{name: _plain(getattr(self, name)) for name in self._names()}}
+        """The class and its parameters as plain types.
+
+        Returns
+        -------
+        described : dict
+        """
+        parameters = {name: _plain(getattr(self, name)) for name in self.parameter_names()}
+        return {"mechanism": type(self).__name__, **parameters}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Mechanism:
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """The mechanism that `to_dict` described.
 
         Parameters
@@ -328,29 +425,18 @@ class Mechanism(ABC):
         TypeError, ValueError
             If `data` do not describe a mechanism of this version.
         """
-        if not isinstance(data, dict):
-            raise TypeError(f"data must be a dict, got {type(data).__name__}")
-        kinds = {name: kind for name, kind in _kinds.items() if is_dataclass(kind)}
-        name = data.get("mechanism")
-        if not isinstance(name, str) or name not in kinds:
-            raise ValueError(f"data must name a mechanism, one of {', '.join(sorted(kinds))}, got {name!r}")
-        if not issubclass(kinds[name], cls):
-            raise ValueError(f"data must describe a {cls.__name__}, got a {name}")
-        arguments = {key: value for key, value in data.items() if key != "mechanism"}
-        expected = set(kinds[name]._names())
-        if set(arguments) != expected:
-            raise ValueError(
-                f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}"
-            )
-        return kinds[name](**arguments)
+        mechanism = _registry.from_dict(data)
+        if not isinstance(mechanism, cls):
+            raise ValueError(f"data must describe a {cls.__name__}, got a {type(mechanism).__name__}")
+        return mechanism
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, name) for name in self._names())
+        return type(self), tuple(getattr(self, name) for name in self.parameter_names())
 
     @classmethod
-    def _names(cls) -> list[str]:
-        """The parameters, in the order of the constructor: every mechanism is a dataclass."""
-        return [f.name for f in fields(cast(Any, cls)) if f.init]
+    def parameter_names(cls) -> list[str]:
+        """Names of the parameters, in the order of the constructor."""
+        return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
 
     def _set(self, **values: Any) -> None:
         """Store attributes of a frozen instance, at construction."""

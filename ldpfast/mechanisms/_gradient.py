@@ -1,4 +1,4 @@
-"""The question of private gradient descent: the gradient of a generalised linear model at a public position."""
+"""The gradient of a generalized linear model at a public position: the question of private gradient descent."""
 
 from __future__ import annotations
 
@@ -11,24 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._core import domains, sgd
-from .._core.stream import Stream
-from ._ball import L2Ball, LaplaceVector, LinfBall
-from ._base import AnyArray, Mechanism
-from ._domains import MAX, Domain
+from .._core import ranges, sgd
+from .._typing import AnyArray, Floats
+from ..domains import MAX, Domain
+from ._base import Mechanism
+from ._l2_ball import L2Ball
+from ._laplace_vector import LaplaceVector
+from ._linf_ball import LinfBall
 
 FAMILIES = ("logistic", "linear", "poisson")
-FAR = 1e30  # responses and numbers beyond are taken as this
-BLOCKS = 1 << 63  # record blocks of gradients start here: no coin is that of a mechanism of the ball alone
+FAR = 1e30  # responses and numbers beyond this count as this
+FIRST_BLOCK = (
+    1 << 63
+)  # record blocks of gradients start here, so that they share no coin with the mechanism of the ball
 
 
 @dataclass(frozen=True)
 class Examples(Domain):
-    """Rows of `features` finite numbers, then the response: in {0, 1} (logistic), any number (linear), >= 0 (poisson)."""
+    """Rows of `features` finite numbers, then the response: in {0, 1} (logistic), any number (linear), >= 0 (poisson).
+
+    `reach` bounds the coordinates of a gradient.
+    """
 
     features: int
     family: str
-    reach: float  # of a gradient's coordinate
+    reach: float
 
     @property
     def width(self) -> int:
@@ -42,24 +49,24 @@ class Examples(Domain):
         response = {"logistic": "0 or 1", "linear": "a number", "poisson": "a number >= 0"}[self.family]
         return f"rows of {self.features} finite numbers and a response, {response}"
 
-    def offender(self, records: AnyArray) -> int:
-        bad = self.outside(records)
+    def first_invalid(self, records: AnyArray) -> int:
+        bad = self.invalid(records)
         return int(np.argmax(bad)) if bad.any() else -1
 
-    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
-        return self.split_outside(records[:, :-1], records[:, -1])
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        return self.invalid_examples(records[:, :-1], records[:, -1])
 
     def accepts(self, rows: AnyArray, responses: NDArray[np.float64]) -> bool:
-        """Whether none is outside; rows and responses contiguous, in arrays of their own."""
+        """Whether all examples are valid; rows and responses are contiguous arrays."""
         least, most = {"logistic": (0.0, 1.0), "linear": (-MAX, MAX), "poisson": (0.0, MAX)}[self.family]
         return (
-            domains.outside(rows, -MAX, MAX) < 0
-            and domains.outside(responses, least, most) < 0
+            ranges.first_invalid_number(rows, -MAX, MAX) < 0
+            and ranges.first_invalid_number(responses, least, most) < 0
             and (self.family != "logistic" or bool((responses * (1 - responses) == 0).all()))
         )
 
-    def split_outside(self, rows: AnyArray, responses: AnyArray) -> NDArray[np.bool_]:
-        """The same, for rows and responses in arrays of their own."""
+    def invalid_examples(self, rows: AnyArray, responses: AnyArray) -> NDArray[np.bool_]:
+        """Which examples are invalid; rows and responses are in arrays of their own."""
         bad = ~(np.isfinite(rows).all(axis=1) & np.isfinite(responses))
         if self.family == "logistic":
             bad |= (responses != 0) & (responses != 1)
@@ -68,44 +75,11 @@ class Examples(Domain):
         return np.asarray(bad)
 
 
-def padded(numbers: Sequence[float] | NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    """With zeros behind, as the kernels take positions and reports."""
+def padded(numbers: Sequence[float] | Floats, length: int) -> Floats:
+    """Numbers followed by zeros, as the kernels take positions and reports."""
     out = np.zeros(length)
     out[: len(numbers)] = numbers
     return out
-
-
-@dataclass(frozen=True, eq=False)
-class GradientKernel:
-    """Records to gradients, then the kernel of the ball."""
-
-    descent: sgd.Descent
-    position: NDArray[np.float64]  # padded
-    dim: int
-    kernel: Any
-    family: str
-
-    @property
-    def rows(self) -> int:
-        return int(self.kernel.rows)
-
-    def gradients(self, records: AnyArray) -> AnyArray:
-        """Of any record: NaN is taken as 0 (a label as 1/2), what is far out as far."""
-        clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
-        response = clean[:, -1].astype(np.float64)
-        if self.family == "logistic":
-            response = np.where(np.isnan(records[:, -1]), 0.5, np.clip(response, 0, 1))
-        elif self.family == "poisson":
-            response = np.maximum(response, 0)
-        out = np.empty((len(records), self.dim), np.float32)
-        self.descent.gradients(self.position, np.ascontiguousarray(clean[:, :-1]), response, out)
-        return out.astype(records.dtype, copy=False)
-
-    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None:
-        self.kernel.privatize(key, BLOCKS + block, self.gradients(x), out)
-
-    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None:
-        self.kernel.run(key, BLOCKS + block, self.gradients(x), state)
 
 
 @dataclass(frozen=True)
@@ -115,48 +89,57 @@ class Gradient(Mechanism):
     Parameters
     ----------
     family : {"logistic", "linear", "poisson"}
-        The generalised linear model, with its canonical link.
+        The generalized linear model, with its canonical link.
     position : sequence of float
-        Coefficients, that of the intercept's column last if there is one: public.
+        Public coefficients; that of the intercept's column is last if there is one.
     epsilon : float
         Privacy parameter of the whole gradient, > 0.
     norm : {"l2", "linf"}
-        Of rows and gradients.
+        Norm of rows and gradients.
     radius : float, default 1.0
-        r > 0: a row is clipped to it.
+        r > 0: rows are clipped to it.
     column : float, default 0.0
         The value in the intercept's column, > 0; 0: no intercept.
     residual : float, optional
-        c > 0: the residual, fitted mean minus response, is clipped to [-c, c]. Needed unless the family is "logistic", whose
-        residual is within [-1, 1] by itself.
+        c > 0: the residual, fitted mean minus response, is clipped to [-c, c]. Needed unless the family is "logistic",
+        whose residual is always within [-1, 1].
     noise : {"half-space", "laplace"}
         `L2Ball` or `LinfBall`, or `LaplaceVector`, the baseline.
 
     Attributes
     ----------
     ball : Mechanism
-        What privatizes the gradient.
+        The mechanism that privatizes the gradient.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above; as the mechanism of the ball.
+        If an argument is not as above, or not allowed by the mechanism of the ball.
 
     Notes
     -----
-    Records: rows of features, then the response, shape (n, features + 1). The gradient is residual times row, of norm at most
-    c sqrt(r^2 + column^2) ("l2") or c max(r, column) ("linf"). It is computed in single precision. Reports are those of
-    `ball`, in as many dimensions as `position` has.
+    Records: rows of features, then the response, shape (n, features + 1). The gradient is residual times row, of norm
+    at most c sqrt(r^2 + column^2) ("l2") or c max(r, column) ("linf"). It is computed in single precision. Reports are
+    those of `ball`, in as many dimensions as `position` has.
 
     Privacy
     -------
-    That of `ball`, exactly, whatever the gradient is. Clipping and `exp` may take a time that depends on the record: nothing
-    is claimed about it.
+    The exact guarantee of `ball`, whatever the gradient is. Clipping and `exp` may take a time that depends on the
+    record: nothing is claimed about time. docs/proofs/gradient.md.
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), section 4.2.2, eq. 33.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.mechanisms import Gradient
+    >>> question = Gradient("logistic", position=(0.0, 0.0), epsilon=1.0)
+    >>> question.privatize(np.array([0.5, -0.5, 1.0]), rng=1).shape  # two features and a label
+    (2,)
     """
 
     family: str
@@ -169,7 +152,7 @@ class Gradient(Mechanism):
     noise: str = "half-space"
     ball: Any = field(init=False, repr=False, compare=False)
     domain: Examples = field(init=False, repr=False, compare=False)
-    _kernel: GradientKernel = field(init=False, repr=False, compare=False)
+    _descent: sgd.GradientDescent = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         family = _check.choice("family", self.family, FAMILIES)
@@ -197,19 +180,20 @@ class Gradient(Mechanism):
             ball = L2Ball(dim, self.epsilon, reach) if norm == "l2" else LinfBall(dim, self.epsilon, reach)
         self._set(family=family, position=position, epsilon=ball.epsilon, norm=norm, radius=radius, column=column)
         self._set(residual=None if self.residual is None else bound, noise=noise)
-        self._set(
-            ball=ball,
+        self._set(ball=ball, domain=Examples(features, family, reach))
+        self._set(_descent=self.descent(math.inf))
+        self.define(
             epsilon_realized=ball.epsilon_realized,
-            domain=Examples(features, family, reach),
+            domain=self.domain,
             report=ball.report,
-            debiasing=getattr(ball, "debiasing", None),
+            debiasing=ball.debiasing,
+            kernel=ball._pipeline.kernel,
+            first_block=FIRST_BLOCK,
         )
-        descent = self.descent(math.inf)
-        self._set(_kernel=GradientKernel(descent, padded(position, descent.padded), dim, ball._kernel, family))
 
-    def descent(self, projection: float) -> sgd.Descent:
-        """The compiled model: gradients, and the steps after them, within a norm."""
-        return sgd.Descent(
+    def descent(self, projection: float) -> sgd.GradientDescent:
+        """The compiled model: gradients, and the steps after them, with positions within a norm."""
+        return sgd.GradientDescent(
             self.domain.features,
             self.radius,
             self.column,
@@ -217,9 +201,26 @@ class Gradient(Mechanism):
             projection,
             FAMILIES.index(self.family),
             self.norm == "linf",
-            self.ball._kernel,
+            self.ball._pipeline.kernel,
             getattr(self.ball, "scale", 1.0),
         )
 
-    def _variance(self, records: AnyArray) -> NDArray[np.float64]:
-        return np.asarray(self.ball._variance(self._kernel.gradients(records)))
+    def encode(self, records: AnyArray) -> AnyArray:
+        """Gradients of any records: NaN counts as 0 (a label as 1/2), and numbers beyond 1e30 as 1e30."""
+        clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
+        response = clean[:, -1].astype(np.float64)
+        if self.family == "logistic":
+            response = np.where(np.isnan(records[:, -1]), 0.5, np.clip(response, 0, 1))
+        elif self.family == "poisson":
+            response = np.maximum(response, 0)
+        gradients = np.empty((len(records), len(self.position)), np.float32)
+        position = padded(self.position, self._descent.padded)
+        self._descent.gradients(position, np.ascontiguousarray(clean[:, :-1]), response, gradients)
+        return gradients.astype(records.dtype, copy=False)
+
+    def report_variance(self, records: AnyArray) -> Floats:
+        return np.asarray(self.ball.report_variance(self.encode(records)))
+
+    @property
+    def worst_variance(self) -> float:
+        return float(self.ball.worst_variance)

@@ -1,4 +1,4 @@
-"""What the server of an interactive protocol asks one person, or many: a serial number and a mechanism."""
+"""What the server of an interactive protocol asks: a serial number and a mechanism."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._base import AnyArray, Mechanism
+from .._envelope import as_bytes, canonical_json
+from .._typing import AnyArray
+from ._base import Mechanism
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 MOST_SERIAL = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class Query:
-    """A question in a protocol. All that a client needs: no protocol, no server.
+    """A question of a protocol: all that a client needs to answer it.
 
     Parameters
     ----------
     serial : int
-        Which question of the server this is, >= 0. The answer goes back with it.
+        Number of the question, >= 0; it is sent back with the answer.
     mechanism : Mechanism
-        Turns the record into the answer; its parameters are public.
+        Turns the record into the answer. Its parameters are public.
 
     Raises
     ------
@@ -35,8 +37,8 @@ class Query:
 
     Privacy
     -------
-    One answer costs the `epsilon_realized` of the mechanism. A person answers once per protocol: the client has to remember
-    that it did.
+    One answer costs the `epsilon_realized` of the mechanism. A person answers once per protocol: the client has to
+    remember that it has answered.
     """
 
     serial: int
@@ -48,12 +50,12 @@ class Query:
             raise TypeError(f"mechanism must be a Mechanism, got {type(self.mechanism).__name__}")
 
     def privatize(self, x: ArrayLike, *, rng: RNGLike = None, out: AnyArray | None = None) -> AnyArray:
-        """The answer for a record, or one for each of many.
+        """The answer for a record, or one answer for each of many records.
 
         Parameters
         ----------
         x : array_like
-            As for the mechanism. Always clipped (NaN to the centre): a refusal would itself be an answer.
+            As for the mechanism. Always clipped (NaN to the center), because a refusal would itself be an answer.
         rng, out
             As for `Mechanism.privatize`.
 
@@ -68,18 +70,22 @@ class Query:
 
         Privacy
         -------
-        That of the mechanism: exactly `mechanism.epsilon_realized` per report.
+        Exactly ``mechanism.epsilon_realized`` per report.
         """
         return self.mechanism.privatize(x, rng=rng, out=out, clip=self.mechanism.domain.clips)
 
     def to_bytes(self) -> bytes:
-        """The query as text in UTF-8 (JSON), to be sent to clients."""
-        described = {"query": self.serial, **self.mechanism.to_dict()}
-        return json.dumps(described, sort_keys=True, separators=(",", ":")).encode()
+        """The query as JSON in UTF-8, to be sent to clients.
+
+        Returns
+        -------
+        data : bytes
+        """
+        return canonical_json({"query": self.serial, **self.mechanism.to_dict()})
 
     @staticmethod
     def from_bytes(data: bytes) -> Query:
-        """The query that `to_bytes` wrote.
+        """The query that `to_bytes` described.
 
         Parameters
         ----------
@@ -94,10 +100,9 @@ class Query:
         TypeError, ValueError
             If `data` are not bytes, or not those of a query of this version.
         """
-        if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"data must be bytes, got {type(data).__name__}")
+        text = as_bytes(data)
         try:
-            described: dict[str, Any] = json.loads(bytes(data))
+            described: dict[str, Any] = json.loads(text)
             if not isinstance(described, dict) or "query" not in described:
                 raise ValueError("no serial number")
             return Query(described.pop("query"), Mechanism.from_dict(described))

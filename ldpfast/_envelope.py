@@ -1,0 +1,89 @@
+"""Bytes of saved states: a magic number, a header in JSON, a payload, and a checksum.
+
+The checksum detects accidents, not forgery.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from typing import Any
+
+_PREFIX = struct.Struct("<8sQ")  # magic number, whose last byte is the version of the layout; length of the header
+_DIGEST_BYTES = 16
+
+
+def canonical_json(described: Any) -> bytes:
+    """JSON with sorted keys and without spaces: equal descriptions give equal bytes."""
+    return json.dumps(described, sort_keys=True, separators=(",", ":")).encode()
+
+
+def seal(magic: bytes, header: dict[str, Any], payload: bytes) -> bytes:
+    """The bytes of a saved state.
+
+    Parameters
+    ----------
+    magic : bytes
+        Eight bytes; the last is the version of the layout.
+    header : dict
+        Plain types.
+    payload : bytes
+
+    Returns
+    -------
+    data : bytes
+        Equal states give equal bytes.
+    """
+    text = canonical_json(header)
+    body = _PREFIX.pack(magic, len(text)) + text + payload
+    return body + _digest(body)
+
+
+def unseal(magic: bytes, what: str, data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header and payload that `seal` put together.
+
+    Parameters
+    ----------
+    magic : bytes
+    what : str
+        What the bytes should be, for messages: "an aggregator".
+    data : bytes
+
+    Returns
+    -------
+    header : dict
+    payload : bytes
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `data` are not bytes; if they are damaged, foreign, or of another version.
+    """
+    whole = as_bytes(data)
+    if whole[:7] != magic[:7]:
+        raise ValueError(f"data must be the bytes of {what}: they do not start like one")
+    if whole[:8] != magic:
+        raise ValueError(f"data must be of layout version {magic[7]}, got {whole[7] if len(whole) > 7 else 'nothing'}")
+    body, digest = whole[:-_DIGEST_BYTES], whole[-_DIGEST_BYTES:]
+    if len(body) < _PREFIX.size or _digest(body) != digest:
+        raise ValueError(f"data must be the whole bytes of {what}: they are damaged or cut off")
+    start = _PREFIX.size + _PREFIX.unpack_from(body)[1]
+    try:
+        header = json.loads(body[_PREFIX.size : start])
+    except (RecursionError, ValueError) as error:
+        raise ValueError(f"data must be the bytes of {what}: {error}") from error
+    if not isinstance(header, dict):
+        raise ValueError(f"data must be the bytes of {what}: the header is no object")
+    return header, body[start:]
+
+
+def as_bytes(data: Any) -> bytes:
+    """Bytes of any bytes-like object."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"data must be bytes, got {type(data).__name__}")
+    return bytes(data)
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()

@@ -1,0 +1,16 @@
+"""Type aliases that all rooms share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+AnyArray: TypeAlias = NDArray[Any]
+Floats: TypeAlias = NDArray[np.float64]
+
+if TYPE_CHECKING:
+    from numpy.random import BitGenerator, Generator, SeedSequence
+
+    RNGLike: TypeAlias = int | np.integer | SeedSequence | Generator | BitGenerator | None

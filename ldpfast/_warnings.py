@@ -1,0 +1,23 @@
+"""Warnings that point at the caller's code."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Issue a warning at the first frame that is outside of this package.
+
+    Parameters
+    ----------
+    message : str
+    category : type of Warning
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

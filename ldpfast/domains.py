@@ -1,0 +1,353 @@
+"""Domains: what a record may be.
+
+A domain turns input into arrays that kernels take and finds invalid records. `records` looks at dtype and shape only;
+`convert` makes a slice contiguous in the dtype of the kernel; `first_invalid` reads the values. Privacy never rests on
+these checks: kernels clamp every record.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _check
+from ._core import ranges
+from ._extras import optional
+from ._typing import AnyArray
+
+MAX = sys.float_info.max
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+PIECE_ROWS = 1 << 16  # records whose validity is looked at together, for an error message
+
+
+class Domain(ABC):
+    """The set of valid records of a mechanism or a problem."""
+
+    clips = True  # whether there is a nearest valid record, for ``clip=True``
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a record has; None where records are numbers."""
+        return None
+
+    @property
+    @abstractmethod
+    def range(self) -> tuple[float, float]:
+        """The least and largest possible mean of a decoded coordinate."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The set in words, for messages of the form "x must be ..."."""
+
+    def _check_dtype(self, x: AnyArray) -> AnyArray:
+        return _check.floats("x", x)
+
+    def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
+        """Records along the first axis, and whether `x` was a single record. Reads no value and copies nothing.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        records : ndarray
+        single : bool
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` has a wrong dtype or shape.
+        """
+        array = self._check_dtype(_check.array("x", x))
+        single = _check.dimensions("x", array, self.width)
+        return (array[np.newaxis] if single else array), single
+
+    def kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
+        """The dtype in which kernels take records: float32 up to single precision, else float64."""
+        return FLOAT32 if records.dtype.kind == "f" and records.dtype.itemsize <= 4 else FLOAT64
+
+    def convert(self, records: AnyArray) -> AnyArray:
+        """Contiguous records in the dtype that kernels take; copied only where necessary."""
+        return _check.laid_out(records, self.kernel_dtype(records))
+
+    @abstractmethod
+    def first_invalid(self, records: AnyArray) -> int:
+        """Index of the first invalid record, or -1; `records` as `convert` returns them."""
+
+    @abstractmethod
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        """Which records are invalid. Slower than `first_invalid`, with which it agrees; used for messages."""
+
+    def invalid_error(self, records: AnyArray) -> ValueError:
+        """The error for records, as `records` returns them, of which some are invalid."""
+        first, count = -1, 0
+        for start in range(0, len(records), PIECE_ROWS):
+            bad = np.flatnonzero(self.invalid(self.convert(records[start : start + PIECE_ROWS])))
+            if len(bad) and first < 0:
+                first = start + int(bad[0])
+            count += len(bad)
+        return _check.invalid("x", self.describe(), first, count, len(records))
+
+    def check_clip(self, clip: bool) -> bool:
+        """The argument `clip`, which categories do not have."""
+        if _check.flag("clip", clip) and not self.clips:
+            raise ValueError("clip must be False for categories: map what is out of range to a category of your own")
+        return clip
+
+
+@dataclass(frozen=True)
+class Categories(Domain):
+    """Integers in [0, k)."""
+
+    k: int
+    booleans: bool = False
+    dtype: np.dtype[Any] = field(init=False, repr=False, compare=False)
+    clips = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", np.min_scalar_type(self.k - 1))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def describe(self) -> str:
+        return f"integers in [0, k) with k={self.k}"
+
+    def _check_dtype(self, x: AnyArray) -> AnyArray:
+        return _check.integers("x", x, self.booleans)
+
+    def kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
+        return self.dtype
+
+    def convert(self, records: AnyArray) -> AnyArray:
+        """Contiguous records in the smallest dtype that holds k - 1.
+
+        Arrays with invalid records keep their dtype, so that `first_invalid` finds them: a cast would wrap around and
+        turn them into valid codes.
+        """
+        native = _check.laid_out(records)
+        if native.dtype == self.dtype or self.first_invalid(native) >= 0:
+            return native
+        return native.astype(self.dtype)
+
+    def first_invalid(self, records: AnyArray) -> int:
+        return ranges.first_invalid_code(records, records.dtype.kind == "i", self.k)
+
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        return np.asarray((records < 0) | (records >= self.k))
+
+
+@dataclass(frozen=True)
+class Labels(Categories):
+    """Answers among declared categories, in the order of the declaration. `k` is their number."""
+
+    labels: tuple[Any, ...] = ()
+
+    def describe(self) -> str:
+        return f"among the k={self.k} declared categories"
+
+    def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
+        """Codes of the answers; an answer that was not declared has code k.
+
+        Parameters
+        ----------
+        x : array_like
+            Labels in a list, a NumPy or Arrow array, a pandas series or categorical; or a single label.
+        """
+        values: Any = x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x
+        if self._is_label(values):
+            return np.array([self._codes_by_label().get(values, self.k)]), True
+        if isinstance(values, Mapping | Set):
+            raise TypeError(f"x must be labels in a list or an array, got {type(values).__name__}")
+        if len(getattr(values, "shape", (0,))) != 1:
+            raise _wrong_shape(np.shape(values))
+        return self._codes(values), False
+
+    def _is_label(self, values: Any) -> bool:
+        """Whether `values` is one label and not a container of labels. A tuple is a label if it was declared."""
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            return True
+        return isinstance(values, tuple) and values in self.labels
+
+    def _codes_by_label(self) -> dict[Any, int]:
+        return {label: code for code, label in enumerate(self.labels)}
+
+    def _codes(self, values: Any) -> NDArray[np.int64]:
+        categorical = getattr(values, "cat", values)  # of a pandas series, or a categorical itself
+        code, k = self._codes_by_label(), self.k
+        if hasattr(categorical, "codes") and hasattr(categorical, "categories"):
+            table = [
+                *(code.get(label, k) for label in categorical.categories),
+                k,
+            ]  # the last entry is for missing values
+            return np.asarray(np.asarray(table)[np.asarray(categorical.codes)])
+        if type(values).__module__.partition(".")[0] == "pyarrow":
+            pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+            plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+            try:
+                declared = pa.array(self.labels).cast(plain.type)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+                raise TypeError(f"x must hold labels like the declared categories, got type {values.type}") from None
+            found = pc.index_in(plain, value_set=declared).fill_null(k)
+            return np.asarray(found.to_numpy(), np.int64)
+        labels = values.tolist() if hasattr(values, "tolist") else list(values)
+        try:
+            return np.fromiter((code.get(label, k) for label in labels), np.int64, len(labels))
+        except TypeError:  # a label that cannot be hashed
+            if all(isinstance(label, list) for label in labels):
+                raise _wrong_shape((len(labels), len(labels[0]))) from None
+            raise TypeError("x must hold labels like the declared categories") from None
+
+
+def _wrong_shape(shape: tuple[int, ...]) -> ValueError:
+    return ValueError(f"x must have shape (n,), or () for one record, got shape {shape}")
+
+
+def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:
+    """The domain for a number of categories, or for a declared list of them.
+
+    Parameters
+    ----------
+    k : int, sequence or pandas dtype
+    booleans : bool, default False
+        Whether booleans are categories, too.
+
+    Returns
+    -------
+    domain : Categories
+    labels : tuple or None
+        The declared list.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `k` is neither an integer >= 2 nor at least two different labels.
+    """
+    k = getattr(k, "categories", k)  # of a pandas dtype
+    if not hasattr(k, "__len__") or isinstance(k, str | bytes | Set | Mapping):
+        return Categories(_check.integer("k", k, 2), booleans), None
+    labels = tuple(k.tolist() if hasattr(k, "tolist") else k)
+    try:
+        different = len(set(labels))
+    except TypeError:
+        raise TypeError("k must be a number of categories, or a list of labels that can be hashed") from None
+    if len(labels) < 2 or different < len(labels):
+        raise ValueError(f"k must be at least 2 different categories, got {len(labels)}, {different} of them different")
+    return Labels(len(labels), False, labels), labels
+
+
+@dataclass(frozen=True)
+class Reals(Domain):
+    """Any finite number. What is estimated are the shares of symbols of the numbers."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def describe(self) -> str:
+        return "finite numbers"
+
+    def first_invalid(self, records: AnyArray) -> int:
+        return ranges.first_invalid_number(records, -MAX, MAX)
+
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        return ~np.isfinite(records)
+
+
+@dataclass(frozen=True)
+class Interval(Domain):
+    """Numbers in [lower, upper]."""
+
+    lower: float
+    upper: float
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.lower, self.upper
+
+    def describe(self) -> str:
+        return f"numbers in [lower, upper] = [{self.lower!r}, {self.upper!r}]"
+
+    def first_invalid(self, records: AnyArray) -> int:
+        return ranges.first_invalid_number(records, self.lower, self.upper)
+
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        lower, upper = records.dtype.type(self.lower), records.dtype.type(self.upper)
+        return np.asarray(~((records >= lower) & (records <= upper)))
+
+
+@dataclass(frozen=True)
+class Ball(Domain):
+    """Vectors of `dim` numbers with a norm ("l2" or "linf") of at most `radius`. Norms of rounded rows have a tolerance."""
+
+    dim: int
+    radius: float
+    norm: str
+
+    @property
+    def width(self) -> int:
+        return self.dim
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return -self.radius, self.radius
+
+    def describe(self) -> str:
+        return f"rows of {self.norm} norm at most radius = {self.radius!r}"
+
+    def first_invalid(self, records: AnyArray) -> int:
+        if self.norm == "linf":
+            position = ranges.first_invalid_number(records, -self.radius, self.radius)
+            return position // self.dim if position >= 0 else -1
+        return ranges.first_invalid_row(records, self.dim, 0.0, self._longest(records))
+
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        if self.norm == "linf":
+            return np.asarray(~(np.abs(records) <= records.dtype.type(self.radius)).all(axis=1))
+        bad, longest = np.zeros(len(records), np.bool_), self._longest(records)
+        at = ranges.first_invalid_row(records, self.dim, 0.0, longest)
+        while at >= 0:  # the norm that `first_invalid` computes, so that rows on the edge are rounded alike
+            bad[at] = True
+            later = ranges.first_invalid_row(records[at + 1 :], self.dim, 0.0, longest)
+            at = at + 1 + later if later >= 0 else -1
+        return bad
+
+    def _longest(self, records: AnyArray) -> float:
+        """The largest norm of a valid row: the relative tolerance is 8 u sqrt(dim), u the unit roundoff."""
+        return self.radius * (1 + 4 * float(np.finfo(records.dtype).eps) * math.sqrt(self.dim))
+
+
+@dataclass(frozen=True)
+class Box(Domain):
+    """Rows of numbers, the j-th in [lower[j], upper[j]]."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.lower)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return min(self.lower), max(self.upper)
+
+    def describe(self) -> str:
+        return "rows of numbers in [lower, upper], coordinate by coordinate"
+
+    def first_invalid(self, records: AnyArray) -> int:
+        bad = self.invalid(records)
+        return int(np.argmax(bad)) if bad.any() else -1
+
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        lower, upper = np.array(self.lower, records.dtype), np.array(self.upper, records.dtype)
+        return np.asarray(~((records >= lower) & (records <= upper)).all(axis=1))

@@ -1,0 +1,53 @@
+"""What the half-space mechanisms for vectors have in common."""
+
+from __future__ import annotations
+
+from .. import _check
+from .._formulas import half_space_constants
+
+MOST_DIM = 1 << 34  # the packed signs of one row stay far below the end of a stream
+
+
+def half_space_constant(dim: int) -> float:
+    """c(d) = 1 / E|U_1| for U uniform on the unit sphere of R^d.
+
+    Parameters
+    ----------
+    dim : int
+        d >= 1.
+
+    Returns
+    -------
+    c : float
+        sqrt(pi) Gamma((d + 1) / 2) / Gamma(d / 2), about sqrt(pi d / 2), to full double accuracy for every d.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `dim` is not an integer >= 1.
+
+    Examples
+    --------
+    >>> from ldpfast.mechanisms import half_space_constant
+    >>> half_space_constant(3)
+    2.0
+    """
+    return float(half_space_constants(_check.integer("dim", dim, 1)))
+
+
+def check_ball(dim: int, epsilon: float, radius: float) -> tuple[int, float, float]:
+    """The parameters of a mechanism for vectors in a ball."""
+    dim, epsilon = _check.integer("dim", dim, 1, MOST_DIM), _check.positive("epsilon", epsilon)
+    radius = _check.positive("radius", radius)
+    if not 1e-18 <= radius <= 1e18:
+        raise ValueError(f"radius must be in [1e-18, 1e18], where single precision holds the reports, got {radius!r}")
+    return dim, epsilon, radius
+
+
+def check_scale(scale: float) -> float:
+    """The size of reports, which single precision has to hold."""
+    if not scale <= 1e37:
+        raise ValueError(
+            f"radius / epsilon must leave the reports within single precision, at most 1e37, got {scale:.3g}"
+        )
+    return scale

@@ -1,0 +1,95 @@
+"""Discrete Laplace noise for the one-hot vector of a category."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import _check
+from .._typing import AnyArray, Floats
+from ..domains import Categories
+from ..reports import Grid
+from ._discrete_laplace import DiscreteLaplace, grid_steps
+from ._response import one_hot
+
+MOST_COLUMNS = 1 << 20
+
+
+@dataclass(frozen=True)
+class LaplaceOneHot(DiscreteLaplace):
+    """Discrete Laplace noise in every entry of the one-hot vector of a category: the baseline for histograms.
+
+    `UnaryEncoding` has half the variance, and reports of k bits.
+
+    Parameters
+    ----------
+    k : int
+        Number of categories, 2 to 2^20.
+    epsilon : float
+        Privacy parameter, > 0.
+
+    Attributes
+    ----------
+    grid : float
+        Step of the grid.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `k` is not such an integer, or `epsilon` not a finite number > 0 that the coins can certify.
+
+    Notes
+    -----
+    Records: integers in [0, k), shape (n,). Reports: float64, shape (n, k), on a grid. The variance of an entry is
+    about 2 (2 / epsilon)^2, because two one-hot vectors have l1 distance 2. O(n k) time.
+
+    Privacy
+    -------
+    Exactly `epsilon_realized`-LDP, as `Laplace`: the entries are 0 and 1, points of the grid, so nothing is rounded.
+    Nothing is claimed about time. docs/proofs/laplace_one_hot.md.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
+       113 (2018), section 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.mechanisms import LaplaceOneHot
+    >>> LaplaceOneHot(4, epsilon=1.0).privatize(np.array([0, 3, 3]), rng=1).shape
+    (3, 4)
+    """
+
+    k: int
+    epsilon: float
+    grid: float = field(init=False, repr=False, compare=False)
+    report: Grid = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        k, epsilon = _check.integer("k", self.k, 2, MOST_COLUMNS), _check.positive("epsilon", self.epsilon)
+        self._set(k=k, epsilon=epsilon)
+        span = grid_steps(epsilon)
+        self.define_noise(
+            Categories(k),
+            "one-hot",
+            dim=k,
+            scalar=False,
+            lower=0.0,
+            upper=1.0,
+            span=span,
+            diameter=2 * span,
+            changes=2,
+        )
+
+    def encode(self, records: AnyArray) -> AnyArray:
+        return one_hot(records, self.k).astype(np.float32)
+
+    def report_variance(self, records: AnyArray) -> Floats:
+        return np.full((len(records), self.k), self.report.noise_variance)
+
+    @property
+    def worst_variance(self) -> float:
+        return self.report.noise_variance + 0.25

@@ -1,0 +1,61 @@
+"""What the k-ary responses have in common: one word per record decides the report."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _coins
+from .._typing import AnyArray, Floats
+from ..domains import Domain
+from ..reports import Codes
+from ..results import Debiasing
+from ._base import CHANNEL_ENTRIES, Mechanism
+from ._pipeline import Kernel
+
+
+def debiasing_of(coin: _coins.ResponseCoin | _coins.UnaryCoins) -> Debiasing:
+    """The debiasing of a category that is reported with probability p where it is the true one, else q, from the integers."""
+    return Debiasing(float(-coin.q / (coin.p - coin.q)), float((1 - coin.q) / (coin.p - coin.q)))
+
+
+def one_hot(categories: AnyArray, k: int) -> NDArray[np.bool_]:
+    """A row for each category that is true in its column, shape (n, k)."""
+    columns: NDArray[np.bool_] = categories[:, np.newaxis] == np.arange(k)
+    return columns
+
+
+class ResponseMechanism(Mechanism):
+    """A mechanism that applies k-ary randomized response to a symbol of the record."""
+
+    report: Codes
+    debiasing: Debiasing
+    _coin: _coins.ResponseCoin
+
+    def define_response(self, coin: _coins.ResponseCoin, domain: Domain, report: Codes, kernel: Kernel) -> None:
+        """Set what follows from the integers of the coin."""
+        self.define(
+            epsilon_realized=coin.epsilon_realized,
+            domain=domain,
+            report=report,
+            debiasing=debiasing_of(coin),
+            kernel=kernel,
+            _coin=coin,
+        )
+
+    @abstractmethod
+    def symbols(self, records: AnyArray) -> AnyArray:
+        """The symbol of each record, before the response."""
+
+    def report_variance(self, records: AnyArray) -> Floats:
+        symbols = self.symbols(records)
+        truth = one_hot(symbols, self._coin.k) if self.report.onehot else symbols
+        return np.asarray(self.debiasing.variance(truth.astype(np.float64)))
+
+    def channel_rows(self) -> list[list[int]] | None:
+        coin = self._coin
+        if coin.k**2 > CHANNEL_ENTRIES:
+            return None
+        return [[coin.keep if i == j else coin.words_per_symbol for j in range(coin.k)] for i in range(coin.k)]

@@ -1,0 +1,86 @@
+"""One bit of a number in an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import _check, _coins
+from .._core import privatize
+from .._typing import AnyArray, Floats
+from ..domains import Interval
+from ..reports import Codes
+from ..results import Debiasing
+from ._base import Mechanism
+
+
+@dataclass(frozen=True)
+class SignBit(Mechanism):
+    """One bit per number: toward upper with a probability that grows with the number.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Ends of the interval, finite, lower < upper.
+    epsilon : float
+        Privacy parameter, > 0 and at most about 44.3.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `lower` and `upper` are not finite with lower < upper; if `epsilon` is not a finite number > 0 that a coin of
+        64 bits can certify.
+
+    Notes
+    -----
+    Records: floats in [lower, upper], shape (n,). Reports: uint8; 1 means toward upper. With r the half width, c the
+    center and h = coth(epsilon / 2), a report decodes to c + r h or c - r h, with variance r^2 h^2 - (x - c)^2. That is
+    smaller than the variance of `Laplace` for epsilon below 2.3. O(n) time, 8 random bytes per number.
+
+    Privacy
+    -------
+    Exactly `epsilon_realized`-LDP: the threshold of the one coin is an integer between 2^64 - m and m whatever the
+    record and the rounding are; it is compared without a branch. docs/proofs/sign_bit.md.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
+       113 (2018): the case d = 1 of the mechanism for the ball.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> visits = np.random.default_rng(1).poisson(3, 20_000).clip(0, 20)
+    >>> estimate = ldp.SignBit(0, 20, epsilon=1.0).run(visits, rng=1)
+    >>> bool(abs(estimate.value - 3) < 0.5)
+    True
+    """
+
+    lower: float
+    upper: float
+    epsilon: float
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
+    _heads: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        lower, upper = _check.interval(self.lower, self.upper)
+        self._set(lower=lower, upper=upper, epsilon=_check.positive("epsilon", self.epsilon))
+        coin = _coins.binary(self.epsilon)
+        center, reach = (lower + upper) / 2, (upper - lower) / 2 / float(2 * coin.p - 1)
+        self.define(
+            epsilon_realized=coin.epsilon_realized,
+            domain=Interval(lower, upper),
+            report=Codes(2, onehot=False),
+            debiasing=Debiasing(center - reach, center + reach),
+            kernel=privatize.SignBit(lower, upper, coin.heads),
+            _heads=coin.heads,
+        )
+
+    def report_variance(self, records: AnyArray) -> Floats:
+        return np.asarray(self.debiasing.variance(records.astype(np.float64)))
+
+    def channel_rows(self) -> list[list[int]]:
+        heads, tails = self._heads, _coins.WORD - self._heads
+        return [[heads, tails], [tails, heads]]

@@ -1,0 +1,89 @@
+"""Reports of one code per person."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import ranges, tally
+from .._typing import AnyArray, Floats
+from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, Normal
+from ._base import Format
+from ._counts import CountAggregator
+
+COVARIANCE_LIMIT = 256  # coordinates of the largest covariance matrix that is computed
+
+
+class CodeCounts(CountAggregator):
+    """A histogram of codes. Of flags (one bit per report), the number of ones is the statistic."""
+
+    report: Codes
+
+    def _is_possible(self) -> bool:
+        return super()._is_possible() and int(self._state.sum()) == self.n
+
+    def _hits(self) -> NDArray[np.int64]:
+        return self._state if self.report.onehot else self._state[1]
+
+    def _covariance(self, n: int) -> Floats | None:
+        if len(self._state) > COVARIANCE_LIMIT:
+            return None
+        share, debiasing = self._state / n, self.debiasing
+        assert isinstance(debiasing, Debiasing)
+        return (debiasing.one - debiasing.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
+
+    def estimate(self) -> Estimate[Any]:
+        if not isinstance(self.debiasing, MatrixDebiasing):
+            return super().estimate()
+        n, k = self._require_reports(), len(self._state)
+        # Half a report more of every code, so that the variance is never zero.
+        covariance = self.debiasing.covariance((self._state + 0.5) / (n + 0.5 * k)) / n
+        stderr = np.sqrt(np.diag(covariance))
+        value = self.debiasing(self._state / n)
+        return Estimate(value, stderr, n, self.guarantee, covariance if k <= COVARIANCE_LIMIT else None, Normal())
+
+
+@dataclass(frozen=True)
+class Codes(Format):
+    """One code in [0, k) per person. `onehot`: a code stands for a vector of k shares; otherwise k is 2 and it is a flag."""
+
+    k: int
+    onehot: bool = True
+    code: np.dtype[Any] = field(init=False, repr=False, compare=False)
+    aggregator = CodeCounts
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "code", np.min_scalar_type(self.k - 1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
+        return self.code
+
+    @property
+    def bits(self) -> int:
+        return max(1, math.ceil(math.log2(self.k)))
+
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (self.k,), np.int64
+
+    def tally(self, reports: AnyArray, state: AnyArray) -> None:
+        tally.add_codes(reports, state)
+
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        assert debiasing is not None
+        if isinstance(debiasing, MatrixDebiasing):
+            return np.asarray(debiasing.matrix[reports])
+        hits = reports[:, np.newaxis] == np.arange(self.k, dtype=reports.dtype) if self.onehot else reports
+        return np.asarray(debiasing(hits.astype(np.float64)))
+
+    def invalidity(self, reports: AnyArray) -> str | None:
+        index = ranges.first_invalid_code(reports, False, self.k)
+        return None if index < 0 else f"be codes in [0, {self.k}); index {index} is outside"

@@ -1,0 +1,45 @@
+"""Aggregators of counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import AnyArray, Floats
+from ..results import Binomial, Debiasing, Estimate
+from ._base import Aggregator
+
+
+class CountAggregator(Aggregator):
+    """64-bit counts of ones. Each of them is binomial, so intervals are those of Clopper and Pearson."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many reports have each bit, or each code (a copy)."""
+        return self._state.copy()
+
+    def _is_possible(self) -> bool:
+        return bool((self._state >= 0).all() and (self._state <= self.n).all())
+
+    def _combine(self, state: AnyArray, other: AnyArray) -> None:
+        state += other
+
+    def _hits(self) -> NDArray[np.int64]:
+        """The counts that are debiased."""
+        return self._state
+
+    def _covariance(self, n: int) -> Floats | None:
+        return None
+
+    def estimate(self) -> Estimate[Any]:
+        n, hits, debiasing = self._require_reports(), self._hits().copy(), self.debiasing
+        assert isinstance(debiasing, Debiasing)
+        value = debiasing(hits / n)
+        # The variance of a decoded bit at the possible mean nearest to the estimate: never zero, even for one report.
+        stderr = np.sqrt(debiasing.variance(np.clip(value, *self.span)) / n)
+        rule = Binomial(hits, n, debiasing)
+        if hits.ndim == 0:
+            return Estimate(float(value), float(stderr), n, self.guarantee, None, rule)
+        return Estimate(value, stderr, n, self.guarantee, self._covariance(n), rule)

@@ -1,0 +1,86 @@
+"""Reports on a grid of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._core import tally
+from .._typing import AnyArray, Floats
+from ..results import AnyDebiasing, Estimate, Normal
+from ._base import Format
+from ._sums import ExactSums
+
+FEW_REPORTS = 30  # below this, the sample variance says little about the spread of the records
+
+
+class GridSums(ExactSums):
+    """Sums of j and j^2 of reports lower + grid (j + 1/2)."""
+
+    report: Grid
+
+    def _is_possible(self) -> bool:
+        dim = self.report.dim
+        total, square = self._sums(slice(0, dim)), self._sums(slice(dim, None))
+        # Squares of integers up to 2^47 and, by the Cauchy-Schwarz inequality, sum^2 <= n sum of squares.
+        return bool((square <= self.n * 2.0**94).all() and (total**2 <= self.n * square * (1 + 1e-9)).all())
+
+    def estimate(self) -> Estimate[Any]:
+        n, report = self._require_reports(), self.report
+        mean, square = self._sums(slice(0, report.dim)) / n, self._sums(slice(report.dim, None)) / n
+        value = report.lower + report.grid * (mean + 0.5)
+        # The sample variance, but at least that of the noise alone. For few reports, the records have their largest
+        # possible variance.
+        sample = np.maximum(square - mean * mean, 0) * (n / max(n - 1, 1))
+        lower, upper = self.span
+        widest = (upper - lower) ** 2 / 4 if n < FEW_REPORTS else 0.0
+        variance = np.maximum(report.grid**2 * sample, report.noise_variance + widest)
+        stderr = np.sqrt(variance / n)
+        if report.scalar:
+            return Estimate(float(value[0]), float(stderr[0]), n, self.guarantee, None, Normal())
+        return Estimate(value, stderr, n, self.guarantee, None, Normal())
+
+
+@dataclass(frozen=True)
+class Grid(Format):
+    """Doubles lower + grid (j + 1/2) with an integer |j| <= 2^47: one number per person (`scalar`), or `dim`.
+
+    Attributes
+    ----------
+    noise_variance : float
+        Variance of the noise in one number.
+    """
+
+    dim: int
+    scalar: bool
+    lower: float
+    grid: float
+    noise_variance: float
+    aggregator = GridSums
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return () if self.scalar else (self.dim,)
+
+    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    @property
+    def bits(self) -> int:
+        return 64 * self.dim
+
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (2 * self.dim, 2), np.uint64
+
+    def tally(self, reports: AnyArray, state: AnyArray) -> None:
+        tally.add_grid(reports, self.dim, self.lower, self.grid, state)
+
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        return reports.astype(np.float64)
+
+    def invalidity(self, reports: AnyArray) -> str | None:
+        index = tally.off_grid(reports, self.lower, self.grid)
+        return None if index < 0 else f"lie on the mechanism's grid; row {index // self.dim} does not"

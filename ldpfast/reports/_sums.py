@@ -1,0 +1,24 @@
+"""Aggregators of exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import AnyArray, Floats
+from ._base import Aggregator
+
+
+class ExactSums(Aggregator):
+    """128-bit integer sums, one row (low word, high word) per quantity."""
+
+    def _combine(self, state: AnyArray, other: AnyArray) -> None:
+        low = state[:, 0] + other[:, 0]
+        state[:, 1] += other[:, 1] + (low < other[:, 0])
+        state[:, 0] = low
+
+    def _sums(self, rows: slice) -> Floats:
+        """Sums as doubles. Sign and magnitude are separated first, because the low word of a small negative number is large."""
+        low, high = self._state[rows, 0], self._state[rows, 1]
+        negative = high >> np.uint64(63) == 1
+        low, high = np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)
+        return np.asarray(np.where(negative, -1.0, 1.0) * (high.astype(np.float64) * 2.0**64 + low.astype(np.float64)))

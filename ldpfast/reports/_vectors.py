@@ -1,0 +1,64 @@
+"""Reports of real vectors of a known length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._core import ranges, tally
+from .._typing import AnyArray, Floats
+from ..results import AnyDebiasing, Estimate, Normal
+from ._base import Format
+from ._sums import ExactSums
+
+
+class VectorSums(ExactSums):
+    """Sums of vectors of a known length, in steps of bound 2^-40. Their noise does not depend on the record."""
+
+    report: Vectors
+
+    def _is_possible(self) -> bool:
+        return bool((np.abs(self._sums(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3)).all())
+
+    def estimate(self) -> Estimate[Any]:
+        n, report = self._require_reports(), self.report
+        value = self._sums(slice(None)) * (report.bound * 2.0**-40 / n)
+        stderr = np.full(report.dim, np.sqrt(report.bound**2 / report.dim / n))
+        return Estimate(value, stderr, n, self.guarantee, None, Normal())
+
+
+@dataclass(frozen=True)
+class Vectors(Format):
+    """`dim` floats per person with Euclidean norm `bound` up to rounding, float32 or float64 like the records."""
+
+    dim: int
+    bound: float
+    aggregator = VectorSums
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
+        return np.dtype(np.float32 if records == np.float32 else np.float64)
+
+    @property
+    def bits(self) -> int:
+        return 64 * self.dim
+
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (self.dim, 2), np.uint64
+
+    def tally(self, reports: AnyArray, state: AnyArray) -> None:
+        tally.add_vectors(reports, self.dim, self.bound, state)
+
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        return reports.astype(np.float64)
+
+    def invalidity(self, reports: AnyArray) -> str | None:
+        tolerance = 8 * float(np.finfo(reports.dtype).eps) * (1 + self.dim**0.5)
+        row = ranges.first_invalid_row(reports, self.dim, self.bound * (1 - tolerance), self.bound * (1 + tolerance))
+        return None if row < 0 else f"have Euclidean norm {self.bound!r}; row {row} has not"
