@@ -1,38 +1,25 @@
-"""Estimation in the local model: every person randomises the own record, and answers once.
+"""Estimation in the local model: each person randomizes their own record and answers once.
 
-Each problem is one call for arrays in memory (`truncated_mean`, `median`, `vector_mean`, ...), and a class whose client part
-and server part run on different machines and exchange reports only (`TruncatedMean`, `MedianSGD`, `VectorMean`, ...).
+Each problem is one call for arrays in memory (`truncated_mean`, `median`, `vector_mean`, ...), and a class whose client
+part and server part run on different machines and exchange reports only (`TruncatedMean`, `MedianSGD`, `VectorMean`,
+...).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._density import (
-    DensityEstimate,
-    HistogramDensity,
-    HistogramEstimate,
-    ProjectedDensity,
-    SeriesDensity,
-    SeriesEstimate,
-    histogram_density,
-    series_density,
-)
-from ._descent import GradientDescent
+from ._density import DensityEstimate, ProjectedDensity
 from ._frequencies import Frequencies, FrequencyEstimate, frequencies, project_simplex
-from ._gaussian import GaussianEstimate, GaussianMean, Plan
-from ._median import MedianSGD, median, naive_median, quantile
-from ._problem import Problem
-from ._truncated import MeanSquaredError, TruncatedMean, truncated_mean
-from ._vectors import (
-    Region,
-    SparseEstimate,
-    SparseMean,
-    VectorEstimate,
-    VectorMean,
-    sparse_mean,
-    vector_mean,
-)
+from ._histogram_density import HistogramDensity, HistogramEstimate, histogram_density
+from ._quantiles import median, naive_median, quantile
+from ._series_density import SeriesDensity, SeriesEstimate, series_density
+from ._sparse_mean import SparseEstimate, SparseMean, sparse_mean
+from ._truncated_mean import MeanSquaredError, TruncatedMean, truncated_mean
+from ._vector_mean import Region, VectorEstimate, VectorMean, vector_mean
+from .gaussian import GaussianEstimate, GaussianMean, Plan
+from .protocols import Problem
+from .sgd import GradientDescent, MedianSGD
 
 if TYPE_CHECKING:
     from ._regression import LinearRegression, LogisticRegression, PoissonRegression

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._typing import Floats
+from ..domains import categories
 from ..mechanisms import RandomizedResponse, UnaryEncoding, for_categories
-from ..results import Estimate, Floats
-from ._labels import categories
-from ._problem import Problem
+from ..results import Estimate
+from .protocols import Problem
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 MECHANISMS = ("auto", "k-ary", "symmetric", "optimized")
 
@@ -44,7 +45,8 @@ def project_simplex(v: ArrayLike) -> Floats:
 
     References
     ----------
-    .. [1] J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra, "Efficient projections onto the l1-ball for learning in high
+    .. [1] J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra, "Efficient projections onto the l1-ball for learning in
+    high
        dimensions", ICML 2008.
     """
     values = np.asarray(_check.floats("v", _check.array("v", v)), np.float64)
@@ -59,7 +61,7 @@ def project_simplex(v: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrequencyEstimate(Estimate):
+class FrequencyEstimate(Estimate[Floats]):
     """Shares of the categories.
 
     Attributes
@@ -91,26 +93,27 @@ class Frequencies(Problem[FrequencyEstimate]):
     Parameters
     ----------
     k : int or sequence
-        Number of categories, >= 2, or the declared list of them: labels of any kind that can be hashed. Never taken from the
-        data.
+        Number of categories, >= 2, or the declared list of them: labels of any kind that can be hashed. Never taken
+        from the data.
     epsilon : float
         Privacy parameter of an answer, > 0.
     method : {"auto", "k-ary", "symmetric", "optimized"}
-        The mechanism: `RandomizedResponse`, or `UnaryEncoding` of either variant. "auto": the smallest variance of the share
-        of a rare category, from k and epsilon alone.
+        The mechanism: `RandomizedResponse`, or `UnaryEncoding` of either variant. "auto": the smallest variance of the
+        share of a rare category, from k and epsilon alone.
     project : bool, default False
         Whether the value of the estimate is projected on the simplex.
 
     Raises
     ------
     TypeError, ValueError
-        If `k` is neither an integer >= 2 nor at least 2 different labels; if `method` is another word; as the mechanism.
+        If `k` is neither an integer >= 2 nor at least 2 different labels; if `method` is another word; as the
+        mechanism.
 
     Notes
     -----
-    Records: integers in [0, k); with labels, answers in a list, a NumPy or Arrow array, a pandas series or categorical. An
-    answer that was not declared is refused, which is outside the guarantee: declare a category for the others. Intervals are
-    Clopper-Pearson, valid for every n.
+    Records: integers in [0, k); with labels, answers in a list, a NumPy or Arrow array, a pandas series or categorical.
+    An answer that was not declared is refused, which is outside the guarantee: declare a category for the others.
+    Intervals are Clopper-Pearson, valid for every n.
 
     Privacy
     -------
@@ -138,15 +141,10 @@ class Frequencies(Problem[FrequencyEstimate]):
             mechanism = RandomizedResponse(domain.k, self.epsilon)
         else:
             mechanism = UnaryEncoding(domain.k, self.epsilon, method)
-        self._set(k=self.k if labels is None else labels, domain=domain, labels=labels, mechanism=mechanism)
+        self._set(k=self.k if labels is None else labels)
+        self._define(mechanism, domain, labels=labels)
 
-    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> FrequencyEstimate:
-        """As `Problem.run`; integers go straight to the mechanism's own `run`."""
-        if self.labels is not None:
-            return super().run(x, rng=rng, clip=clip)
-        return self._conclude(self.mechanism.run(x, rng=rng, clip=clip))
-
-    def _conclude(self, raw: Estimate) -> FrequencyEstimate:
+    def _conclude(self, raw: Estimate[Any]) -> FrequencyEstimate:
         value = project_simplex(raw.value) if self.project else raw.value
         return FrequencyEstimate(
             value, raw.stderr, raw.n, raw.guarantee, raw.covariance, raw.rule, self.labels, raw.value

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check
 from .._extras import optional
-from ..results import Estimate, Floats
-from ._descent import GradientDescent
+from .._typing import AnyArray, Floats
+from ..results import Estimate
+from .sgd import GradientDescent
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 base = optional("sklearn.base", "sklearn")
 validation = optional("sklearn.utils.validation", "sklearn")
@@ -77,7 +78,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             covariance=self.covariance,
         )
 
-    def _responses(self, y: Any) -> NDArray[Any]:
+    def _responses(self, y: Any) -> AnyArray:
         """As the protocol takes them."""
         return np.asarray(y, np.float64)
 
@@ -107,8 +108,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
 
         Privacy
         -------
-        The coefficients are a function of one epsilon-LDP report per row. Fitting the same rows again costs epsilon again:
-        k-fold cross-validation fits each row k - 1 times.
+        The coefficients are a function of one epsilon-LDP report per row. Fitting the same rows again costs epsilon
+        again: k-fold cross-validation fits each row k - 1 times.
         """
         return self._learn(X, y, first=True)
 
@@ -139,7 +140,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         descent = self._protocol(X.shape[1]) if first else self._descent
         if first or self._state is not self.random_state:
             self._given, self._state = _rng(self.random_state), self.random_state
-        self.estimate_: Estimate = descent.run(X, responses, self._given, shuffle=self.shuffle)
+        self.estimate_: Estimate[Floats] = descent.run(X, responses, self._given, shuffle=self.shuffle)
         self._descent = descent
         self.n_seen_ = self.estimate_.n
         self.covariance_: Floats = self.estimate_.covariance  # type: ignore[assignment]
@@ -150,10 +151,10 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         return self
 
     def _publish(self, coefficients: Floats, intercept: float) -> None:
-        self.coef_: NDArray[Any] = coefficients
+        self.coef_: AnyArray = coefficients
         self.intercept_: Any = intercept
 
-    def _linear(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def _linear(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """The linear predictor of new rows, which are not clipped."""
         validation.check_is_fitted(self)
         rows = validation.validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -247,7 +248,8 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     norm : {"l2", "linf"}
         In which rows are clipped, and gradients privatized.
     radius : float, default 1.0
-        Rows are clipped to it: public, so scale the features by public knowledge before (`StandardScaler` reads the data).
+        Rows are clipped to it: public, so scale the features by public knowledge before (`StandardScaler` reads the
+        data).
     noise : {"half-space", "laplace"}
         `L2Ball` or `LinfBall`; or `LaplaceVector`, the baseline.
     fit_intercept : bool, default True
@@ -283,8 +285,8 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
 
     Notes
     -----
-    O(n n_features) time in one pass. `score` and validation errors see raw data, too. Intervals cover less than they say, 0.86
-    to 0.93 for 0.95, even without a `SmallSampleWarning`: see `GradientDescent`.
+    O(n n_features) time in one pass. `score` and validation errors see raw data, too. Intervals cover less than they
+    say, 0.86 to 0.93 for 0.95, even without a `SmallSampleWarning`: see `GradientDescent`.
 
     Privacy
     -------
@@ -292,13 +294,14 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), section 4.2.2.
     """
 
     _family = "logistic"
 
-    def _responses(self, y: Any) -> NDArray[Any]:
+    def _responses(self, y: Any) -> AnyArray:
         classes = getattr(self, "_declared", None)
         if classes is None:
             kind = multiclass.type_of_target(y, input_name="y", raise_unknown=True)
@@ -355,23 +358,23 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         self.coef_, self.intercept_ = coefficients[np.newaxis], np.array([intercept])
         self.classes_ = self._pending
 
-    def decision_function(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def decision_function(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """The log-odds of the second class, shape (n,)."""
         return self._linear(X)
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def predict_proba(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """Chances of the two classes, shape (n, 2)."""
         from scipy.special import expit
 
         z = self._linear(X)
         return np.stack([expit(-z), expit(z)], axis=1)
 
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def predict_log_proba(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """Their logarithms."""
         z = self._linear(X)
         return -np.stack([np.logaddexp(0, z), np.logaddexp(0, -z)], axis=1)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """The likelier class, shape (n,)."""
         z = self._linear(X)
         return np.asarray(self.classes_[(z > 0).astype(int)])
@@ -417,7 +420,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
         )
         self.residual = residual
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """The fitted mean, shape (n,)."""
         return self._linear(X)
 
@@ -470,8 +473,8 @@ class PoissonRegression(_Regressor):
     covariance, random_state
         As for `LogisticRegression`.
     residual : float, default 1.0
-        Residuals, fitted mean minus y, are clipped to [-residual, residual]: public. Clipping biases skewed counts; take it
-        as large as the counts that matter.
+        Residuals, fitted mean minus y, are clipped to [-residual, residual]: public. Clipping biases skewed counts;
+        take it as large as the counts that matter.
 
     Attributes
     ----------
@@ -482,7 +485,8 @@ class PoissonRegression(_Regressor):
 
     Notes
     -----
-    Responses are numbers >= 0. As for `LogisticRegression`; the gradient is bounded by residual times the norm of a row.
+    Responses are numbers >= 0. As for `LogisticRegression`; the gradient is bounded by residual times the norm of a
+    row.
 
     Privacy
     -------
@@ -491,7 +495,7 @@ class PoissonRegression(_Regressor):
 
     _family = "poisson"
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """The fitted mean count, shape (n,)."""
         return np.asarray(np.exp(self._linear(X)))
 

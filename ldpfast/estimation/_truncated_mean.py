@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._formulas import clipping_constant
+from ..domains import Reals
 from ..mechanisms import Laplace, SignBit
-from ..mechanisms._domains import Reals
 from ..results import Estimate, Normal
-from ._problem import FEW_REPORTS, Problem, warn_few
+from .protocols import FEW_REPORTS, Problem, warn_few
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 
 class MeanSquaredError(NamedTuple):
@@ -43,7 +43,7 @@ class MeanSquaredError(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TruncatedMean(Problem[Estimate]):
+class TruncatedMean(Problem[Estimate[float]]):
     """The mean of a number of which only a moment is bounded: E|X|^moment <= radius^moment.
 
     Everybody clips to [-T, T]. A large T costs noise, a small one bias; the level T balances them.
@@ -59,8 +59,8 @@ class TruncatedMean(Problem[Estimate]):
     n : int
         How many people are asked: the level depends on it.
     rule : {"paper", "opt"} or float
-        "paper": T = r (n epsilon^2)^(1/(2k)). "opt": the T with the smallest bound on the mean squared error. A number: T
-        itself.
+        "paper": T = r (n epsilon^2)^(1/(2k)). "opt": the T with the smallest bound on the mean squared error. A number:
+        T itself.
     noise : {"laplace", "sign-bit"}
         `Laplace` on [-T, T], or one bit (`SignBit`), which has the smaller variance for epsilon below 2.3.
     lower, upper : float, optional
@@ -76,12 +76,13 @@ class TruncatedMean(Problem[Estimate]):
     Raises
     ------
     TypeError, ValueError
-        If `moment` is not > 1, `radius` or a level not > 0, `n` not an integer >= 1, or nothing is left of [lower, upper].
+        If `moment` is not > 1, `radius` or a level not > 0, `n` not an integer >= 1, or nothing is left of [lower,
+        upper].
 
     Notes
     -----
-    Records: finite floats of any size. Of `estimate`, the interval is for the mean of the population and allows for the bias:
-    it covers for every law with the moment, with exactly the confidence for the worst one. Sufficient n: 100.
+    Records: finite floats of any size. Of `estimate`, the interval is for the mean of the population and allows for the
+    bias: it covers for every law with the moment, with exactly the confidence for the worst one. Sufficient n: 100.
 
     Privacy
     -------
@@ -89,7 +90,8 @@ class TruncatedMean(Problem[Estimate]):
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), eq. 10 and corollary 1. The constant of the bias, (k-1)^(k-1) / k^k, is sharp; theirs is larger.
     """
 
@@ -114,7 +116,7 @@ class TruncatedMean(Problem[Estimate]):
         if not 1e-60 <= r <= 1e60:
             raise ValueError(f"radius must be in [1e-60, 1e60], got {self.radius!r}")
         kind = {"laplace": Laplace, "sign-bit": SignBit}[_check.choice("noise", self.noise, ("laplace", "sign-bit"))]
-        constant = math.exp((k - 1) * math.log(k - 1) - k * math.log(k))
+        constant = clipping_constant(k)
         # Noise of variance v T^2 / n; the bias is at most constant r^k T^(1 - k).
         unit = kind(-1.0, 1.0, epsilon)
         v = float(unit.variance(0.0))
@@ -131,14 +133,14 @@ class TruncatedMean(Problem[Estimate]):
                 f"lower and upper must leave an interval within the level {level:.6g}, got {self.lower!r} and {self.upper!r}"
             )
         clips = lower == -level or upper == level
-        self._set(
+        self._define(
+            kind(lower, upper, epsilon),
+            Reals(),
             level=level,
             bias_bound=constant * r * (level / r) ** (1 - k) if clips else 0.0,
-            domain=Reals(),
-            mechanism=kind(lower, upper, epsilon),
         )
 
-    def _conclude(self, raw: Estimate) -> Estimate:
+    def _conclude(self, raw: Estimate[Any]) -> Estimate[float]:
         warn_few(raw.n, FEW_REPORTS, "the interval of a truncated mean")
         return replace(raw, rule=Normal(self.bias_bound))
 
@@ -190,7 +192,7 @@ def truncated_mean(
     lower: float | None = None,
     upper: float | None = None,
     rng: RNGLike = None,
-) -> Estimate:
+) -> Estimate[float]:
     """The mean of numbers with a bounded moment, each of them privatized by itself.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Means of vectors in a ball or a box, and of sparse ones (Duchi, Jordan, Wainwright 2018, corollaries 4 and 5)."""
+"""Means of vectors in a ball or a box (Duchi, Jordan, Wainwright 2018, corollary 4)."""
 
 from __future__ import annotations
 
@@ -7,68 +7,42 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check
+from .._typing import AnyArray, Floats
+from ..domains import Ball, Box, Domain
 from ..mechanisms import L2Ball, LinfBall
-from ..mechanisms._domains import Ball, Domain
-from ..results import Estimate, Floats
-from ._problem import FEW_REPORTS, AnyArray, Problem, warn_few
+from ..results import Estimate
+from .protocols import FEW_REPORTS, Problem, warn_few
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
-
-
-@dataclass(frozen=True)
-class Box(Domain):
-    """Rows of numbers, the j-th in [lower[j], upper[j]]."""
-
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
-
-    @property
-    def width(self) -> int:
-        return len(self.lower)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        return min(self.lower), max(self.upper)
-
-    def describe(self) -> str:
-        return "rows of numbers in [lower, upper], coordinate by coordinate"
-
-    def offender(self, records: AnyArray) -> int:
-        bad = self.outside(records)
-        return int(np.argmax(bad)) if bad.any() else -1
-
-    def outside(self, records: AnyArray) -> NDArray[np.bool_]:
-        lower, upper = np.array(self.lower, records.dtype), np.array(self.upper, records.dtype)
-        return np.asarray(~((records >= lower) & (records <= upper)).all(axis=1))
+    from .._typing import RNGLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorEstimate(Estimate):
+class VectorEstimate(Estimate[Floats]):
     """The estimate of a mean vector.
 
     Attributes
     ----------
-    centre : ndarray
+    center : ndarray
         Middle of the ball or box that the records are in.
     scale : ndarray
         Standard deviation of each coordinate of a decoded report of a record in the middle.
     """
 
-    centre: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    center: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
     scale: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @property
     def shrunken(self) -> Floats:
-        """The value moved towards the centre by the factor max(0, 1 - noise / size), in units of `scale`: the centre itself
+        """The value moved towards the center by the factor max(0, 1 - noise / size), in units of `scale`: the center itself
         where n is too small to see anything, and then the better estimate; biased."""
-        away = (self.value - self.centre) / self.scale
+        away = (self.value - self.center) / self.scale
         size = float(away @ away) * self.n
         return np.asarray(
-            self.centre + (self.value - self.centre) * max(0.0, 1 - len(away) / size if size > 0 else 0.0)
+            self.center + (self.value - self.center) * max(0.0, 1 - len(away) / size if size > 0 else 0.0)
         )
 
     def region(self, confidence: float = 0.95) -> Region:
@@ -91,20 +65,20 @@ class VectorEstimate(Estimate):
 
         dim = len(self.value)
         limit = float(chdtri(dim, 1 - _check.probability("confidence", confidence)))
-        return Region(self.value, self.scale / math.sqrt(self.n), self.centre, self.n, limit)
+        return Region(self.value, self.scale / math.sqrt(self.n), self.center, self.n, limit)
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
     """All means m with (value - m)^T C(m)^-1 (value - m) at most a quantile of chi-square.
 
-    C(m) is the covariance of the value if m is the mean: that of the noise, which is diagonal, minus the outer product of m
-    from the centre over n. About an ellipsoid.
+    C(m) is the covariance of the value if m is the mean: that of the noise, which is diagonal, minus the outer product
+    of m from the center over n. About an ellipsoid.
     """
 
     value: Floats
     stderr: Floats
-    centre: Floats
+    center: Floats
     n: int
     limit: float
 
@@ -126,7 +100,7 @@ class Region:
         """
         tested = np.asarray(points, np.float64)
         away = (tested - self.value) / self.stderr
-        mean = (tested - self.centre) / self.stderr / math.sqrt(self.n)
+        mean = (tested - self.center) / self.stderr / math.sqrt(self.n)
         norm = np.minimum((mean**2).sum(axis=-1), 1 - 1e-9)  # below 1 for every mean that is possible
         distance = (away**2).sum(axis=-1) + (away * mean).sum(axis=-1) ** 2 / (1 - norm)
         return distance <= self.limit
@@ -147,8 +121,8 @@ class VectorMean(Problem[VectorEstimate]):
     radius : float, optional
         r > 0: the ball or box around zero. By default 1, if no `lower` and `upper` are given.
     lower, upper : float or sequence of float, optional
-        Ends of the box ("linf"), for all coordinates or for each. Records are centred and scaled first: for data in [0, 1]
-        this divides the variance by four.
+        Ends of the box ("linf"), for all coordinates or for each. Records are centerd and scaled first: for data in [0,
+        1] this divides the variance by four.
 
     Raises
     ------
@@ -157,8 +131,8 @@ class VectorMean(Problem[VectorEstimate]):
 
     Notes
     -----
-    Records: floats, shape (n, dim). The estimate is unbiased, with `interval` (simultaneous too), `region`, and `shrunken`.
-    E|value - mean|^2 = (B^2 - |mean|^2) / n for the ball. Sufficient n for the intervals: 100.
+    Records: floats, shape (n, dim). The estimate is unbiased, with `interval` (simultaneous too), `region`, and
+    `shrunken`. E|value - mean|^2 = (B^2 - |mean|^2) / n for the ball. Sufficient n for the intervals: 100.
 
     Privacy
     -------
@@ -166,7 +140,8 @@ class VectorMean(Problem[VectorEstimate]):
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), eq. 25 and 26, corollary 4.
     """
 
@@ -177,7 +152,7 @@ class VectorMean(Problem[VectorEstimate]):
     lower: Any = None
     upper: Any = None
     mechanism: L2Ball | LinfBall = field(init=False, repr=False, compare=False)
-    _centre: Floats = field(init=False, repr=False, compare=False)
+    _center: Floats = field(init=False, repr=False, compare=False)
     _half: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -191,7 +166,7 @@ class VectorMean(Problem[VectorEstimate]):
                 L2Ball(dim, self.epsilon, radius) if norm == "l2" else LinfBall(dim, self.epsilon, radius)
             )
             domain: Domain = Ball(dim, ball.radius, norm)
-            centre, half = np.zeros(dim), np.ones(dim)
+            center, half = np.zeros(dim), np.ones(dim)
         else:
             if norm == "l2" or self.radius is not None:
                 raise ValueError(
@@ -201,29 +176,29 @@ class VectorMean(Problem[VectorEstimate]):
             for low, high in zip(lower, upper, strict=True):
                 _check.interval(low, high)
             domain = Box(lower, upper)
-            centre, half = (np.array(upper) + lower) / 2, (np.array(upper) - lower) / 2
+            center, half = (np.array(upper) + lower) / 2, (np.array(upper) - lower) / 2
             ball = LinfBall(dim, self.epsilon)
         for name in ("lower", "upper"):
             if np.ndim(getattr(self, name)) == 1:
                 self._set(**{name: tuple(map(float, getattr(self, name)))})
-        self._set(mechanism=ball, domain=domain, _centre=centre, _half=half)
+        self._define(ball, domain, _center=center, _half=half)
 
     def _encode(self, records: AnyArray) -> AnyArray:
         if self.lower is None:
             return records
-        return np.asarray((records - self._centre.astype(records.dtype)) / self._half.astype(records.dtype))
+        return np.asarray((records - self._center.astype(records.dtype)) / self._half.astype(records.dtype))
 
-    def _conclude(self, raw: Estimate) -> VectorEstimate:
+    def _conclude(self, raw: Estimate[Any]) -> VectorEstimate:
         warn_few(raw.n, FEW_REPORTS, "the interval of a vector mean")
         noise = self.mechanism.scale / (math.sqrt(self.dim) if self.norm == "l2" else 1)
         return VectorEstimate(
-            self._centre + self._half * raw.value,
+            self._center + self._half * raw.value,
             self._half * raw.stderr,
             raw.n,
             raw.guarantee,
             None,
-            _Moved(raw, self._centre, self._half),
-            self._centre,
+            _Moved(raw, self._center, self._half),
+            self._center,
             self._half * noise,
         )
 
@@ -232,13 +207,13 @@ class VectorMean(Problem[VectorEstimate]):
 class _Moved:
     """The interval rule of an estimate, for its linear image."""
 
-    raw: Estimate
-    centre: Floats
+    raw: Estimate[Floats]
+    center: Floats
     half: Floats
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         low, high = self.raw.rule.bounds(self.raw.value, self.raw.stderr, tail)
-        return self.centre + self.half * low, self.centre + self.half * high
+        return self.center + self.half * low, self.center + self.half * high
 
 
 def _ends(name: str, values: Any, dim: int) -> tuple[float, ...]:
@@ -249,8 +224,8 @@ def _ends(name: str, values: Any, dim: int) -> tuple[float, ...]:
     return tuple(_check.real(name, end) for end in ends)
 
 
-def _rows(x: ArrayLike) -> int:
-    """Coordinates of the rows of an array."""
+def row_width(x: ArrayLike) -> int:
+    """Number of columns of an array of rows."""
     shape = np.shape(_check.array("x", x))
     if len(shape) != 2 or shape[1] == 0:
         raise ValueError(f"x must have shape (n, dim) with dim >= 1, got shape {shape}")
@@ -298,110 +273,4 @@ def vector_mean(
     -------
     Each row is epsilon-LDP by itself; everything else is a function of the reports.
     """
-    return VectorMean(_rows(x), epsilon, norm, radius, lower, upper).run(x, rng=rng, clip=clip)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SparseEstimate(Estimate):
-    """A thresholded mean. Standard errors and intervals are those of the raw mean: they need not contain the value.
-
-    Attributes
-    ----------
-    raw : ndarray
-        The unbiased mean, before the threshold.
-    penalty : float
-        The threshold.
-    """
-
-    raw: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
-    penalty: float = math.nan
-
-    @property
-    def support(self) -> NDArray[np.intp]:
-        """Coordinates that are not zero."""
-        return np.flatnonzero(self.value)
-
-
-@dataclass(frozen=True)
-class SparseMean(Problem[SparseEstimate]):
-    """The mean of vectors in a box, if most of its coordinates are zero: soft thresholding.
-
-    Parameters
-    ----------
-    dim : int
-    epsilon : float
-    radius : float
-        r > 0, records in [-r, r]^d.
-    penalty : float, optional
-        The threshold, >= 0. By default B sqrt(2 log(2 d n) / n), B the scale of `LinfBall`: by Hoeffding's inequality the raw
-        mean is that close in all coordinates with probability 1 - 1/n, and then the support is within the true one and the
-        squared error at most 4 s penalty^2 for s coordinates that are not zero.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `penalty` is not a number >= 0; as `LinfBall`.
-
-    Privacy
-    -------
-    That of `LinfBall`; the threshold is applied to the mean of the reports.
-
-    References
-    ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
-       113 (2018), corollary 5.
-    """
-
-    dim: int
-    epsilon: float
-    radius: float
-    penalty: float | None = None
-    mechanism: LinfBall = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.penalty is not None and not _check.real("penalty", self.penalty) >= 0:
-            raise ValueError(f"penalty must be a number >= 0, got {self.penalty!r}")
-        ball = LinfBall(self.dim, self.epsilon, self.radius)
-        self._set(mechanism=ball, domain=ball.domain)
-
-    def _conclude(self, raw: Estimate) -> SparseEstimate:
-        penalty = self.penalty
-        if penalty is None:
-            penalty = self.mechanism.scale * math.sqrt(2 * math.log(2 * self.dim * raw.n) / raw.n)
-        value = np.sign(raw.value) * np.maximum(np.abs(raw.value) - penalty, 0) + 0.0  # no -0
-        return SparseEstimate(value, raw.stderr, raw.n, raw.guarantee, None, raw.rule, raw.value, penalty)
-
-
-def sparse_mean(
-    x: ArrayLike,
-    epsilon: float,
-    *,
-    radius: float,
-    penalty: float | None = None,
-    clip: bool = False,
-    rng: RNGLike = None,
-) -> SparseEstimate:
-    """The mean of vectors of which most coordinates are zero on average, each vector privatized by itself.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (n, dim)
-    epsilon, radius, penalty
-        As for `SparseMean`.
-    clip : bool, default False
-    rng : None, int, SeedSequence, Generator or BitGenerator
-
-    Returns
-    -------
-    estimate : SparseEstimate
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `SparseMean`; if a row is outside and `clip` is false.
-
-    Privacy
-    -------
-    Each row is epsilon-LDP by itself; everything else is a function of the reports.
-    """
-    return SparseMean(_rows(x), epsilon, radius, penalty).run(x, rng=rng, clip=clip)
+    return VectorMean(row_width(x), epsilon, norm, radius, lower, upper).run(x, rng=rng, clip=clip)

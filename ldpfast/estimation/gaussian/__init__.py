@@ -1,7 +1,7 @@
-"""The mean of normal records (Joseph, Kulkarni, Mao, Wu 2019, and better)."""
+"""The mean of normal records (Joseph, Kulkarni, Mao, Wu 2019, with improvements)."""
 
+from ._gaussian_mean import GaussianMean
 from ._plan import Plan
 from ._result import GaussianEstimate
-from ._server import GaussianMean
 
 __all__ = ["GaussianEstimate", "GaussianMean", "Plan"]

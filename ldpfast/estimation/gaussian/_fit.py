@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._law import Chances, Floats, Law, best_of
+from ..._typing import Floats
+from ._distribution import Probabilities, ReportDistribution, best_of
 
 STEPS, HALVINGS = 100, 30
 FEW_EXPECTED, TINY = 5.0, 1e-300  # answers in a cell, for Pearson's test; instead of none
@@ -21,28 +22,33 @@ class Fit:
     mu: float
     sigma: float
     covariance: Floats  # of mu, or of (mu, sigma)
-    goodness: float  # p-value of Pearson's test of all counts against the fitted law
+    goodness: float  # p-value of Pearson's test of all counts against the fitted distribution
 
 
-def maximise(
-    law: Law, counts: NDArray[np.int64], mu: float, sigma: float, bounds: tuple[float, float] | None, reach: float
+def maximize(
+    distribution: ReportDistribution,
+    counts: NDArray[np.int64],
+    mu: float,
+    sigma: float,
+    bounds: tuple[float, float] | None,
+    reach: float,
 ) -> Fit:
     """Fisher scoring with halved steps, from the best of a grid around (mu, sigma); `bounds` of sigma, None where it is known.
 
-    mu stays within `reach` sigma of where it was; a sigma that its step would take out of bounds is held there while mu moves
-    alone.
+    mu stays within `reach` sigma of where it was; a sigma that its step would take out of bounds is held there while mu
+    moves alone.
     """
     data, both = counts.astype(np.float64), bounds is not None
-    sizes = law.sizes(data)
+    sizes = distribution.sizes(data)
     steps = np.linspace(-reach, reach, 1 + 2 * math.ceil(4 * reach))  # a quarter of sigma
     scales = np.unique(np.clip(sigma * np.array(SCALES), *bounds)) if bounds is not None else np.array([sigma])
     low, high = mu - reach * sigma, mu + reach * sigma
-    at = np.array(best_of(law, data, [(np.clip(mu + s * steps, low, high), s) for s in scales.tolist()]))
-    chances = law.reports(at[0], at[1], derive=True)
-    height = _height(chances, data)
+    at = np.array(best_of(distribution, data, [(np.clip(mu + s * steps, low, high), s) for s in scales.tolist()]))
+    probabilities = distribution.reports(at[0], at[1], derive=True)
+    height = _height(probabilities, data)
     for _ in range(STEPS):
-        slopes = chances.slopes(both)
-        weighted = slopes / chances.value[0]
+        slopes = probabilities.slopes(both)
+        weighted = slopes / probabilities.value[0]
         score, information = weighted @ data, (weighted * sizes) @ slopes.T
         step = np.zeros(2)
         step[: len(score)] = np.linalg.solve(information, score)
@@ -54,25 +60,27 @@ def maximise(
             there[0] = np.clip(there[0], low, high)
             if bounds is not None:
                 there[1] = np.clip(there[1], *bounds)
-            chances = law.reports(there[0], there[1], derive=True)
-            higher = _height(chances, data)
+            probabilities = distribution.reports(there[0], there[1], derive=True)
+            higher = _height(probabilities, data)
             if higher >= height - ROUNDING * abs(height):
                 break
         at, height = there, higher
         if enough:
             break
-    covariance, expected = _covariance(chances, sizes, float(at[1]), bounds), sizes * chances.value[0]
-    return Fit(float(at[0]), float(at[1]), covariance, _goodness(law, data, expected, 1 + both))
+    covariance, expected = _covariance(probabilities, sizes, float(at[1]), bounds), sizes * probabilities.value[0]
+    return Fit(float(at[0]), float(at[1]), covariance, _goodness(distribution, data, expected, 1 + both))
 
 
-def _height(chances: Chances, data: Floats) -> float:
+def _height(probabilities: Probabilities, data: Floats) -> float:
     """The log-likelihood."""
-    return float(np.log(chances.value[0]) @ data)
+    return float(np.log(probabilities.value[0]) @ data)
 
 
-def _covariance(chances: Chances, sizes: Floats, sigma: float, bounds: tuple[float, float] | None) -> Floats:
+def _covariance(
+    probabilities: Probabilities, sizes: Floats, sigma: float, bounds: tuple[float, float] | None
+) -> Floats:
     """The inverse of the expected information; of mu alone where sigma is at an end."""
-    information = chances.information(sizes, bounds is not None)
+    information = probabilities.information(sizes, bounds is not None)
     if bounds is not None and np.isclose(sigma, bounds, rtol=1e-12).any():
         return np.array([[1 / information[0, 0], 0.0], [0.0, np.inf]])
     return np.asarray(np.linalg.inv(information), np.float64)
@@ -83,12 +91,12 @@ def _outward(sigma: float, step: float, bounds: tuple[float, float]) -> bool:
     return (sigma <= low and step < 0) or (sigma >= high and step > 0)
 
 
-def _goodness(law: Law, data: Floats, expected: Floats, parameters: int) -> float:
+def _goodness(distribution: ReportDistribution, data: Floats, expected: Floats, parameters: int) -> float:
     """Pearson's test."""
     from scipy.special import chdtrc
 
     statistic, freedom = 0.0, -parameters
-    for piece in law.slices:
+    for piece in distribution.slices:
         counts, means = _pooled(data[piece], expected[piece])
         statistic += float((np.square(counts - means) / means).sum())
         freedom += len(means) - 1

@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import struct
-import warnings
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
 from ... import _check
 from ..._random import open_generator, open_stream
-from ...aggregation import Aggregator
+from ..._warnings import warn
+from ...domains import Reals
 from ...mechanisms import Mechanism, Query
-from ...mechanisms._domains import Reals
 from ...results import DoubtfulWarning, SmallSampleWarning
 from ._design import LEAST_KAPPA, Design, Located, Model
+from ._group import Group, Groups
 from ._paper import Paper
-from ._plan import Plan, ask, simulate
+from ._plan import Part, Plan
 from ._result import GaussianEstimate
 from ._robust import Efficient, Robust
+from ._simulation import ask, simulate
+from ._storage import load, save
 
 if TYPE_CHECKING:
-    from ..._random import RNGLike
+    from ..._typing import RNGLike
 
 VARIANTS, DECODERS = ("robust", "paper", "efficient"), ("likelihood", "pairs")
-MAGIC = b"LDPNORM\x01"  # the last byte is the version of the layout
-HEADER = struct.Struct("<8sQ")  # magic, length of the JSON
-DIGEST_BYTES = 16
-
 LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40
 MOST_PEOPLE = (1 << 62) - 1  # an aggregator holds no more
-
-Groups = tuple[Aggregator, ...]
 
 
 class GaussianMean:
     """A protocol for the mean of normal records, of which each person holds one: everybody sends one message.
 
-    The first people answer the search: which of four cells, of a width that doubles from level to level, holds their record.
-    The others answer about the place that the search found (two rounds), or about a periodic pattern that needs no place (one
-    round). docs/gaussian.md explains it with a picture.
+    The first people answer the search: which of four cells, of a width that doubles from level to level, holds their
+    record. The others answer about the place that the search found (two rounds), or about a periodic pattern that needs
+    no place (one round). docs/gaussian.md explains it with a picture.
 
     Parameters
     ----------
@@ -54,14 +46,15 @@ class GaussianMean:
     sigma_bounds : (float, float), optional
         Where it is not: 0 < sigma_min <= sigma_max, with some room. Exactly one of the two is given.
     mu_bound : float
-        The mean is within [-mu_bound, mu_bound]: public, > 0. It costs little to be generous: one level for a factor of two.
+        The mean is within [-mu_bound, mu_bound]: public, > 0. It costs little to be generous: one level for a factor of
+        two.
     beta : float, default 0.05
         Chance of failure that the thresholds of ``variant="paper"`` are made for.
     rounds : {2, 1}
         Whether the second people are asked when the first have answered.
     variant : {"robust", "paper", "efficient"}
-        "robust": maximum likelihood of all answers. "paper": the published protocol with safe noise, which needs many more
-        people. "efficient" (two rounds): a small search, and the bins that tell most of the mean.
+        "robust": maximum likelihood of all answers. "paper": the published protocol with safe noise, which needs many
+        more people. "efficient" (two rounds): a small search, and the bins that tell most of the mean.
     decoder : {"likelihood", "pairs"}
         How the search is decoded; "pairs" needs no likelihood of the levels, and three to five times as many answers.
     n : int, optional
@@ -84,18 +77,19 @@ class GaussianMean:
 
     Notes
     -----
-    The records must be about normal, with the `sigma` that was said: the answers tell where the middle of the records is and
-    about how wide they spread, and the rest is the model. A mean beyond `mu_bound` is seen as such up to the range of the top
-    level; the search takes one further away for another, which the second answers contradict as a rule (not those
-    of ``variant="paper"``). `GaussianEstimate.goodness` tests the model; where it is clearly wrong, `doubts` says so.
+    The records must be about normal, with the `sigma` that was said: the answers tell where the middle of the records
+    is and about how wide they spread, and the rest is the model. A mean beyond `mu_bound` is seen as such up to the
+    range of the top level; the search takes one further away for another, which the second answers contradict as a rule
+    (not those of ``variant="paper"``). `GaussianEstimate.goodness` tests the model; where it is clearly wrong, `doubts`
+    says so.
 
     Answers that are missing make groups smaller and do not bias, if who answers does not depend on the record.
 
     Privacy
     -------
     Each person sends one report, of `Residue` or `Bins` (``variant="paper"`` with unknown sigma: `Laplace` or
-    `LaplaceResidue`), exactly `epsilon_realized`-LDP whatever was published before; the second questions are made of the
-    counts of the first alone. A person answers one query in all: the client has to remember that it did.
+    `LaplaceResidue`), exactly `epsilon_realized`-LDP whatever was published before; the second questions are made of
+    the counts of the first alone. A person answers one query in all: the client has to remember that it did.
 
     References
     ----------
@@ -137,7 +131,7 @@ class GaussianMean:
             _check.choice("decoder", decoder, DECODERS),
         )
         if self.variant == "efficient" and self.rounds == 1:
-            raise ValueError('rounds must be 2 for variant="efficient": its questions need a centre')
+            raise ValueError('rounds must be 2 for variant="efficient": its questions need a center')
         self.horizon = None if n is None else _check.integer("n", n, 1)
         self._design = self._make(Model(self.epsilon, self.sigma, self.sigma_bounds, self.mu_bound, self.beta))
         self._asked: list[Groups] = []  # the answers of each round that was begun
@@ -168,13 +162,13 @@ class GaussianMean:
         if self.round == self.rounds:
             raise ValueError("the last round is closed: there are no more queries")
         if not self._asked:
-            self._asked.append(tuple(question.aggregator() for question in self._first()))
+            self._asked.append(tuple(map(Group.of, self._first())))
         return self._asked[self.round]
 
     def _first(self) -> tuple[Mechanism, ...]:
         """The questions of the first round."""
         search = self._design.levels.questions
-        return search if self.rounds == 2 else search + self._design.blind(self.horizon)
+        return search if self.rounds == 2 else search + self._design.nonadaptive_questions(self.horizon)
 
     def plan(self, n: int) -> Plan:
         """How many of n people should go to which group of which round.
@@ -195,7 +189,7 @@ class GaussianMean:
             If n is not an integer, or too small for the search: the message says how many are needed.
         """
         n, design = _check.integer("n", n, 1, MOST_PEOPLE), self._design
-        others = len(design.blind(self.horizon or n)) if self.rounds == 1 else design.second_groups
+        others = len(design.nonadaptive_questions(self.horizon or n)) if self.rounds == 1 else design.second_groups
         return design.plan(n, others)
 
     def query(self, group: int = 0) -> Query:
@@ -218,7 +212,7 @@ class GaussianMean:
         """
         groups = self._open()
         _check.integer("group", group, 0, len(groups) - 1)
-        return Query(self._serial() + group, groups[group].mechanism)
+        return Query(self._serial() + group, groups[group].question)
 
     def _serial(self) -> int:
         """Of the first query of the open round."""
@@ -241,7 +235,8 @@ class GaussianMean:
         Raises
         ------
         TypeError, ValueError
-            If the query is not one of the open round, or the reports are none of its mechanism. Nothing is changed then.
+            If the query is not one of the open round, or the reports are none of its mechanism. Nothing is changed
+            then.
         """
         if not isinstance(query, Query):
             raise TypeError(f"query must be a Query, got {type(query).__name__}")
@@ -254,9 +249,9 @@ class GaussianMean:
             later = " of a later one: close_round() comes before" if self.round + 1 < self.rounds else " of none"
             raise ValueError(f"query must be of the open round, {self.round}; serial number {query.serial} is{later}")
         group = groups[query.serial - first]
-        if query.mechanism != group.mechanism:
-            raise ValueError(f"query must ask what this server asks: {group.mechanism!r}, got {query.mechanism!r}")
-        group.update(reports)
+        if query.mechanism != group.question:
+            raise ValueError(f"query must ask what this server asks: {group.question!r}, got {query.mechanism!r}")
+        group.answers.update(reports)
         return self
 
     def close_round(self) -> Self:
@@ -277,8 +272,8 @@ class GaussianMean:
             self._require(search)
             if self.rounds == 2:
                 located = self._design.locate(search)
-                questions = self._design.aimed(located, self.horizon or 2 * self.n)
-                self._asked.append(tuple(question.aggregator() for question in questions))
+                questions = self._design.adaptive_questions(located, self.horizon or 2 * self.n)
+                self._asked.append(tuple(map(Group.of, questions)))
                 self._located = located
         self.round += 1
         return self
@@ -299,7 +294,8 @@ class GaussianMean:
         Raises
         ------
         ValueError
-            If the first of two rounds is open, or the answers are too few for the search or none to the second questions.
+            If the first of two rounds is open, or the answers are too few for the search or none to the second
+            questions.
 
         Warns
         -----
@@ -322,17 +318,16 @@ class GaussianMean:
         return design.conclude(self._located or design.locate(search), search, second)
 
     def _warned(self, estimate: GaussianEstimate) -> GaussianEstimate:
-        """The estimate, with its warnings, for the caller of a public method."""
+        """The estimate, after its warnings."""
         safe = self._design.safe_kappa
         if estimate.kappa < safe:
-            warnings.warn(
+            warn(
                 f"kappa = {estimate.kappa:.1f} is below {safe:g}: the search may have failed, and the interval "
                 "holds only if it has not",
                 SmallSampleWarning,
-                stacklevel=3,
             )
         for doubt in estimate.doubts:
-            warnings.warn(doubt, DoubtfulWarning, stacklevel=3)
+            warn(doubt, DoubtfulWarning)
         return estimate
 
     # The whole in one process ---------------------------------------------------------------------------------------
@@ -343,8 +338,9 @@ class GaussianMean:
         Parameters
         ----------
         x : array_like, shape (n,)
-            Finite numbers; a memory map is read in pieces, each record used once. People are dealt to the groups in turn, by
-            their place in `x`: sorted data do no harm, data with a period (weekdays, households) have to be permuted first.
+            Finite numbers; a memory map is read in pieces, each record used once. People are dealt to the groups in
+            turn, by their place in `x`: sorted data do no harm, data with a period (weekdays, households) have to be
+            permuted first.
         rng : None, int, SeedSequence, Generator or BitGenerator
 
         Returns
@@ -395,25 +391,25 @@ class GaussianMean:
 
         Notes
         -----
-        Time does not depend on n, but for ``variant="paper"`` with unknown sigma: half of its messages are no counts, and n / 2
-        records are drawn.
+        Time does not depend on n, but for ``variant="paper"`` with unknown sigma: half of its messages are no counts,
+        and n / 2 records are drawn.
         """
         mu, sigma = _check.real("mu", mu), _check.positive("sigma", sigma)
         plan, generator = self.plan(n), open_generator(rng)
         estimate = self._play(plan, lambda part, questions: simulate(plan, part, questions, mu, sigma, generator))
         return self._warned(estimate)
 
-    def _play(self, plan: Plan, answers: Callable[[Any, tuple[Mechanism, ...]], Groups]) -> GaussianEstimate:
+    def _play(self, plan: Plan, answers: Callable[[Part, tuple[Mechanism, ...]], Groups]) -> GaussianEstimate:
         """Both parts, on a server of its own."""
         server = GaussianMean(**{**self._parameters(), "n": self.horizon or plan.n})
         search = len(server._design.levels)
-        first = tuple(group.mechanism for group in server._open())
+        first = tuple(group.question for group in server._open())
         server._asked = [answers(plan.search, first[:search])]
         if server.rounds == 1:
             server._asked = [server._asked[0] + answers(plan.second, first[search:])]
         else:
             server.close_round()
-            server._asked[1] = answers(plan.second, tuple(group.mechanism for group in server._asked[1]))
+            server._asked[1] = answers(plan.second, tuple(group.question for group in server._asked[1]))
         return server._conclude()
 
     # Several servers, and storage -----------------------------------------------------------------------------------
@@ -445,11 +441,14 @@ class GaussianMean:
         if other.round != self.round:
             raise ValueError(f"other must be in the same round, {self.round}, got {other.round}")
         ours, theirs = self._open(), other._open()
-        closed = [[group.to_bytes() for groups in s._asked[: s.round] for group in groups] for s in (self, other)]
-        if closed[0] != closed[1] or [g.mechanism for g in ours] != [g.mechanism for g in theirs]:
+        closed = [
+            [group.answers.to_bytes() for groups in s._asked[: s.round] for group in groups] for s in (self, other)
+        ]
+        if closed[0] != closed[1] or [g.question for g in ours] != [g.question for g in theirs]:
             raise ValueError("other must have closed the same rounds with the same answers")
         self._asked[self.round] = tuple(
-            group.mechanism.aggregator().merge(group).merge(more) for group, more in zip(ours, theirs, strict=True)
+            Group(group.question, group.question.aggregator().merge(group.answers).merge(more.answers))
+            for group, more in zip(ours, theirs, strict=True)
         )
         return self
 
@@ -460,17 +459,9 @@ class GaussianMean:
         -------
         data : bytes
         """
-        stored = [[group.to_bytes() for group in groups] for groups in self._asked]
         located = self._located and [self._located.mu, self._located.sigma, list(self._located.doubts)]
-        described = {
-            "parameters": self._parameters(),
-            "round": self.round,
-            "located": located,
-            "sizes": [[len(group) for group in groups] for groups in stored],
-        }
-        text = json.dumps(described, sort_keys=True, separators=(",", ":")).encode()
-        body = HEADER.pack(MAGIC, len(text)) + text + b"".join(group for groups in stored for group in groups)
-        return body + hashlib.blake2b(body, digest_size=DIGEST_BYTES).digest()
+        header = {"parameters": self._parameters(), "round": self.round, "located": located}
+        return save(header, self._asked)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GaussianMean:
@@ -489,46 +480,33 @@ class GaussianMean:
         TypeError, ValueError
             If `data` are not bytes; if they are damaged, foreign, or of another version.
         """
-        if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"data must be bytes, got {type(data).__name__}")
-        whole = bytes(data)
-        body, digest = whole[:-DIGEST_BYTES], whole[-DIGEST_BYTES:]
-        if len(body) < HEADER.size or not body.startswith(MAGIC):
-            raise ValueError("data must be the bytes of a GaussianMean of this version")
-        if hashlib.blake2b(body, digest_size=DIGEST_BYTES).digest() != digest:
-            raise ValueError("data must be the bytes of a GaussianMean: the checksum does not agree")
-        start = HEADER.size + HEADER.unpack_from(body)[1]
+        header, rounds = load(data)
         try:
-            return cls._restored(json.loads(body[HEADER.size : start]), body[start:])
-        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            return cls._restored(header, rounds)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"data must be the bytes of a GaussianMean: {error}") from error
 
     @classmethod
-    def _restored(cls, described: Any, stored: bytes) -> GaussianMean:
-        """The server that was described; everything that can be is checked, and any error will do."""
-        server, start = cls(**described["parameters"]), 0
-        rounds = []
-        for sizes in described["sizes"]:
-            stops = [start, *(start := start + _check.integer("size", size, 1) for size in sizes)]
-            rounds.append(tuple(Aggregator.from_bytes(stored[a:b]) for a, b in pairwise(stops)))
-        if start != len(stored):
-            raise ValueError("groups of another size")
-        asked = [[group.mechanism for group in groups] for groups in rounds]
-        begun = [[group.mechanism for group in groups] for groups in server._asked]
+    def _restored(cls, header: Any, rounds: list[Groups]) -> GaussianMean:
+        """The server that was saved; everything is checked, and any error will do."""
+        server = cls(**header["parameters"])
+        asked = [[group.question for group in groups] for groups in rounds]
+        begun = [[group.question for group in groups] for groups in server._asked]
         if asked[:1] != begun:
             raise ValueError("other questions in the first round")
-        server.round = _check.integer("round", described["round"], 0, server.rounds)
+        server.round = _check.integer("round", header["round"], 0, server.rounds)
         if len(rounds) != min(server.round + 1, server.rounds) * bool(begun):
             raise ValueError("rounds without answers, or answers without a round")
         if server.rounds == 2 and server.round > 0:
-            mu, sigma, doubts = described["located"]
+            mu, sigma, doubts = header["located"]
             located = Located(_check.real("mu", mu), _check.positive("sigma", sigma), tuple(map(str, doubts)))
-            expected = server._design.aimed(located, server.horizon or 2 * sum(group.n for group in rounds[0]))
+            n = server.horizon or 2 * sum(group.n for group in rounds[0])
+            expected = server._design.adaptive_questions(located, n)
             if [(type(m), m.epsilon) for m in expected] != [(type(m), m.epsilon) for m in asked[1]]:
                 raise ValueError("other questions in the second round")
             server._located = located
-        elif described["located"] is not None:
-            raise ValueError("a centre before the first round is closed")
+        elif header["located"] is not None:
+            raise ValueError("a center before the first round is closed")
         server._asked = rounds
         return server
 

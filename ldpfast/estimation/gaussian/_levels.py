@@ -1,7 +1,7 @@
 """The first question of the protocol: residues modulo 4 at widths that double, and how they are decoded.
 
-Level j tells in which of four neighbouring cells of width w_j a record lies, modulo 4 w_j. The cells of the top level cover all
-means that are allowed; each level below says which half of a cell to look at: a binary search over residues.
+Level j tells in which of four neighbouring cells of width w_j a record lies, modulo 4 w_j. The cells of the top level
+cover all means that are allowed; each level below says which half of a cell to look at: a binary search over residues.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import Floats
 from ...mechanisms import Residue
-from ._law import Floats, Law, best_of
+from ._distribution import ReportDistribution, best_of
 
 MODULUS = 4
 SURVIVORS, SURVIVORS_PER_SCALE = 24, 12
@@ -32,7 +33,7 @@ class Levels:
         count = max(3, 1 + math.ceil(math.log2(max(1.0, reach / (1.5 * narrowest)))))
         self.widths = narrowest * 2.0 ** np.arange(count)
         self.questions = tuple(Residue(float(width), 0.0, MODULUS, epsilon) for width in self.widths)
-        self.law = Law(self.questions)
+        self.distribution = ReportDistribution(self.questions)
         coin = self.questions[0]._coin
         self.gain = float(coin.p - coin.q)
 
@@ -76,8 +77,10 @@ class Levels:
 
     def _heights(self, data: Floats, level: int, points: list[Floats], scales: Floats) -> list[Floats]:
         """Log-likelihood of the levels from `level` up, for the points of each scale."""
-        law, counts = self.law.without(level), data[MODULUS * level :]
-        return [law.log_likelihood(counts, mu, sigma) for mu, sigma in zip(points, scales.tolist(), strict=True)]
+        distribution, counts = self.distribution.without(level), data[MODULUS * level :]
+        return [
+            distribution.log_likelihood(counts, mu, sigma) for mu, sigma in zip(points, scales.tolist(), strict=True)
+        ]
 
     def by_pairs(self, counts: NDArray[np.int64], scales: Floats) -> tuple[float, float]:
         """The edge between the best two neighbouring cells, level by level, then the best (mu, sigma) around it: one likelihood
@@ -88,7 +91,9 @@ class Levels:
             middle = low + int(np.argmax(pairs)) + 1
             low = 2 * (middle - 1)
         edge, data = middle * self.widths[0], counts.astype(np.float64)
-        return best_of(self.law, data, [(edge + scale * np.arange(-8, 9) / 4, scale) for scale in scales.tolist()])
+        return best_of(
+            self.distribution, data, [(edge + scale * np.arange(-8, 9) / 4, scale) for scale in scales.tolist()]
+        )
 
 
 def _finer(points: Floats, spacing: float, sigma: float) -> Floats:

@@ -1,7 +1,7 @@
 """The protocols as published (Joseph, Kulkarni, Mao, Wu 2019): thresholds, groups and failure rules.
 
-Their real-valued messages are sent with integer noise after a clamp: "published protocol, safe noise". The means are decoded
-from debiased shares and true group sizes, which the published guarantees need.
+Their real-valued messages are sent with integer noise after a clamp: "published protocol, safe noise". The means are
+decoded from debiased shares and true group sizes, which the published guarantees need.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import cast
 
 import numpy as np
 
-from ...aggregation import Aggregator
+from ..._formulas import normal_density
 from ...mechanisms import Bins, Laplace, LaplaceResidue, Mechanism, Residue
 from ...results import Estimate, Normal
-from ._design import Design, Located, Model, counts_of
+from ._design import Design, Located, Model
+from ._group import Group, Groups, counts_of
 from ._levels import MODULUS
 from ._result import GaussianEstimate
 
@@ -49,7 +50,7 @@ class Paper(Design):
             2 * people * math.log(8 * levels / beta)
         )
 
-    def locate(self, search: tuple[Aggregator, ...]) -> Located:
+    def locate(self, search: Groups) -> Located:
         mu, doubts = self._mean(search)
         people = min(group.n for group in search)
         if self._slack(people) > 0.25 * people:
@@ -60,7 +61,7 @@ class Paper(Design):
             doubts += ("the published estimate of sigma needs more answers to the search",)
         return Located(mu, self._scale(search), doubts)
 
-    def _mean(self, search: tuple[Aggregator, ...]) -> tuple[float, tuple[str, ...]]:
+    def _mean(self, search: Groups) -> tuple[float, tuple[str, ...]]:
         """EstMean1: descend while one cell holds the mass; cells are integers, in units of the width of their level."""
         shares = self.levels.shares(counts_of(search))
         most = np.argsort(-shares, axis=1, kind="stable")[:, :2]
@@ -80,7 +81,7 @@ class Paper(Design):
         doubts = ("the published search met a cell that cannot be",) if lost else ()
         return float(place * self.levels.widths[level]), doubts
 
-    def _scale(self, search: tuple[Aggregator, ...]) -> float:
+    def _scale(self, search: Groups) -> float:
         """EstVar: the width above which all levels are concentrated on neighbouring cells."""
         shares = self.levels.shares(counts_of(search))
         least = (shares + np.roll(shares, -1, axis=1)).min(axis=1)
@@ -93,7 +94,7 @@ class Paper(Design):
 
     # The second questions -------------------------------------------------------------------------------------------
 
-    def blind(self, n: int | None) -> tuple[Mechanism, ...]:
+    def nonadaptive_questions(self, n: int | None) -> tuple[Mechanism, ...]:
         if n is None:
             raise ValueError('n must be given for rounds=1 and variant="paper": how many people will be asked')
         epsilon, (low, high) = self.model.epsilon, self.model.bounds
@@ -105,7 +106,7 @@ class Paper(Design):
         scales = 2.0 ** np.arange(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)
         return tuple(LaplaceResidue(rho * s, i * s, epsilon) for s in scales.tolist() for i in range(1, rho + 1))
 
-    def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
+    def adaptive_questions(self, located: Located, n: int) -> tuple[Mechanism, ...]:
         if self.known:
             return (Bins((located.mu,), self.model.epsilon),)
         half = located.sigma * (2 + math.sqrt(math.log(4 * n)))
@@ -113,14 +114,12 @@ class Paper(Design):
 
     # The conclusions ------------------------------------------------------------------------------------------------
 
-    def conclude(
-        self, located: Located, search: tuple[Aggregator, ...], second: tuple[Aggregator, ...]
-    ) -> GaussianEstimate:
+    def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
         group, node = self._heard(located, second)
         if self.known:
             mu, stderr = self._inverted(group, node)
         else:
-            mean = group.estimate()
+            mean = group.answers.estimate()
             mu, stderr = node + mean.value, mean.stderr
         n, guarantee = sum(g.n for g in search + second), self.guarantee(search + second)
         sigma = None if self.known else Estimate(located.sigma, math.inf, n, guarantee, None, Normal())
@@ -132,23 +131,23 @@ class Paper(Design):
             None,
             Normal(),
             sigma=sigma,
-            centre=located.mu,
+            center=located.mu,
             kappa=self.kappa(search),
             doubts=located.doubts + self.doubts_about(mu, stderr, located.mu, located.sigma),
         )
 
-    def _heard(self, located: Located, second: tuple[Aggregator, ...]) -> tuple[Aggregator, float]:
+    def _heard(self, located: Located, second: Groups) -> tuple[Group, float]:
         """The group whose node is nearest the located mean, and that node; the other groups are not heard."""
         if self.rounds == 2:
-            mechanism = second[0].mechanism
-            return second[0], mechanism.cuts[0] if isinstance(mechanism, Bins) else 0.0
+            question = second[0].question
+            return second[0], question.cuts[0] if isinstance(question, Bins) else 0.0
         found: list[tuple[float, int, float]] = []
         widths = sorted({_width(group) for group in second})
         rho = len(second) / len(widths)  # nodes of a scale, for unknown sigma
         width = widths[0] if self.known else min(widths, key=lambda w: abs(w - rho * located.sigma))
         for number, group in enumerate(second):
             if _width(group) == width and group.n > 0:
-                period, node = width * (2 if self.known else 1), cast(Residue, group.mechanism).offset
+                period, node = width * (2 if self.known else 1), cast(Residue, group.question).offset
                 node += period * round((located.mu - node) / period)
                 found.append((abs(node - located.mu), number, node))
         if not found:
@@ -156,22 +155,22 @@ class Paper(Design):
         _, number, node = min(found)
         return second[number], node
 
-    def _inverted(self, group: Aggregator, node: float) -> tuple[float, float]:
+    def _inverted(self, group: Group, node: float) -> tuple[float, float]:
         """Mean and standard error from one bit per person: which side of the node."""
         from scipy.special import ndtri
 
         sigma, n = self.model.bounds[0], group.n
-        coin = cast("Bins | Residue", group.mechanism)._coin
+        coin = cast("Bins | Residue", group.question)._coin
         p, q = float(coin.p), float(coin.q)
-        right = 1 if isinstance(group.mechanism, Bins) else 0
+        right = 1 if isinstance(group.question, Bins) else 0
         share = min(
-            max((float(group._state[right]) / n - q) / (p - q), 1 / (2 * n)), 1 - 1 / (2 * n)
+            max((float(group.counts[right]) / n - q) / (p - q), 1 / (2 * n)), 1 - 1 / (2 * n)
         )  # 0 and 1 lead nowhere
         distance = float(ndtri(share))
         heard = q + (p - q) * share
-        density = math.exp(-0.5 * distance**2) / math.sqrt(2 * math.pi)
+        density = float(normal_density(distance))
         return node + sigma * distance, sigma * math.sqrt(heard * (1 - heard) / n) / ((p - q) * density)
 
 
-def _width(group: Aggregator) -> float:
-    return cast("Residue | LaplaceResidue", group.mechanism).width
+def _width(group: Group) -> float:
+    return cast("Residue | LaplaceResidue", group.question).width

@@ -1,4 +1,4 @@
-"""Who answers what: a public rule that looks at the number of a person and nothing else."""
+"""Which person answers which question: a public rule that depends on the number of the person only."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ... import _check, _threads
-from ..._core.stream import Stream
-from ...aggregation import Aggregator
-from ...mechanisms import Bins, Mechanism, Residue
-from ...mechanisms._domains import Reals
-from ._law import Law
+from ... import _check
 
-PIECE, DRAWN = 1 << 17, 1 << 20  # records at a time: that are asked; that are drawn, where messages are no counts
-COARSE = 16
-LONGEST, LEAST_PERIODS = 32, 1024  # slots of a group, and periods, where there are many people
-MOST_SLOTS = 16  # of one group in a period, for the smaller part: how fine the shares are
+COARSE = 16  # slots: longer groups are multiples of this, so that few periods fill whole blocks
+LONGEST, LEAST_PERIODS = 32, 1024  # slots of a group, and number of periods, where there are many people
+MOST_SLOTS = 16  # of a group of the smaller part, which limits how fine the shares are
 
 
 @dataclass(frozen=True)
@@ -104,15 +98,15 @@ class Plan:
 def parts(n: int, share: float, searchers: int, others: int, least: int) -> tuple[Part, Part]:
     """About `share` <= 1/2 of n people in `searchers` groups, of `least` people or more, and the rest in `others`.
 
-    As few slots as come near to that; the last choice, a period that is as long as all of the least groups, always does if n is
-    at least twice that.
+    As few slots as come near to that; the last choice, a period that is as long as all of the least groups, always does
+    if n is at least twice that.
     """
     plans = []
     for slots in (*range(1, MOST_SLOTS + 1), least):
         ideal = slots * searchers * (1 - share) / share / others
         for rest in (max(1, math.floor(ideal)), max(1, math.ceil(ideal))):
             if rest > 4 * COARSE:
-                rest -= rest % COARSE  # few periods fill whole blocks: pieces stay in cache
+                rest -= rest % COARSE
             search = Part(0, searchers, slots)
             second = Part(search.stop, others, rest)
             if min(search.sizes(n, second.stop)) >= least and n > search.stop:
@@ -122,65 +116,3 @@ def parts(n: int, share: float, searchers: int, others: int, least: int) -> tupl
     longer = max(1, min(LONGEST // search.slots, n // (LEAST_PERIODS * second.stop)))
     search = Part(0, searchers, longer * search.slots)
     return search, Part(search.stop, others, longer * second.slots)
-
-
-def ask(
-    plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: NDArray[np.generic], stream: Stream
-) -> tuple[Aggregator, ...]:
-    """The answers of all people of a part, counted and not stored."""
-    domain, period, groups = Reals(), plan.second.stop, [question.aggregator() for question in questions]
-    kernels = [question._kernel for question in questions]
-    rows = kernels[0].rows
-    full = len(x) // period
-    table = x[: full * period].reshape(full, period)[:, part.first : part.stop]
-    sizes = part.sizes(len(x), period)
-    blocks = [stream.take(-(-full * part.slots // rows) + 1) for _ in questions]
-    unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
-    unit *= max(1, PIECE // (unit * part.slots * part.groups))
-
-    def checked(records: NDArray[np.generic]) -> NDArray[np.generic]:
-        piece = domain.convert(records)
-        if domain.offender(piece.ravel()) >= 0:
-            raise domain.refuse(x)
-        return piece
-
-    def work(start: int, stop: int) -> list[NDArray[np.generic]]:
-        states = [group._zeros() for group in groups]
-        for at in range(start, stop, unit):
-            piece = table[at : min(stop, at + unit)]
-            columns = checked(piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1))
-            for kernel, block, column, state in zip(kernels, blocks, columns, states, strict=True):
-                kernel.run(stream, block + at * part.slots // rows, column.ravel(), state)
-        return states
-
-    parts = _threads.deal(work, full, unit, x.size) if full else []
-    tail = checked(x[full * period :])
-    for number, group in enumerate(groups):
-        state, first = group._zeros(), part.first + number * part.slots
-        block = blocks[number] - (-full * part.slots // rows)
-        kernels[number].run(stream, block, tail[first : first + part.slots], state)
-        group._add([state, *(states[number] for states in parts)], sizes[number])
-    return tuple(groups)
-
-
-def simulate(
-    plan: Plan,
-    part: Part,
-    questions: tuple[Mechanism, ...],
-    mu: float,
-    sigma: float,
-    generator: np.random.Generator,
-) -> tuple[Aggregator, ...]:
-    """The answers of all people of a part, had they normal records: counts are drawn from their law."""
-    groups = []
-    for question, size in zip(questions, part.sizes(plan.n, plan.second.stop), strict=True):
-        group = question.aggregator()
-        if isinstance(question, Residue | Bins):
-            chances = Law([question]).reports(mu, sigma).value[0]
-            group._add([generator.multinomial(size, chances / chances.sum())], size)
-        else:
-            for start in range(0, size, DRAWN):
-                records = generator.normal(mu, sigma, min(DRAWN, size - start))
-                group.update(question.privatize(records, rng=generator, clip=True))
-        groups.append(group)
-    return tuple(groups)

@@ -8,19 +8,21 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...aggregation import Aggregator
+from ..._formulas import normal_density
+from ..._typing import Floats
 from ...mechanisms import Bins, Mechanism, Residue
 from ...results import Estimate, Normal
-from ._design import Design, Located, Model, counts_of
-from ._fit import maximise
-from ._law import Floats, Law, Question
+from ._design import Design, Located, Model
+from ._distribution import Question, ReportDistribution
+from ._fit import maximize
+from ._group import Group, Groups, counts_of
 from ._result import GaussianEstimate
 
-REFINE = 1.0  # standard deviations that the centre may be from where the search ended,
-REACH = 4.0  # and the mean from the centre
+REFINE = 1.0  # standard deviations that the center may be from where the search ended,
+REACH = 4.0  # and the mean from the center
 WAVES = ((math.pi, 2), (1.9, 4))  # width of a symbol, over the scale, and number of symbols
 MOST_BINS = 8
-OFF = 0.3  # standard deviations that the centre may be off
+OFF = 0.3  # standard deviations that the center may be off
 LEAST_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}  # of (sigma known, rounds)
 ENOUGH = 12.0  # kappa
 UNLIKELY = 1e-6  # p-value
@@ -28,7 +30,7 @@ POINTS = 16  # of a period, where the information of periodic questions is looke
 
 
 class Robust(Design):
-    """Likelihood decoding, a refined centre, and one maximum of the likelihood of all answers."""
+    """Likelihood decoding, a refined center, and one maximum of the likelihood of all answers."""
 
     def __init__(self, model: Model, rounds: int, decoder: str) -> None:
         known = model.sigma is not None
@@ -47,33 +49,31 @@ class Robust(Design):
         low, high = self.model.bounds
         return np.asarray(low * 2.0 ** np.arange(1 + math.floor(math.log2(high / low))), np.float64)
 
-    def locate(self, search: tuple[Aggregator, ...]) -> Located:
+    def locate(self, search: Groups) -> Located:
         counts = counts_of(search)
         decode = self.levels.by_pairs if self.decoder == "pairs" else self.levels.by_likelihood
         mu, sigma = decode(counts, self.scales())
-        fit = maximise(self.levels.law, counts, mu, sigma, self.model.free, REFINE)
+        fit = maximize(self.levels.distribution, counts, mu, sigma, self.model.free, REFINE)
         return Located(fit.mu, fit.sigma)
 
-    def blind(self, n: int | None) -> tuple[Mechanism, ...]:
+    def nonadaptive_questions(self, n: int | None) -> tuple[Mechanism, ...]:
         return waves(self.model.epsilon, *self.model.bounds, self.model.sigma is None)
 
-    def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
+    def adaptive_questions(self, located: Located, n: int) -> tuple[Mechanism, ...]:
         t, s = located.mu, located.sigma
         cuts = [t] if self.model.sigma is not None else [t - s, t, t, t + s]
         return tuple(Bins((cut,), self.model.epsilon) for cut in cuts)
 
-    def conclude(
-        self, located: Located, search: tuple[Aggregator, ...], second: tuple[Aggregator, ...]
-    ) -> GaussianEstimate:
+    def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
         groups = search + second
-        law = Law([_question(group) for group in groups])
+        distribution = ReportDistribution([_question(group) for group in groups])
         free, n = self.model.free, sum(group.n for group in groups)
-        fit = maximise(law, counts_of(groups), located.mu, located.sigma, free, REACH)
+        fit = maximize(distribution, counts_of(groups), located.mu, located.sigma, free, REACH)
         stderr = math.sqrt(fit.covariance[0, 0])
         guarantee = self.guarantee(groups)
         doubts = self.doubts_about(fit.mu, stderr, located.mu, fit.sigma)
         if fit.goodness < UNLIKELY:
-            doubts += (f"the answers do not fit a normal law (p = {fit.goodness:.1g})",)
+            doubts += (f"the answers do not fit a normal distribution (p = {fit.goodness:.1g})",)
         if free and free[0] < free[1] and math.isinf(fit.covariance[1, 1]):
             doubts += ("sigma is at an end of sigma_bounds",)
         return GaussianEstimate(
@@ -84,7 +84,7 @@ class Robust(Design):
             None,
             Normal(),
             sigma=Estimate(fit.sigma, math.sqrt(fit.covariance[1, 1]), n, guarantee, None, Normal()) if free else None,
-            centre=located.mu,
+            center=located.mu,
             kappa=self.kappa(search),
             goodness=fit.goodness,
             doubts=doubts,
@@ -92,7 +92,7 @@ class Robust(Design):
 
 
 class Efficient(Robust):
-    """A small search, then the bins around the centre that tell most (Kalinin, Steinberger 2025; more than two: own)."""
+    """A small search, then the bins around the center that tell most (Kalinin, Steinberger 2025; more than two: own)."""
 
     def __init__(self, model: Model, rounds: int, decoder: str) -> None:
         super().__init__(model, rounds, decoder)
@@ -101,15 +101,14 @@ class Efficient(Robust):
     def searchers(self, n: int) -> float:
         return max(ENOUGH * len(self.levels) / self.levels.gain**2, math.pow(n, 0.75))
 
-    def aimed(self, located: Located, n: int) -> tuple[Mechanism, ...]:
+    def adaptive_questions(self, located: Located, n: int) -> tuple[Mechanism, ...]:
         cuts = best_cuts(self.model.epsilon, self.model.sigma is not None)
         return (Bins(tuple(located.mu + located.sigma * cut for cut in cuts), self.model.epsilon),)
 
 
-def _question(group: Aggregator) -> Question:
-    question = group.mechanism
-    assert isinstance(question, Residue | Bins)
-    return question
+def _question(group: Group) -> Question:
+    assert isinstance(group.question, Residue | Bins)
+    return group.question
 
 
 @lru_cache(maxsize=64)
@@ -131,11 +130,11 @@ def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue,
 
 def _worst(questions: tuple[Question, ...], low: float, high: float, both: bool) -> float:
     """The largest variance of mu over sigma^2 for one answer to each question, over means and standard deviations."""
-    law = Law(questions)
-    sizes = np.ones(law.cells)
+    distribution = ReportDistribution(questions)
+    sizes = np.ones(distribution.cells)
     sigmas = np.geomspace(low, high, 9).tolist() if both else [low]
     variances: list[float] = [
-        float(np.linalg.inv(law.information(sizes, mu, sigma, both))[0, 0]) / sigma**2
+        float(np.linalg.inv(distribution.information(sizes, mu, sigma, both))[0, 0]) / sigma**2
         for sigma in sigmas
         for mu in (8 * sigma * np.arange(POINTS) / POINTS).tolist()
     ]
@@ -150,14 +149,14 @@ def _information(cuts: Floats, epsilon: float, mean: float = 0.0) -> Floats:
     near = np.clip(edges, -40, 40)
     ratio = math.exp(-epsilon)
     kept = 1 / (1 + len(cuts) * ratio)  # the chance of it; each of the others has `ratio` times that
-    gain, density = kept * (1 - ratio), np.exp(-0.5 * np.square(near)) / math.sqrt(2 * math.pi)
+    gain, density = kept * (1 - ratio), normal_density(near)
     slopes = -gain * np.stack([np.diff(density), np.diff(near * density)])
-    chances = kept * ratio + gain * np.diff(ndtr(edges))
-    return np.asarray((slopes / chances) @ slopes.T, np.float64)
+    probabilities = kept * ratio + gain * np.diff(ndtr(edges))
+    return np.asarray((slopes / probabilities) @ slopes.T, np.float64)
 
 
 def _worth(cuts: Floats, epsilon: float, known: bool) -> float:
-    """What the cuts tell about the mean: at the centre; where the standard deviation has to be found too, a little off it,
+    """What the cuts tell about the mean: at the center; where the standard deviation has to be found too, a little off it,
     where the two get mixed up."""
     if known:
         return float(_information(cuts, epsilon)[0, 0])

@@ -1,36 +1,33 @@
-"""What the problems share whose people answer once, and all the same question.
+"""Problems in which everybody answers the same question once.
 
-A problem is public: client and server construct it from the same arguments. The client turns its own record into one of the
-mechanism's and privatizes that; the server counts reports with the mechanism's own aggregator, which merges and travels as
-bytes like every other, and makes the estimate of it.
+A problem is public: client and server construct it from the same arguments. The client turns its own record into a
+record of the mechanism and privatizes that. The server counts reports with the mechanism's own aggregator, which can be
+merged and saved like every other, and computes the estimate from it.
 """
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .. import _check
-from .._random import open_stream
-from ..aggregation import Aggregator
-from ..mechanisms import Mechanism
-from ..mechanisms._domains import Domain
-from ..results import Estimate, SmallSampleWarning
+from ..._typing import AnyArray
+from ..._warnings import warn
+from ...domains import Domain
+from ...mechanisms import Mechanism
+from ...mechanisms._pipeline import Pipeline
+from ...reports import Aggregator
+from ...results import Estimate, SmallSampleWarning
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from ..._typing import RNGLike
 
-AnyArray = NDArray[Any]
-Result = TypeVar("Result", bound=Estimate, covariant=True)
+Result = TypeVar("Result", bound=Estimate[Any], covariant=True)
 
-PIECE_BYTES = 1 << 20  # of the mechanism's records, made and privatized at a time
-FEW_REPORTS = 100  # below, an interval by the normal law is not to be trusted
+FEW_REPORTS = 100  # below this number, normal intervals are not to be trusted
 
 
 class Problem(ABC, Generic[Result]):
@@ -39,91 +36,91 @@ class Problem(ABC, Generic[Result]):
     Attributes
     ----------
     mechanism : Mechanism
-        What privatizes a record once it is encoded: one report per person.
+        What privatizes an encoded record: one report per person.
+    domain : Domain
+        What a record may be.
     """
 
     mechanism: Mechanism
-    domain: Domain  # of the records that people have
+    domain: Domain
+    _pipeline: Pipeline
 
     def _set(self, **values: Any) -> None:
         """Store attributes of a frozen instance, at construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    def _define(self, mechanism: Mechanism, domain: Domain, **values: Any) -> None:
+        """Set what follows from the arguments; a subclass calls it at the end of ``__post_init__``."""
+        inner = mechanism._pipeline
+        width = max(inner.width, mechanism.domain.width or 1)
+        pipeline = Pipeline(domain, inner.kernel, self._encoded, width, inner.first_block)
+        self._set(mechanism=mechanism, domain=domain, _pipeline=pipeline, **values)
+
     def __reduce__(self) -> tuple[Any, ...]:
         names = [f.name for f in fields(cast(Any, self)) if f.init]
         return type(self), tuple(getattr(self, name) for name in names)
 
     def _encode(self, records: AnyArray) -> AnyArray:
-        """Accepted records as the mechanism takes them: each row from its own record alone."""
+        """Valid records as the mechanism takes them, each row from its own record alone."""
         return records
 
+    def _encoded(self, records: AnyArray) -> AnyArray:
+        """Valid records as the kernel of the mechanism takes them."""
+        return self.mechanism._pipeline.prepared(self._encode(records), True)
+
     @abstractmethod
-    def _conclude(self, raw: Estimate) -> Result:
+    def _conclude(self, raw: Estimate[Any]) -> Result:
         """The answer to the question, from the estimate of the mechanism's own aggregator."""
 
     def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
-        """The client's part: records to reports.
+        """Turn records into reports: the client's part.
 
         Parameters
         ----------
         x : array_like
             One record per person, or a single record (one dimension less).
         rng : None, int, SeedSequence, Generator or BitGenerator
-            ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence not
-            private: for simulation and tests only.
+            ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence
+            not private: for simulation and tests only.
         clip : bool, default False
-            Project records that are out of range, and map NaN to the centre, instead of refusing them: what a client in
-            the field uses.
+            Project records that are out of range, and map NaN to the center, instead of refusing them. A client in the
+            field uses it.
 
         Returns
         -------
         reports : ndarray
-            As the mechanism makes them; entry i depends on record i and on nothing else.
+            As the mechanism returns them; entry i depends on record i and on no other record.
 
         Raises
         ------
         TypeError, ValueError
-            If `x` has a wrong dtype or shape; if a record is out of range and `clip` is false. No coin is tossed then.
+            If `x` has a wrong dtype or shape; if a record is out of range and `clip` is false. No coin is drawn then.
 
         Privacy
         -------
-        Each report is epsilon-LDP with ``mechanism.epsilon_realized``: that of the mechanism, whatever is done to a record
-        before.
+        Each report is epsilon-LDP with ``mechanism.epsilon_realized``, because what is done to a record before the
+        mechanism cannot weaken its guarantee.
         """
-        records, single = self._records(x, clip)
-        domain, n = self.domain, len(records)
-        if not clip and domain.offender(domain.convert(records)) >= 0:
-            raise domain.refuse(records)
-        stream = open_stream(rng)
-        parts = [self._report(records[a:b], stream) for a, b in self._pieces(n)]
-        reports = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        self.domain.check_clip(clip)
+        records, single = self.domain.records(x)
+        report, mechanism = self.mechanism.report, self.mechanism
+        dtype = report.dtype(mechanism.domain.kernel_dtype(self._encode(self.domain.convert(records[:0]))))
+        reports = np.empty((len(records), *report.shape), dtype)
+        self._pipeline.privatize(records, rng, reports, clip=clip)
         return reports[0] if single else reports
 
-    def _records(self, x: ArrayLike, clip: bool) -> tuple[AnyArray, bool]:
-        """One axis in front; whether it was a single record."""
-        if _check.flag("clip", clip) and not self.domain.clips:
-            raise ValueError("clip must be False for categories: map what is out of range to a category of your own")
-        return self.domain.records(x)
-
-    def _report(self, records: AnyArray, stream: Any) -> AnyArray:
-        mechanism = self.mechanism
-        encoded = self._encode(self.domain.convert(records))
-        return mechanism.privatize(encoded, rng=stream, clip=mechanism.domain.clips)
-
-    def _pieces(self, n: int) -> Iterator[tuple[int, int]]:
-        """Slices of whole blocks of the mechanism's kernel: the same reports as in one piece."""
-        width = self.mechanism.domain.width or 1
-        rows = self.mechanism._kernel.rows
-        step = rows * max(1, PIECE_BYTES // (8 * width * rows))
-        return ((start, min(start + step, n)) for start in range(0, max(n, 1), step))
-
     def aggregator(self) -> Aggregator:
-        """An empty aggregator for reports: the server's state, mergeable and with `to_bytes`."""
+        """An empty aggregator for reports: the state of the server, mergeable and with `to_bytes`.
+
+        Returns
+        -------
+        aggregator : Aggregator
+        """
         return self.mechanism.aggregator()
 
     def estimate(self, reports: ArrayLike | Aggregator) -> Result:
-        """The server's part: reports, or an aggregator of them, to the answer.
+        """The answer from reports, or from an aggregator of them: the server's part.
 
         Parameters
         ----------
@@ -152,12 +149,12 @@ class Problem(ABC, Generic[Result]):
         Parameters
         ----------
         x, rng, clip
-            As for `privatize`; memory maps are read once.
+            As for `privatize`. A memory map is read once.
 
         Returns
         -------
         estimate : Estimate
-            Equal, bit for bit, to ``estimate(privatize(x))`` under the same key.
+            Equal, bit for bit, to ``estimate(privatize(x))`` with the same key.
 
         Raises
         ------
@@ -168,18 +165,16 @@ class Problem(ABC, Generic[Result]):
         -----
         Memory does not depend on the number of records.
         """
-        records, _ = self._records(x, clip)
-        domain, aggregator, stream = self.domain, self.aggregator(), open_stream(rng)
-        for start, stop in self._pieces(len(records)):
-            if not clip and domain.offender(domain.convert(records[start:stop])) >= 0:
-                raise domain.refuse(records)
-            aggregator.update(self._report(records[start:stop], stream))
+        self.domain.check_clip(clip)
+        records, _ = self.domain.records(x)
+        aggregator = self.aggregator()
+        if len(records):
+            states = self._pipeline.run(records, rng, self.mechanism.report.new_state, clip=clip)
+            aggregator._add(states, len(records))
         return self._conclude(aggregator.estimate())
 
 
 def warn_few(n: int, least: int, what: str) -> None:
-    """Warn that there are fewer than `least` reports; `what` is said not to be trusted."""
+    """Warn that there are fewer than `least` reports; `what` is said not to be trustworthy."""
     if n < least:
-        warnings.warn(
-            f"n = {n} is too small for {what} to be trusted: at least {least}", SmallSampleWarning, stacklevel=4
-        )
+        warn(f"n = {n} is too small for {what} to be trusted: at least {least}", SmallSampleWarning)

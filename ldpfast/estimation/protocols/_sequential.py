@@ -1,4 +1,4 @@
-"""What the protocols share that ask one person after the other, each query answered once."""
+"""Protocols that ask one person after the other; each query is answered once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check
-from .._random import Randomness
-from ..mechanisms import Mechanism, Query
+from ... import _check
+from ..._random import Randomness
+from ...mechanisms import Mechanism, Query
 
 
 class Sequential(ABC):
-    """A server that learns from one answer at a time. Its state is plain but for the compiled kernel and the randomness."""
+    """A server that learns from one answer at a time."""
 
     def __init__(self) -> None:
         self._kernel = self._compile()
@@ -21,7 +21,7 @@ class Sequential(ABC):
 
     @abstractmethod
     def _compile(self) -> Any:
-        """The kernel: not part of the state."""
+        """The compiled kernel, which is not part of the state."""
 
     @property
     @abstractmethod
@@ -30,7 +30,7 @@ class Sequential(ABC):
 
     @abstractmethod
     def _current(self) -> Mechanism:
-        """What the next person is asked."""
+        """The question for the next person."""
 
     @abstractmethod
     def _learn(self, report: NDArray[Any]) -> None:
@@ -42,7 +42,7 @@ class Sequential(ABC):
         Parameters
         ----------
         group : int
-            There is only group 0.
+            Must be 0, the only group.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class Sequential(ABC):
         return Query(self.n, self._current())
 
     def update(self, query: Query, reports: ArrayLike) -> Self:
-        """Take the one answer to the current query, then move on.
+        """Take the one answer to the current query, and move on.
 
         Parameters
         ----------
@@ -69,8 +69,8 @@ class Sequential(ABC):
         Raises
         ------
         TypeError, ValueError
-            If the query is not the current one, or the reports are not one report of its mechanism. The protocol is then
-            as it was.
+            If the query is not the current one, or the reports are not one report of its mechanism. The protocol is
+            then unchanged.
         """
         if not isinstance(query, Query):
             raise TypeError(f"query must be a Query, got {type(query).__name__}")

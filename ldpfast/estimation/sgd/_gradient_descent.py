@@ -1,30 +1,33 @@
-"""Generalised linear models by private stochastic gradient descent with averaging (Duchi, Jordan, Wainwright 2018, 4.2.2)."""
+"""Generalized linear models by private stochastic gradient descent with averaging (Duchi, Jordan, Wainwright 2018, 4.2.2)."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check
-from .._core import sgd
-from .._core.stream import Stream, raw
-from ..mechanisms import Gradient, LaplaceVector, LinfBall
-from ..mechanisms._gradient import BLOCKS, padded
-from ..privacy import Guarantee
-from ..results import Estimate, Floats, RandomScaling, SmallSampleWarning
+from ... import _check
+from ..._core import sgd
+from ..._core.stream import Stream, raw
+from ..._typing import AnyArray, Floats
+from ..._warnings import warn
+from ...mechanisms import Gradient
+from ...mechanisms._gradient import FIRST_BLOCK, padded
+from ...privacy import Guarantee
+from ...results import Estimate, RandomScaling, SmallSampleWarning
+from ..protocols import Sequential
 from ._average import Average
-from ._protocol import Sequential
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from ..._typing import RNGLike
 
-CHUNK_NUMBERS = 1 << 18  # of records checked, then asked while they are in cache
-MIXED = 50.0  # eta0 curvature n^(1 - exponent): below, random scaling does not know the positions' spread, measured
+PIECE_NUMBERS = 1 << 18  # of records that are checked, then asked while they are in cache
+MIXED = (
+    50.0  # eta0 curvature n^(1 - exponent): below, random scaling underestimates the spread of the positions, measured
+)
 
 
 class GradientDescent(Sequential):
@@ -48,8 +51,8 @@ class GradientDescent(Sequential):
     residual : float, optional
         Residuals are clipped to [-residual, residual]; needed unless the family is "logistic".
     eta0, exponent : float, optional
-        Steps of size eta0 i^-exponent, 1/2 < exponent < 1, by default 0.6. By default eta0 is the diameter of the projection
-        over the standard deviation of a coordinate of a report.
+        Steps of size eta0 i^-exponent, 1/2 < exponent < 1, by default 0.6. By default eta0 is the diameter of the
+        projection over the standard deviation of a coordinate of a report.
     projection : float, optional
         Positions are kept within this norm; by default 5 / radius, for a linear model 5 residual / radius.
     covariance : {"diagonal", "full"}
@@ -69,13 +72,13 @@ class GradientDescent(Sequential):
 
     Notes
     -----
-    The answer is the mean of the positions but for the first (`query`, `update`, `estimate`; `run` for arrays). Its standard
-    error is by random scaling of the positions, which are public: no estimate of a Hessian, no further privacy. The interval
-    needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) to be large; where `mixing`, with a bound in
-    the place of that eigenvalue, is below 50, `SmallSampleWarning`. Above, intervals of linear models with rows of about equal
-    length in all directions cover. Those of logistic and Poisson models cover less: the positions spread over a curved
-    likelihood, which biases their mean by up to half of its standard error, an intercept of a Poisson model by twice that, and
-    only slowly less with n: docs/proofs/descent.md.
+    The answer is the mean of the positions but for the first (`query`, `update`, `estimate`; `run` for arrays). Its
+    standard error is by random scaling of the positions, which are public: no estimate of a Hessian, no further
+    privacy. The interval needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) to be large;
+    where `mixing`, with a bound in the place of that eigenvalue, is below 50, `SmallSampleWarning`. Above, intervals of
+    linear models with rows of about equal length in all directions cover. Those of logistic and Poisson models cover
+    less: the positions spread over a curved likelihood, which biases their mean by up to half of its standard error, an
+    intercept of a Poisson model by twice that, and only slowly less with n: docs/proofs/descent.md.
 
     Privacy
     -------
@@ -83,7 +86,8 @@ class GradientDescent(Sequential):
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), eq. 30 to 33 and lemma 2.
     """
 
@@ -119,15 +123,14 @@ class GradientDescent(Sequential):
         self._position = np.zeros(self._kernel.padded)
         self._average = Average((4, self._kernel.padded), dim if full else None)
 
-    def _compile(self) -> sgd.Descent:
+    def _compile(self) -> sgd.GradientDescent:
         return self._question.descent(self.projection)
 
     def _variance(self) -> float:
-        """Of a coordinate of a report of a gradient of zero."""
+        """Variance of a coordinate of the report of a gradient of zero."""
         ball = self._question.ball
-        if isinstance(ball, LaplaceVector):
-            return float(ball.report.noise_variance)
-        return float(ball.scale**2 if isinstance(ball, LinfBall) else ball.scale**2 / ball.dim)
+        zero = np.zeros((1, ball.dim))
+        return float(ball.report_variance(zero)[0, 0])
 
     @property
     def guarantee(self) -> Guarantee:
@@ -152,8 +155,8 @@ class GradientDescent(Sequential):
     def _current(self) -> Gradient:
         return replace(self._question, position=tuple(self.position.tolist()))
 
-    def _learn(self, report: NDArray[Any]) -> None:
-        decoded = padded(self._question.ball._decode(report)[0], self._kernel.padded)
+    def _learn(self, report: AnyArray) -> None:
+        decoded = padded(self._question.ball.decode(report)[0], self._kernel.padded)
         average, (rate,) = self._average, self._rates(self.n, 1)
         self._kernel.step(decoded, rate, average.size, self._position, average.sums, average.matrix)
         average.added(1)
@@ -163,7 +166,7 @@ class GradientDescent(Sequential):
         steps = np.arange(before + 1, before + n + 1, dtype=np.float64)
         return np.asarray(self.eta0 * np.exp(-self.exponent * np.log(steps)))  # faster than a power
 
-    def run(self, x: ArrayLike, y: ArrayLike, rng: RNGLike = None, *, shuffle: bool = False) -> Estimate:
+    def run(self, x: ArrayLike, y: ArrayLike, rng: RNGLike = None, *, shuffle: bool = False) -> Estimate[Floats]:
         """Ask everybody, in the order of the rows or at random: the whole protocol in one process.
 
         Parameters
@@ -203,10 +206,10 @@ class GradientDescent(Sequential):
             raise ValueError(f"y must have shape ({len(rows)},), got shape {responses.shape}")
         stream, position, average, at = self._randomness.stream(rng), self._position.copy(), self._average.copy(), 0
         pieces = _Shuffled(domain, rows, responses, stream) if shuffle else _InOrder(domain, rows, responses)
-        chunk = max(1, CHUNK_NUMBERS // rows.shape[1])
+        rows_at_a_time = max(1, PIECE_NUMBERS // rows.shape[1])
         while at < len(rows):
-            stop = min(len(rows), at + chunk, at + average.room)
-            first = BLOCKS + stream.take(-(-(stop - at) // self._kernel.rows))
+            stop = min(len(rows), at + rows_at_a_time, at + average.room)
+            first = FIRST_BLOCK + stream.take(-(-(stop - at) // self._kernel.rows))
             rates = self._rates(average.count, stop - at)
             self._kernel.run(
                 stream, first, *pieces(at, stop), rates, average.size, position, average.sums, average.matrix
@@ -217,7 +220,7 @@ class GradientDescent(Sequential):
         self._randomness.keep(rng, stream)
         return self.estimate()
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> Estimate[Floats]:
         """The mean of the positions but for the first.
 
         Returns
@@ -239,11 +242,10 @@ class GradientDescent(Sequential):
             raise ValueError("an estimate needs at least 1 report, got n = 0")
         column = self._unit()
         if self.mixing < MIXED:
-            warnings.warn(
+            warn(
                 f"n = {self.n} is too small for the intervals to be trusted: eta0 curvature n^(1 - exponent) is at most "
                 f"{self.mixing:.2g}, needed are {MIXED:g}",
                 SmallSampleWarning,
-                stacklevel=3,
             )
         value, stderr = self._average.mean()[: self.dim], self._average.stderr()[: self.dim]
         matrix = None
@@ -269,15 +271,15 @@ class GradientDescent(Sequential):
     def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
         """The asymptotic covariance H^-1 S H^-1 / m of the estimate, m the number of positions in the mean.
 
-        S, the covariance of a report, is known whatever the data are; with Laplace noise it is that of the noise, without the
-        gradients' own.
+        S, the covariance of a report, is known whatever the data are; with Laplace noise it is that of the noise,
+        without the gradients' own.
 
         Parameters
         ----------
         hessian : array_like, shape (dim, dim)
-            H, the mean Hessian of the negative log-likelihood where the residual is not clipped (elsewhere it is 0), of all
-            coefficients with the intercept last: from public
-            rows, or estimated privately. It is never taken from the records.
+            H, the mean Hessian of the negative log-likelihood where the residual is not clipped (elsewhere it is 0), of
+            all coefficients with the intercept last: from public rows, or estimated privately. It is never taken from
+            the records.
 
         Returns
         -------
@@ -306,35 +308,35 @@ class GradientDescent(Sequential):
 class _InOrder:
     """Rows and responses as the kernel takes them, a piece at a time: checked when they are read."""
 
-    def __init__(self, domain: Any, rows: NDArray[Any], responses: NDArray[Any]) -> None:
+    def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray) -> None:
         self.domain, self.rows, self.responses = domain, rows, responses
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
-    def checked(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def checked(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64]]:
         rows = _check.laid_out(self.rows[start:stop], self.dtype)
         responses = _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
         if not self.domain.accepts(rows, responses):
-            raise self.refuse()
+            raise self.invalid_error()
         return rows, responses
 
-    def refuse(self) -> ValueError:
-        """The error for all records, of which some are outside."""
-        bad = self.domain.split_outside(self.rows, self.responses)
-        return _check.outside("x and y", self.domain.describe(), int(np.argmax(bad)), int(bad.sum()), len(bad))
+    def invalid_error(self) -> ValueError:
+        """The error for records of which some are invalid."""
+        bad = self.domain.invalid_examples(self.rows, self.responses)
+        return _check.invalid("x and y", self.domain.describe(), int(np.argmax(bad)), int(bad.sum()), len(bad))
 
-    def __call__(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int64] | None]:
+    def __call__(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64], NDArray[np.int64] | None]:
         return (*self.checked(start, stop), None)
 
 
 class _Shuffled(_InOrder):
     """The same in random order: all rows stay where they are, and are checked first."""
 
-    def __init__(self, domain: Any, rows: NDArray[Any], responses: NDArray[Any], key: Stream) -> None:
+    def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray, key: Stream) -> None:
         super().__init__(domain, rows, responses)
         seed = np.empty(256, np.uint32)
-        raw(key, 0, key.take(1), seed)  # the order protects nobody: a NumPy generator will do
+        raw(key, 0, key.take(1), seed)  # the order is not private: a NumPy generator is enough
         self.order = np.random.default_rng(seed.tolist()).permutation(len(rows))
         self.all = self.checked(0, len(rows))
 
-    def __call__(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int64] | None]:
+    def __call__(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64], NDArray[np.int64] | None]:
         return (*self.all, self.order[start:stop])

@@ -1,0 +1,112 @@
+"""The whole protocol in one process: answers of records in memory, and of people who are drawn from the model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import _threads
+from ..._core.stream import Stream
+from ..._typing import AnyArray
+from ...domains import Reals
+from ...mechanisms import Bins, Mechanism, Residue
+from ._distribution import ReportDistribution
+from ._group import Group, Groups
+from ._plan import Part, Plan
+
+PIECE_ROWS = 1 << 17  # records that are gathered, checked and asked while they are in cache
+DRAWN_ROWS = 1 << 20  # records that are drawn at a time, where reports cannot be counted
+
+
+def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, stream: Stream) -> Groups:
+    """The answers of all people of a part, counted and not stored.
+
+    Parameters
+    ----------
+    plan : Plan
+    part : Part
+        Which people are asked.
+    questions : tuple of Mechanism
+        One for each group of the part.
+    x : ndarray, shape (n,)
+        The records of all people.
+    stream : Stream
+
+    Returns
+    -------
+    groups : tuple of Group
+
+    Raises
+    ------
+    ValueError
+        If a record is not a finite number.
+    """
+    domain, period, pipelines = Reals(), plan.second.stop, [question._pipeline for question in questions]
+    rows = pipelines[0].kernel.rows
+    full = len(x) // period
+    table = x[: full * period].reshape(full, period)[:, part.first : part.stop]
+    sizes = part.sizes(len(x), period)
+    blocks = [stream.take(-(-full * part.slots // rows) + 1) for _ in questions]
+    unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
+    unit *= max(1, PIECE_ROWS // (unit * part.slots * part.groups))
+
+    def checked(records: AnyArray) -> AnyArray:
+        piece = domain.convert(records)
+        if domain.first_invalid(piece.ravel()) >= 0:
+            raise domain.invalid_error(x)
+        return piece
+
+    def work(start: int, stop: int) -> list[AnyArray]:
+        states = [question.report.new_state() for question in questions]
+        for at in range(start, stop, unit):
+            piece = table[at : min(stop, at + unit)]
+            columns = checked(piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1))
+            for pipeline, block, column, state in zip(pipelines, blocks, columns, states, strict=True):
+                pipeline.count(column.ravel(), stream, block + at * part.slots // rows, state)
+        return states
+
+    parts = _threads.parallel_map(work, full, unit, x.size) if full else []
+    tail, groups = checked(x[full * period :]), []
+    for number, question in enumerate(questions):
+        state, first = question.report.new_state(), part.first + number * part.slots
+        block = blocks[number] - (-full * part.slots // rows)
+        pipelines[number].count(tail[first : first + part.slots], stream, block, state)
+        states = [state, *(states[number] for states in parts)]
+        groups.append(Group(question, question.aggregator()._add(states, sizes[number])))
+    return tuple(groups)
+
+
+def simulate(
+    plan: Plan,
+    part: Part,
+    questions: tuple[Mechanism, ...],
+    mu: float,
+    sigma: float,
+    generator: np.random.Generator,
+) -> Groups:
+    """The answers of all people of a part whose records are N(mu, sigma^2); counts are drawn from their distribution.
+
+    Parameters
+    ----------
+    plan, part, questions
+        As for `ask`.
+    mu, sigma : float
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    groups : tuple of Group
+    """
+    groups = []
+    for question, size in zip(questions, part.sizes(plan.n, plan.second.stop), strict=True):
+        answers = question.aggregator()
+        if isinstance(question, Residue | Bins):
+            probabilities = ReportDistribution([question]).reports(mu, sigma).value[0]
+            answers._add([generator.multinomial(size, probabilities / probabilities.sum())], size)
+        else:
+            for start in range(0, size, DRAWN_ROWS):
+                records = generator.normal(mu, sigma, min(DRAWN_ROWS, size - start))
+                answers.update(question.privatize(records, rng=generator, clip=True))
+        groups.append(Group(question, answers))
+    return tuple(groups)
