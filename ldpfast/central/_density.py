@@ -10,22 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._extras import axes
+from .._plots import axes
 from .._random import open_stream
+from .._typing import AnyArray, Floats
 from ..estimation import project_simplex
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
 from ._noise import MOST_NOISE, laplace_numbers
-from ._records import PIECE, array, refuse
+from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 MOST_BINS, MOST_AXES = 1 << 26, 32  # in all
 
 
 @dataclass(frozen=True, eq=False)
-class CubeHistogram(Estimate):
+class CubeHistogram(Estimate[Floats]):
     """A private histogram of the unit cube: call it on points. `value` are the shares of the cells, shape (bins,) * dim.
 
     Attributes
@@ -147,8 +148,8 @@ def histogram_density(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if there would be more than 2^26 cells; if `x` is empty, of a wrong shape, or (`nan` =
-        "raise") not finite.
+        If an argument is out of range; if there would be more than 2^26 cells; if `x` is empty, of a wrong shape, or
+        (`nan` = "raise") not finite.
 
     Notes
     -----
@@ -156,12 +157,13 @@ def histogram_density(
 
     Privacy
     -------
-    Neighbours differ in one record, which is replaced: two counts change by one. Discrete Laplace noise with exact coins,
-    exactly `guarantee.epsilon`. docs/proofs/central.md. Nothing is claimed about time.
+    Neighbours differ in one record, which is replaced: two counts change by one. Discrete Laplace noise with exact
+    coins, exactly `guarantee.epsilon`. docs/proofs/central.md. Nothing is claimed about time.
 
     References
     ----------
-    .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, section 4: there k is
+    .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, section 4:
+    there k is
        the number of bins of an axis.
     """
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
@@ -224,15 +226,15 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
     return low
 
 
-def _counts(records: NDArray[Any], bins: int, dim: int, nan: str) -> NDArray[np.int64]:
+def _counts(records: AnyArray, bins: int, dim: int, nan: str) -> NDArray[np.int64]:
     """How many records are in each cell; the upper ends belong to the last."""
-    counts, rows = np.zeros(bins**dim, np.int64), max(1, PIECE // dim)
+    counts, rows = np.zeros(bins**dim, np.int64), max(1, PIECE_NUMBERS // dim)
     for at in range(0, len(records), rows):
         piece = records[at : at + rows].astype(np.float64).reshape(-1, dim)
         bad = ~np.isfinite(piece)
         if bad.any():
             if nan == "raise":
-                raise refuse(records)
+                raise invalid_error(records)
             piece[bad] = 0.5
         cells = np.minimum(np.clip(piece, 0, 1) * bins, bins - 1).astype(np.intp)
         places = np.ravel_multi_index(tuple(cells.T), (bins,) * dim)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._extras import axes
-from ..results import Floats
+from .._plots import BLUE, GREEN, ORANGE, PURPLE, VERMILION, axes
+from .._typing import Floats
 from ._m_estimate import Huber, Logistic, Quantile
 from ._smooth import trim_share
 
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ def as_functional(functional: Functional | str) -> Functional:
     return functional
 
 
-# ---- laws ---------------------------------------------------------------------------------------------------------------
+# ---- laws
+# ---------------------------------------------------------------------------------------------------------------
 
 
 class Law(ABC):
@@ -183,7 +184,7 @@ class Sample(Law):
             raise ValueError(f"law must have shape (n,), n at least 1, where it is data, got shape {records.shape}")
         bad = ~np.isfinite(records)
         if bad.any():
-            raise _check.outside("law", "finite numbers", int(bad.argmax()), int(bad.sum()), len(bad))
+            raise _check.invalid("law", "finite numbers", int(bad.argmax()), int(bad.sum()), len(bad))
         self.x = np.sort(records)
         self.sums = np.concatenate([[0.0], np.cumsum(self.x)])
 
@@ -235,7 +236,8 @@ def as_law(law: Any) -> Law:
     return Sample(law)
 
 
-# ---- functionals --------------------------------------------------------------------------------------------------------
+# ---- functionals
+# --------------------------------------------------------------------------------------------------------
 
 
 def _at_zero(functional: Functional, law: Law) -> Callable[[Floats], Floats]:
@@ -352,8 +354,8 @@ def influence(functional: Functional | str, law: Any, x: ArrayLike, rho: float =
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if the functional has no influence function there: the mean of a law without one, a
-        quantile of data at rho = 0.
+        If an argument is out of range; if the functional has no influence function there: the mean of a law without
+        one, a quantile of data at rho = 0.
 
     Privacy
     -------
@@ -361,9 +363,9 @@ def influence(functional: Functional | str, law: Any, x: ArrayLike, rho: float =
 
     Notes
     -----
-    Closed forms for rho = 0, the mean and quantiles, up to what has to be known of the law, by quadrature. Otherwise trimmed
-    means take two integrals for each x, and M-estimators a root. At its jump the influence of a quantile is taken as zero; of
-    several roots of an M-estimator, the middle.
+    Closed forms for rho = 0, the mean and quantiles, up to what has to be known of the law, by quadrature. Otherwise
+    trimmed means take two integrals for each x, and M-estimators a root. At its jump the influence of a quantile is
+    taken as zero; of several roots of an M-estimator, the middle.
 
     References
     ----------

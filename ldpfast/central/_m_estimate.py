@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._random import M_ESTIMATE, open_stream
+from .._typing import Floats
 from ..privacy import Guarantee
-from ..results import Estimate, Floats
+from ..results import Estimate
 from . import _records
 from ._smooth import uniforms
 
 if TYPE_CHECKING:
     from .._core.stream import Stream
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 ACCEPTANCE = 0.9  # at least this share of the proposals is kept
 SPLITS = 8  # cells that are split together
@@ -31,7 +32,8 @@ PRIORS = ("uniform", "cauchy")
 Sum = Callable[[Floats], Floats]
 
 
-# ---- psi ----------------------------------------------------------------------------------------------------------------
+# ---- psi
+# ----------------------------------------------------------------------------------------------------------------
 
 
 class Psi(ABC):
@@ -131,8 +133,8 @@ class Huber(Psi):
     Parameters
     ----------
     c : float, default 1.345
-        In [1e-100, 1e100], in the unit of the records: 1.345 standard deviations of normal records cost 5 % of the efficiency
-        of the mean.
+        In [1e-100, 1e100], in the unit of the records: 1.345 standard deviations of normal records cost 5 % of the
+        efficiency of the mean.
 
     Raises
     ------
@@ -206,8 +208,8 @@ class Custom(Psi):
     Parameters
     ----------
     function : callable
-        ``function(x, theta)`` for an array of records and a number: an array of the shape of the records, nondecreasing in
-        theta. Values beyond the bounds are moved to them, NaN to their middle.
+        ``function(x, theta)`` for an array of records and a number: an array of the shape of the records, nondecreasing
+        in theta. Values beyond the bounds are moved to them, NaN to their middle.
     low, high : float
         Its bounds, low < 0 < high; public, like the function.
 
@@ -284,15 +286,16 @@ def as_psi(psi: Psi | str) -> Psi:
     return psi
 
 
-# ---- prior --------------------------------------------------------------------------------------------------------------
+# ---- prior
+# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Prior:
     """Where the estimate may be, before the records speak: a law that is uniform in the coordinate phi.
 
-    Uniform: phi = theta in [lower, upper]. Cauchy: phi = atan((theta - centre) / scale), with the centre and the half-width of
-    [lower, upper], which are its quartiles.
+    Uniform: phi = theta in [lower, upper]. Cauchy: phi = atan((theta - centre) / scale), with the centre and the
+    half-width of [lower, upper], which are its quartiles.
     """
 
     name: str
@@ -316,7 +319,8 @@ class Prior:
         return phi if self.name == "uniform" else self.centre + self.scale * np.tan(phi)
 
 
-# ---- samplers -----------------------------------------------------------------------------------------------------------
+# ---- samplers
+# -----------------------------------------------------------------------------------------------------------
 
 
 class Uniforms:
@@ -341,9 +345,9 @@ def _pick(masses: Floats, u: float) -> int:
 class MonotoneEM:
     """The law with density exp(-kappa |S(theta)|) with respect to the prior, S nondecreasing, between two step functions.
 
-    On a cell of phi that does not hold the root of S the density lies between its values at the ends; on the one that does,
-    below 1. Cells are split until the mass below is at least 0.9 of the mass above, which certifies the acceptance of a
-    rejection sampler: no discretisation error.
+    On a cell of phi that does not hold the root of S the density lies between its values at the ends; on the one that
+    does, below 1. Cells are split until the mass below is at least 0.9 of the mass above, which certifies the
+    acceptance of a rejection sampler: no discretisation error.
 
     Parameters
     ----------
@@ -374,8 +378,8 @@ class MonotoneEM:
         left, right = self.exponent[:-1], self.exponent[1:]
         width = np.diff(self.phi)
         middle = self.phi[:-1] + width / 2
-        # A cell without a double inside counts with the smaller of the densities at its ends: where S jumps, its value at the
-        # place of the jump may stand for no interval.
+        # A cell without a double inside counts with the smaller of the densities at its ends: where S jumps, its value
+        # at the place of the jump may stand for no interval.
         self.splits = (middle > self.phi[:-1]) & (middle < self.phi[1:])
         self.lower = -np.maximum(np.abs(left), np.abs(right))
         self.upper = np.where((left < 0) & (right > 0), 0.0, -np.minimum(np.abs(left), np.abs(right)))
@@ -419,7 +423,7 @@ def m_estimate(
     upper: float,
     nan: str = "raise",
     rng: RNGLike = None,
-) -> Estimate:
+) -> Estimate[float]:
     """An M-estimate of numbers that a curator holds, by the exponential mechanism: a theta with sum psi(x_i, theta) near zero.
 
     Its density is that of the prior times exp(-kappa |sum of psi(x_i, theta)|), kappa = epsilon / (2 width of psi).
@@ -433,8 +437,8 @@ def m_estimate(
     epsilon : float
         > 0.
     prior : {"uniform", "cauchy"}
-        "uniform" on [lower, upper]. "cauchy" with the centre and the half-width of it: the estimate may lie anywhere, half of
-        the prior mass inside.
+        "uniform" on [lower, upper]. "cauchy" with the centre and the half-width of it: the estimate may lie anywhere,
+        half of the prior mass inside.
     lower, upper : float
         Public bounds of the records.
     nan : {"raise", "centre"}
@@ -452,20 +456,21 @@ def m_estimate(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if a psi of your own is beyond its bounds or falls in theta somewhere on a public grid,
-        with the place.
+        If an argument is out of range; if a psi of your own is beyond its bounds or falls in theta somewhere on a
+        public grid, with the place.
 
     Privacy
     -------
-    epsilon, pure, for the replacement of one record, ideal only: for real numbers; `central.quantile` is exact on a grid.
-    Replacing a record moves the sum by at most the width of psi, hence the density by a factor of at most exp(epsilon / 2), and
-    its integral too. The published kappa is twice as large, or more, and gives 2 epsilon. A psi of your own has to be monotone
-    everywhere, not only where it is checked. Running time depends on the records, the law does not.
+    epsilon, pure, for the replacement of one record, ideal only: for real numbers; `central.quantile` is exact on a
+    grid. Replacing a record moves the sum by at most the width of psi, hence the density by a factor of at most
+    exp(epsilon / 2), and its integral too. The published kappa is twice as large, or more, and gives 2 epsilon. A psi
+    of your own has to be monotone everywhere, not only where it is checked. Running time depends on the records, the
+    law does not.
 
     Notes
     -----
-    A sort, then about 100 evaluations of the sum: O(log n) each for quantiles and Huber, after O(n), and O(n) for others. A
-    million records: 10 ms, 25 ms; 0.2 s for logistic.
+    A sort, then about 100 evaluations of the sum: O(log n) each for quantiles and Huber, after O(n), and O(n) for
+    others. A million records: 10 ms, 25 ms; 0.2 s for logistic.
 
     References
     ----------
@@ -489,7 +494,8 @@ def _level(epsilon: float) -> float:
     return number
 
 
-# ---- what holds under assumptions ---------------------------------------------------------------------------------------
+# ---- what holds under assumptions
+# ---------------------------------------------------------------------------------------
 
 
 def m_estimate_sample_size(
@@ -530,19 +536,21 @@ def m_estimate_sample_size(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or `psi` has no such constants: those of a quantile have jumps, see `quantile_error`.
+        If an argument is out of range, or `psi` has no such constants: those of a quantile have jumps, see
+        `quantile_error`.
 
     Notes
     -----
-    With e2 = P / (6 L2), e = min(error, e2), w the width of psi:
-    n >= log(2 / eta) / 2 max(6 L1 / P, 3 w / (2 P e2))^2, so that the sum over the records has nearly the slope n P, and a root
-    within e2 of T; n >= (8 w / (P epsilon e)) log(6 (upper - lower) / (e eta)), so that the mechanism is within e of this
-    root. Cauchy prior, lengths in units of its scale: the logarithm of (pi / eta) ((2 (1 + e2)^2 + 1) / (e / 3) + e / 6). The
-    published 8 in the place of 16 K / w (w = 2 K) belongs to the mechanism that is 2 epsilon-private.
+    With e2 = P / (6 L2), e = min(error, e2), w the width of psi: n >= log(2 / eta) / 2 max(6 L1 / P, 3 w / (2 P e2))^2,
+    so that the sum over the records has nearly the slope n P, and a root within e2 of T; n >= (8 w / (P epsilon e))
+    log(6 (upper - lower) / (e eta)), so that the mechanism is within e of this root. Cauchy prior, lengths in units of
+    its scale: the logarithm of (pi / eta) ((2 (1 + e2)^2 + 1) / (e / 3) + e / 6). The published 8 in the place of 16 K
+    / w (w = 2 K) belongs to the mechanism that is 2 epsilon-private.
 
     References
     ----------
-    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012, theorem 4.
+    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
+    theorem 4.
     """
     psi, epsilon, error = as_psi(psi), _level(epsilon), _check.positive("error", error)
     _check.choice("prior", prior, PRIORS)
@@ -591,8 +599,8 @@ def quantile_error(
     Returns
     -------
     error : float
-        (2 r + e + (2 / (n epsilon)) log((upper - lower) f1 / (2 e eta))) / f0, r = sqrt(log(2 / eta) / (2 n)), for the best e:
-        2 / (n epsilon), or where the logarithm is zero.
+        (2 r + e + (2 / (n epsilon)) log((upper - lower) f1 / (2 e eta))) / f0, r = sqrt(log(2 / eta) / (2 n)), for the
+        best e: 2 / (n epsilon), or where the logarithm is zero.
 
     Raises
     ------

@@ -10,24 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _threads
-from .._core import sums
+from .._core import tally
 from .._core.stream import Stream
+from .._formulas import clipping_constant
 from .._random import normals, open_stream
-from ..mechanisms._domains import Reals
-from ..privacy import Guarantee
+from .._typing import AnyArray, Floats
+from ..domains import Reals
 from ..results import Estimate, Normal
-from ._noise import FINE, gaussian, laplace
-from ._records import PIECE, array, refuse
+from ._definitions import LEAST, MOST, Definition, Pure, definition_of
+from ._noise import FINE
+from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
-
-LEAST, MOST = 1e-18, 1e18  # of levels and epsilon: squares have to be normal numbers
-PRIVACY = ("pure", "smooth", "approximate", "kl", "tv")
+    from .._typing import RNGLike
 
 
 @dataclass(frozen=True, eq=False)
-class MeanEstimate(Estimate):
+class MeanEstimate(Estimate[Any]):
     """A private mean.
 
     Attributes
@@ -71,9 +70,9 @@ def mean(
     x : array_like, shape (n,) or (n, dim)
         Records of a trusted curator; n is public. A memory map is read once, in pieces.
     privacy : {"pure", "smooth", "approximate", "kl", "tv"}
-        The definition: differential privacy; the same with a loss that is proportional to how far a row moves ("smooth": in
-        the l2 ball of radius `level`, on a grid of 2^40 steps; whole at the diameter); with `delta`; bounded Kullback-Leibler
-        divergence; bounded total variation.
+        The definition: differential privacy; the same with a loss that is proportional to how far a row moves
+        ("smooth": in the l2 ball of radius `level`, on a grid of 2^40 steps; whole at the diameter); with `delta`;
+        bounded Kullback-Leibler divergence; bounded total variation.
     epsilon : float
         Level of that definition, > 0; for "tv" in (0, 1), for "pure" and "smooth" at most 64.
     delta : float
@@ -83,11 +82,11 @@ def mean(
     radius : float
         The bound, > 0.
     rule : {"sharp", "paper"} or float
-        The level of truncation: that of the least bound on the risk, the published rate, or a number > 0. For bounded rows
-        the first two are the radius.
+        The level of truncation: that of the least bound on the risk, the published rate, or a number > 0. For bounded
+        rows the first two are the radius.
     noise : {"grid", "l2"}
-        Integers on a grid, exact; or, for "pure" and "smooth", noise of density exp(-c |w|), which has about half of the
-        variance of the grid's in high dimension, but only in the ideal: it is made of doubles. IDEAL ONLY.
+        Integers on a grid, exact; or, for "pure" and "smooth", noise of density exp(-c |w|), which has about half of
+        the variance of the grid's in high dimension, but only in the ideal: it is made of doubles. IDEAL ONLY.
     nan : {"raise", "centre"}
         Rows with numbers that are not finite are refused, which is outside of the guarantee, or count as zero.
     rng : None, int, SeedSequence, Generator or BitGenerator
@@ -95,14 +94,14 @@ def mean(
     Returns
     -------
     estimate : MeanEstimate
-        `stderr` and interval are for the mean of the population, from public parameters and the noise alone; they allow for
-        the worst bias of the truncation.
+        `stderr` and interval are for the mean of the population, from public parameters and the noise alone; they allow
+        for the worst bias of the truncation.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or the level of truncation not in [1e-18, 1e18]; if `x` has a wrong dtype or shape or is
-        empty, or (`nan` = "raise") not finite.
+        If an argument is out of range, or the level of truncation not in [1e-18, 1e18]; if `x` has a wrong dtype or
+        shape or is empty, or (`nan` = "raise") not finite.
 
     Notes
     -----
@@ -110,9 +109,10 @@ def mean(
 
     Privacy
     -------
-    Neighbours differ in one row, which is replaced. Exact: sensitivities are counted in steps after all rounding, noise is
-    integer (discrete Laplace for "pure" and "smooth"; discrete Gaussian for the others). docs/proofs/central.md; it lists the
-    published constants that do not give what they promise. ``noise="l2"`` is ideal only. Nothing is claimed about time.
+    Neighbours differ in one row, which is replaced. Exact: sensitivities are counted in steps after all rounding, noise
+    is integer (discrete Laplace for "pure" and "smooth"; discrete Gaussian for the others). docs/proofs/central.md; it
+    lists the published constants that do not give what they promise. ``noise="l2"`` is ideal only. Nothing is claimed
+    about time.
 
     References
     ----------
@@ -127,31 +127,27 @@ def mean(
     >>> bool(abs(estimate.value - 1) < 0.02)
     True
     """
-    _check.choice("privacy", privacy, PRIVACY)
     _check.choice("noise", noise, ("grid", "l2"))
-    epsilon, radius = _check.positive("epsilon", epsilon), _check.positive("radius", radius)
+    definition, radius = definition_of(privacy, epsilon, delta), _check.positive("radius", radius)
     order = _moment(moment)
-    _level_of(privacy, epsilon, delta)
     records = array(x, nan, rows=True)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
     if noise == "l2":
-        if privacy not in ("pure", "smooth"):
+        if not isinstance(definition, Pure):
             raise ValueError(f'noise must be "grid" for privacy={privacy!r}, got "l2"')
-        added, nu = None, 4 * dim * (dim + 1) / (n * epsilon) ** 2
-        guarantee = Guarantee(privacy, epsilon)
+        added, nu = None, 4 * dim * (dim + 1) / (n * definition.epsilon) ** 2
+        guarantee = definition.guarantee
     else:
-        added = (
-            laplace(privacy, epsilon, dim) if privacy in ("pure", "smooth") else gaussian(privacy, epsilon, delta, dim)
-        )
+        added = definition.noise(dim)
         nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4: random rounding of the sum
         guarantee = added.guarantee
-    level = truncation(rule, order, radius, nu, n, dim, privacy, epsilon, delta)
+    level = truncation(rule, order, radius, nu, n, dim, definition)
     if not LEAST <= level <= MOST:
         raise ValueError(f"radius and rule must give a level in [{LEAST:g}, {MOST:g}], got {level!r}")
     total = clipped_sum(records, dim, level, nan)
     stream = open_stream(rng)
     if added is None:
-        value = np.array([s / FINE * level for s in total]) + ball_noise(dim, 2 * level / epsilon, stream)
+        value = np.array([s / FINE * level for s in total]) + ball_noise(dim, 2 * level / definition.epsilon, stream)
     else:
         limit, rounded = added.grid.limit(n), np.array(added.grid.round(total, stream), np.float64)
         value = np.clip(rounded + added.draw(stream), -limit, limit) * (added.grid.step / FINE * level)
@@ -181,27 +177,11 @@ def _moment(moment: float) -> float:
     return order
 
 
-def _level_of(privacy: str, epsilon: float, delta: float) -> None:
-    if privacy == "approximate":
-        _check.probability("delta", delta)
-    elif _check.real("delta", delta) != 0:
-        raise ValueError(f"delta must be 0 for privacy={privacy!r}, got {delta!r}")
-    if not LEAST <= epsilon <= MOST:
-        raise ValueError(f"epsilon must be in [{LEAST:g}, {MOST:g}], got {epsilon!r}")
-    if privacy == "tv" and epsilon >= 1:
-        raise ValueError(f'epsilon must be in (0, 1) for privacy="tv", got {epsilon!r}')
-
-
-def _sharpness(order: float) -> float:
-    """b: the bias of the truncation at T is at most b radius^k T^(1 - k). Sharp; the published one is 1 / (k - 1)."""
-    return math.exp((order - 1) * math.log(order - 1) - order * math.log(order))
-
-
 def _truncated(order: float, radius: float, level: float) -> tuple[float, float]:
     """Bounds of the bias of rows moved into the ball of radius `level`, and of their mean squared norm."""
     if math.isinf(order):
         return max(radius - level, 0.0), min(radius, level) ** 2
-    log_bias = math.log(_sharpness(order)) + (order - 1) * math.log(radius / level)
+    log_bias = math.log(clipping_constant(order)) + (order - 1) * math.log(radius / level)
     bias = radius * math.exp(min(log_bias, 0.0))
     square = radius**2 if order >= 2 else math.pow(radius, order) * math.pow(level, 2 - order)
     return bias, min(square, level**2)
@@ -214,9 +194,7 @@ def truncation(
     nu: float,
     n: int,
     dim: int,
-    privacy: str,
-    epsilon: float,
-    delta: float,
+    definition: Definition,
 ) -> float:
     """The level T: a number, or by a rule; nu T^2 is the variance of the noise."""
     if not isinstance(rule, str):
@@ -225,16 +203,9 @@ def truncation(
     if math.isinf(order):
         return radius
     if rule == "sharp":
-        level = radius * math.pow((order - 1) * _sharpness(order) ** 2 / nu, 1 / (2 * order))
+        level = radius * math.pow((order - 1) * clipping_constant(order) ** 2 / nu, 1 / (2 * order))
         return level if order >= 2 else _best_level(order, radius, nu, n, level)
-    rates = {
-        "pure": n * epsilon / dim,
-        "smooth": n * epsilon / dim,
-        "approximate": math.sqrt((n * epsilon) ** 2 / (dim * math.log(1 / delta))) if delta else 0.0,
-        "kl": math.sqrt(n * n * epsilon / dim),
-        "tv": n * epsilon / math.sqrt(dim),
-    }
-    return radius * math.pow(rates[privacy], 1 / order)
+    return radius * math.pow(definition.published_rate(n, dim), 1 / order)
 
 
 def _best_level(order: float, radius: float, nu: float, n: int, start: float) -> float:
@@ -245,7 +216,7 @@ def _best_level(order: float, radius: float, nu: float, n: int, start: float) ->
     def risk(more: float) -> float:
         log_level = math.log(start / radius) + more
         spread = math.exp((2 - order) * log_level) / n
-        bias = _sharpness(order) ** 2 * math.exp((2 - 2 * order) * log_level)
+        bias = clipping_constant(order) ** 2 * math.exp((2 - 2 * order) * log_level)
         return spread + bias + nu * math.exp(2 * log_level)
 
     return start * math.exp(
@@ -253,28 +224,28 @@ def _best_level(order: float, radius: float, nu: float, n: int, start: float) ->
     )
 
 
-def clipped_sum(records: NDArray[Any], dim: int, radius: float, nan: str) -> NDArray[np.object_]:
+def clipped_sum(records: AnyArray, dim: int, radius: float, nan: str) -> NDArray[np.object_]:
     """The sum of rows that are moved into the ball, in integers: steps of radius 2^-40."""
-    n, rows = len(records), max(1, PIECE // dim)
+    n, rows = len(records), max(1, PIECE_NUMBERS // dim)
     convert = Reals().convert
 
     def work(start: int, stop: int) -> NDArray[np.uint64]:
         state, scratch = np.zeros((dim, 2), np.uint64), np.empty(2 * dim)
         for at in range(start, stop, rows):
             piece = convert(records[at : min(stop, at + rows)])
-            if sums.add_clipped(piece, dim, radius, scratch, state) and nan == "raise":
-                raise refuse(records)
+            if tally.add_clipped(piece, dim, radius, scratch, state) and nan == "raise":
+                raise invalid_error(records)
         return state
 
     total = np.zeros(dim, dtype=object)
-    for state in _threads.deal(work, n, 1, records.size):
+    for state in _threads.parallel_map(work, n, 1, records.size):
         total += [
             int(low) + (int(high) << 64) for low, high in zip(state[:, 0], state[:, 1].view(np.int64), strict=True)
         ]
     return total
 
 
-def ball_noise(dim: int, scale: float, stream: Stream) -> NDArray[np.float64]:
+def ball_noise(dim: int, scale: float, stream: Stream) -> Floats:
     """Of density exp(-|w| / scale): a uniform direction, and a length of the gamma law with `dim` degrees. Ideal only."""
     direction, length = normals(stream, dim), normals(stream, 2 * dim)
     return np.asarray(direction / np.linalg.norm(direction) * (scale * 0.5 * float(length @ length)))

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +17,14 @@ from .._coins import CONTEXT
 from .._core import order
 from .._core.stream import Stream
 from .._random import open_stream
+from .._typing import AnyArray
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
-from ._records import PIECE, array, refuse
+from ._records import PIECE_NUMBERS, array, invalid_error
 from ._smooth import smooth_quantile
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 SIZE = 1 << 32  # grid points
 TOP = 1 << 62  # the largest weight
@@ -31,7 +32,7 @@ PRIORS, METHODS = ("uniform", "cauchy"), ("exponential", "smooth-sensitivity")
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileEstimate(Estimate):
+class QuantileEstimate(Estimate[float]):
     """A private quantile. Without a bound on the density there is no standard error: it is infinite; `rank_error` says how
     far the rank of the value may be off.
 
@@ -55,14 +56,14 @@ class QuantileEstimate(Estimate):
         Returns
         -------
         error : float
-            With this probability ``share(x < value) - error <= q <= share(x <= value) + error``, for these very records as
-            they are on the grid: clipped and rounded to it. 1 where nothing is known (``method="smooth-sensitivity"``, or few
-            records).
+            With this probability ``share(x < value) - error <= q <= share(x <= value) + error``, for these very records
+            as they are on the grid: clipped and rounded to it. 1 where nothing is known
+            (``method="smooth-sensitivity"``, or few records).
 
         Notes
         -----
-        Some grid point is at distance 0 from the rank, and there are 2^32 in all, so the chance of a distance of h half ranks
-        or more is at most 2^32 W_h / W_0.
+        Some grid point is at distance 0 from the rank, and there are 2^32 in all, so the chance of a distance of h half
+        ranks or more is at most 2^32 W_h / W_0.
         """
         miss = 1 - _check.probability("confidence", confidence)
         if self.table is None:
@@ -101,16 +102,16 @@ class PublicGrid:
     def __init__(self, lower: float, upper: float, prior: str) -> None:
         self.lower, self.upper, self.cauchy = lower, upper, prior == "cauchy"
 
-    def indices(self, x: NDArray[Any], nan: str) -> NDArray[np.uint32]:
+    def indices(self, x: AnyArray, nan: str) -> NDArray[np.uint32]:
         """The nearest grid points of records."""
         found = np.empty(len(x), np.uint32)
         centre, half = self.lower + (self.upper - self.lower) / 2, (self.upper - self.lower) / 2
-        for at in range(0, len(x), PIECE):
-            piece = x[at : at + PIECE].astype(np.float64)
+        for at in range(0, len(x), PIECE_NUMBERS):
+            piece = x[at : at + PIECE_NUMBERS].astype(np.float64)
             bad = ~np.isfinite(piece)
             if bad.any():
                 if nan == "raise":
-                    raise refuse(x)
+                    raise invalid_error(x)
                 piece[bad] = centre
             if self.cauchy:
                 with np.errstate(over="ignore"):
@@ -125,7 +126,7 @@ class PublicGrid:
                 piece *= (SIZE - 1) / (self.upper - self.lower)
             np.rint(piece, out=piece)
             np.clip(piece, 0, SIZE - 1, out=piece)
-            np.copyto(found[at : at + PIECE], piece, casting="unsafe")
+            np.copyto(found[at : at + PIECE_NUMBERS], piece, casting="unsafe")
         return found
 
     def value(self, index: int) -> float:
@@ -168,8 +169,8 @@ def quantile(
     epsilon : float
         Privacy parameter, > 0.
     lower, upper : float
-        Public. Records are clipped to [lower, upper]; with a Cauchy prior they are the quartiles of the prior, nothing is
-        clipped and the value may lie outside.
+        Public. Records are clipped to [lower, upper]; with a Cauchy prior they are the quartiles of the prior, nothing
+        is clipped and the value may lie outside.
     method : {"exponential", "smooth-sensitivity"}
         The exponential mechanism on a public grid of 2^32 points, exact; or Laplace noise in proportion to the smooth
         sensitivity, which needs a `delta` and is IDEAL ONLY: it is made of doubles.
@@ -178,7 +179,8 @@ def quantile(
     prior : {"uniform", "cauchy"}
         Of the exponential mechanism.
     nan : {"raise", "centre"}
-        Records that are not finite are refused, which is outside of the guarantee, or count as the middle of the interval.
+        Records that are not finite are refused, which is outside of the guarantee, or count as the middle of the
+        interval.
     rng : None, int, SeedSequence, Generator or BitGenerator
 
     Returns
@@ -197,10 +199,11 @@ def quantile(
 
     Privacy
     -------
-    Neighbours differ in one record, which is replaced. A grid point is chosen with a chance in proportion to an integer weight
-    that falls with the distance of the target from its ranks, and replacing a record moves that distance by at most one rank:
-    exactly epsilon-differentially private. docs/proofs/central.md. (Noise of Gumbel in doubles, and uniform draws between two
-    records, leak the records.) ``method="smooth-sensitivity"`` is (epsilon, delta)-private for real numbers, ideal only.
+    Neighbours differ in one record, which is replaced. A grid point is chosen with a chance in proportion to an integer
+    weight that falls with the distance of the target from its ranks, and replacing a record moves that distance by at
+    most one rank: exactly epsilon-differentially private. docs/proofs/central.md. (Noise of Gumbel in doubles, and
+    uniform draws between two records, leak the records.) ``method="smooth-sensitivity"`` is (epsilon, delta)-private
+    for real numbers, ideal only.
 
     References
     ----------

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check
+from .._typing import AnyArray, Floats
 
-PIECE = 1 << 17  # numbers looked at together
+PIECE_NUMBERS = 1 << 17  # numbers that are looked at together, in cache
 NAN = ("raise", "centre")
 
 
-def array(x: ArrayLike, nan: str, rows: bool = False) -> NDArray[Any]:
+def array(x: ArrayLike, nan: str, rows: bool = False) -> AnyArray:
     """Numbers, shape (n,), or where they may be rows, shape (n, dim), too, of at least one record; no value is read."""
     _check.choice("nan", nan, NAN)
     records = _check.floats("x", _check.array("x", x))
@@ -26,24 +25,24 @@ def array(x: ArrayLike, nan: str, rows: bool = False) -> NDArray[Any]:
     return records
 
 
-def numbers(x: ArrayLike, lower: float, upper: float, nan: str) -> NDArray[np.float64]:
+def numbers(x: ArrayLike, lower: float, upper: float, nan: str) -> Floats:
     """Numbers clipped to [lower, upper], a copy; those that are not finite are refused, or count as the centre."""
     records = array(x, nan)
     clipped = records.astype(np.float64)
     bad = ~np.isfinite(clipped)
     if bad.any():
         if nan == "raise":
-            raise refuse(records)
+            raise invalid_error(records)
         clipped[bad] = lower + (upper - lower) / 2
     return np.clip(clipped, lower, upper, out=clipped)
 
 
-def refuse(records: NDArray[Any]) -> ValueError:
+def invalid_error(records: AnyArray) -> ValueError:
     """The error for numbers or rows of which some are not finite: that is outside of every guarantee."""
     first, bad = -1, 0
-    for at in range(0, len(records), PIECE):
-        piece = records[at : at + PIECE]
+    for at in range(0, len(records), PIECE_NUMBERS):
+        piece = records[at : at + PIECE_NUMBERS]
         wrong = np.flatnonzero(~np.isfinite(piece).reshape(len(piece), -1).all(axis=1))
         first = at + int(wrong[0]) if first < 0 and len(wrong) else first
         bad += len(wrong)
-    return _check.outside("x", "finite numbers (or nan='centre')", first, bad, len(records))
+    return _check.invalid("x", "finite numbers (or nan='centre')", first, bad, len(records))

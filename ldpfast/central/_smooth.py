@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._core import order
 from .._random import SMOOTH, open_stream, words
+from .._typing import Floats
 from ..privacy import Guarantee
-from ..results import Estimate, Floats
+from ..results import Estimate
 from . import _records
 
 if TYPE_CHECKING:
     from .._core.stream import Stream
-    from .._random import RNGLike
+    from .._typing import RNGLike
 
 SLACK = 1e-12  # q n this close to an integer, in units of n, is that integer
 DIGITS, TINY = Context(prec=60), Decimal("1e-20")
@@ -33,7 +34,8 @@ def uniforms(stream: Stream, use: int) -> Floats:
     return np.asarray(((words(stream, use, 128) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
-# ---- sensitivity --------------------------------------------------------------------------------------------------------
+# ---- sensitivity
+# --------------------------------------------------------------------------------------------------------
 
 
 class _Sorted:
@@ -76,8 +78,8 @@ class _Sorted:
 def _largest(data: _Sorted, beta: float, i_high: int, j_low: int, least: int) -> float:
     """max of exp(-beta (j - i - least)) (z_j - z_i) over 0 <= i <= i_high, j_low <= j <= n + 1, j - i >= least.
 
-    A pair with j - i - least > K = log((upper - lower) / G0) / beta gives less than G0; so what lies farther than K from the
-    anchors is not looked at, where G0 is the best of a few pairs."""
+    A pair with j - i - least > K = log((upper - lower) / G0) / beta gives less than G0; so what lies farther than K
+    from the anchors is not looked at, where G0 is the best of a few pairs."""
     n, width = data.n, data.upper - data.lower
     if beta == 0:
         return width
@@ -144,8 +146,8 @@ def smooth_sensitivity_quantile(
 ) -> float:
     """NOT PRIVATE. The smooth sensitivity of a quantile: a number about these very records, never to be released.
 
-    max over data sets D' of exp(-beta d(D, D')) LS(D'), d the number of replaced records, LS the largest change of the quantile
-    by one replaced record.
+    max over data sets D' of exp(-beta d(D, D')) LS(D'), d the number of replaced records, LS the largest change of the
+    quantile by one replaced record.
 
     Parameters
     ----------
@@ -176,8 +178,8 @@ def smooth_sensitivity_quantile(
 
     Notes
     -----
-    For records in order: O(n) to see that they are, then O(w log w), w = log((upper - lower) / sensitivity) / beta of the
-    records next to the quantile, at most n; else a sort of a copy before.
+    For records in order: O(n) to see that they are, then O(w log w), w = log((upper - lower) / sensitivity) / beta of
+    the records next to the quantile, at most n; else a sort of a copy before.
 
     References
     ----------
@@ -256,14 +258,15 @@ def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: floa
     return largest / len(records)
 
 
-# ---- privacy ------------------------------------------------------------------------------------------------------------
+# ---- privacy
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _hockey_stick(epsilon: Decimal, p: tuple[Decimal, Decimal], q: tuple[Decimal, Decimal]) -> Decimal:
     """The integral of (p - e^epsilon q)_+ for Laplace laws (centre, scale).
 
-    log(p / q) - epsilon is linear between the two centres and beyond: on each piece it is positive on one interval, whose
-    masses have closed forms. 60 digits, so that nothing is left of what cancels."""
+    log(p / q) - epsilon is linear between the two centres and beyond: on each piece it is positive on one interval,
+    whose masses have closed forms. 60 digits, so that nothing is left of what cancels."""
 
     def mass(law: tuple[Decimal, Decimal], low: Decimal | None, high: Decimal | None) -> Decimal:
         """Of an interval that does not have the centre in its interior; None: infinite."""
@@ -350,18 +353,19 @@ def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
 
     Notes
     -----
-    In units of the smaller of the two sensitivities the laws are Laplace(0, r scale) and Laplace(s, scale) with s <= 1 and
-    1 <= r <= exp(beta). The hockey-stick divergence, in both orders, grows with s and with r:
+    In units of the smaller of the two sensitivities the laws are Laplace(0, r scale) and Laplace(s, scale) with s <= 1
+    and 1 <= r <= exp(beta). The hockey-stick divergence, in both orders, grows with s and with r:
 
-    Let I = [l, u] be where the narrow law has the larger log ratio, times e^(+-epsilon); it holds the narrow centre s, and
-    s - l <= u - s, as the log ratio is steeper toward the wide centre. While the narrow law moves away, the change of its
-    mass of I is its density at l less that at u, >= 0; the rest follows as I is the optimal event (or its complement).
-    In r, the mass of I under the wide law changes by the sign of h(l) - h(u), h(t) = t exp(-t / (r scale)), <= 0 if I holds
-    the wide centre 0, or if u <= r scale. For scale epsilon >= 1 one of both is true: with the wide law first, the log ratio
-    at 0 is 1 / scale - log r - epsilon <= 0; with the narrow law first, u <= r scale says 1 <= scale (r - 1 - log r + epsilon).
+    Let I = [l, u] be where the narrow law has the larger log ratio, times e^(+-epsilon); it holds the narrow centre s,
+    and s - l <= u - s, as the log ratio is steeper toward the wide centre. While the narrow law moves away, the change
+    of its mass of I is its density at l less that at u, >= 0; the rest follows as I is the optimal event (or its
+    complement). In r, the mass of I under the wide law changes by the sign of h(l) - h(u), h(t) = t exp(-t / (r
+    scale)), <= 0 if I holds the wide centre 0, or if u <= r scale. For scale epsilon >= 1 one of both is true: with the
+    wide law first, the log ratio at 0 is 1 / scale - log r - epsilon <= 0; with the narrow law first, u <= r scale says
+    1 <= scale (r - 1 - log r + epsilon).
 
-    The published choice, scale = 2 / epsilon and beta = epsilon / (2 log(1 / delta)), is safe for small epsilon only: at
-    epsilon = 16, delta = 1e-6 its true delta is 3.9e-6 and more.
+    The published choice, scale = 2 / epsilon and beta = epsilon / (2 log(1 / delta)), is safe for small epsilon only:
+    at epsilon = 16, delta = 1e-6 its true delta is 3.9e-6 and more.
     """
     epsilon = _level(epsilon)
     beta, scale = _beta(beta), _scale(epsilon, scale)
@@ -414,8 +418,9 @@ def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple
     delta : float
         In [0, 1); 0 leaves beta = 0, the global sensitivity.
     scale : float, optional
-        At least 1 / epsilon. By default of 1.05, 1.2, 1.4, 1.6, 1.8, 2 over epsilon the one with the smallest scale / beta, to
-        which the noise of a quantile is proportional (1 / epsilon for delta = 0); within 3 % of the best of all.
+        At least 1 / epsilon. By default of 1.05, 1.2, 1.4, 1.6, 1.8, 2 over epsilon the one with the smallest scale /
+        beta, to which the noise of a quantile is proportional (1 / epsilon for delta = 0); within 3 % of the best of
+        all.
 
     Returns
     -------
@@ -429,8 +434,8 @@ def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple
 
     Notes
     -----
-    About 40 ms at first; the answers for 256 arguments are kept. Against the published choice, scale / beta is 1.5 times
-    smaller at epsilon = 1, delta = 1e-6; 1.9 times at epsilon = 0.1.
+    About 40 ms at first; the answers for 256 arguments are kept. Against the published choice, scale / beta is 1.5
+    times smaller at epsilon = 1, delta = 1e-6; 1.9 times at epsilon = 0.1.
     """
     epsilon, delta = _level(epsilon), _delta_given(delta)
     return _calibrate(epsilon, delta, None if scale is None else _scale(epsilon, scale))
@@ -443,7 +448,8 @@ def _delta_given(delta: float) -> float:
     return number
 
 
-# ---- releases -----------------------------------------------------------------------------------------------------------
+# ---- releases
+# -----------------------------------------------------------------------------------------------------------
 
 
 def smooth_release(value: float, sensitivity: float, scale: float, stream: Stream) -> float:
@@ -464,8 +470,8 @@ def smooth_release(value: float, sensitivity: float, scale: float, stream: Strea
 
     Privacy
     -------
-    (epsilon, delta) for the scale and beta of `calibrate`, ideal only: for noise of real numbers. The low-order bits of a sum
-    in doubles depend on the value.
+    (epsilon, delta) for the scale and beta of `calibrate`, ideal only: for noise of real numbers. The low-order bits of
+    a sum in doubles depend on the value.
     """
     u = uniforms(stream, SMOOTH)
     noise = -math.log1p(-u[0])
@@ -524,8 +530,9 @@ def smooth_quantile(
 class BoundedDifferences:
     """Limits from public numbers alone, for every law of the records and every n.
 
-    One record moves the statistic of n records by at most `step`: P(T - E T > t) <= exp(-2 t^2 / (n step^2)) (C. McDiarmid,
-    "On the method of bounded differences", 1989). The noise is Laplace of at most `scale`. Each gets half of the tail.
+    One record moves the statistic of n records by at most `step`: P(T - E T > t) <= exp(-2 t^2 / (n step^2)) (C.
+    McDiarmid, "On the method of bounded differences", 1989). The noise is Laplace of at most `scale`. Each gets half of
+    the tail.
     """
 
     step: float
@@ -549,7 +556,7 @@ def trimmed_mean(
     upper: float,
     nan: str = "raise",
     rng: RNGLike = None,
-) -> Estimate:
+) -> Estimate[float]:
     """A trimmed mean of numbers that a curator holds, released by smooth sensitivity.
 
     Parameters
@@ -573,8 +580,8 @@ def trimmed_mean(
     Returns
     -------
     estimate : Estimate
-        In [lower, upper]. The standard error and the interval are bounds from public numbers, for the expected trimmed mean of
-        n records, whatever their law: several times what they are for most laws.
+        In [lower, upper]. The standard error and the interval are bounds from public numbers, for the expected trimmed
+        mean of n records, whatever their law: several times what they are for most laws.
 
     Raises
     ------

@@ -1,0 +1,234 @@
+"""Definitions of privacy, and the integer noise that each of them needs for a sum on a public grid."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from .. import _check, _coins
+from ..privacy import Guarantee, concentrated_rho, gaussian_delta, kl_for_tv
+from ._noise import STEPS, GaussianNoise, Grid, LaplaceNoise, Noise
+
+LEAST, MOST = 1e-18, 1e18  # of epsilon: its square has to be a normal number
+MOST_EPSILON = 64.0  # of Laplace noise: beyond this, a coin of 128 bits is rounded to zero
+MOST_VARIANCE = 1 << 48
+
+
+@dataclass(frozen=True)
+class Definition(ABC):
+    """A definition of privacy with its parameters.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+    name : str
+        What the argument `privacy` calls it.
+    """
+
+    epsilon: float
+    delta: float
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        self._check_delta()
+        if not LEAST <= self.epsilon <= MOST:
+            raise ValueError(f"epsilon must be in [{LEAST:g}, {MOST:g}], got {self.epsilon!r}")
+
+    def _check_delta(self) -> None:
+        if _check.real("delta", self.delta) != 0:
+            raise ValueError(f"delta must be 0 for privacy={self.name!r}, got {self.delta!r}")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee that was asked for."""
+        return Guarantee(self.name, self.epsilon, self.delta)
+
+    @abstractmethod
+    def noise(self, dim: int) -> Noise:
+        """Noise for sums of rows of `dim` numbers in a ball."""
+
+    @abstractmethod
+    def published_rate(self, n: int, dim: int) -> float:
+        """The published truncation radius is this to the power 1 / moment, in units of the bound on the moment."""
+
+
+class Pure(Definition):
+    """Differential privacy."""
+
+    name = "pure"
+
+    def noise(self, dim: int) -> Noise:
+        """Discrete Laplace noise for the l1 diameter of the grid."""
+        if self.epsilon > MOST_EPSILON:
+            raise ValueError(
+                f"epsilon must be at most {MOST_EPSILON:g} for privacy={self.name!r}, got {self.epsilon!r}"
+            )
+        steps = STEPS * max(1, math.ceil(self.epsilon))
+        while True:
+            grid = Grid.of(dim, steps)
+            try:
+                coins = _coins.geometric(self.epsilon, grid.l1 + self._extra_steps(), grid.span, dim)
+            except ValueError:  # more binary digits than there are
+                if steps <= STEPS // 64:
+                    raise
+                steps //= 2
+                continue
+            return LaplaceNoise(grid, Guarantee(self.name, coins.epsilon_realized), coins.noise_variance, coins)
+
+    def _extra_steps(self) -> int:
+        return 0
+
+    def published_rate(self, n: int, dim: int) -> float:
+        return n * self.epsilon / dim
+
+
+class Smooth(Pure):
+    """Differential privacy with a loss that is proportional to how far a row moves in the l2 ball.
+
+    With random rounding, moving a coordinate by a part of a step changes the logarithm of a probability by at most
+    exp(rate) - 1 per step; epsilon / 2 additional steps account for that.
+    """
+
+    name = "smooth"
+
+    def _extra_steps(self) -> int:
+        return math.ceil(self.epsilon / 2)
+
+
+class GaussianDefinition(Definition):
+    """A definition that discrete Gaussian noise satisfies, calibrated to the l2 diameter of the grid."""
+
+    def noise(self, dim: int) -> Noise:
+        steps = STEPS
+        while True:
+            grid = Grid.of(dim, steps)
+            variance = self._least_variance(grid)
+            if variance <= MOST_VARIANCE:
+                return GaussianNoise(grid, self.guarantee, float(variance), variance)
+            if steps == 1:
+                raise ValueError(f"epsilon must be larger, for {dim} coordinates, got {self.epsilon!r}")
+            steps //= 2
+
+    def _least_variance(self, grid: Grid) -> int:
+        """The least variance parameter that satisfies the definition on a grid."""
+        if grid.dim > 1:
+            return self._by_divergence(grid)
+        level, allowed = self._hockey_stick()
+        low, high = 0, 1
+        while high <= MOST_VARIANCE and discrete_delta(level, grid.span, math.sqrt(high)) > allowed:
+            low, high = high, 2 * high
+        while high - low > 1 and high <= MOST_VARIANCE:
+            middle = (low + high) // 2
+            if discrete_delta(level, grid.span, math.sqrt(middle)) <= allowed:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _by_divergence(self, grid: Grid) -> int:
+        """From the Kullback-Leibler divergence of a shift by integers, which is that of the continuous distribution: exact."""
+        return max(1, math.ceil(grid.l2_squared / (2 * Fraction(self._divergence()))))
+
+    @abstractmethod
+    def _divergence(self) -> float:
+        """A bound on the Kullback-Leibler divergence that implies the definition."""
+
+    @abstractmethod
+    def _hockey_stick(self) -> tuple[float, float]:
+        """epsilon and delta of the approximate privacy that is the definition, for one coordinate."""
+
+
+class Approximate(GaussianDefinition):
+    """(epsilon, delta)-differential privacy."""
+
+    name = "approximate"
+
+    def _check_delta(self) -> None:
+        _check.probability("delta", self.delta)
+
+    def _divergence(self) -> float:
+        return float(concentrated_rho(self.epsilon, self.delta))
+
+    def _hockey_stick(self) -> tuple[float, float]:
+        return self.epsilon, self.delta
+
+    def published_rate(self, n: int, dim: int) -> float:
+        return math.sqrt((n * self.epsilon) ** 2 / (dim * math.log(1 / self.delta)))
+
+
+class KullbackLeibler(GaussianDefinition):
+    """Kullback-Leibler divergence of at most epsilon."""
+
+    name = "kl"
+
+    def _least_variance(self, grid: Grid) -> int:
+        return self._by_divergence(grid)
+
+    def _divergence(self) -> float:
+        return self.epsilon
+
+    def _hockey_stick(self) -> tuple[float, float]:
+        raise NotImplementedError
+
+    def published_rate(self, n: int, dim: int) -> float:
+        return math.sqrt(n * n * self.epsilon / dim)
+
+
+class TotalVariation(GaussianDefinition):
+    """Total variation distance of at most epsilon."""
+
+    name = "tv"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon >= 1:
+            raise ValueError(f'epsilon must be in (0, 1) for privacy="tv", got {self.epsilon!r}')
+
+    def _divergence(self) -> float:
+        return float(kl_for_tv(self.epsilon)) * (1 - 1e-12)
+
+    def _hockey_stick(self) -> tuple[float, float]:
+        return 0.0, self.epsilon
+
+    def published_rate(self, n: int, dim: int) -> float:
+        return n * self.epsilon / math.sqrt(dim)
+
+
+DEFINITIONS: dict[str, type[Definition]] = {
+    definition.name: definition for definition in (Pure, Smooth, Approximate, KullbackLeibler, TotalVariation)
+}
+
+
+def definition_of(privacy: str, epsilon: float, delta: float) -> Definition:
+    """The definition that the arguments of a release name.
+
+    Parameters
+    ----------
+    privacy : {"pure", "smooth", "approximate", "kl", "tv"}
+    epsilon, delta : float
+
+    Returns
+    -------
+    definition : Definition
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+    """
+    name = _check.choice("privacy", privacy, DEFINITIONS)
+    return DEFINITIONS[name](_check.positive("epsilon", epsilon), delta)
+
+
+def discrete_delta(epsilon: float, shift: float, sigma: float) -> float:
+    """An upper bound on the hockey-stick divergence of the discrete Gaussian distribution from its shift by an integer.
+
+    The sum of a function with one peak is at most its integral plus its peak. The discrete distribution has at most the
+    density of the continuous one, because its normalizing constant is larger.
+    """
+    edge = shift / (2 * sigma) - epsilon * sigma / shift  # where the two distributions are exp(epsilon) apart
+    peak = math.exp(-0.5 * min(edge, 0.0) ** 2) / (math.sqrt(2 * math.pi) * sigma)
+    return float(gaussian_delta(epsilon, sigma, shift)) * (1 + 1e-9) + peak
