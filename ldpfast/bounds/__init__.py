@@ -1,19 +1,17 @@
-"""What is possible before anybody is asked anything: minimax bounds as numbers, and planning with them.
+"""Minimax bounds as numbers, and sample-size planning with them.
 
-Problems (`mean_1d`, `mean_l2`, `central_mean`, ...) give a `Bound`; building blocks (`le_cam`, `fano`, `assouad`, `packing`,
-contractions) make bounds for families of one's own; `sample_size`, `epsilon_for` and `compare` plan a study.
+Problems (`mean_1d`, `mean_l2`, `central_mean`, ...) give a `Bound`; building blocks (`le_cam`, `fano`, `assouad`,
+`packing`, contractions) make bounds for other families; `sample_size`, `epsilon_for` and `compare` plan a study.
 """
 
 from ._bound import Bound
-from ._central import (
-    central_density,
-    central_ges,
-    central_mean,
-    central_range,
-    central_support,
-    table1,
-    tv_of_releases,
-)
+from ._central_density import central_density
+from ._central_ges import central_ges
+from ._central_mean import central_mean, table1
+from ._central_privacy import tv_of_releases
+from ._central_range import central_range
+from ._central_support import central_support
+from ._comparison import Comparison, Row, compare
 from ._contraction import (
     chi_square_contraction,
     divergence_contraction,
@@ -25,9 +23,16 @@ from ._contraction import (
     tensorized_tv,
     tv_contraction,
 )
-from ._local import density, gaussian_mean, logistic, mean_1d, mean_l2, median, multinomial, sparse_mean
+from ._density import density
+from ._gaussian_mean import gaussian_mean
+from ._logistic import logistic
+from ._mean_1d import mean_1d
+from ._mean_l2 import mean_l2
+from ._median import median
 from ._methods import assouad, fano, le_cam, packing
-from ._planning import Comparison, Row, compare, epsilon_for, sample_size
+from ._multinomial import multinomial
+from ._planning import epsilon_for, sample_size
+from ._sparse_mean import sparse_mean
 
 __all__ = [
     "Bound",

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check
+from .._typing import Floats
 
-Floats = NDArray[np.float64]
 Number = Any  # a float for numbers, an array for arrays
 
 

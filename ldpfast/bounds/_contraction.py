@@ -1,7 +1,7 @@
 """How little an epsilon-LDP channel lets through: what two laws of a record become in the law of its report.
 
-P and P' are laws of a record, M and M' those of its report, T the total variation distance of P and P'. Everything holds for
-any channel, whatever its reports are, and is computed without the exponential of a large number.
+P and P' are laws of a record, M and M' those of its report, T the total variation distance of P and P'. Everything
+holds for any channel, whatever its reports are, and is computed without the exponential of a large number.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._bound import Floats, Number, _plain, is_paper, level, people
+from .._typing import Floats
+from ._bound import Number, _plain, is_paper, level, people
 
 
 def _distance(theorem: str, tv: ArrayLike) -> Floats:
@@ -52,7 +53,8 @@ def tv_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
 
     References
     ----------
-    .. [1] R. L. Dobrushin, "Central limit theorem for nonstationary Markov chains", 1956: the coefficient; its value for a
+    .. [1] R. L. Dobrushin, "Central limit theorem for nonstationary Markov chains", 1956: the coefficient; its value
+    for a
        private channel is derived here.
     """
     a, t = level("Theorem 1", epsilon), _distance("Theorem 1", tv)
@@ -71,8 +73,8 @@ def kl_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
     tv : array_like
         T, in [0, 1].
     mode : {"sharp", "paper"}
-        "sharp": T tanh(epsilon / 2) log(1 + (e^epsilon - 1) T), for one direction; attained at T = 1 by randomised response.
-        "paper": min(4, e^(2 epsilon)) (e^epsilon - 1)^2 T^2, for the sum of both directions.
+        "sharp": T tanh(epsilon / 2) log(1 + (e^epsilon - 1) T), for one direction; attained at T = 1 by randomised
+        response. "paper": min(4, e^(2 epsilon)) (e^epsilon - 1)^2 T^2, for the sum of both directions.
 
     Returns
     -------
@@ -86,12 +88,14 @@ def kl_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
 
     Notes
     -----
-    With u the infimum of the channel over records, abs(m - m') is at most E u T and both are at least u, E = e^epsilon - 1;
-    the log ratio is at most log(1 + E T), and positive and negative parts have the mass of `tv_contraction`. Derived here.
+    With u the infimum of the channel over records, abs(m - m') is at most E u T and both are at least u, E = e^epsilon
+    - 1; the log ratio is at most log(1 + E T), and positive and negative parts have the mass of `tv_contraction`.
+    Derived here.
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), Theorem 1: the published form, whose factor min(4, e^(2 epsilon)) can be left out.
     """
     a, t = level("Theorem 1", epsilon), _distance("Theorem 1", tv)
@@ -228,7 +232,8 @@ def tensorized_kl(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> 
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), Corollary 3 (eq. 14).
     """
     t = np.atleast_1d(_distance("Corollary 3", tv))
@@ -250,8 +255,8 @@ def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, tv: ArrayLike, *, mode: str 
     tv : array_like
         T of a record, the same for all people.
     mode : {"sharp", "paper"}
-        "sharp": the least of sqrt(1 - (1 - H)^(2 n)), H half of `hellinger_contraction`; of n times `tv_contraction`; and of
-        1 - (1 - T)^n. "paper": sqrt(2 n epsilon^2) T, for epsilon up to 22/35.
+        "sharp": the least of sqrt(1 - (1 - H)^(2 n)), H half of `hellinger_contraction`; of n times `tv_contraction`;
+        and of 1 - (1 - T)^n. "paper": sqrt(2 n epsilon^2) T, for epsilon up to 22/35.
 
     Returns
     -------
@@ -270,7 +275,8 @@ def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, tv: ArrayLike, *, mode: str 
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), Proposition 1.
     """
     number, t = people("Proposition 1", n), _distance("Proposition 1", tv)
@@ -324,7 +330,8 @@ def mutual_information(epsilon: ArrayLike, tv: ArrayLike, n: ArrayLike = 1, *, m
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), Corollary 3 (eq. 15).
     """
     t = _distance("Corollary 3", tv)
@@ -346,9 +353,9 @@ def effective_sample_size(n: ArrayLike, epsilon: ArrayLike, *, mode: str = "shar
     epsilon : array_like
         Of each person's channel, > 0.
     mode : {"sharp", "paper"}
-        "sharp": n tanh(epsilon / 2)^2, the share of any Kullback-Leibler or chi-square divergence that is left; attained for
-        yes-or-no questions with two answers about equally frequent. "paper": n (e^epsilon - 1)^2, which exceeds n for
-        epsilon > log 2. For a vector of `dim` numbers, divide by `dim`.
+        "sharp": n tanh(epsilon / 2)^2, the share of any Kullback-Leibler or chi-square divergence that is left;
+        attained for yes-or-no questions with two answers about equally frequent. "paper": n (e^epsilon - 1)^2, which
+        exceeds n for epsilon > log 2. For a vector of `dim` numbers, divide by `dim`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """The methods of Le Cam, Fano and Assouad under local privacy, and the packing method under central privacy.
 
-Families are finite distributions as arrays, a row for each hypothesis. The supremum over functions with values in [-1, 1]
-is of a convex quadratic form, so that signs attain it: all are tried, up to `MOST_SYMBOLS` symbols, and beyond it is
+Families are finite distributions as arrays, a row for each hypothesis. The supremum over functions with values in [-1,
+1] is of a convex quadratic form, so that signs attain it: all are tried, up to `MOST_SYMBOLS` symbols, and beyond it is
 bounded by an eigenvalue.
 """
 
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._bound import Floats, Number, _plain, is_paper, level, people, scale
+from .._typing import Floats
+from ._bound import Number, _plain, is_paper, level, people, scale
 from ._contraction import (
     excess,
     from_deficit,
@@ -75,8 +76,9 @@ def le_cam(
         Distance of the two values of the parameter, > 0.
     loss : {"squared", "absolute"}
     mode : {"sharp", "paper"}
-        "sharp": separation^2 (1 - TV) / 4, or separation (1 - TV) / 2, with TV from `tensorized_tv` and from the contraction of
-        the Hellinger distance of p and q. "paper": half of that, with TV <= sqrt(2 n epsilon^2) T, for epsilon up to 22/35.
+        "sharp": separation^2 (1 - TV) / 4, or separation (1 - TV) / 2, with TV from `tensorized_tv` and from the
+        contraction of the Hellinger distance of p and q. "paper": half of that, with TV <= sqrt(2 n epsilon^2) T, for
+        epsilon up to 22/35.
 
     Returns
     -------
@@ -93,7 +95,8 @@ def le_cam(
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), Proposition 1.
 
     Examples
@@ -117,8 +120,9 @@ def le_cam(
 def largest_square(functionals: Floats) -> float:
     """The supremum of |A g|^2 over g with values in [-1, 1].
 
-    Signs attain it. All are tried, but for one of each pair of opposite ones; columns that are zero or parallel to others
-    are put together first. Beyond `MOST_SYMBOLS` columns: an upper bound, the largest eigenvalue times their number.
+    Signs attain it. All are tried, but for one of each pair of opposite ones; columns that are zero or parallel to
+    others are put together first. Beyond `MOST_SYMBOLS` columns: an upper bound, the largest eigenvalue times their
+    number.
     """
     columns = functionals.T[np.abs(functionals).max(axis=0) > 0]
     m = len(columns)
@@ -188,14 +192,15 @@ def fano(
 
     Notes
     -----
-    The information I is at most n (e^epsilon - 1)^2 / 4 times the supremum over g of the mean square of
-    integral g (dP_v - dP); of n tanh(epsilon / 2)^2 times the mean Kullback-Leibler divergence from the mean law P; and of n
-    times that of `mutual_information`. O(2^m) for m up to 20 symbols. Derived here with the constant 1/4; the published one
+    The information I is at most n (e^epsilon - 1)^2 / 4 times the supremum over g of the mean square of integral g
+    (dP_v - dP); of n tanh(epsilon / 2)^2 times the mean Kullback-Leibler divergence from the mean law P; and of n times
+    that of `mutual_information`. O(2^m) for m up to 20 symbols. Derived here with the constant 1/4; the published one
     is larger.
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
        113 (2018), Theorem 2 and Proposition 2.
     """
     rows = _check.families("family", family, 2)
@@ -236,8 +241,8 @@ def assouad(
         Distance of the two values of a part, > 0: the loss is the sum over the k parts.
     loss : {"squared", "absolute"}
     mode : {"sharp", "paper"}
-        "sharp": neighbouring corners are compared in pairs. "paper": as printed, with laws that are averaged over the other
-        parts, and half of the risk. That is NOT a lower bound for more than one person.
+        "sharp": neighbouring corners are compared in pairs. "paper": as printed, with laws that are averaged over the
+        other parts, and half of the risk. That is NOT a lower bound for more than one person.
 
     Returns
     -------
@@ -251,15 +256,16 @@ def assouad(
     Notes
     -----
     For channels that may depend on earlier reports. With S_v the supremum over g of the sum over j of the squares of
-    integral g (dP_v - dP_w), w the corner across the j-th edge at v, the divergences KL(M_v | M_w) of the n reports sum to at
-    most n (e^epsilon - 1)^2 S_v / 4; and each of them is at most n tanh(epsilon / 2)^2 KL(P_v | P_w), and n times
+    integral g (dP_v - dP_w), w the corner across the j-th edge at v, the divergences KL(M_v | M_w) of the n reports sum
+    to at most n (e^epsilon - 1)^2 S_v / 4; and each of them is at most n tanh(epsilon / 2)^2 KL(P_v | P_w), and n times
     `kl_contraction`. O(2^(k + m)). Derived here.
 
     References
     ----------
-    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation", JASA
-       113 (2018), Theorem 3 and Proposition 3. Its proof takes a record to be independent of earlier reports, which it is
-       not under a mixture of products.
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
+       113 (2018), Theorem 3 and Proposition 3. Its proof takes a record to be independent of earlier reports, which it
+       is not under a mixture of products.
     """
     rows = _check.families("family", family, 2)
     k = len(rows).bit_length() - 1
@@ -319,8 +325,8 @@ def packing(
     Returns
     -------
     probability : float
-        A lower bound for the mean over v of the probability that the estimate is at least rho / 2 away; 0 if the bound is
-        negative. The published statement says rho, which the midpoint of two points refutes.
+        A lower bound for the mean over v of the probability that the estimate is at least rho / 2 away; 0 if the bound
+        is negative. The published statement says rho, which the midpoint of two points refutes.
 
     Raises
     ------

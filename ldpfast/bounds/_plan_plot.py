@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import optional
-from ._bound import Bound, Floats
-from ._planning import PROBLEMS, Plan, curves, most_epsilon
+from .._plots import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, YELLOW, figure
+from .._typing import Floats
+from ._bound import Bound
+from ._comparison import curves
+from ._plan import Plan
+from ._problem import PROBLEMS
 
-# Told apart by colour-blind eyes (Okabe and Ito).
-COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")
-BLACK, BLUE, VERMILLION = "#000000", "#0072B2", "#D55E00"
-PLACES = 25
+COLORS = (ORANGE, GREEN, PURPLE, SKY, YELLOW)
+POINTS = 25
 SIZE = (13.0, 5.5)
 
 
@@ -35,11 +36,11 @@ def paint(ax: Any, bound: Bound, mechanisms: dict[str, Floats], x: Floats, xlabe
     lower = np.where(bound.lower > bound.upper.min() * 1e-6, bound.lower, np.nan)
     ax.fill_between(x, lower, bound.upper, color=BLUE, alpha=0.12, linewidth=0)
     ax.plot(x, lower, color=BLUE, label="no procedure is below")
-    ax.plot(x, bound.upper, color=VERMILLION, label="proved, for the best here")
+    ax.plot(x, bound.upper, color=VERMILION, label="proved, for the best here")
     if bound.nonprivate.min() > 0:
         ax.plot(x, bound.nonprivate, color=BLACK, linestyle="--", label="an estimator without privacy")
-    for colour, (label, errors) in zip(COLOURS, mechanisms.items(), strict=False):
-        ax.plot(x, errors, color=colour, marker=".", linestyle=":", label=label)
+    for color, (label, errors) in zip(COLORS, mechanisms.items(), strict=False):
+        ax.plot(x, errors, color=color, marker=".", linestyle=":", label=label)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel(xlabel)
@@ -65,19 +66,20 @@ def save(plan: Plan, path: Path) -> None:
     OSError
         If the picture cannot be written.
     """
-    figure = optional("matplotlib.figure", "plot").Figure(figsize=SIZE, layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, PLACES)).clip(1, 1 << 53))
-    most = most_epsilon(PROBLEMS[plan.problem], plan.fixed)
-    levels = np.minimum(plan.epsilon * np.geomspace(0.05, 20, PLACES), most)
+    drawn = figure(*SIZE)
+    left, right = drawn.subplots(1, 2, sharey=True)
+    people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, 1 << 53))
+    problem = PROBLEMS[plan.problem]
+    most = problem.most_epsilon(plan.fixed)
+    levels = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), most)
     for ax, n, epsilon, xlabel in (
         (left, people, np.full(len(people), plan.epsilon), "people n"),
-        (right, np.full(PLACES, float(plan.n)), levels, "epsilon"),
+        (right, np.full(POINTS, float(plan.n)), levels, "epsilon"),
     ):
-        found = PROBLEMS[plan.problem](n=n, epsilon=epsilon, **plan.fixed)
+        found = problem.bound(n=n, epsilon=epsilon, **plan.fixed)
         mechanisms = curves(plan.problem, n, epsilon, **plan.fixed) if plan.local else {}
         paint(ax, found, mechanisms, n if ax is left else epsilon, xlabel)
     left.set_title(f"epsilon = {plan.epsilon:.4g}", fontsize=11)
     right.set_title(f"n = {plan.n:,}", fontsize=11)
-    figure.suptitle(", ".join([plan.problem, *(f"{name} = {value}" for name, value in plan.fixed.items())]))
-    figure.savefig(path, dpi=110, format="png")
+    drawn.suptitle(", ".join([plan.problem, *(f"{name} = {value}" for name, value in plan.fixed.items())]))
+    drawn.savefig(path, dpi=110, format="png")

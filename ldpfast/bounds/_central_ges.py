@@ -1,0 +1,75 @@
+"""A functional with a known gross error sensitivity, from a private release."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from ._bound import Bound, bound, is_paper, level, people, scale
+from ._central_privacy import CHAUDHURI, CentralPrivacy
+from ._problem import Problem, register
+from ._tools import (
+    DISTANCES,
+)
+
+
+def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLike, *, mode: str = "sharp") -> Bound:
+    """A functional with a gross error sensitivity, from a private release: absolute error near a law.
+
+    Parameters
+    ----------
+    n : array_like
+        People, >= 1.
+    epsilon, delta : array_like
+        epsilon > 0, 0 <= delta < 1.
+    ges : array_like
+        The largest influence of a contamination, > 0, for every share of it, as that of a mean.
+    mode : {"sharp", "paper"}
+        "paper": rho ges / 16 with rho = ceil(log 2 / (2 epsilon)) / n, for epsilon < log(2) / 2, delta <= (1 -
+        e^-epsilon) / 16 and rho <= 1.
+
+    Returns
+    -------
+    bound : Bound
+        Lower: for the worse of the law and the best contamination of it. Upper: for a mean, with Laplace noise
+        (`central.mean`), or the middle.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `central_mean`; if a condition of the published form does not hold.
+
+    References
+    ----------
+    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
+    Theorem 1.
+    """
+    theorem = f"{CHAUDHURI}, Theorem 1,"
+    number, a, d = people(theorem, n), level(theorem, epsilon), _check.numbers("delta", delta)
+    _check.condition(theorem, "0 <= delta < 1", (d >= 0) & (d < 1), delta=d)
+    influence = scale(theorem, "ges", ges)
+    if is_paper(mode):
+        _check.condition(theorem, "epsilon < log(2) / 2", a < np.log(2) / 2, epsilon=a)
+        _check.condition(theorem, "delta <= (1 - e^-epsilon) / 16", d <= -np.expm1(-a) / 16, delta=d, epsilon=a)
+        rho = np.ceil(np.log(2) / (2 * a)) / number
+        _check.condition(theorem, "n >= ceil(log 2 / (2 epsilon))", rho <= 1, n=number, epsilon=a)
+        lower = rho / 16
+    else:
+        definition = CentralPrivacy(theorem, "pure", a, 0.0)
+        definition.slack = 1.0 + 2 * d / np.expm1(a)
+        lower = np.zeros(np.broadcast_shapes(number.shape, a.shape, d.shape))
+        for s in DISTANCES:
+            lower = np.maximum(lower, np.minimum(definition.reach(number, s), 1.0) / 2 * (1 - s))
+    return bound(
+        influence * lower,
+        influence * np.minimum(1.0, 1 / np.sqrt(number) + 2 / (number * a)),
+        influence * np.minimum(1.0, 1 / (number * a)),
+        influence * np.minimum(1.0, 1 / np.sqrt(number)),
+        loss="absolute error",
+        below=f"{theorem} a law and its contamination",
+        above="central.mean (for a mean), or the middle",
+    )
+
+
+register(Problem(central_ges, "a functional with a known gross error sensitivity, with a trusted curator"))

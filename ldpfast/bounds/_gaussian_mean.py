@@ -1,0 +1,125 @@
+"""The mean of normal records."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from ._bound import Bound, bound, is_paper, level, people, scale
+from ._contraction import deficit_inverse, excess, tanh_half
+from ._problem import Problem, Solution, Solutions, register
+from ._tools import (
+    coth_half,
+)
+
+
+def gaussian_mean(
+    n: ArrayLike,
+    epsilon: ArrayLike,
+    sigma: ArrayLike,
+    beta: ArrayLike = 0.05,
+    *,
+    mu_bound: ArrayLike | None = None,
+    mode: str = "sharp",
+) -> Bound:
+    """The mean of normal records: the half-width within which the answer is with probability 1 - beta.
+
+    Parameters
+    ----------
+    n : array_like
+        People, >= 1.
+    epsilon : array_like
+        Privacy parameter of a report, > 0.
+    sigma : array_like
+        Known standard deviation, > 0.
+    beta : array_like, default 0.05
+        In (0, 1/2); below 1/4 with "paper".
+    mu_bound : array_like, optional
+        The mean is within [-mu_bound, mu_bound]; by default 1024 sigma.
+    mode : {"sharp", "paper"}
+        "paper": sigma / (e^epsilon - 1) sqrt(pi log(1 / (4 beta)) / (4 n)).
+
+    Returns
+    -------
+    bound : Bound
+        Lower: for channels that may depend on earlier reports. Upper: `GaussianMean` with ``variant="paper"`` where n
+        is as large as the proof of its search needs, else the answer 0. The other variants do far better than is proved
+        for them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `mean_1d`.
+
+    Notes
+    -----
+    Upper bound: the search has 0.04 k >= psi, k people per level; then it is within 2 sigma but for beta / 2. The share
+    of n / 2 sign bits is within coth(epsilon / 2) sqrt(log(4 / beta) / n) but for beta / 2, by Hoeffding's inequality.
+
+    References
+    ----------
+    .. [1] M. Joseph, J. Kulkarni, J. Mao, Z. S. Wu, "Locally private Gaussian estimation", NeurIPS 2019. The constants
+    are
+       derived here.
+    """
+    from scipy.special import ndtr, ndtri
+
+    theorem = "Joseph, Kulkarni, Mao, Wu 2019, the lower bound,"
+    number, a, s = people(theorem, n), level(theorem, epsilon), scale(theorem, "sigma", sigma)
+    tail, paper = _check.numbers("beta", beta), is_paper(mode)
+    most = 0.25 if paper else 0.5
+    _check.condition(theorem, f"beta in (0, {most:g})", (tail > 0) & (tail < most), beta=tail)
+    reach = 1024 * s if mu_bound is None else scale(theorem, "mu_bound", mu_bound)
+    if paper:
+        lower = s / excess(a) * np.sqrt(np.pi * -np.log(4 * tail) / (4 * number))
+    else:
+        # The two answers tell means 2 w apart from each other: the affinity of the reports is at most 2 sqrt(beta (1 -
+        # beta)).
+        y = -np.expm1(np.log(4 * tail * (1 - tail)) / (2 * number))
+        t = np.minimum(deficit_inverse(a, y), 1.0)
+        lower = s * np.where(t < 1, ndtri((1 + t) / 2), np.inf)
+        shrunk = np.minimum(y / tanh_half(a) ** 2, 1.0)
+        with np.errstate(divide="ignore"):
+            lower = np.maximum(lower, s * np.sqrt(-2 * np.log1p(-shrunk)))
+    levels = np.maximum(3.0, 1 + np.ceil(np.log2(np.maximum(1.0, reach / (1.5 * s)))))
+    each = number / (2 * levels)
+    psi = (a + 4) / (a * np.sqrt(2)) * np.sqrt(np.log(8 * levels * 2 / tail) / each)
+    slip = coth_half(a) * np.sqrt(np.log(4 / tail) / number)
+    edge = ndtr(2.0)
+    proved = (psi <= 0.04) & (edge + slip < 1)
+    upper = np.where(proved, s * (ndtri(np.minimum(edge + slip, 1.0)) - 2), np.inf)
+    return bound(
+        np.minimum(lower, reach),
+        np.minimum(upper, reach),
+        np.minimum(reach, s / (a * np.sqrt(number))),
+        np.minimum(reach, -s * ndtri(tail / 2) / np.sqrt(number)),
+        loss="half-width",
+        below=f"{theorem} two means",
+        above="GaussianMean(variant='paper') where its search is proved, else 0",
+    )
+
+
+def solutions(n: int, epsilon: float, sigma: float, beta: float = 0.05, mu_bound: float | None = None) -> Solutions:
+    """The procedures of the library that solve the problem, each with its error."""
+    from scipy.special import ndtri
+
+    from ..estimation import GaussianMean
+
+    reach = 1024 * sigma if mu_bound is None else mu_bound
+
+    def two_rounds(variant: str) -> Solution:
+        protocol = GaussianMean(epsilon, sigma=sigma, mu_bound=reach, variant=variant)
+        plan = protocol.plan(n)
+        if plan.kappa < plan.safe_kappa:
+            raise ValueError(f"n must be large enough for the search of GaussianMean({variant}), got {n}")
+        second = sum(plan.rounds[1])
+        width = -float(ndtri(beta / 2)) * sigma * math.sqrt(math.pi / 2) / math.tanh(epsilon / 2) / math.sqrt(second)
+        return Solution(f"GaussianMean({variant})", width, "limit", 2)
+
+    return [lambda: two_rounds("robust"), lambda: two_rounds("paper")]
+
+
+register(Problem(gaussian_mean, "the mean of normal records", solutions))

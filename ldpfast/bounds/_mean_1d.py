@@ -1,0 +1,124 @@
+"""The mean of a number with a bounded moment."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from ._bound import Bound, bound, is_paper, level, people, scale
+from ._contraction import narrow
+from ._problem import Problem, Solution, Solutions, register
+from ._tools import (
+    DJW,
+    SQUARED,
+    best_clipping,
+    coth_half,
+    two_points,
+    without_privacy,
+)
+
+
+def mean_1d(
+    n: ArrayLike, epsilon: ArrayLike, moment: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
+) -> Bound:
+    """The mean of a number of which a moment is bounded: squared error.
+
+    Parameters
+    ----------
+    n : array_like
+        People, >= 1; each sends one report. The formulas are continuous in n: it need not be whole.
+    epsilon : array_like
+        Privacy parameter of a report, > 0.
+    moment : array_like
+        k > 1, or infinity for a number in [-radius, radius].
+    radius : array_like, default 1.0
+        r > 0 with E|X|^k <= r^k.
+    mode : {"sharp", "paper"}
+        "paper": lower bound with the published constants, for epsilon up to 22/35.
+
+    Returns
+    -------
+    bound : Bound
+        Lower: for channels that may depend on earlier reports. Upper: `TruncatedMean` at its best level with the better
+        of its two noises, or the answer 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range; the message names the theorem and its condition.
+
+    Notes
+    -----
+    Arguments broadcast; about half a microsecond each.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
+       113 (2018), Corollary 1.
+    """
+    theorem = f"{DJW}, Corollary 1,"
+    number, k = people(theorem, n), _check.numbers("moment", moment, infinite=True)
+    _check.condition(theorem, "a moment > 1", k > 1, moment=k)
+    _check.condition(theorem, "a moment of at most 1e6, or infinite", (k <= 1e6) | np.isinf(k), moment=k)
+    r2 = scale(theorem, "radius", radius) ** 2
+    power = np.where(np.isinf(k), 2.0, 2 - 2 / k)
+    if is_paper(mode):
+        a = narrow(theorem, epsilon)
+        cost = np.sqrt(2 * number) * a
+        far = np.minimum(1.0, power / (1 + power) / cost)
+        lower = far**power / 2 * (1 - cost * far)
+    else:
+        a = level(theorem, epsilon)
+        lower = two_points(number, a, power, sparse=True)
+    heavy = k < 2
+    laplace = best_clipping(8 / (number * a**2), np.where(heavy, 1 / number, 0.0), k)
+    laplace = laplace + np.where(heavy, 0.0, 1 / number)
+    one_bit = best_clipping(coth_half(a) ** 2 / number, np.zeros(()), k)
+    upper = np.minimum(1.0, np.minimum(laplace, one_bit))
+    return bound(
+        r2 * lower,
+        r2 * upper,
+        r2 * np.minimum(1.0, (number * a**2) ** (-power / 2)),
+        r2 * np.minimum(1.0, without_privacy(number, k)),
+        loss=SQUARED,
+        below=f"{theorem} mass at two far points" + ("" if is_paper(mode) else ", sharp contraction"),
+        above="TruncatedMean at the best level, or 0",
+        vacuous="the published bound is negative",
+    )
+
+
+def solutions(n: int, epsilon: float, moment: float, radius: float = 1.0) -> Solutions:
+    """The procedures of the library that solve the problem, each with its error."""
+    from ..estimation import TruncatedMean
+    from ..mechanisms import Laplace, SignBit
+
+    if math.isinf(moment):
+
+        def plain(kind: Any) -> Solution:
+            mechanism = kind(-radius, radius, epsilon)
+            return Solution(kind.__name__, mechanism.worst_variance / n, "exact", mechanism.report_bits)
+
+        return [lambda: plain(SignBit), lambda: plain(Laplace)]
+
+    def truncated(noise: str, rule: str) -> Solution:
+        problem = TruncatedMean(epsilon, moment, radius, n, rule, noise)
+        name = f"TruncatedMean(rule={rule!r}, noise={noise!r})"
+        return Solution(name, problem.mean_squared_error().total, "exact", problem.mechanism.report_bits)
+
+    kinds = [(noise, rule) for noise in ("laplace", "sign-bit") for rule in ("opt", "paper")]
+    return [lambda noise=noise, rule=rule: truncated(noise, rule) for noise, rule in kinds]  # type: ignore[misc]
+
+
+def error_of(mechanism: Any, n: int, *, moment: float, radius: float = 1.0) -> float:
+    """Largest squared error of the mean of n reports of a mechanism for numbers in [-radius, radius]."""
+    if not math.isinf(moment):
+        raise ValueError("moment must be infinite to compare a mechanism for bounded numbers")
+    return float(mechanism.worst_variance / n)
+
+
+register(Problem(mean_1d, "the mean of a number with a bounded moment", solutions, error_of))

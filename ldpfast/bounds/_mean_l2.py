@@ -1,0 +1,107 @@
+"""The mean of vectors in a Euclidean ball."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._formulas import half_space_constants
+from .._typing import Floats
+from ._bound import Bound, bound, is_paper, level, people, scale, size
+from ._contraction import excess
+from ._problem import Problem, Solution, Solutions, register
+from ._tools import (
+    DJW,
+    SQUARED,
+    coth_half,
+    vectors,
+)
+
+
+def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp") -> Bound:
+    """The mean of vectors in a Euclidean ball: squared Euclidean error.
+
+    Parameters
+    ----------
+    n : array_like
+        People, >= 1.
+    dim : array_like of int
+        d >= 1.
+    epsilon : array_like
+        Privacy parameter of a report, > 0.
+    radius : array_like, default 1.0
+        r > 0.
+    mode : {"sharp", "paper"}
+        "paper": the lower bound r^2 max over k <= d of min(1 / (4 k), k / (8 n (e^epsilon - 1)^2)), of the published
+        shape.
+
+    Returns
+    -------
+    bound : Bound
+        Lower: for channels that may depend on earlier reports; it has no branch 1 / sqrt(n epsilon^2), which is not
+        sharp. Upper: `VectorMean`, whose error is (B^2 - |mean|^2) / n, or the mean of `LaplaceVector`, or the answer
+        0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `mean_1d`.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
+       113 (2018), Corollary 4. The construction with independent coordinates is derived here.
+    """
+    theorem = f"{DJW}, Corollary 4,"
+    number, d, a = people(theorem, n), size(theorem, "dim", dim), level(theorem, epsilon)
+    r2 = scale(theorem, "radius", radius) ** 2
+    if is_paper(mode):
+        effective = number * excess(a) ** 2
+        k = np.clip(np.sqrt(2 * effective), 1.0, d)
+        lower = np.maximum(
+            _single_coordinate(np.floor(k), effective), _single_coordinate(np.minimum(np.ceil(k), d), effective)
+        )
+    else:
+        lower = vectors(number, a, d)
+    report = np.minimum((half_space_constants(d) * coth_half(a)) ** 2, 1 + 8 * (d / a) ** 2)
+    return bound(
+        r2 * lower,
+        r2 * np.minimum(1.0, report / number),
+        r2 * np.minimum(1.0, d / (number * a**2)),
+        r2 / number,
+        loss=SQUARED,
+        below=f"{theorem} "
+        + ("one coordinate each" if is_paper(mode) else "independent coordinates, pairwise Assouad"),
+        above="VectorMean or LaplaceVector, or 0",
+    )
+
+
+def _single_coordinate(k: Floats, effective: Floats) -> Floats:
+    return np.asarray(np.minimum(1 / (4 * k), k / (8 * effective)))
+
+
+def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solutions:
+    """The procedures of the library that solve the problem, each with its error."""
+    from ..mechanisms import L2Ball, LaplaceVector
+
+    def ball() -> Solution:
+        mechanism = L2Ball(dim, epsilon, radius)
+        return Solution("VectorMean (L2Ball)", mechanism.scale**2 / n, "exact", mechanism.report_bits)
+
+    def laplace() -> Solution:
+        mechanism = LaplaceVector(dim, epsilon, radius)
+        noise = mechanism.report.noise_variance + mechanism.grid**2 / 4
+        return Solution("LaplaceVector", (dim * noise + radius**2) / n, "exact", mechanism.report_bits)
+
+    return [ball, laplace]
+
+
+def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
+    """Largest squared error of the mean of n reports, for a mechanism whose variance is the same in all coordinates."""
+    return float(dim * mechanism.worst_variance / n)
+
+
+register(Problem(mean_l2, "the mean of vectors in a Euclidean ball", solutions, error_of))

@@ -1,0 +1,76 @@
+"""The median."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._bound import Bound, bound, is_paper, level, people, scale
+from ._contraction import narrow
+from ._problem import Problem, Solution, Solutions, register
+from ._tools import (
+    DJW,
+    coth_half,
+    two_points,
+)
+
+
+def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "sharp") -> Bound:
+    """The median, known to be in [-radius, radius]: excess of E|X - answer| over the least possible.
+
+    Parameters
+    ----------
+    n, epsilon
+        As for `mean_1d`.
+    radius : array_like
+        r > 0.
+    mode : {"sharp", "paper"}
+        "paper": lower bound with the published constants, for epsilon up to 22/35.
+
+    Returns
+    -------
+    bound : Bound
+        Lower: for channels that may depend on earlier reports. Upper: `MedianSGD` that knows n, or the answer 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `mean_1d`.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
+       113 (2018), Corollary 2.
+    """
+    theorem = f"{DJW}, Corollary 2,"
+    number, r = people(theorem, n), scale(theorem, "radius", radius)
+    if is_paper(mode):
+        a = narrow(theorem, epsilon)
+        cost = np.sqrt(2 * number) * a
+        far = np.minimum(1.0, 0.5 / cost)
+        lower = far / 2 * (1 - cost * far)
+    else:
+        a = level(theorem, epsilon)
+        lower = two_points(number, a, np.asarray(1.0), sparse=False)
+    return bound(
+        r * lower,
+        r * np.minimum(1.0, 4 / 3 * coth_half(a) / np.sqrt(number)),
+        r * np.minimum(1.0, 1 / (np.sqrt(number) * a)),
+        r / np.sqrt(number),
+        loss="excess absolute error",
+        below=f"{theorem} two laws on the ends" + ("" if is_paper(mode) else ", sharp contraction"),
+        above="MedianSGD with n, or 0",
+        vacuous="the published bound is negative",
+    )
+
+
+def solutions(n: int, epsilon: float, radius: float) -> Solutions:
+    """The procedures of the library that solve the problem, each with its error."""
+    error = radius * 4 / 3 / math.tanh(epsilon / 2) / math.sqrt(n)
+    return [lambda: Solution("MedianSGD", error, "bound", 1)]
+
+
+register(Problem(median, "the median of a number", solutions))

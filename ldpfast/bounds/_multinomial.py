@@ -1,0 +1,140 @@
+"""The shares of categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Floats
+from ..results import Debiasing
+from ._bound import Bound, bound, is_paper, level, people, size
+from ._contraction import tanh_half
+from ._methods import information_factor
+from ._problem import Problem, Solution, Solutions, register
+from ._tools import (
+    DISTANCES,
+    SQUARED,
+    capacity,
+    corners,
+    divergence_of,
+)
+
+
+def unary_risk(k: Floats, q: Floats, gain: Floats) -> Floats:
+    """Squared error of one report, summed over k categories: of bits that are 1 with chance q + gain share, at equal shares."""
+    noise = k * q * (1 - q) / gain**2 + (1 - 2 * q) / gain
+    return np.asarray(noise - 1 / k)
+
+
+def category_codes(k: Floats, a: Floats) -> dict[str, tuple[Floats, Floats]]:
+    """Of each method of `Frequencies`: the chance of a 1 for another category, and how much more it is for the own one."""
+    rest, half = np.exp(-a), np.exp(-a / 2)
+    keep = 1 / (1 + (k - 1) * rest)
+    return {
+        "k-ary": (rest * keep, -np.expm1(-a) * keep),
+        "symmetric": (half / (1 + half), np.asarray(np.tanh(a / 4))),
+        "optimized": (rest / (1 + rest), np.tanh(a / 2) / 2),
+    }
+
+
+def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "sharp") -> Bound:
+    """The shares of k categories: squared Euclidean error.
+
+    Parameters
+    ----------
+    n : array_like
+        People, >= 1.
+    k : array_like of int
+        Categories, >= 2.
+    epsilon : array_like
+        Privacy parameter of a report, > 0.
+    mode : {"sharp", "paper"}
+        "paper": the lower bound with (e^epsilon - 1)^2 / 4 in the place of the sharp capacity.
+
+    Returns
+    -------
+    bound : Bound
+        Lower: for channels that may depend on earlier reports. Upper: the best method of `Frequencies`, with or without
+        projection, or equal shares.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `mean_1d`.
+
+    Notes
+    -----
+    The projected estimate errs by at most twice the largest error of a share, which is at most sqrt(log(2 k) / (2 n)) /
+    gain on average: derived here.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Local privacy and minimax bounds: sharp rates for probability
+       estimation", NIPS 2013, Theorem 1.
+    """
+    theorem = "Duchi, Jordan, Wainwright 2013, Theorem 1,"
+    number, cells, a = people(theorem, n), size(theorem, "k", k, 2), level(theorem, epsilon)
+    pairs, paper = np.floor(cells / 2), is_paper(mode)
+    most = information_factor(a) if paper else capacity(a)
+    # For m pairs of categories: 1 / (2 m) sup of c^2 (1 - TV), where the divergence is at most c^2 / (1 - c^2) 4 n C /
+    # m^2.
+    lower = np.zeros_like(number)
+    for s in DISTANCES:
+        x = divergence_of(s)
+        best = np.clip(np.sqrt(4 * number * most / x), 1.0, pairs)
+        for m in (np.floor(best), np.ceil(best)):
+            lower = np.maximum(lower, (1 - s) / 2 * x * m / (4 * number * most + x * m**2))
+    if not paper:  # two categories alone, however large epsilon is
+        lower = np.maximum(lower, corners(1 / (2 * number * tanh_half(a) ** 2)) / 2)
+    trivial = 1 - 1 / cells
+    upper: Floats = trivial
+    for q, gain in category_codes(cells, a).values():
+        upper = np.minimum(upper, unary_risk(cells, q, gain) / number)
+        upper = np.minimum(upper, 2 * np.sqrt(np.log(2 * cells) / (2 * number)) / gain)
+    effective = number * a**2
+    return bound(
+        lower,
+        upper,
+        np.minimum(1.0, np.minimum(1 / np.sqrt(effective), cells / effective)),
+        trivial / number,
+        loss=SQUARED,
+        below=f"{theorem} pairs of categories, pairwise Assouad",
+        above="Frequencies of the best method, or equal shares",
+    )
+
+
+def solutions(n: int, k: int, epsilon: float) -> Solutions:
+    """The procedures of the library that solve the problem, each with its error."""
+    from ..mechanisms import LaplaceOneHot, RandomizedResponse, UnaryEncoding
+
+    def solve(name: str, mechanism: Any) -> Solution:
+        return Solution(name, error_of(mechanism, n, k=k), "exact", mechanism.report_bits)
+
+    return [
+        lambda: solve("RandomizedResponse", RandomizedResponse(k, epsilon)),
+        lambda: solve("UnaryEncoding(symmetric)", UnaryEncoding(k, epsilon)),
+        lambda: solve("UnaryEncoding(optimized)", UnaryEncoding(k, epsilon, "optimized")),
+        lambda: solve("LaplaceOneHot", LaplaceOneHot(k, epsilon)),
+    ]
+
+
+def share_variance(mechanism: Any, k: int) -> float:
+    """Variance of one estimated share from the report of a person drawn at random, at equal shares of k categories."""
+    from ..reports import Grid
+
+    if isinstance(mechanism.debiasing, Debiasing):
+        return float(mechanism.debiasing.variance(1 / k))
+    sampling = (1 - 1 / k) / k
+    if isinstance(mechanism.report, Grid):
+        return mechanism.report.noise_variance + sampling
+    return float(mechanism.report_variance(np.arange(k)).mean()) + sampling
+
+
+def error_of(mechanism: Any, n: int, *, k: int) -> float:
+    """Squared error of the shares from n reports of a mechanism for k categories, at equal shares."""
+    return k * share_variance(mechanism, k) / n
+
+
+register(Problem(multinomial, "the shares of k categories", solutions, error_of))

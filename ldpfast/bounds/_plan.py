@@ -1,0 +1,132 @@
+"""What ``python -m ldpfast plan`` computes and prints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ._bound import Bound
+from ._comparison import Comparison, compare
+from ._contraction import effective_sample_size
+from ._planning import epsilon_for, sample_size
+from ._problem import PROBLEMS
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What ``python -m ldpfast plan`` prints.
+
+    Attributes
+    ----------
+    problem : str
+    fixed : dict
+        The arguments of the problem.
+    n : int
+    epsilon : float
+    error : float or None
+        What was asked for, where it was.
+    confidence : float or None
+    least_n : int or None
+        How many people any procedure needs for that error; None where nothing says so.
+    bound : Bound
+        At this n and epsilon.
+    comparison : Comparison or None
+        Of the mechanisms of the local model.
+    """
+
+    problem: str
+    fixed: dict[str, Any]
+    n: int
+    epsilon: float
+    error: float | None
+    confidence: float | None
+    least_n: int | None
+    bound: Bound
+    comparison: Comparison | None
+
+    @property
+    def local(self) -> bool:
+        """Whether each record is private by itself."""
+        return PROBLEMS[self.problem].solutions is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain types."""
+        names = ("problem", "n", "epsilon", "error", "confidence", "least_n")
+        described: dict[str, Any] = {name: getattr(self, name) for name in names}
+        described["arguments"] = {k: (str(v) if v == math.inf else v) for k, v in self.fixed.items()}
+        described["bound"] = self.bound.to_dict()
+        if self.comparison is not None:
+            described["effective_sample_size"] = effective_sample_size(self.n, self.epsilon)
+            described["mechanisms"] = self.comparison.to_dict()["rows"]
+        return described
+
+    def __str__(self) -> str:
+        bound, arguments = self.bound, ", ".join(f"{name} = {value}" for name, value in self.fixed.items())
+        lines = [
+            f"{self.problem}{': ' if arguments else ''}{arguments}",
+            f"n = {self.n:,}, epsilon = {self.epsilon:.4g}",
+        ]
+        if self.error is not None:
+            how = "on average" if self.confidence is None else f"with probability {self.confidence:g}"
+            lines.append(
+                f"are enough for {'an' if bound.loss[0] in 'aeiou' else 'a'} {bound.loss} of {self.error:g} {how}"
+            )
+        if self.least_n is not None:
+            lines.append(f"with fewer than {self.least_n:,} people no procedure reaches it with this epsilon")
+        lines += [
+            f"{bound.loss}: at least {bound.lower:.4g} for every procedure; proved for ours: at most {bound.upper:.4g}",
+            f"an estimator without privacy {bound.nonprivate:.4g}; published rate {bound.rate:.4g}",
+        ]
+        if self.local:
+            lines.append(
+                f"one yes or no of each tells as much as from {effective_sample_size(self.n, self.epsilon):,.0f} people "
+                "without privacy"
+            )
+        if self.comparison is not None:
+            lines += ["", *str(self.comparison).split("\n")[1:]]
+        return "\n".join([*lines, "", *bound.source.split("; ")])
+
+
+def make_plan(
+    problem: str,
+    n: int | None,
+    epsilon: float | None,
+    error: float | None,
+    confidence: float | None,
+    fixed: dict[str, Any],
+) -> Plan:
+    """What is missing of n, epsilon and error, and everything that is known there.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not exactly two of the three are given; if an argument is out of range.
+    """
+    if (n is None) + (epsilon is None) + (error is None) != 1:
+        raise ValueError("exactly two of --n, --epsilon and --error must be given")
+    if confidence is not None and error is None:
+        raise ValueError("--confidence must be left out without --error")
+    solved, least = PROBLEMS[problem], None
+    function, has_beta = solved.bound, "beta" in solved.optional
+    if n is None:
+        assert error is not None
+        n = sample_size(function, error, confidence=confidence, epsilon=epsilon, **fixed)
+    elif epsilon is None:
+        assert error is not None
+        epsilon = epsilon_for(function, error, n=n, confidence=confidence, **fixed)
+    assert epsilon is not None
+    if error is not None and (confidence is None or has_beta):
+        try:
+            least = sample_size(function, error, confidence=confidence, side="lower", epsilon=epsilon, **fixed)
+        except ValueError:  # a lower bound that does not fall to the error
+            least = None
+    fixed = {**fixed, "beta": 1 - confidence} if confidence is not None and has_beta else fixed
+    found = function(n=n, epsilon=epsilon, **fixed)
+    comparison = None
+    if solved.solutions is not None:
+        try:
+            comparison = compare(problem, n, epsilon, **fixed)
+        except ValueError:  # no coins for this epsilon
+            comparison = None
+    return Plan(problem, fixed, n, epsilon, error, confidence, least, found, comparison)

@@ -1,0 +1,101 @@
+"""The mean of sparse vectors in a box."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._bound import Bound, bound, is_paper, level, people, scale, size
+from ._contraction import tanh_half
+from ._methods import forward_factor, information_factor
+from ._problem import Problem, Solution, Solutions, register
+from ._tools import (
+    DJW,
+    SQUARED,
+    coth_half,
+    half_space,
+    number_mean,
+)
+
+
+def sparse_mean(
+    n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
+) -> Bound:
+    """The mean of vectors in a box, of which one coordinate is not zero: squared Euclidean error.
+
+    Parameters
+    ----------
+    n, dim, epsilon
+        As for `mean_l2`.
+    radius : array_like, default 1.0
+        r > 0: records are in [-r, r]^d.
+    mode : {"sharp", "paper"}
+        "paper": the lower bound with (e^epsilon - 1)^2 / (4 d) of the published shape.
+
+    Returns
+    -------
+    bound : Bound
+        Lower: for reports that do not depend on each other. Upper: `SparseMean`, or the mean of `LinfBall` reports, or
+        0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `mean_1d`.
+
+    Notes
+    -----
+    The upper bound (B / sqrt n + penalty)^2 + 2 B^2 / n^2 is derived here: a coordinate that is zero passes a penalty
+    of B sqrt(2 log(2 d n) / n) with a mean square of at most 2 B^2 / (d n^2).
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
+    JASA
+       113 (2018), Corollary 5.
+    """
+    theorem = f"{DJW}, Corollary 5,"
+    number, d, a = people(theorem, n), size(theorem, "dim", dim), level(theorem, epsilon)
+    r2 = scale(theorem, "radius", radius) ** 2
+    each = information_factor(a) / d
+    if not is_paper(mode):
+        each = np.minimum(each, forward_factor(a) * np.sinh(a / 2) ** 2 / d)
+        each = np.minimum(each, tanh_half(a) ** 2 * np.log(2))
+    # sup over t in [0, 1] of (t / 2) (1 - (n each t + log 2) / log(2 d))
+    room = np.log(d)
+    far = np.minimum(1.0, room / (2 * number * each))
+    lower = far / 2 * (room - number * each * far) / np.log(2 * d)
+    if not is_paper(mode):
+        lower = np.maximum(lower, number_mean(number, a))
+    b = half_space(d) * coth_half(a)
+    b2, plain = b**2, d * (b - (d % 2 == 0)) ** 2  # without a penalty, ties can be thinned
+    logarithm = 2 * np.log(2 * d * number)
+    thresholded = b2 / number * (1 + np.sqrt(logarithm)) ** 2 + 2 * b2 / number**2
+    return bound(
+        r2 * lower,
+        r2 * np.minimum(1.0, np.minimum(thresholded, plain / number)),
+        r2 * np.minimum(1.0, d * np.log(2 * d) / (number * a**2)),
+        r2 * np.minimum(1.0, np.minimum((1 + np.sqrt(logarithm)) ** 2 / number + 2 / number**2, d / number)),
+        loss=SQUARED,
+        below=f"{theorem} Fano over the coordinates, without interaction",
+        above="SparseMean, or LinfBall(ties='thin') without penalty, or 0",
+        vacuous="there is one coordinate, which nothing has to find",
+    )
+
+
+def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solutions:
+    """The procedures of the library that solve the problem, each with its error."""
+    from ..mechanisms import LinfBall
+
+    def solve(ties: str, penalized: bool) -> Solution:
+        b2, log = LinfBall(dim, epsilon, radius, ties).scale ** 2, 2 * math.log(2 * dim * n)
+        if penalized:
+            return Solution("SparseMean", b2 / n * (1 + math.sqrt(log)) ** 2 + 2 * b2 / n**2, "bound", dim)
+        return Solution(f"LinfBall(ties={ties!r}), no penalty", dim * b2 / n, "exact", dim)
+
+    return [lambda: solve("keep", True), lambda: solve("keep", False), lambda: solve("thin", False)]
+
+
+register(Problem(sparse_mean, "the mean of sparse vectors in a box", solutions))
