@@ -16,7 +16,8 @@ import numpy as np
 from . import _check
 from ._extras import optional
 from ._version import __version__
-from .bounds import _planning
+from .bounds import _plan as _plans
+from .bounds._problem import PROBLEMS
 from .experiments import EXPERIMENTS
 from .files import estimate_column
 from .mechanisms import Mechanism, for_categories, for_interval
@@ -110,9 +111,7 @@ def _parser() -> Parser:
         epilog="Give two of --n, --epsilon and --error; the third is computed. Errors are in the unit of the problem's loss: "
         "a squared error for means, shares, coefficients and densities.",
     )
-    plan.add_argument(
-        "problem", choices=_planning.PROBLEMS, metavar="PROBLEM", help=f"one of {', '.join(_planning.PROBLEMS)}"
-    )
+    plan.add_argument("problem", choices=PROBLEMS, metavar="PROBLEM", help=f"one of {', '.join(PROBLEMS)}")
     plan.add_argument("--n", type=int, help="people")
     plan.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record, or of the release")
     plan.add_argument("--error", type=float, metavar="X", help="the largest error that will do")
@@ -120,7 +119,7 @@ def _parser() -> Parser:
         "--confidence", type=float, metavar="C", help="keep the error with this probability, not on average"
     )
     for name in _plan_words():
-        problems = [problem for problem in _planning.PROBLEMS if any(name in part for part in _planning.needs(problem))]
+        problems = [problem.name for problem in PROBLEMS.values() if name in problem.needed + problem.optional]
         kind = int if name in ("dim", "k") else str if name in ("family", "privacy", "mode") else float
         plan.add_argument("--" + name.replace("_", "-"), type=kind, metavar="V", help=f"of {', '.join(problems)}")
     plan.add_argument("--figure", type=Path, metavar="FILE", help="picture of the errors against n and epsilon (PNG)")
@@ -166,27 +165,25 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 def _plan_words() -> list[str]:
     """Parameters of all problems."""
-    return list(
-        dict.fromkeys(name for problem in _planning.PROBLEMS for part in _planning.needs(problem) for name in part)
-    )
+    return list(dict.fromkeys(name for p in PROBLEMS.values() for name in p.needed + p.optional))
 
 
 def _plan(arguments: argparse.Namespace) -> int:
-    problem, (needed, others) = arguments.problem, _planning.needs(arguments.problem)
+    problem = PROBLEMS[arguments.problem]
     fixed = {name: value for name in _plan_words() if (value := getattr(arguments, name)) is not None}
-    for name in needed:
+    for name in problem.needed:
         if name not in fixed:
-            raise ValueError(f"--{name.replace('_', '-')} must be given for {problem}")
+            raise ValueError(f"--{name.replace('_', '-')} must be given for {problem.name}")
     for name in fixed:
-        if name not in needed + others:
-            raise ValueError(f"--{name.replace('_', '-')} must be left out for {problem}")
+        if name not in problem.needed + problem.optional:
+            raise ValueError(f"--{name.replace('_', '-')} must be left out for {problem.name}")
     if arguments.figure is not None and not arguments.figure.resolve().parent.is_dir():
         raise ValueError(f"--figure must be in an existing directory, got {str(arguments.figure)!r}")
-    plan = _planning.make_plan(problem, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
+    plan = _plans.make_plan(problem.name, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
     if arguments.figure is not None:
-        from .bounds import _picture
+        from .bounds import _plan_plot
 
-        _picture.save(plan, arguments.figure)
+        _plan_plot.save(plan, arguments.figure)
     print(json.dumps(plan.to_dict()) if arguments.json else plan)
     return 0
 
@@ -265,7 +262,7 @@ class _Bar:
 
 
 def _print(
-    estimate: Estimate, labels: Sequence[str], interval: tuple[Any, Any], confidence: float, mechanism: Mechanism
+    estimate: Estimate[Any], labels: Sequence[str], interval: tuple[Any, Any], confidence: float, mechanism: Mechanism
 ) -> None:
     table = optional("rich.table", "files").Table(box=optional("rich.box", "files").SIMPLE_HEAD)
     table.add_column("")

@@ -20,7 +20,7 @@ from .mechanisms import Mechanism
 from .results import Estimate
 
 if TYPE_CHECKING:
-    from ._random import RNGLike
+    from ._typing import RNGLike
 
 BLOCK_BYTES = 1 << 22  # of a CSV file that are parsed at a time: no record may be longer
 CHUNK_ROWS = 1 << 17
@@ -52,13 +52,13 @@ class Column(ABC):
         """Where a record is, for messages."""
         return f"index {index}"
 
-    def refuse(self, index: int, rule: str, fault: str) -> ValueError:
+    def invalid_error(self, index: int, rule: str, fault: str) -> ValueError:
         """The error for a record that breaks a rule."""
         return ValueError(f"{self.subject} must {rule}; {self.place(index)} of {self.path} {fault}")
 
     def undeclared(self, index: int) -> ValueError:
         """The error for a record in none of the categories."""
-        return self.refuse(index, "hold the declared categories only", "holds another")
+        return self.invalid_error(index, "hold the declared categories only", "holds another")
 
     def unreadable(self, kind: str, fault: str = "it is damaged, cut short, or of another kind") -> ValueError:
         return ValueError(f"{self.path} must be a readable {kind} file: {fault}")
@@ -100,7 +100,7 @@ class ArrowColumn(Column):
             raise self._missing(start + position)
 
     def _missing(self, index: int) -> ValueError:
-        return self.refuse(index, "have a value in every record", "has none")
+        return self.invalid_error(index, "have a value in every record", "has none")
 
     def _trim(self, texts: Any) -> Any:
         """Without blanks around; line ends stay, for they are what a cut quotation leaves."""
@@ -144,7 +144,7 @@ class CsvColumn(ArrowColumn):
             return numbers
         if not texts[position].as_py():
             raise self._missing(start + position)
-        raise self.refuse(start + position, "hold numbers", "holds text")
+        raise self.invalid_error(start + position, "hold numbers", "holds text")
 
     def _numeric(self, text: Any) -> bool:
         pa = optional("pyarrow", "files")
@@ -299,7 +299,7 @@ def estimate_column(
     clip: bool = False,
     rng: RNGLike = None,
     progress: Callable[[float], None] | None = None,
-) -> Estimate:
+) -> Estimate[Any]:
     """Privatize every record of a column and estimate from the reports.
 
     Parameters
@@ -348,7 +348,7 @@ def estimate_column(
         raise ValueError(f"path must end in one of {', '.join(KINDS)}, got {str(path)!r}")
     if path.exists() and not path.is_file():
         raise ValueError(f"path must be a regular file, got {str(path)!r}")
-    mechanism._check_clip(clip)
+    mechanism.domain.check_clip(clip)
     source = KINDS[path.suffix.lower()](path, column)
     generator = None if rng is None else np.random.default_rng(rng)  # an int would give each chunk the same key
     aggregator = mechanism.aggregator()
@@ -358,10 +358,12 @@ def estimate_column(
         try:
             reports = mechanism.privatize(records, rng=generator, clip=clip)
         except ValueError:
-            outside = np.flatnonzero(mechanism.domain.outside(records))
+            outside = np.flatnonzero(mechanism.domain.invalid(records))
             if not len(outside):
                 raise
-            raise source.refuse(start + int(outside[0]), f"hold {mechanism.domain.describe()}", "is outside") from None
+            raise source.invalid_error(
+                start + int(outside[0]), f"hold {mechanism.domain.describe()}", "is outside"
+            ) from None
         aggregator.update(reports)
         if progress is not None:
             progress(done)

@@ -302,7 +302,7 @@ class NumpyResponse:
 
     def __init__(self, coin: _coins.ResponseCoin) -> None:
         self.words = Words()
-        self.keep, self.share = np.uint32(coin.keep), np.uint32(coin.share)
+        self.keep, self.each = np.uint32(coin.keep), np.uint32(coin.words_per_symbol)
         self.lies, self.skip = np.empty(CHUNK, bool), np.empty(CHUNK, bool)
         self.other, self.mask = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint8)
 
@@ -311,7 +311,7 @@ class NumpyResponse:
         word, lies, skip, other = self.words(n, np.uint32), self.lies[:n], self.skip[:n], self.other[:n]
         np.greater_equal(word, self.keep, out=lies)
         np.subtract(word, self.keep, out=word)
-        np.floor_divide(word, self.share, out=word)
+        np.floor_divide(word, self.each, out=word)
         np.copyto(other, word, casting="unsafe")
         np.greater_equal(other, symbol, out=skip)
         np.add(other, skip.view(np.uint8), out=other)

@@ -25,7 +25,7 @@ from .mechanisms import DIGIT_BYTES
 CHAIN = "a chain of steps, which the limit does not know of and NumPy cannot vectorise"
 
 
-def _descend(protocol: Callable[[], Estimate]) -> Answer:
+def _descend(protocol: Callable[[], Estimate[Any]]) -> Answer:
     """The answer and how many were asked; whether they were enough for an interval is not asked."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)
@@ -39,7 +39,7 @@ def median(any_time: bool, scale: float = 1.0) -> Case:
     x, few, horizon = np.sqrt(np.random.default_rng(8).random(n)), min(n, 1 << 16), None if any_time else n
     model = problems.MedianSGD(EPSILON, 0, 1, n=horizon)
 
-    def ours() -> Estimate:
+    def ours() -> Estimate[Any]:
         return problems.MedianSGD(EPSILON, 0, 1).run(x) if any_time else problems.median(x, EPSILON, 0, 1)
 
     return Case(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _coins
-from .._core import bits as _bits
+from .._core.tally import add_bits
 from ..mechanisms import (
     Bins,
     L2Ball,
@@ -125,7 +125,7 @@ def tally(k: int, scale: float = 1.0) -> Case:
 
     def ours() -> AnyArray:
         counts = np.zeros(k, np.int64)
-        _bits.tally(reports, counts)
+        add_bits(reports, counts)
         return counts
 
     return Case(

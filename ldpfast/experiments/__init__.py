@@ -1,8 +1,8 @@
 """Experiments on real data and from the papers.
 
-`demo` is what ``python -m ldpfast demo`` runs: tables for the terminal, and one picture. `reproduce` is what ``python -m
-ldpfast reproduce`` runs: for each of `EXPERIMENTS` a picture, the numbers, and whether the claim of the paper holds. An
-experiment is the module of its name.
+`demo` is what ``python -m ldpfast demo`` runs: tables for the terminal, and one picture. `reproduce` is what ``python
+-m ldpfast reproduce`` runs: for each of `EXPERIMENTS` a picture, the numbers, and whether the claim of the paper holds.
+An experiment is the module of its name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import optional
+from .._plots import figure as new_figure
 from . import drugs, surveys
 from ._study import Experiment
 
@@ -64,7 +64,7 @@ def demo(output: Path, rng: np.random.Generator | None, console: Any) -> None:
     -------
     Shows the truth beside the estimates, which no private release would.
     """
-    figure = optional("matplotlib.figure", "demo").Figure(figsize=(17, 11), layout="constrained")
+    figure = new_figure(17, 11)
     console.print(INTRODUCTION)
     answers = surveys.run(rng)
     for table in surveys.tables(answers):

@@ -10,17 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._extras import optional
+from .._plots import figure as new_figure
+from .._typing import Floats
 
-# Told apart by colour-blind eyes (Okabe and Ito).
-BLACK, BLUE, VERMILLION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
-ORANGE, PURPLE, GREY = "#E69F00", "#CC79A7", "#999999"
-
-Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
-Style = tuple[str, str, str]  # colour, marker, line
+Style = tuple[str, str, str]  # color, marker, line
 
 
 @dataclass(frozen=True)
@@ -109,8 +104,8 @@ class Study(ABC):
 class Experiment:
     """An experiment of a paper: its name, what it reproduces, and ``run(rng, full)``.
 
-    `rng` is None (fresh keys from the operating system) or a Generator, which makes the reports reproducible, not private;
-    `full` asks for the repetitions of the paper.
+    `rng` is None (fresh keys from the operating system) or a Generator, which makes the reports reproducible, not
+    private; `full` asks for the repetitions of the paper.
     """
 
     name: str
@@ -131,7 +126,7 @@ class Experiment:
         paths : list of Path
         """
         picture, numbers = (folder / f"{self.name}.{kind}" for kind in ("png", "csv"))
-        figure = optional("matplotlib.figure", "demo").Figure(figsize=study.size, layout="constrained")
+        figure = new_figure(*study.size)
         study.draw(figure)
         figure.savefig(picture, dpi=110, format="png")
         rows = study.rows()
@@ -146,13 +141,3 @@ class Experiment:
 def slope(places: Sequence[float], values: Floats) -> float:
     """Of the straight line through the logarithms: -1 where `values` fall like 1 / n."""
     return float(np.polyfit(np.log(places), np.log(values), 1)[0])
-
-
-def finish(ax: Any, title: str, xlabel: str, ylabel: str, /, grid: str = "both", **legend: Any) -> None:
-    """Names, grid and legend of a panel."""
-    ax.set_title(title, fontsize=11)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    ax.grid(axis=grid, alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(**{"fontsize": 9, "title_fontsize": 9, **legend})

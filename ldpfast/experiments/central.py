@@ -1,9 +1,9 @@
 """What a trusted curator is worth: errors of the median and of the mean against epsilon, with a curator and without.
 
-The people of two surveys are a population, and samples as large as it answer. Of the median, the exponential mechanism is off
-by about 2 / (n epsilon) in rank (Chaudhuri and Hsu, ICML 2012), which soon vanishes beside the error of sampling. If nobody is
-trusted and everybody sends one bit (Duchi, Jordan and Wainwright, JASA 2018), the error is coth(epsilon / 2) times that of the
-sample, however many people there are. docs/central.md shows the picture.
+The people of two surveys are a population, and samples as large as it answer. Of the median, the exponential mechanism
+is off by about 2 / (n epsilon) in rank (Chaudhuri and Hsu, ICML 2012), which soon vanishes beside the error of
+sampling. If nobody is trusted and everybody sends one bit (Duchi, Jordan and Wainwright, JASA 2018), the error is
+coth(epsilon / 2) times that of the sample, however many people there are. docs/central.md shows the picture.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import numpy as np
 
 from .. import SmallSampleWarning, estimation
 from .._extras import optional
+from .._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
+from .._typing import Floats
 from ..central import mean, median
 from ..mechanisms import SignBit
-from ._study import BLACK, BLUE, GREEN, GREY, VERMILLION, Curve, Experiment, Floats, Study, Style, finish
+from ._study import Curve, Experiment, Study, Style
 from .surveys import FAIR, MOST_VISITS, RAND, records
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -39,8 +41,8 @@ NOISE, BITS = "integer noise", "sign bits"
 CURATOR = "trusted curator: exponential mechanism (median), integer noise (mean)"
 NOBODY = "nobody trusted, one bit each: private steps (median), sign bits (mean)"
 STYLES: dict[str, tuple[str, Style]] = {
-    STEPS: (NOBODY, (VERMILLION, "s", "-")),
-    BITS: (NOBODY, (VERMILLION, "s", "-")),
+    STEPS: (NOBODY, (VERMILION, "s", "-")),
+    BITS: (NOBODY, (VERMILION, "s", "-")),
     SMOOTH: (f"trusted curator: smooth sensitivity, delta = {DELTA:g}", (GREEN, "^", "-")),
     EXPONENTIAL: (CURATOR, (BLUE, "o", "-")),
     NOISE: (CURATOR, (BLUE, "o", "-")),
@@ -195,9 +197,9 @@ def _draw(panel: Panel, ax: Any) -> None:
     for method, (label, style) in STYLES.items():
         if method in panel.errors:
             panel.errors[method].draw(ax, style, label, of_mean=True)
-    ax.plot(places, panel.theory, color=GREY, linestyle=":", linewidth=2, label="theory of one bit each")
+    ax.plot(places, panel.theory, color=GRAY, linestyle=":", linewidth=2, label="theory of one bit each")
     useless = abs(people.middle - panel.truth)
-    ax.axhline(useless, color=GREY, linewidth=1, label="no data: the middle of the declared interval")
+    ax.axhline(useless, color=GRAY, linewidth=1, label="no data: the middle of the declared interval")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xticks(places, [f"{epsilon:g}" for epsilon in places])
@@ -295,7 +297,7 @@ def run(rng: np.random.Generator | None, full: bool = False) -> CentralStudy:
 
 
 class CentralExperiment(Experiment):
-    """With a picture of few colours, a quarter of the size."""
+    """With a picture of few colors, a quarter of the size."""
 
     def save(self, study: Study, folder: Path) -> list[Path]:
         """As `Experiment.save`."""

@@ -1,8 +1,9 @@
 """Error against the number of people and against epsilon: the simulations of a well-known summary of the first paper, mended.
 
-That summary (of Duchi, Jordan, Wainwright, NIPS 2013) takes normal numbers, which are unbounded, and noise of scale epsilon,
-which is less for *smaller* epsilon: no privacy at any level. Here numbers are clipped to [lower, upper] and the noise has the
-scale (upper - lower) / epsilon. Everything is repeated on the RAND health insurance experiment, which is real data.
+That summary (of Duchi, Jordan, Wainwright, NIPS 2013) takes normal numbers, which are unbounded, and noise of scale
+epsilon, which is less for *smaller* epsilon: no privacy at any level. Here numbers are clipped to [lower, upper] and
+the noise has the scale (upper - lower) / epsilon. Everything is repeated on the RAND health insurance experiment, which
+is real data.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._plots import BLACK, BLUE, GREEN, VERMILION, finish
+from .._typing import Floats
 from ..estimation import frequencies, histogram_density
 from ..mechanisms import Laplace, SignBit
-from ._study import BLACK, BLUE, GREEN, VERMILLION, Curve, Experiment, Floats, Study, Style, finish, slope
+from ._study import Curve, Experiment, Study, Style, slope
 from .salaries import diseases, visits
 from .surveys import HEALTH, MOST_VISITS, own_health
 
@@ -29,7 +32,7 @@ SHARES = (0.4, 0.25, 0.15, 0.1, 0.06, 0.04)  # of the made categories
 
 PLAIN, NOISE, BITS, KARY = "no privacy", "Laplace noise", "randomised bits", "k-ary response"
 STYLES: dict[str, Style] = {
-    NOISE: (VERMILLION, "s", "-"),
+    NOISE: (VERMILION, "s", "-"),
     BITS: (BLUE, "o", "-"),
     KARY: (GREEN, "^", "-"),
     PLAIN: (BLACK, "D", "--"),
@@ -62,7 +65,7 @@ class Problem:
 def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
     """The mean of numbers in [lower, upper]."""
     truth, variance = float(people.mean()), float(people.var())
-    length, off_centre = upper - lower, truth - (lower + upper) / 2
+    length, off_center = upper - lower, truth - (lower + upper) / 2
     return Problem(
         f"mean of {name}",
         "squared error of the mean",
@@ -75,7 +78,7 @@ def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
             ),
             BITS: Method(
                 lambda x, epsilon, rng: SignBit(lower, upper, epsilon).run(x, rng=rng).value,
-                lambda epsilon: (length / 2 / np.tanh(epsilon / 2)) ** 2 - off_centre**2,
+                lambda epsilon: (length / 2 / np.tanh(epsilon / 2)) ** 2 - off_center**2,
             ),
             PLAIN: Method(lambda x, epsilon, rng: x.mean(), lambda epsilon: variance),
         },

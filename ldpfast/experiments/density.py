@@ -1,8 +1,8 @@
 """Densities: the rate n^(-2 beta / (2 beta + 2)) of the private series estimate, and two private histograms.
 
-Duchi, Jordan and Wainwright (JASA 2018, section 5.2) prove the rate; without privacy the exponent is -2 beta / (2 beta + 1).
-The density is made for the experiment: its trigonometric coefficients decay as slowly as its smoothness allows. The index of
-chronic diseases is real data.
+Duchi, Jordan and Wainwright (JASA 2018, section 5.2) prove the rate; without privacy the exponent is -2 beta / (2 beta
++ 1). The density is made for the experiment: its trigonometric coefficients decay as slowly as its smoothness allows.
+The index of chronic diseases is real data.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from .._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
+from .._typing import Floats
 from ..estimation import SeriesDensity, histogram_density, series_density
 from ..mechanisms import LinfBall
-from ._study import BLACK, BLUE, GREEN, GREY, VERMILLION, Curve, Experiment, Floats, Study, finish, slope
+from ._study import Curve, Experiment, Study, slope
 from .salaries import diseases
 
 SMOOTHNESS, EPSILON = 2.0, 1.0
@@ -31,7 +33,7 @@ BINS_REPETITIONS = 100
 
 LAPLACE, UNARY = "Laplace noise on each bin", "unary encoding"
 NOISES = {LAPLACE: "laplace", UNARY: "unary"}
-STYLES = {LAPLACE: (VERMILLION, "s", "-"), UNARY: (GREEN, "^", "-")}
+STYLES = {LAPLACE: (VERMILION, "s", "-"), UNARY: (GREEN, "^", "-")}
 POINTS = np.arange(1024) / 1024  # sums over them are exact integrals of the trigonometric polynomials at hand
 
 Density = Callable[[Floats], Floats]
@@ -163,7 +165,7 @@ class DensityStudy(Study):
         rate.plot(self.series.places, self.series_exact, color=BLACK, linestyle=":", label="exact formula")
         guide = self.series.mean[0] / 3 * (np.array(self.series.places) / self.series.places[0]) ** RATE
         rate.plot(
-            self.series.places, guide, color=GREY, linestyle="--", label=f"the rate of the paper: slope {RATE:.2f}"
+            self.series.places, guide, color=GRAY, linestyle="--", label=f"the rate of the paper: slope {RATE:.2f}"
         )
         _finish(rate, f"Rate of a private density of smoothness {SMOOTHNESS:g}, epsilon {EPSILON:g}")
         for method, curve in self.histograms.items():
@@ -187,7 +189,7 @@ def _draw_panel(panel: Panel, ax: Any) -> None:
     for (label, values), color in zip(panel.lines.items(), (BLUE, GREEN), strict=False):
         ax.plot(panel.points, values, color=color, label=label)
     ax.fill_between(panel.points, *panel.band, color=BLUE, alpha=0.2, linewidth=0, label="95 % at each point")
-    ax.axhline(0, color=GREY, linewidth=0.8)
+    ax.axhline(0, color=GRAY, linewidth=0.8)
     finish(ax, panel.title, "x", "density")
 
 

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
+from .._plots import BLACK, BLUE, GREEN, ORANGE, VERMILION, finish
+from .._typing import Floats
 from ..mechanisms import LaplaceVector, LinfBall, Warner
 from . import _study, surveys
-from ._study import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Curve, Floats, Style
+from ._study import Curve, Style
 
 POPULATION = 959_715
 # Alcohol, cocaine, heroin, marijuana, stimulants, amphetamines, methamphetamine, MDMA, LSD, PCP, antidepressants,
@@ -36,12 +38,12 @@ REFERENCE_SIZE = 20_000
 LEAST_RATIO = 6.0
 STAND_IN_SEED = 62  # the population is the same in every run
 
-LAPLACE, CUBE, CENTRED, PLAIN = "Laplace noise", "l-infinity mechanism", "l-infinity mechanism, centred", "no privacy"
+LAPLACE, CUBE, CENTERED, PLAIN = "Laplace noise", "l-infinity mechanism", "l-infinity mechanism, centered", "no privacy"
 ONE_EACH = "one answer each, drawn"
 STYLE: dict[str, Style] = {
-    LAPLACE: (VERMILLION, "s", "-"),
+    LAPLACE: (VERMILION, "s", "-"),
     CUBE: (BLUE, "o", "-"),
-    CENTRED: (GREEN, "^", "-"),
+    CENTERED: (GREEN, "^", "-"),
     ONE_EACH: (ORANGE, "v", "-"),
     PLAIN: (BLACK, "D", "--"),
 }
@@ -139,7 +141,7 @@ def report_variances() -> dict[str, float]:
     return {
         LAPLACE: 2 * (DRUGS / EPSILON) ** 2,
         CUBE: LinfBall(DRUGS, EPSILON).scale ** 2,
-        CENTRED: LinfBall(DRUGS, EPSILON, radius=0.5).scale ** 2,
+        CENTERED: LinfBall(DRUGS, EPSILON, radius=0.5).scale ** 2,
         ONE_EACH: DRUGS / (4 * np.tanh(EPSILON / 2) ** 2),
     }
 
@@ -192,7 +194,7 @@ def run(
     -------
     The reports of the four mechanisms are 0.5-LDP each; the errors are measured against the truth and are not private.
     """
-    raw, centred = LinfBall(DRUGS, EPSILON), LinfBall(DRUGS, EPSILON, radius=0.5)
+    raw, centered = LinfBall(DRUGS, EPSILON), LinfBall(DRUGS, EPSILON, radius=0.5)
     noise = LaplaceVector(DRUGS, EPSILON, radius=0.5, norm="linf")
     people = population() if people is None else people
     truth = _unpack(people).mean(axis=0)
@@ -207,7 +209,7 @@ def run(
             sample = answers.astype(np.float32)
             means = {PLAIN: sample.mean(axis=0, dtype=np.float64), CUBE: raw.run(sample, rng=rng).value}
             sample -= 0.5
-            means[CENTRED] = centred.run(sample, rng=rng).value + 0.5
+            means[CENTERED] = centered.run(sample, rng=rng).value + 0.5
             means[LAPLACE] = noise.run(sample, rng=rng).value + 0.5
             means[ONE_EACH] = _one_each(answers, own)
             rounds.append({method: mean - truth for method, mean in means.items()})
@@ -260,7 +262,7 @@ def table(study: Study) -> Any:
         "runs",
         "Laplace\nnoise",
         "l-infinity\nmechanism",
-        "l-infinity,\ncentred",
+        "l-infinity,\ncentered",
         "one\nanswer",
         "no\nprivacy",
     ):
@@ -307,4 +309,4 @@ def _finish(ax: Any, title: str, name: str, ylabel: str, top: float) -> None:
     ax.set_yscale("log")
     ax.set_ylim(top=top)  # room for the legend
     legend = {"loc": "upper right", "title": "mean, and band of 90 % of the runs"}
-    _study.finish(ax, f"{title}\n{name}", "number of people n", ylabel, **legend)
+    finish(ax, f"{title}\n{name}", "number of people n", ylabel, **legend)

@@ -1,8 +1,8 @@
 """The mean of normal records: the error of the published protocols and of ours, and the search that they share, as a picture.
 
-Joseph, Kulkarni, Mao and Wu (NeurIPS 2019) prove an error of order sigma / (epsilon sqrt(n)) for known sigma and two rounds,
-if n is large enough for their thresholds. Counts are drawn from their exact law (`GaussianMean.simulate`). Ranges are those of
-docs/gaussian.md, which shows the picture.
+Joseph, Kulkarni, Mao and Wu (NeurIPS 2019) prove an error of order sigma / (epsilon sqrt(n)) for known sigma and two
+rounds, if n is large enough for their thresholds. Counts are drawn from their exact law (`GaussianMean.simulate`).
+Ranges are those of docs/gaussian.md, which shows the picture.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._extras import optional
+from .._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILION, finish
+from .._plots import figure as new_figure
+from .._typing import Floats
 from ..estimation import GaussianMean
-from ._study import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Curve, Experiment, Floats, Row, Study, finish
+from ._study import Curve, Experiment, Row, Study
 
 MEANS, SIGMAS = (0.0, 3.7, 1000.0, -250.3), (1.0, 5.0)
 MU_BOUND, SIGMA_BOUNDS = 4096.0, (0.5, 16.0)
@@ -28,7 +30,7 @@ MOST_MEDIAN = 5.0  # of the normalised error: what we call "of order 1"
 
 PAPER, ROBUST, EFFICIENT = "published, safe noise", "robust", "efficient"
 VARIANTS = {PAPER: "paper", ROBUST: "robust", EFFICIENT: "efficient"}
-COLORS = {PAPER: VERMILLION, ROBUST: BLUE, EFFICIENT: GREEN}
+COLORS = {PAPER: VERMILION, ROBUST: BLUE, EFFICIENT: GREEN}
 SHAPES = {2: ("o", "-"), 1: ("s", "--")}  # of the rounds
 
 SHOWN_MEAN, SHOWN_SIGMA, SHOWN_BOUND, SHOWN_PEOPLE, SHOWN_EPSILON = -7.3, 1.0, 12.0, 100_000, 1.0
@@ -186,7 +188,7 @@ class GaussianExperiment(Experiment):
         """As `Experiment.save`, and the errors as ``gaussian-errors.png``."""
         assert isinstance(study, GaussianStudy)
         paths, picture = super().save(study, folder), folder / f"{self.name}-errors.png"
-        figure = optional("matplotlib.figure", "demo").Figure(figsize=(13.0, 9.0), layout="constrained")
+        figure = new_figure(13.0, 9.0)
         study.draw_errors(figure)
         figure.savefig(picture, dpi=110, format="png")
         return [*paths, picture]
@@ -198,7 +200,7 @@ class GaussianExperiment(Experiment):
 def _draw_law(search: Search, ax: Any) -> None:
     x = np.linspace(-search.end, search.end, 1201)
     density = np.exp(-0.5 * ((x - SHOWN_MEAN) / SHOWN_SIGMA) ** 2) / (SHOWN_SIGMA * np.sqrt(2 * np.pi))
-    ax.fill_between(x, density, color=GREY, alpha=0.5, linewidth=0)
+    ax.fill_between(x, density, color=GRAY, alpha=0.5, linewidth=0)
     ax.axvline(SHOWN_MEAN, color=BLACK, linestyle=":", linewidth=1.3)
     ax.annotate(
         f"true mean {SHOWN_MEAN:g}",
@@ -218,7 +220,7 @@ def _draw_law(search: Search, ax: Any) -> None:
 
 
 def _draw_levels(search: Search, ax: Any) -> None:
-    """A row for each level: a cell has the colour of its residue; what is looked at is strong, what is kept has a frame."""
+    """A row for each level: a cell has the color of its residue; what is looked at is strong, what is kept has a frame."""
     half = 0.33
     low = -2  # first of the four cells that are looked at
     for row, (width, kept) in enumerate(zip(search.widths, search.kept, strict=True)):
@@ -235,7 +237,7 @@ def _draw_levels(search: Search, ax: Any) -> None:
                 ha="center",
                 va="center",
                 fontsize=10 if seen else 8,
-                color=BLACK if seen else GREY,
+                color=BLACK if seen else GRAY,
             )
         ends = kept * width, (kept + 2) * width
         ax.broken_barh(

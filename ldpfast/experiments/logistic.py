@@ -1,8 +1,8 @@
 """The paper's experiment on logistic regression: classify documents, at several levels of privacy (figure 7).
 
-Duchi, Jordan and Wainwright (JASA 2018) classify news stories by their words. Those cannot be shipped; the documents are
-stand-ins. Words are independent, the frequent ones tell the class, and of each document as many words are kept as make its
-vector one of length 1 at most. Who goes to a doctor more than once a year is real data.
+Duchi, Jordan and Wainwright (JASA 2018) classify news stories by their words. Those cannot be shipped; the documents
+are stand-ins. Words are independent, the frequent ones tell the class, and of each document as many words are kept as
+make its vector one of length 1 at most. Who goes to a doctor more than once a year is real data.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import SmallSampleWarning
+from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
+from .._typing import Floats
 from ..estimation import GradientDescent
-from ._study import BLACK, BLUE, GREY, VERMILLION, Curve, Experiment, Floats, Study, finish
+from ._study import Curve, Experiment, Study
 from .surveys import RAND, records
 
 EPSILONS = (1.0, 2.0, 4.0, 6.0)
@@ -30,7 +32,7 @@ STAND_IN_SEED = 71  # the documents are the same in every run
 
 PLAIN, HALF_SPACE, LAPLACE = "no privacy", "l2 mechanism", "Laplace noise"
 NOISES = {HALF_SPACE: "half-space", LAPLACE: "laplace"}
-STYLES = {LAPLACE: (VERMILLION, "s", "-"), HALF_SPACE: (BLUE, "o", "-"), PLAIN: (BLACK, "D", "--")}
+STYLES = {LAPLACE: (VERMILION, "s", "-"), HALF_SPACE: (BLUE, "o", "-"), PLAIN: (BLACK, "D", "--")}
 # Of the RAND health insurance experiment: public ranges, mapped to [-1, 1].
 COVARIATES = {
     "lncoins": (0.0, 5.0),
@@ -159,7 +161,7 @@ class LogisticStudy(Study):
         for (data, curves), ax in zip(self.errors.items(), figure.subplots(1, len(self.errors)), strict=True):
             for method, curve in curves.items():
                 curve.draw(ax, STYLES[method], method, of_mean=True)
-            ax.axhline(0.5, color=GREY, linestyle=":", label="guessing")
+            ax.axhline(0.5, color=GRAY, linestyle=":", label="guessing")
             ax.set_xscale("log")
             levels = curves[PLAIN].places
             ax.set_xticks(levels, [f"{epsilon:g}" for epsilon in levels])
@@ -191,8 +193,8 @@ def measure(
 
     Privacy
     -------
-    The coefficients of the two mechanisms are functions of epsilon-LDP reports of gradients; those without privacy and the
-    errors are not private.
+    The coefficients of the two mechanisms are functions of epsilon-LDP reports of gradients; those without privacy and
+    the errors are not private.
     """
     draw = np.random.default_rng(rng)
     trained = int(TRAINED * len(data.y))

@@ -1,6 +1,7 @@
 """The price of privacy: for each problem what no procedure can do, what the library does, and the estimator without privacy.
 
-Nothing is drawn at random: these are the bounds of `ldpfast.bounds` and the exact errors of the mechanisms, against epsilon.
+Nothing is drawn at random: these are the bounds of `ldpfast.bounds` and the exact errors of the mechanisms, against
+epsilon.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import Bound, _picture, _planning
-from ._study import Curve, Experiment, Floats, Row, Study
+from .._typing import Floats
+from ..bounds import Bound, _problem
+from ..bounds._comparison import curves
+from ..bounds._plan_plot import paint
+from ._study import Curve, Experiment, Row, Study
 
 PEOPLE, PLACES = 100_000, 21
 FEW = 100  # for a bound that falls exponentially in n epsilon
@@ -105,7 +109,7 @@ class PriceStudy(Study):
     def draw(self, figure: Any) -> None:
         axes = figure.subplots(-(-len(self.prices) // 3), 3).ravel()
         for price, ax in zip(self.prices, axes, strict=False):
-            _picture.paint(ax, price.bound, price.mechanisms, price.epsilon, "epsilon")
+            paint(ax, price.bound, price.mechanisms, price.epsilon, "epsilon")
             ax.set_title(price.title, fontsize=10)
         for ax in axes[len(self.prices) :]:
             ax.remove()
@@ -117,18 +121,16 @@ def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
     prices = []
     for problem, fixed in PROBLEMS:
         epsilon = EPSILONS
-        most = _planning.most_epsilon(_planning.PROBLEMS[problem], fixed)
+        most = _problem.PROBLEMS[problem].most_epsilon(fixed)
         if most <= 1:
             epsilon = np.geomspace(EPSILONS[0] / 50, most, PLACES)
         elif problem.startswith("central"):
             epsilon = EPSILONS / 50
         people = FEW if problem == "central_range" else PEOPLE
         n = np.full(PLACES, float(people))
-        mechanisms = _planning.curves(problem, n, epsilon, **fixed) if problem in _planning.SOLUTIONS else {}
+        mechanisms = curves(problem, n, epsilon, **fixed) if _problem.PROBLEMS[problem].solutions else {}
         prices.append(
-            Price(
-                problem, fixed, people, epsilon, _planning.PROBLEMS[problem](n=n, epsilon=epsilon, **fixed), mechanisms
-            )
+            Price(problem, fixed, people, epsilon, _problem.PROBLEMS[problem].bound(n=n, epsilon=epsilon, **fixed), mechanisms)
         )
     return PriceStudy(tuple(prices))
 

@@ -1,9 +1,9 @@
 """The people whose mean and median are estimated: a stand-in for the salaries of the papers, and real records.
 
 Duchi, Jordan and Wainwright (JASA 2018, section 6.1) took the salaries of 252,540 employees of the state of California.
-Those cannot be shipped. The stand-in has what the paper says about them: as many people, their mean and median, 14 salaries
-above a million and two of them above two million; in between it is a mixture of two log-normal laws, for part-time and
-full-time work.
+Those cannot be shipped. The stand-in has what the paper says about them: as many people, their mean and median, 14
+salaries above a million and two of them above two million; in between it is a mixture of two log-normal laws, for
+part-time and full-time work.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from ._study import Floats
+from .._typing import Floats
 from .surveys import RAND, records
 
 PEOPLE, MEAN, MEDIAN = 252_540, 39_531, 24_968
@@ -60,8 +60,8 @@ class Population:
 def salaries() -> Population:
     """The stand-in: quantiles of the mixture and the 14 large ones, the same in every run.
 
-    The full-time location is the one that puts the median where it belongs; the share of part-time work is solved for the
-    mean.
+    The full-time location is the one that puts the median where it belongs; the share of part-time work is solved for
+    the mean.
     """
     from scipy.optimize import brentq
 

@@ -1,8 +1,9 @@
 """The paper's experiment on the mean salary: error against the moment that is assumed (figure 5 and table 1).
 
-Duchi, Jordan and Wainwright (JASA 2018) take half of the people without replacement, truncate at a level that depends on the
-assumed number k of moments, and add Laplace noise. A small k truncates too little and adds much noise; a large k has a radius
-that the few largest salaries dominate. The salaries are a stand-in (see `salaries`); visits to a doctor are real data.
+Duchi, Jordan and Wainwright (JASA 2018) take half of the people without replacement, truncate at a level that depends
+on the assumed number k of moments, and add Laplace noise. A small k truncates too little and adds much noise; a large k
+has a radius that the few largest salaries dominate. The salaries are a stand-in (see `salaries`); visits to a doctor
+are real data.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from .._extras import optional
+from .._plots import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, finish
+from .._typing import Floats
 from ..estimation import truncated_mean
-from ._study import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION, Curve, Experiment, Floats, Study, Style, finish
+from ._study import Curve, Experiment, Study, Style
 from .salaries import Population, salaries, visits
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
@@ -32,7 +35,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "all three": {"rule": "opt", "noise": "sign-bit", "lower": 0.0},
 }
 STYLES: tuple[Style, ...] = (
-    (VERMILLION, "s", "-"),
+    (VERMILION, "s", "-"),
     (ORANGE, "^", "-"),
     (BLUE, "o", "-"),
     (GREEN, "D", "-"),
@@ -153,8 +156,8 @@ def measure(
 
     Privacy
     -------
-    Each estimate is a function of epsilon-LDP reports. The radius is the moment of the population, which a real study would
-    assume, and the errors are measured against the truth: neither is private.
+    Each estimate is a function of epsilon-LDP reports. The radius is the moment of the population, which a real study
+    would assume, and the errors are measured against the truth: neither is private.
     """
     draw = np.random.default_rng(rng)
     radii = [people.moment(k) for k in MOMENTS]

@@ -1,8 +1,8 @@
 """The paper's experiment on the median salary: one bit per person against noise on the salary itself (figure 6).
 
-Stochastic gradient steps of one private bit each converge to the median. The median of salaries with Laplace noise does not:
-symmetric noise moves the median of a skewed law, and nobody who answers later mends that (the paper says otherwise before its
-equation 41). The salaries are a stand-in (see `salaries`); an index of chronic diseases is real data.
+Stochastic gradient steps of one private bit each converge to the median. The median of salaries with Laplace noise does
+not: symmetric noise moves the median of a skewed law, and nobody who answers later mends that (the paper says otherwise
+before its equation 41). The salaries are a stand-in (see `salaries`); an index of chronic diseases is real data.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from .. import SmallSampleWarning
+from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
+from .._typing import Floats
 from ..estimation import median, naive_median
-from ._study import BLACK, BLUE, GREY, VERMILLION, Curve, Experiment, Floats, Study, finish, slope
+from ._study import Curve, Experiment, Study, slope
 from .salaries import Population, diseases, salaries
 
 EPSILON = 1.0
@@ -27,7 +29,7 @@ REPETITIONS, QUICK_REPETITIONS, PLAIN_REPETITIONS = 400, 40, 40
 
 SGD, NAIVE, PLAIN = "private gradient steps (one bit each)", "median of noisy values", "gradient steps, no privacy"
 THEORY = "theory: half the interval times coth(epsilon / 2) / sqrt(n)"
-STYLES = {NAIVE: (VERMILLION, "s", "-"), SGD: (BLUE, "o", "-"), PLAIN: (BLACK, "D", "--")}
+STYLES = {NAIVE: (VERMILION, "s", "-"), SGD: (BLUE, "o", "-"), PLAIN: (BLACK, "D", "--")}
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class MedianStudy(Study):
         for panel, ax in zip((*self.salaries, self.diseases), axes, strict=True):
             for method, style in STYLES.items():
                 panel.curve(method).draw(ax, style, method)
-            ax.plot(panel.sizes, panel.bound(), color=GREY, linestyle=":", label=THEORY)
+            ax.plot(panel.sizes, panel.bound(), color=GRAY, linestyle=":", label=THEORY)
             ax.set_xscale("log")
             ax.set_yscale("log")
             ax.set_ylim(bottom=panel.curve(PLAIN).mean.min() / 5)  # the best runs are better by luck
@@ -170,8 +172,8 @@ def measure(
 
     Privacy
     -------
-    The private steps and the naive median are functions of epsilon-LDP reports. The steps without privacy and the errors
-    are not private.
+    The private steps and the naive median are functions of epsilon-LDP reports. The steps without privacy and the
+    errors are not private.
     """
     draw = np.random.default_rng(rng)
     uppers = np.array(radii) * people.unit

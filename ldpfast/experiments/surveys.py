@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
+from .._plots import BLACK, BLUE, VERMILION, finish
+from .._typing import Floats
 from ..mechanisms import Laplace, Mechanism, Warner, for_categories, for_interval
 from ..privacy import Guarantee, compose
 from ..results import Estimate
-from ._study import BLACK, BLUE, VERMILLION, Floats, finish
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MOST_VISITS = 20
@@ -68,8 +69,8 @@ class Comparison:
     epsilon: float
     mechanism: Mechanism
     truth: Floats
-    estimate: Estimate
-    laplace: tuple[Estimate, ...]
+    estimate: Estimate[Any]
+    laplace: tuple[Estimate[Any], ...]
 
     def ours(self) -> tuple[Floats, Floats, Floats]:
         """Value and 95 % limits, one per answer."""
@@ -289,7 +290,7 @@ def _draw_levels(group: Sequence[Comparison], ax: Any) -> None:
     ours = scale * np.array([c.ours() for c in group])[:, :, 0].T
     theirs = scale * np.array([c.theirs() for c in group])[:, :, 0].T
     _interval(ax, places - 0.12, ours, color=BLUE, marker="o", label="ldpfast")
-    _interval(ax, places + 0.12, theirs, color=VERMILLION, marker="s", label="Laplace noise")
+    _interval(ax, places + 0.12, theirs, color=VERMILION, marker="s", label="Laplace noise")
     ax.set_xticks(places, [f"{c.epsilon:g}" for c in group])
     ax.set_xlim(-0.5, len(group) - 0.5)
     _finish(ax, group, "epsilon of the answer (small: more private)")
@@ -305,7 +306,7 @@ def _draw_answers(group: Sequence[Comparison], ax: Any) -> None:
         at = places + 0.2 * (i - (len(group) - 1) / 2)
         name = f"ldpfast, epsilon {c.epsilon:g}"
         _interval(ax, at - 0.03, 100 * np.array(c.ours()), color=SHADES[i], marker=MARKERS[i], label=name)
-        noise = {"color": VERMILLION, "linewidth": 1, "marker": "s", "markersize": 3, "capsize": 0}
+        noise = {"color": VERMILION, "linewidth": 1, "marker": "s", "markersize": 3, "capsize": 0}
         if i == len(group) - 1:
             noise["label"] = "Laplace noise, same epsilon"
         _interval(ax, at + 0.05, 100 * np.array(c.theirs()), **noise)

@@ -13,7 +13,7 @@ from .._limits import clopper_pearson
 from ._numbers import Floats
 
 if TYPE_CHECKING:
-    from .._random import RNGLike
+    from .._typing import RNGLike
     from ..mechanisms import Mechanism
 
 BINS = 64  # of the statistic of reports that hardly ever come twice

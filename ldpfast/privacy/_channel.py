@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._extras import axes
+from .._plots import BLUE, GRAY, VERMILION, axes
 from . import _divergence, _testing
 from ._comparison import deficiency
 from ._exact import ExactPair
@@ -39,8 +39,9 @@ def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.o
 class Channel:
     """A finite channel: row i holds the probabilities of the reports of input i.
 
-    Every method gives the tightest parameter of one definition, over all pairs of neighbours. For an exact channel (of integers
-    or fractions) it is calculated without rounding and then rounded up to a double, but where a method says otherwise.
+    Every method gives the tightest parameter of one definition, over all pairs of neighbours. For an exact channel (of
+    integers or fractions) it is calculated without rounding and then rounded up to a double, but where a method says
+    otherwise.
 
     Parameters
     ----------
@@ -48,8 +49,8 @@ class Channel:
         Probabilities. Integers with equal row sums (the integers of coins) and `fractions.Fraction` are kept exactly;
         floats are taken as they are, rows that sum to 1 within 1e-9.
     neighbours : iterable of (int, int), optional
-        The pairs of inputs that must not be told apart, in one order each. By default all: the channel of one record. Where
-        inputs are data sets, the pairs that differ in one record.
+        The pairs of inputs that must not be told apart, in one order each. By default all: the channel of one record.
+        Where inputs are data sets, the pairs that differ in one record.
 
     Attributes
     ----------
@@ -61,8 +62,8 @@ class Channel:
     Raises
     ------
     TypeError, ValueError
-        If the matrix is not two-dimensional, has negative entries, or rows that do not sum to 1 (or to the same integer); if
-        `neighbours` are not pairs of rows.
+        If the matrix is not two-dimensional, has negative entries, or rows that do not sum to 1 (or to the same
+        integer); if `neighbours` are not pairs of rows.
 
     References
     ----------
@@ -143,7 +144,8 @@ class Channel:
         Returns
         -------
         epsilon : float or ndarray
-            Of the shape of `delta`; infinite where some report of more than `delta` proves that it was not from another input.
+            Of the shape of `delta`; infinite where some report of more than `delta` proves that it was not from another
+            input.
 
         Raises
         ------
@@ -228,10 +230,11 @@ class Channel:
         Parameters
         ----------
         f : callable
-            Convex on [0, inf) with f(1) = 0; takes and gives arrays. ``abs(t - 1) / 2`` is total variation, ``(t - 1)**2``
-            chi^2, ``(sqrt(t) - 1)**2`` the squared Hellinger distance.
+            Convex on [0, inf) with f(1) = 0; takes and gives arrays. ``abs(t - 1) / 2`` is total variation, ``(t -
+            1)**2`` chi^2, ``(sqrt(t) - 1)**2`` the squared Hellinger distance.
         slope : float, default inf
-            The limit of f(t) / t: the price of what only one of two inputs can make. 1/2, infinite and 1 for these three.
+            The limit of f(t) / t: the price of what only one of two inputs can make. 1/2, infinite and 1 for these
+            three.
 
         Returns
         -------
@@ -262,8 +265,8 @@ class Channel:
         delta : float, default 0.0
             In [0, 1): sets of less probability, under either input, do not count.
         inherited : bool, default True
-            Over the sets of everything that can be made of the report. Otherwise over sets of reports: not a larger number, but
-            post-processing can increase it, and it does not imply (epsilon, delta)-privacy.
+            Over the sets of everything that can be made of the report. Otherwise over sets of reports: not a larger
+            number, but post-processing can increase it, and it does not imply (epsilon, delta)-privacy.
 
         Returns
         -------
@@ -309,14 +312,14 @@ class Channel:
         Parameters
         ----------
         metric : array_like, shape (inputs, inputs)
-            Distances, symmetric and >= 0. Data sets: the sum over the records of rho(x_i, x_i') / r, with a metric rho that
-            is at most r.
+            Distances, symmetric and >= 0. Data sets: the sum over the records of rho(x_i, x_i') / r, with a metric rho
+            that is at most r.
 
         Returns
         -------
         level : float
-            The least a with p <= e^(a d) q; infinite where two inputs at distance 0 differ. Where no distance is above 1, the
-            channel is a-differentially private.
+            The least a with p <= e^(a d) q; infinite where two inputs at distance 0 differ. Where no distance is above
+            1, the channel is a-differentially private.
 
         Raises
         ------
@@ -406,12 +409,12 @@ class Channel:
 
         ax = axes(ax)
         alarms = np.linspace(0, 1, 501)
-        ax.plot(alarms, 1 - alarms, color="#999999", linestyle=":", label="blind guess")
+        ax.plot(alarms, 1 - alarms, color=GRAY, linestyle=":", label="random guess")
         epsilon = self.epsilon()
         if epsilon < math.inf:
             bound = misses(alarms, epsilon)
-            ax.plot(alarms, bound, color="#D55E00", linestyle="--", label=f"least for epsilon = {epsilon:.3g}")
-        ax.plot(alarms, self.misses(alarms), color="#0072B2", label="this channel, best test")
+            ax.plot(alarms, bound, color=VERMILION, linestyle="--", label=f"least for epsilon = {epsilon:.3g}")
+        ax.plot(alarms, self.misses(alarms), color=BLUE, label="this channel, best test")
         ax.set_xlabel("false alarms")
         ax.set_ylabel("misses")
         ax.set_xlim(0, 1)
