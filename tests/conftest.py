@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 import ldpfast as ldp
 from ldpfast import _core, _threads
 
-from ._examples import EXAMPLES, KINDS, Example
+from .support.examples import EXAMPLES, KINDS, Example
 
 settings.register_profile(
     "ldpfast", derandomize=True, deadline=None, max_examples=40, suppress_health_check=list(HealthCheck)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast.aggregation import Aggregator
 
-from ._examples import KINDS, assert_same, assert_same_estimate
+from .support.examples import KINDS, assert_same, assert_same_estimate
 
 MASK = (1 << 64) - 1
 

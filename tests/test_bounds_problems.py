@@ -18,7 +18,7 @@ from ldpfast import bounds, central, estimation
 from ldpfast.bounds import _central, _local, _methods, _planning
 from ldpfast.mechanisms import half_space_constant
 
-from ._stats import ALPHA
+from .support.statistics import ALPHA
 
 INF = math.inf
 LOCAL = {

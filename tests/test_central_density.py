@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast.central import CubeHistogram, _density, best_bins, histogram_density
 
-from . import _reference as reference
+from .support import reference
 
 # Privacy --------------------------------------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from ldpfast._core import noise, order, sums
 from ldpfast._core.stream import Stream
 from ldpfast.central import _quantile
 
-from . import _reference as reference
-from ._stats import ALPHA, hoeffding_radius
+from .support import reference
+from .support.statistics import ALPHA, hoeffding_radius
 
 KEY = bytes(range(32))
 FINE = 1 << 40

@@ -13,7 +13,7 @@ from ldpfast._random import open_stream
 from ldpfast.central import _m_estimate as central
 from ldpfast.central._m_estimate import Custom, Huber, Logistic, Quantile
 
-from ._stats import ALPHA, hoeffding_radius
+from .support.statistics import ALPHA, hoeffding_radius
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 

@@ -20,8 +20,8 @@ from ldpfast.central import _mean, _noise, mean
 from ldpfast.central._noise import FINE, Grid
 from ldpfast.privacy import concentrated_delta, gaussian_delta
 
-from . import _reference as reference
-from ._stats import ALPHA, bernstein_radius, hoeffding_radius
+from .support import reference
+from .support.statistics import ALPHA, bernstein_radius, hoeffding_radius
 
 KEY = bytes(range(32))
 DEFINITIONS = {

@@ -17,8 +17,8 @@ from ldpfast._core import order
 from ldpfast.central import _quantile, median, quantile
 from ldpfast.central._quantile import SIZE, PublicGrid
 
-from . import _reference as reference
-from ._stats import ALPHA
+from .support import reference
+from .support.statistics import ALPHA
 
 EPSILONS = [1e-4, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0]
 

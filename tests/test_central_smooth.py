@@ -14,7 +14,7 @@ from scipy import stats
 from ldpfast._random import open_stream
 from ldpfast.central import _smooth as smooth
 
-from ._stats import ALPHA, hoeffding_radius
+from .support.statistics import ALPHA, hoeffding_radius
 
 GRID = (0.0, 1.0, 2.0, 3.0)
 

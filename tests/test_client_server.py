@@ -14,7 +14,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.estimation import MedianSGD, VectorMean
 
-from ._examples import assert_same_estimate
+from .support.examples import assert_same_estimate
 
 HOME = str(Path(ldp.__file__).parent.parent)
 PEOPLE = 300

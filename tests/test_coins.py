@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast._core import codes, halfspace, stream
 
-from . import _reference as reference
+from .support import reference
 
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, math.log(3), 2.0, 5.0, 10.0, 20.0, 40.0]
 PRECISE = Context(prec=150)

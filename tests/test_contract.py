@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast import _core, _threads, mechanisms
 from ldpfast.mechanisms import _base
 
-from ._examples import (
+from .support.examples import (
     CATEGORIES,
     GRADIENTS,
     INTERVALS,

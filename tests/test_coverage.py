@@ -41,7 +41,7 @@ from ldpfast.estimation import (
 from ldpfast.estimation._descent import MIXED
 from ldpfast.results import DoubtfulWarning
 
-from ._stats import ALPHA
+from .support.statistics import ALPHA
 
 LOW, HIGH = 0.93, 0.97
 RUNS = 8000

@@ -34,8 +34,8 @@ from ldpfast.estimation import (
 )
 from ldpfast.results import Normal, RandomScaling, SmallSampleWarning, random_scaling, random_scaling_quantile
 
-from ._examples import assert_same, assert_same_estimate
-from ._stats import ALPHA, bernstein_radius
+from .support.examples import assert_same, assert_same_estimate
+from .support.statistics import ALPHA, bernstein_radius
 
 SEED = 20240611
 N = 100_000

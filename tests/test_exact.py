@@ -16,7 +16,7 @@ from ldpfast.estimation import GradientDescent, MedianSGD, _median
 from ldpfast.mechanisms import Gradient, Query
 from ldpfast.privacy import Channel
 
-from . import _reference as reference
+from .support import reference
 
 KEY = bytes(range(32))
 

@@ -19,8 +19,8 @@ from ldpfast import _threads
 from ldpfast.estimation import GaussianEstimate, GaussianMean
 from ldpfast.estimation._gaussian import _plan
 
-from ._gaussian import KNOWN, PROTOCOLS, SEED, UNKNOWN, assert_same_gaussian, make, normals, quiet
-from ._stats import ALPHA
+from .support.gaussian import KNOWN, PROTOCOLS, SEED, UNKNOWN, assert_same_gaussian, make, normals, quiet
+from .support.statistics import ALPHA
 
 
 @pytest.fixture(params=PROTOCOLS.values(), ids=PROTOCOLS)

@@ -20,7 +20,7 @@ from ldpfast.estimation._gaussian._law import Law
 from ldpfast.estimation._gaussian._paper import Paper
 from ldpfast.estimation._gaussian._plan import Part, Plan, ask, simulate
 
-from ._stats import ALPHA, bernstein_radius, hoeffding_radius
+from .support.statistics import ALPHA, bernstein_radius, hoeffding_radius
 
 SEED = 20261123
 QUESTIONS = (

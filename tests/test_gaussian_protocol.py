@@ -22,7 +22,7 @@ from ldpfast.estimation import GaussianMean, MedianSGD
 from ldpfast.estimation._gaussian import _design, _fit, _law, _levels, _paper, _robust, _server
 from ldpfast.mechanisms import LaplaceResidue
 
-from ._gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, make, normals, quiet
+from .support.gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, make, normals, quiet
 from .test_client_server import FRAMES, converse
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")

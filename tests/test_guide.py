@@ -14,7 +14,7 @@ import ldpfast as ldp
 from ldpfast import central, estimation, privacy
 from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
 
-from ._stats import ALPHA
+from .support.statistics import ALPHA
 
 ROOT = Path(__file__).parent.parent
 GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md", central: "docs/central.md"}

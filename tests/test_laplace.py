@@ -14,7 +14,7 @@ from ldpfast import _coins
 from ldpfast._core import noise, stream
 from ldpfast.mechanisms import LaplaceOneHot
 
-from . import _reference as reference
+from .support import reference
 
 SPAN = 8
 

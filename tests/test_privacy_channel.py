@@ -18,7 +18,7 @@ from ldpfast import privacy
 from ldpfast.privacy import Channel, release_one_at_random
 from ldpfast.privacy._divergence import trade_off
 
-from ._examples import MECHANISMS
+from .support.examples import MECHANISMS
 from .test_privacy import exact_log, least_double_not_below
 
 EPSILONS = [0.0, 1e-9, 0.3, 1.0, math.log(3), 5.0, 800.0]

@@ -19,8 +19,8 @@ from ldpfast.estimation._answers import Answers
 from ldpfast.estimation._average import Average
 from ldpfast.mechanisms import Gradient
 
-from . import _reference as reference
-from ._examples import assert_same, assert_same_estimate
+from .support import reference
+from .support.examples import assert_same, assert_same_estimate
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 

@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast import Query
 from ldpfast.mechanisms import Gradient, LaplaceOneHot, Mechanism
 
-from ._examples import KINDS, MECHANISMS, assert_same, records_of
+from .support.examples import KINDS, MECHANISMS, assert_same, records_of
 
 MOST = (1 << 63) - 1
 QUERY = Query(3, ldp.Bins((0.5,), 1.0))

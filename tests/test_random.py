@@ -16,7 +16,7 @@ from ldpfast import _random
 from ldpfast._core import stream
 from ldpfast._random import Randomness, open_stream
 
-from . import _reference as reference
+from .support import reference
 
 RFC_KEY = bytes(range(32))
 ZERO_KEY = bytes(32)

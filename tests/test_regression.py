@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import ldpfast as ldp
 from ldpfast.estimation import GradientDescent, LinearRegression, LogisticRegression, PoissonRegression
 
-from ._examples import assert_same, assert_same_estimate
+from .support.examples import assert_same, assert_same_estimate
 
 CLASSES = [LogisticRegression, LinearRegression, PoissonRegression]
 REGRESSORS = CLASSES[1:]

@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast.privacy import Guarantee
 from ldpfast.results import Binomial, Debiasing, Estimate, Normal
 
-from ._examples import assert_same, assert_same_estimate
+from .support.examples import assert_same, assert_same_estimate
 
 WARNER = ldp.Warner(1.0)
 NO_NOISE = Debiasing(0.0, 1.0)

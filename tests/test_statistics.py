@@ -11,7 +11,7 @@ import pytest
 
 import ldpfast as ldp
 
-from ._stats import ALPHA, bernstein_radius, hoeffding_radius
+from .support.statistics import ALPHA, bernstein_radius, hoeffding_radius
 
 SEED = 20240611
 N = 200_000

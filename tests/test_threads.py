@@ -17,7 +17,7 @@ import ldpfast as ldp
 from ldpfast import _threads
 from ldpfast._threads import deal
 
-from ._examples import assert_same
+from .support.examples import assert_same
 
 HOME = str(Path(ldp.__file__).parent.parent)
 

@@ -13,8 +13,8 @@ from ldpfast._core import bits, codes, domains, noise, series, sgd, stream, sums
 from ldpfast.estimation import GradientDescent, MedianSGD, _descent, _median
 from ldpfast.mechanisms import Gradient, LaplaceOneHot, _onehot
 
-from . import _reference as reference
-from ._examples import assert_same, assert_same_estimate
+from .support import reference
+from .support.examples import assert_same, assert_same_estimate
 
 SEED = 20261121
 KEY = np.random.SeedSequence(SEED).generate_state(8, np.uint32).astype("<u4").tobytes()

@@ -16,9 +16,9 @@ from ldpfast import Query, _coins
 from ldpfast._core import noise
 from ldpfast.mechanisms import LaplaceResidue, _wrapped
 
-from . import _reference as reference
-from ._examples import assert_same
-from ._stats import ALPHA, bernstein_radius
+from .support import reference
+from .support.examples import assert_same
+from .support.statistics import ALPHA, bernstein_radius
 
 SEED = 20261122
 KEY = np.random.SeedSequence(SEED).generate_state(8, np.uint32).astype("<u4").tobytes()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ldpfast.estimation import GaussianMean
 
-from ._examples import assert_same_estimate
+from .examples import assert_same_estimate
 
 SEED = 20261124
 KNOWN, UNKNOWN = {"sigma": 2.0}, {"sigma_bounds": (0.5, 16.0)}

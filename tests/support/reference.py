@@ -15,7 +15,7 @@ import numpy as np
 from ldpfast._core import stream
 
 WORD = 1 << 64
-PURPOSE = {
+STREAM_IDS = {
     "Warner": 1,
     "RandomizedResponse": 2,
     "Residue": 3,
@@ -41,17 +41,17 @@ PURPOSE = {
 
 
 @lru_cache(maxsize=64)
-def _groups(key: bytes, purpose: int, block: int, groups: int) -> np.ndarray:
+def _groups(key: bytes, stream_id: int, block: int, groups: int) -> np.ndarray:
     out = np.empty(1024 * groups, np.uint8)
-    stream.raw(key, purpose, block, out)
+    stream.raw(key, stream_id, block, out)
     return out
 
 
 class Words:
-    """The stream (key, purpose, block), read forwards as words of any unsigned dtype."""
+    """The stream (key, stream_id, block), read forwards as words of any unsigned dtype."""
 
-    def __init__(self, key: bytes, purpose: str | int, block: int, groups: int = 64):
-        self.bytes = _groups(key, PURPOSE.get(purpose, purpose), block, groups)
+    def __init__(self, key: bytes, stream_id: str | int, block: int, groups: int = 64):
+        self.bytes = _groups(key, STREAM_IDS.get(stream_id, stream_id), block, groups)
         self.at = 0
 
     def take(self, count: int, dtype) -> np.ndarray:
@@ -73,7 +73,7 @@ def respond(coin, words: Words, truth: int) -> int:
     u = int(words.take(1, f"<u{coin.bits // 8}")[0])
     if u < coin.keep:
         return truth
-    other = (u - coin.keep) // coin.share  # number of the lie among the k - 1 symbols that are not the truth
+    other = (u - coin.keep) // coin.words_per_symbol  # number of the other symbol among the k - 1 symbols that are not the truth
     return other if other < truth else other + 1
 
 
@@ -113,7 +113,7 @@ def coins_fill(words: Words, m: int, lanes: int, width: int = 128) -> list[int]:
 
 
 def _few_lanes(words: Words, m: int, width: int, lanes: int) -> list[int]:
-    """32 digits of each lane at once. Equality (chance 2^-32) does not happen in a test."""
+    """32 digits of each lane at once. Equality (probability 2^-32) does not happen in a test."""
     if lanes == 0:
         return []
     top, chunk = m >> (width - 32), [int(u) for u in words.take(32, "<u4")][:lanes]
@@ -133,7 +133,7 @@ def vertex(x: float, radius: float, byte: int, patch: Words, real) -> int:
 
 
 def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int | None = None) -> np.ndarray:
-    """Signs (0 or 1), one row per record; ties are kept, or with a chance of keep_tie / 2^64, else U and V drawn again."""
+    """Signs (0 or 1), one row per record; ties are kept, or with a probability of keep_tie / 2^64, else U and V drawn again."""
     n, dim = rows.shape
     size = (dim + 7) // 8
     direction, vertices = Words(key, "linf direction", block), Words(key, "linf vertex", block)
@@ -230,7 +230,7 @@ def wrapped(x: float, width: float, offset: float) -> float:
 
 def laplace_residue(mechanism, coins, key: bytes, block: int, xs) -> list[float]:
     """Reports of one block: rounding of the distance to the grid, then the integer noise."""
-    first, half = PURPOSE["LaplaceResidue"], mechanism.width / 2
+    first, half = STREAM_IDS["LaplaceResidue"], mechanism.width / 2
     noise = discrete_laplace(
         coins.digits, coins.carry, Words(key, first, block, 256), Words(key, first + 1, block, 256), len(xs)
     )
@@ -366,17 +366,17 @@ def wide(state: np.ndarray) -> list[int]:
     return [int(low) + (int(high) << 64) for low, high in zip(state[:, 0], state[:, 1].view(np.int64), strict=True)]
 
 
-def toss(words: Words, chance: Fraction) -> bool:
-    """Heads with exactly that chance: a uniform number, 64 binary digits at a time until they tell."""
+def toss(words: Words, probability: Fraction) -> bool:
+    """Heads with exactly that probability: a uniform number, 64 binary digits at a time until they tell."""
     while True:
-        word, scaled = words.word(), chance * WORD
+        word, scaled = words.word(), probability * WORD
         if word + 1 <= scaled or word >= scaled:
             return word < scaled
-        chance = scaled - word
+        probability = scaled - word
 
 
 def toss_exp(words: Words, x: Fraction) -> bool:
-    """Heads with chance exp(-x): one coin exp(-1) for each whole; a run of coins x / k, k = 1, 2, ..., of even length."""
+    """Heads with probability exp(-x): one coin exp(-1) for each whole; a run of coins x / k, k = 1, 2, ..., of even length."""
     while x > 1:
         if not toss_exp(words, Fraction(1)):
             return False
@@ -443,7 +443,7 @@ def spread(z, beta: float, i_low: int, i_high: int, j_low: int, j_high: int, lea
     )
 
 
-def geometric_law(digits, carry: int, width: int, periods: int = 3) -> list[Fraction]:
+def geometric_distribution(digits, carry: int, width: int, periods: int = 3) -> list[Fraction]:
     """P(G = g), g < periods 2^len(digits), from the integers of the coins."""
     below, q = [Fraction(1)], Fraction(carry, 1 << width)
     for m in digits:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-ALPHA = 1e-9  # chance that a correct build fails one statistical test
+ALPHA = 1e-9  # probability that a correct build fails one statistical test
 
 
 def hoeffding_radius(n: int, alpha: float) -> float:

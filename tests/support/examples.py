@@ -44,7 +44,7 @@ class Example:
 
     def blocks(self, count: int) -> int:
         """Number of records that fill `count` blocks and a half: more than any thread or vector divides evenly."""
-        rows = self.mechanism._kernel.rows
+        rows = self.mechanism._pipeline.kernel.rows
         return count * rows + (rows + 1) // 2
 
     def __str__(self) -> str:
