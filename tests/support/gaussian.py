@@ -37,8 +37,8 @@ def assert_same_gaussian(actual, expected):
     assert (actual.sigma is None) == (expected.sigma is None)
     if actual.sigma is not None:
         assert_same_estimate(actual.sigma, expected.sigma)
-    assert (actual.centre, actual.kappa, actual.goodness, actual.doubts) == (
-        expected.centre,
+    assert (actual.center, actual.kappa, actual.goodness, actual.doubts) == (
+        expected.center,
         expected.kappa,
         expected.goodness,
         expected.doubts,
