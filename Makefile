@@ -1,4 +1,4 @@
-# Every target makes what it needs: a machine with Python >= 3.11, a C compiler, make and a package index is enough.
+# Every target installs what it needs. Requirements: Python >= 3.11, a C compiler, make and a package index.
 PYTHON ?= python3
 VENV ?= .venv
 PY = $(VENV)/bin/python
@@ -8,21 +8,22 @@ SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*
 
 .PHONY: demo figures test bench check sanitize clean
 
-demo: $(VENV)/.demo ## the main job: private estimates of real surveys beside the truth, and one picture
+demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one picture
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
 
-figures: $(VENV)/.demo ## the experiments of the papers: pictures, numbers, and whether the claims hold
+figures: $(VENV)/.demo ## the experiments of the papers: pictures, numbers, and a check of the claims
 	$(WHEEL_ENV) $(PY) -m ldpfast reproduce --output docs/figures --seed 1
 
-test: $(VENV)/.test ## the whole suite against the installed wheel
+test: $(VENV)/.test ## all tests against the installed wheel
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q
 
 bench: $(VENV)/.demo ## throughput on this machine
 	$(WHEEL_ENV) $(PY) -m ldpfast bench
 
-check: $(VENV)/.check ## ruff, mypy, stubs, gates on the compiled code, contents of wheel and sdist
+check: $(VENV)/.check ## formatters, linters, types, checks of the compiled code, contents of wheel and sdist
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/clang-format --dry-run --Werror $$(find src/kernels -name '*.[ch]')
 	$(VENV)/bin/mypy
 	cd $(VENV) && bin/python -m mypy.stubtest ldpfast._core --ignore-disjoint-bases --ignore-unused-allowlist \
 	    --allowlist ../tools/stubtest_allowlist.txt
@@ -32,7 +33,7 @@ check: $(VENV)/.check ## ruff, mypy, stubs, gates on the compiled code, contents
 	$(PY) tools/secret_jumps.py
 	$(PY) tools/contents.py
 
-sanitize: $(VENV)/.test ## the suite under the address and undefined-behaviour sanitizers
+sanitize: $(VENV)/.test ## the tests under the address and undefined-behavior sanitizers
 	$(PY) tools/sanitize.py
 
 $(VENV)/.tools: pyproject.toml
@@ -45,11 +46,11 @@ $(VENV)/.wheel: $(VENV)/.tools $(SOURCES)
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheel .
 	touch $@
 
-# The extras come from the wheel's own metadata; the wheel itself is put in place of an older one of the same version.
+# The wheel's metadata name the extras. The second command replaces an older wheel of the same version.
 $(VENV)/.demo $(VENV)/.test $(VENV)/.check: $(VENV)/.%: $(VENV)/.wheel
 	wheel=$$(echo build/wheel/*.whl) && $(PY) -m pip install -q "$$wheel[$*]" && \
 	    $(PY) -m pip install -q --no-deps --force-reinstall "$$wheel"
 	touch $@
 
-clean: ## all that can be made again
+clean: ## remove everything that can be built again
 	rm -rf $(VENV) build dist *.egg-info ldpfast/_core/*.so

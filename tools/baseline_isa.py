@@ -1,6 +1,6 @@
-"""Wide instructions live in functions of their own, reached after a run-time probe: a disassembly of the built modules.
+"""Check in the disassembly that wide instructions occur only in functions that are called after a run-time probe.
 
-Every function that uses ymm or zmm registers must carry the name of its instruction set; everything else runs anywhere.
+A function that uses ymm or zmm registers must have the name of its instruction set in its own; all others run on any machine.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The machine code of the built modules, function by function: what the gates on instructions read."""
+"""Read the machine code of the built extension, function by function. The checks of instructions use it."""
 
 import re
 import subprocess

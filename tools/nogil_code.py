@@ -1,6 +1,6 @@
-"""Code that runs without the GIL must not take it back: not by name, and not to look for an exception after a call.
+"""Check that code without the GIL does not take it back: not by name, and not to look for an exception after a call.
 
-Inside `nogil` Cython itself refuses Python objects; what it lets pass is reported as a performance hint, which fails here.
+Inside `nogil` Cython itself refuses Python objects. What it lets pass is reported as a performance hint, which fails here.
 """
 
 import subprocess
@@ -13,13 +13,13 @@ SRC = Path(__file__).parent.parent / "src"
 
 def main() -> int:
     failures = []
-    for path in sorted(SRC.glob("*.p[yx][xdi]")):
+    for path in sorted(SRC.rglob("*.p[yx][xdi]")):
         failures += [
-            f"src/{path.name}:{number}: takes the GIL back"
+            f"{path.relative_to(SRC.parent)}:{number}: takes the GIL back"
             for number, line in enumerate(path.read_text().splitlines(), 1)
             if "with gil" in line
         ]
-    modules = sorted(SRC.glob("*.pyx"))
+    modules = sorted(SRC.rglob("*.pyx"))
     with tempfile.TemporaryDirectory() as folder:
         for module in modules:
             directives = [

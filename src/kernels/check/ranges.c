@@ -8,36 +8,36 @@ enum { PIECE = 4096 };
 #define KERNEL_BODY "check/ranges_body.h"
 #include "simd/each_isa.h"
 
-#define DEFINE_FIRST_OUTSIDE(dtype, real)                                                                    \
-    size_t first_outside_##dtype(const real *x, size_t n, double lower, double upper)                        \
-    {                                                                                                        \
-        return LDP_BEST(first_outside_##dtype)(x, n, lower, upper);                                          \
-    }                                                                                                        \
-    size_t first_norm_outside_##dtype(const real *x, size_t n, size_t dim, double least, double most)        \
-    {                                                                                                        \
-        return LDP_BEST(first_norm_outside_##dtype)(x, n, dim, least, most);                                 \
+#define DEFINE_FIRST_OUTSIDE(dtype, real)                                                             \
+    size_t first_outside_##dtype(const real *x, size_t n, double lower, double upper)                 \
+    {                                                                                                 \
+        return LDP_BEST(first_outside_##dtype)(x, n, lower, upper);                                   \
+    }                                                                                                 \
+    size_t first_norm_outside_##dtype(const real *x, size_t n, size_t dim, double least, double most) \
+    {                                                                                                 \
+        return LDP_BEST(first_norm_outside_##dtype)(x, n, dim, least, most);                          \
     }
 
 DEFINE_FIRST_OUTSIDE(f32, float)
 DEFINE_FIRST_OUTSIDE(f64, double)
 
-#define DEFINE_FIRST_CODE(type)                                                                                          \
-    static size_t first_##type(const void *codes, size_t n, uint64_t k)                                           \
-    {                                                                                                             \
-        const type##_t *x = codes;                                                                                \
-        for (size_t at = 0; at < n; at += PIECE) {                                                                \
-            size_t now = n - at < PIECE ? n - at : PIECE;                                                         \
-            type##_t least = x[at], most = x[at];                                                                 \
-            for (size_t i = at; i < at + now; i++) {                                                              \
-                least = x[i] < least ? x[i] : least;                                                              \
-                most = x[i] > most ? x[i] : most;                                                                 \
-            }                                                                                                     \
-            if ((uint64_t)least >= k || (uint64_t)most >= k) /* a negative number is a huge one */                \
-                for (size_t i = at; i < at + now; i++)                                                            \
-                    if ((uint64_t)x[i] >= k)                                                                      \
-                        return i;                                                                                 \
-        }                                                                                                         \
-        return n;                                                                                                 \
+#define DEFINE_FIRST_CODE(type)                                                                    \
+    static size_t first_##type(const void *codes, size_t n, uint64_t k)                            \
+    {                                                                                              \
+        const type##_t *x = codes;                                                                 \
+        for (size_t at = 0; at < n; at += PIECE) {                                                 \
+            size_t now = n - at < PIECE ? n - at : PIECE;                                          \
+            type##_t least = x[at], most = x[at];                                                  \
+            for (size_t i = at; i < at + now; i++) {                                               \
+                least = x[i] < least ? x[i] : least;                                               \
+                most = x[i] > most ? x[i] : most;                                                  \
+            }                                                                                      \
+            if ((uint64_t)least >= k || (uint64_t)most >= k) /* a negative number is a huge one */ \
+                for (size_t i = at; i < at + now; i++)                                             \
+                    if ((uint64_t)x[i] >= k)                                                       \
+                        return i;                                                                  \
+        }                                                                                          \
+        return n;                                                                                  \
     }
 
 DEFINE_FIRST_CODE(int8)

@@ -16,10 +16,10 @@ typedef int privatize_fn(const void *params, const stream_key *key, uint64_t blo
 typedef void tally_fn(const void *format, const void *reports, size_t n, void *state);
 
 /* Defines privatize_<name>, which calls the build for the instruction set in use. */
-#define DEFINE_PRIVATIZE(name)                                                                                  \
+#define DEFINE_PRIVATIZE(name)                                                                                          \
     int privatize_##name(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out) \
-    {                                                                                                           \
-        return LDP_BEST(privatize_##name)(params, key, block, x, n, out);                                       \
+    {                                                                                                                   \
+        return LDP_BEST(privatize_##name)(params, key, block, x, n, out);                                               \
     }
 
 #endif

@@ -9,8 +9,8 @@ LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], double fac
 {
     const uint64_t rounding = reader_word(sign), coin = reader_word(sign);
     double norm = clamp_unit(__builtin_sqrt(sum[2]) * __builtin_fabs(factor), 0); /* with a NaN anywhere: the center */
-    uint64_t minus = (uint64_t)(factor * sum[1] < 0) ^ (uint64_t)(unit_interval(rounding) >= (1 + norm) / 2) ^
-                     (uint64_t)(coin >= p->heads);
+    uint64_t minus =
+        (uint64_t)(factor * sum[1] < 0) ^ (uint64_t)(unit_interval(rounding) >= (1 + norm) / 2) ^ (uint64_t)(coin >= p->heads);
     return p->scale / __builtin_sqrt(sum[0]) * (1 - 2 * (double)(int64_t)minus);
 }
 

@@ -44,23 +44,23 @@ static int encode(const unary_encoding *p, const stream_key *key, uint64_t block
             uint64_t heads = -(fair[i / 64] >> i % 64 & 1);
             size_t left = p->k - 8 * done;
             set_own_bit(truth[i], clear, ~clear | heads, 8 * done, left < 8 * size ? left : 8 * size,
-                    (uint8_t *)piece + i * bytes);
+                        (uint8_t *)piece + i * bytes);
         }
         memcpy(out + done, piece, size);
     }
     return (int)(r.source.exhausted | own.exhausted);
 }
 
-#define DEFINE_UNARY_ENCODING(type)                                                                                     \
-    int privatize_unary_encoding_u##type(const void *params, const stream_key *key, uint64_t block, const void *records,   \
-                                size_t n, void *out)                                                              \
-    {                                                                                                             \
-        const unary_encoding *p = params;                                                                                  \
-        const uint##type##_t *x = records;                                                                        \
-        uint64_t truth[PIECE_BYTES];                                                                              \
-        for (size_t i = 0; i < n; i++)                                                                            \
-            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                         \
-        return encode(p, key, block, truth, n, out);                                                              \
+#define DEFINE_UNARY_ENCODING(type)                                                                                      \
+    int privatize_unary_encoding_u##type(const void *params, const stream_key *key, uint64_t block, const void *records, \
+                                         size_t n, void *out)                                                            \
+    {                                                                                                                    \
+        const unary_encoding *p = params;                                                                                \
+        const uint##type##_t *x = records;                                                                               \
+        uint64_t truth[PIECE_BYTES];                                                                                     \
+        for (size_t i = 0; i < n; i++)                                                                                   \
+            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                                \
+        return encode(p, key, block, truth, n, out);                                                                     \
     }
 
 DEFINE_UNARY_ENCODING(8)

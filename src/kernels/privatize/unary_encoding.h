@@ -16,6 +16,7 @@ typedef struct {
 LDP_INLINE size_t unary_encoding_rows(size_t k) { return (k + 7) / 8 > 8192 ? 1 : 8192 / ((k + 7) / 8); }
 
 /* Records are categories in the smallest unsigned type that holds k - 1. */
-privatize_fn privatize_unary_encoding_u8, privatize_unary_encoding_u16, privatize_unary_encoding_u32, privatize_unary_encoding_u64;
+privatize_fn privatize_unary_encoding_u8, privatize_unary_encoding_u16, privatize_unary_encoding_u32,
+    privatize_unary_encoding_u64;
 
 #endif

@@ -17,7 +17,4 @@ void coins_direct(reader *r, uint64_t heads, uint64_t *out, size_t lanes)
 #define KERNEL_BODY "random/coins_body.h"
 #include "simd/each_isa.h"
 
-void coins_fill(reader *r, coin c, uint64_t *out, size_t lanes)
-{
-    LDP_BEST(fill)(r, c, out, lanes);
-}
+void coins_fill(reader *r, coin c, uint64_t *out, size_t lanes) { LDP_BEST(fill)(r, c, out, lanes); }

@@ -49,7 +49,8 @@ LDP_INLINE int toss_exp(reader *r, double p, big num, big den)
 int draw_gaussian(const stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
 {
     reader r;
-    uint64_t t = (uint64_t)__builtin_sqrt((double)variance) + 1; /* any t gives the right distribution; this one rejects least */
+    uint64_t t =
+        (uint64_t)__builtin_sqrt((double)variance) + 1; /* any t gives the right distribution; this one rejects least */
     const big den = 2 * (big)variance * t * t;
     const double per_t = 1 / (double)t, per_den = 1 / (double)den;
     reader_open(&r, key, STREAM_DISCRETE_GAUSSIAN, block);

@@ -4,11 +4,12 @@
 typedef uint16_t NAME(v16) __attribute__((vector_size(V_BYTES)));
 
 /* Rows a, b = p[k], p[k + J]: swaps the high J bits of every 2J of a with the low ones of b. */
-#define SWAP_STAGE(J, MASK)                                               \
-    _Pragma("GCC unroll 16") for (int k = 0; k < 16; k++) if (!(k & J)) { \
-        NAME(v16) t = ((p[k] >> J) ^ p[k + J]) & MASK;                    \
-        p[k + J] ^= t;                                                    \
-        p[k] ^= t << J;                                                   \
+#define SWAP_STAGE(J, MASK)                                             \
+    _Pragma("GCC unroll 16") for (int k = 0; k < 16; k++) if (!(k & J)) \
+    {                                                                   \
+        NAME(v16) t = ((p[k] >> J) ^ p[k + J]) & MASK;                  \
+        p[k + J] ^= t;                                                  \
+        p[k] ^= t << J;                                                 \
     }
 
 /* plane[k][w], bit l, becomes value[l][w], bit k: 16 planes and 16 values of `words` words of 16 bits. */

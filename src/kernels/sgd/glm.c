@@ -9,14 +9,14 @@
 #define KERNEL_BODY "sgd/glm_rows_body.h"
 #include "simd/each_isa.h"
 
-#define DEFINE_GLM(dtype, real)                                                                                  \
-    void glm_rows_##dtype(const glm *p, const real *x, const int64_t *index, size_t n, float *rows)              \
-    {                                                                                                            \
-        LDP_BEST(glm_rows_##dtype)(p, x, index, n, rows);                                                        \
-    }                                                                                                            \
+#define DEFINE_GLM(dtype, real)                                                                                   \
+    void glm_rows_##dtype(const glm *p, const real *x, const int64_t *index, size_t n, float *rows)               \
+    {                                                                                                             \
+        LDP_BEST(glm_rows_##dtype)(p, x, index, n, rows);                                                         \
+    }                                                                                                             \
     void glm_move_##dtype(const glm *p, const double *position, const real *report, double factor, double *moved) \
-    {                                                                                                            \
-        LDP_BEST(glm_move_##dtype)(p, position, report, factor, moved);                                          \
+    {                                                                                                             \
+        LDP_BEST(glm_move_##dtype)(p, position, report, factor, moved);                                           \
     }
 
 DEFINE_GLM(f32, float)

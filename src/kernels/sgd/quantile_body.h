@@ -3,8 +3,8 @@
  * depend on the position (rates, coins) is computed before, in vectors. */
 
 /* The chain. `same`: everybody has the steps of the first person. */
-LDP_INLINE void NAME(walk)(const quantile_sgd *p, const double *value, const uint64_t *flip, const double *up, const double *down,
-                           int same, size_t n, quantile_state *state)
+LDP_INLINE void NAME(walk)(const quantile_sgd *p, const double *value, const uint64_t *flip, const double *up,
+                           const double *down, int same, size_t n, quantile_state *state)
 {
     pair at = {state->position, state->position};
     const pair lower = {p->lower, p->lower}, upper = {p->upper, p->upper};
@@ -12,7 +12,8 @@ LDP_INLINE void NAME(walk)(const quantile_sgd *p, const double *value, const uin
     pair low = {state->moments[0], state->moments[1]}, high = {state->moments[2], state->moments[3]};
     pair ones = {state->ones[1], state->ones[2]}, yes = {state->ones[0], 0};
     for (size_t i = 0; i < n; i++) {
-        const pair v = {value[i], value[i]}, a = {up[same ? 0 : i], up[same ? 0 : i]}, b = {down[same ? 0 : i], down[same ? 0 : i]};
+        const pair v = {value[i], value[i]}, a = {up[same ? 0 : i], up[same ? 0 : i]},
+                   b = {down[same ? 0 : i], down[same ? 0 : i]};
         const pair_mask l = {(int64_t)flip[i], (int64_t)flip[i]};
         const pair_mask bit = (pair_mask)(v >= at) ^ l;
         const pair above = PER_ISA(pair_min)(at + a, upper), below = PER_ISA(pair_max)(at + b, lower);
@@ -23,8 +24,8 @@ LDP_INLINE void NAME(walk)(const quantile_sgd *p, const double *value, const uin
         yes += (pair)((pair_mask)one & bit);
         at = PER_ISA(pair_choose)(bit, above, below);
     }
-    *state = (quantile_state){at[0], state->count + (double)n, state->origin, {low[0], low[1], high[0], high[1]},
-                            {yes[0], ones[0], ones[1]}};
+    *state = (quantile_state){
+        at[0], state->count + (double)n, state->origin, {low[0], low[1], high[0], high[1]}, {yes[0], ones[0], ones[1]}};
 }
 
 /* At most QUANTILE_PIECE people. */

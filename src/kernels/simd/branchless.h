@@ -69,10 +69,7 @@ LDP_INLINE double clamp_f64(double v, double most)
 }
 
 /* v clamped to [0, 1], or `instead` where v is NaN. */
-LDP_INLINE double clamp_unit(double v, double instead)
-{
-    return unless_nan_f64(v, clamp_f64(v, 1), instead);
-}
+LDP_INLINE double clamp_unit(double v, double instead) { return unless_nan_f64(v, clamp_f64(v, 1), instead); }
 
 /* Magnitudes below `tiny` become 0. Used before the first multiplication: arithmetic on subnormal numbers takes longer. */
 LDP_INLINE float flush_f32(float v, float tiny)

@@ -14,8 +14,7 @@ const char *ldp_isa_name(int isa);
 
 /* Of the builds of a function by each_isa.h, the one for the instruction set in use. */
 #if LDP_X86
-#define LDP_BEST(stem) \
-    (ldp_isa() == LDP_AVX512 ? stem##_avx512 : ldp_isa() == LDP_AVX2 ? stem##_avx2 : stem##_plain)
+#define LDP_BEST(stem) (ldp_isa() == LDP_AVX512 ? stem##_avx512 : ldp_isa() == LDP_AVX2 ? stem##_avx2 : stem##_plain)
 #else
 #define LDP_BEST(stem) stem##_plain
 #endif

@@ -33,17 +33,17 @@ LDP_TARGET_BEGIN(LDP_AVX2_FEATURES)
 #include "simd/isa_avx2.h"
 #include "simd/each_real.h"
 #include "simd/isa_end.h"
-LDP_TARGET_END
+    LDP_TARGET_END
 
 #if defined(__clang__)
-LDP_TARGET_BEGIN(LDP_AVX512_FEATURES)
+    LDP_TARGET_BEGIN(LDP_AVX512_FEATURES)
 #else /* GCC vectorizes with 256 bits unless told otherwise */
-LDP_TARGET_BEGIN(LDP_AVX512_FEATURES ",prefer-vector-width=512")
+    LDP_TARGET_BEGIN(LDP_AVX512_FEATURES ",prefer-vector-width=512")
 #endif
 #include "simd/isa_avx512.h"
 #include "simd/each_real.h"
 #include "simd/isa_end.h"
-LDP_TARGET_END
+        LDP_TARGET_END
 #endif
 
 /* A file may compile several bodies. */

@@ -12,9 +12,9 @@ typedef uint32_t v32_of_avx2 __attribute__((vector_size(32)));
 /* Byte j of each 32-bit lane comes from byte (j + by) mod 4. */
 LDP_INLINE v32_of_avx2 rotate_bytes_avx2(v32_of_avx2 v, int by)
 {
-    __m128i order = _mm_add_epi8(
-        _mm_and_si128(_mm_add_epi8(_mm_set1_epi32(0x03020100), _mm_set1_epi8((char)by)), _mm_set1_epi8(3)),
-        _mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0));
+    __m128i order =
+        _mm_add_epi8(_mm_and_si128(_mm_add_epi8(_mm_set1_epi32(0x03020100), _mm_set1_epi8((char)by)), _mm_set1_epi8(3)),
+                     _mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0));
     return (v32_of_avx2)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(order));
 }
 

@@ -4,7 +4,7 @@ typedef REAL NAME(vector) __attribute__((vector_size(V_BYTES)));
 enum { NAME(LANES) = 128 / sizeof(REAL), NAME(PER_VECTOR) = V_BYTES / sizeof(REAL), NAME(VECTORS) = 128 / V_BYTES };
 
 /* The sum of all lanes: each lane is added to the one half of the lanes before it, until one is left. */
-LDP_INLINE REAL NAME(lane_sum)(NAME(vector) *sum)
+LDP_INLINE REAL NAME(lane_sum)(NAME(vector) * sum)
 {
     for (size_t half = NAME(VECTORS) / 2; half; half /= 2)
         for (size_t v = 0; v < half; v++)

@@ -39,8 +39,7 @@
 /* Functions between BEGIN and END may use the named instructions; they are reached after a run-time probe only. */
 #define LDP_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
-#define LDP_TARGET_BEGIN(features) \
-    LDP_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define LDP_TARGET_BEGIN(features) LDP_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
 #define LDP_TARGET_END _Pragma("clang attribute pop")
 #else
 #define LDP_TARGET_BEGIN(features) _Pragma("GCC push_options") LDP_PRAGMA(GCC target(features))

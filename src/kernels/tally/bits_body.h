@@ -4,12 +4,12 @@
  * Memory-bound on AVX-512. */
 typedef uint64_t NAME(lanes) __attribute__((vector_size(V_BYTES)));
 
-#define FULL_ADD(high, low, a, b, c)                         \
-    do {                                                     \
-        NAME(lanes) half_ = (a) ^ (b), both_ = (a) & (b);    \
-        NAME(lanes) third_ = (c);                            \
-        low = half_ ^ third_;                                \
-        high = both_ | (half_ & third_);                     \
+#define FULL_ADD(high, low, a, b, c)                      \
+    do {                                                  \
+        NAME(lanes) half_ = (a) ^ (b), both_ = (a) & (b); \
+        NAME(lanes) third_ = (c);                         \
+        low = half_ ^ third_;                             \
+        high = both_ | (half_ & third_);                  \
     } while (0)
 #define LOAD(i) NAME(load_lanes)(at + (i) * step)
 
@@ -21,7 +21,7 @@ LDP_INLINE NAME(lanes) NAME(load_lanes)(const uint8_t *p)
 }
 
 /* Adds 16 loads from `at`, `step` bytes apart, to the counters. */
-LDP_INLINE void NAME(add16)(NAME(lanes) *plane, int planes, const uint8_t *at, size_t step)
+LDP_INLINE void NAME(add16)(NAME(lanes) * plane, int planes, const uint8_t *at, size_t step)
 {
     NAME(lanes) one = plane[0], two = plane[1], four = plane[2], eight = plane[3];
     NAME(lanes) two_a, two_b, four_a, four_b, eight_a, eight_b, carry;

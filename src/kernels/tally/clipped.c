@@ -11,10 +11,10 @@ enum { LANES = 32, ROW_LANES = 16, MOST_ROWS = 4096 };
 #define KERNEL_BODY "tally/clipped_body.h"
 #include "simd/each_isa.h"
 
-#define DEFINE_ADD_CLIPPED(dtype, real)                                                                          \
-    size_t add_clipped_##dtype(const clipping *p, const real *x, size_t n, double *scratch, void *state)         \
-    {                                                                                                            \
-        return LDP_BEST(add_clipped_##dtype)(p, x, n, scratch, state);                                           \
+#define DEFINE_ADD_CLIPPED(dtype, real)                                                                  \
+    size_t add_clipped_##dtype(const clipping *p, const real *x, size_t n, double *scratch, void *state) \
+    {                                                                                                    \
+        return LDP_BEST(add_clipped_##dtype)(p, x, n, scratch, state);                                   \
     }
 
 DEFINE_ADD_CLIPPED(f32, float)

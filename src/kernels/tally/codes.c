@@ -3,13 +3,13 @@
 #define KERNEL_BODY "tally/codes_body.h"
 #include "simd/each_isa.h"
 
-#define DEFINE_COUNT(type)                                                                      \
-    static void count_##type(size_t k, const uint##type##_t *codes, size_t n, int64_t *counts)  \
-    {                                                                                           \
-        for (size_t i = 0; i < n; i++) {                                                        \
-            uint64_t code = codes[i];                                                           \
-            counts[code < k ? code : k - 1]++;                                                  \
-        }                                                                                       \
+#define DEFINE_COUNT(type)                                                                     \
+    static void count_##type(size_t k, const uint##type##_t *codes, size_t n, int64_t *counts) \
+    {                                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                       \
+            uint64_t code = codes[i];                                                          \
+            counts[code < k ? code : k - 1]++;                                                 \
+        }                                                                                      \
     }
 
 DEFINE_COUNT(8)

@@ -8,10 +8,10 @@ enum { TILE = 256, MOST_ROWS = 4096 };
 #define KERNEL_BODY "tally/vectors_body.h"
 #include "simd/each_isa.h"
 
-#define DEFINE_TALLY_VECTORS(dtype)                                                              \
-    void tally_vectors_##dtype(const void *format, const void *reports, size_t n, void *state)   \
-    {                                                                                            \
-        LDP_BEST(tally_vectors_##dtype)(format, reports, n, state);                              \
+#define DEFINE_TALLY_VECTORS(dtype)                                                            \
+    void tally_vectors_##dtype(const void *format, const void *reports, size_t n, void *state) \
+    {                                                                                          \
+        LDP_BEST(tally_vectors_##dtype)(format, reports, n, state);                            \
     }
 
 DEFINE_TALLY_VECTORS(f32)
