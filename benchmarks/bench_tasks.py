@@ -1,4 +1,4 @@
-"""One group per task: ldpfast, NumPy, numba and the libraries that answer the same question.
+"""Throughput, one group per task: ldpfast, NumPy, numba and the libraries that answer the same question.
 
 One thread is measured by its CPU time, two threads by wall time. Every row records whether its answer was correct.
 """
@@ -6,7 +6,6 @@ One thread is measured by its CPU time, two threads by wall time. Every row reco
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -17,7 +16,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast import bench
 
-from . import peers
+from . import rivals
+from .rivals import numba_cases, numba_tools
 
 ROUNDS = 7
 ONE_THREAD = (
@@ -29,26 +29,19 @@ ONE_THREAD = (
     "central-median",
     "central-smooth",
     "central-gaussian",
-)  # tasks that are not dealt out
+)  # tasks that use one thread
 THREADED = ("ldpfast", "numba")
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = ldp.get_num_threads()
-    yield
-    ldp.set_num_threads(before)
 
 
 @lru_cache(maxsize=1)
 def case_of(name: str) -> bench.Case:
-    """The data of one task stay for its group."""
+    """The case of one task, kept for its group of libraries."""
     return bench.CASES[name](1.0)
 
 
 @lru_cache(maxsize=1)
 def machine() -> bench.Machine:
-    """The speed of key stream and memory, once per run."""
+    """Speed of key stream and memory, measured once per run."""
     speeds = bench.Machine()
     for _ in range(7):
         speeds.sample()
@@ -56,9 +49,9 @@ def machine() -> bench.Machine:
 
 
 def libraries(name: str) -> list[Any]:
-    """What can do the task here: one thread on the CPU clock, two threads on the clock on the wall."""
-    found = ["ldpfast", "numpy", *peers.peers(name)]
-    if peers.numba is not None and not name.startswith(("tally", "gaussian-simulated", "central")):
+    """Libraries that can do the task on this machine: one thread timed by CPU time, two threads by wall time."""
+    found = ["ldpfast", "numpy", *rivals.installed(name)]
+    if numba_tools.numba is not None and not name.startswith(("tally", "gaussian-simulated", "central")):
         found = [*found, "numba"]
     two = [] if name.startswith(ONE_THREAD) else [f"{library}, 2 threads" for library in found if library in THREADED]
     one_clock = pytest.mark.benchmark(timer=time.thread_time)
@@ -69,19 +62,19 @@ def libraries(name: str) -> list[Any]:
 
 
 def make(library: str, name: str) -> tuple[bench.Case, bench.Task]:
-    """The case, smaller for libraries that go record by record, and one call of the library."""
+    """The case and one call of the library; fewer people where the library takes one record at a time."""
     case = case_of(name)
-    if library in peers.peers(name):
-        _, _, people, build = peers.peers(name)[library]
-        case = peers.fewer(case, people)
+    published = rivals.installed(name).get(library)
+    if published is not None:
+        case = rivals.fewer_people(case, published.people)
         try:
-            return case, build(case)
+            return case, published.rival(case)
         except ImportError as error:
             pytest.skip(f"{library} is installed but cannot be imported: {error}")
     if library == "numpy":
         return replace(case, units=case.numpy_units or case.units), case.numpy
     if library.startswith("numba"):
-        call = peers.numba_case(name, case, 2 if library.endswith("2 threads") else 1)
+        call = numba_cases.numba_case(name, case, 2 if library.endswith("2 threads") else 1)
         assert call is not None
         return case, call
     return case, case.ours
@@ -98,47 +91,15 @@ def bench_task(benchmark: Any, threads: None, name: str, library: str) -> None:
         name=name, library=library, unit=case.unit, units=case.units, threads=count, target=case.target,
         limit_ns=machine().limit(case), correct=bool(case.check(answer)),
     )  # fmt: skip
-    benchmark.pedantic(call, rounds=3 if library in peers.peers(name) else ROUNDS, iterations=1)
+    benchmark.pedantic(call, rounds=3 if library in rivals.installed(name) else ROUNDS, iterations=1)
     benchmark.extra_info["ns_per_unit"] = benchmark.stats.stats.min * 1e9 / case.units
     assert benchmark.extra_info["correct"]
-
-
-FREQUENCIES: dict[str, tuple[Any, int]] = {
-    "response-128": (ldp.RandomizedResponse(128, bench.EPSILON), 1 << 20),
-    "unary-128": (ldp.UnaryEncoding(128, bench.EPSILON), 1 << 20),
-}
-ESTIMATES = {
-    "ldpfast": (peers.estimate_ldpfast, 1 << 20),
-    "numpy": (peers.estimate_numpy, 1 << 20),
-    "pure-ldp": (peers.estimate_pure_ldp, 10_000),
-}
-
-
-@pytest.mark.benchmark(timer=time.thread_time)
-@pytest.mark.parametrize("library", ESTIMATES)
-@pytest.mark.parametrize("name", FREQUENCIES)
-def bench_frequencies(benchmark: Any, threads: None, name: str, library: str) -> None:
-    """Records to estimate: client and server."""
-    if library == "pure-ldp" and "pure-ldp" not in peers.peers(name):
-        pytest.skip("pure-ldp is not installed")
-    mechanism, n = FREQUENCIES[name][0], ESTIMATES[library][1]
-    x = np.random.default_rng(1).integers(0, 128, n).astype(np.uint8)
-    ldp.set_num_threads(1)
-    call = ESTIMATES[library][0](mechanism, x)
-    correct = bench.check_frequencies(mechanism, x, call())
-    benchmark.group = f"records to shares, {type(mechanism).__name__}, k = 128, per person"
-    benchmark.extra_info.update(
-        name=f"frequencies-{name}", library=library, unit="person", units=n, threads=1, target=None, correct=correct
-    )
-    benchmark.pedantic(call, rounds=3 if library == "pure-ldp" else ROUNDS, iterations=1)
-    benchmark.extra_info["ns_per_unit"] = benchmark.stats.stats.min * 1e9 / n
-    assert correct
 
 
 @pytest.mark.benchmark(timer=time.thread_time)
 @pytest.mark.parametrize("name", bench.singles())
 def bench_single(benchmark: Any, name: str) -> None:
-    """One record with a fresh key."""
+    """Privatize a single record with a fresh key."""
     mechanism, record = bench.singles()[name]
     benchmark.group = "one single record, per call"
     benchmark.extra_info.update(

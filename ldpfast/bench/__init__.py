@@ -1,10 +1,10 @@
-"""Throughput on this machine: against NumPy, and against the limit of the random bytes and of memory.
+"""Throughput on this machine, compared with NumPy and with the limit of random bytes and memory.
 
-A case is one task with its data: ldpfast and NumPy read the same array and write reports of the same format to memory
-that is there already, and one check judges both. NumPy is written as well as it can be: vectorised, in chunks that
-stay in cache, single precision where that is fair, and SFC64, its fastest generator, which is not cryptographic.
+`throughput` measures one mechanism, your own included. `report` measures all cases; ``python -m ldpfast bench`` calls it.
 
-``benchmarks/`` takes its cases from here; ``python -m ldpfast bench`` calls `report`.
+A case is one task with its data. ldpfast and NumPy read the same array and write reports of the same format to memory that
+is allocated already, and one check judges both. The NumPy code is vectorized, works in chunks that stay in cache, uses single
+precision where that is fair, and draws from SFC64, NumPy's fastest generator, which is not cryptographic.
 """
 
 from ._case import EPSILON, Case, Task
@@ -13,6 +13,7 @@ from ._measure import Machine
 from ._numpy import numpy_count, numpy_response, numpy_unary
 from ._numpy_gaussian import inverted, search_edge
 from ._report import CASES, report
+from ._throughput import Throughput, throughput
 from .mechanisms import SINGLE_TARGET, singles
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Case",
     "Machine",
     "Task",
+    "Throughput",
     "bernstein",
     "check_frequencies",
     "count_bits",
@@ -34,4 +36,5 @@ __all__ = [
     "report",
     "search_edge",
     "singles",
+    "throughput",
 ]
