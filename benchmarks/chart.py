@@ -1,6 +1,7 @@
-"""The chart of the README: ``python benchmarks/chart.py out.json [docs/benchmarks.png]``.
+"""Draw the speed chart of the README: ``python benchmarks/chart.py out.json [docs/benchmarks.png]``.
 
-Takes the JSON of ``pytest benchmarks --benchmark-json=out.json`` or of ``python -m ldpfast bench --json out.json``.
+Reads the JSON of ``pytest benchmarks --benchmark-json=out.json`` or of ``python -m ldpfast bench --json out.json``. Rivals are
+separated by what they guarantee: one panel for privacy packages, one for plain numerical code.
 """
 
 from __future__ import annotations
@@ -44,18 +45,15 @@ TASKS = {
     "logistic-float64": ("the same, float64", "person"),
 }
 
-SUBTITLE = (
-    "ldpfast: exact coins, cryptographic generator. NumPy and numba: as fast as we could, their coins are neither."
-)
-INK, GREY, PALE = "#1b1f24", "#6b7480", "#e6e9ed"
+INK, GRAY, PALE = "#1b1f24", "#6b7480", "#e6e9ed"
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a library appears: label in the legend, colour, marker, size, filled or hollow."""
+    """How a library appears: label in the legend, color, marker, size, filled or hollow."""
 
     label: str
-    colour: str
+    color: str
     marker: str
     size: float
     hollow: bool = False
@@ -74,9 +72,32 @@ LOOKS = {
 }
 
 
+@dataclass(frozen=True)
+class Panel:
+    """Rivals that guarantee the same."""
+
+    title: str
+    subtitle: str
+    rivals: tuple[str, ...]
+
+
+PANELS = (
+    Panel(
+        "Privacy packages",
+        "All of them privatize; OpenDP and ldpfast sample exactly, and ldpfast draws from a cryptographic generator.",
+        ("multi-freq-ldpy", "pure-ldp", "diffprivlib", "opendp"),
+    ),
+    Panel(
+        "Numerical code without a privacy guarantee",
+        "NumPy and numba: generators that are not cryptographic, coins of 8 to 32 bits or noise in floating point.",
+        ("numpy", "numba", "numba, 2 threads"),
+    ),
+)
+
+
 @dataclass
 class Numbers:
-    """ns per unit by task and library, the limit by task, and a line about the machine."""
+    """Nanoseconds per unit by task and library, the limit by task, and a description of the machine."""
 
     cost: dict[str, dict[str, float]]
     limit: dict[str, float]
@@ -113,89 +134,115 @@ def from_report(data: dict[str, Any]) -> Numbers:
 
 
 def brief(cost: float) -> str:
-    """Three digits."""
+    """A number with three digits."""
     return f"{cost:.2f}" if cost < 10 else f"{cost:.1f}" if cost < 100 else f"{cost:,.0f}"
 
 
-def draw_row(ax: Axes, y: float, name: str, numbers: Numbers) -> None:
-    costs = numbers.cost[name]
+def draw_row(ax: Axes, y: float, costs: dict[str, float], limit: float | None) -> None:
+    """One task: a marker for each library, and a tick for the limit."""
     ends = [min(costs.values()), max(costs.values())]
     ax.plot(ends, [y, y], color=PALE, linewidth=3.0, zorder=1, solid_capstyle="round")
-    if name in numbers.limit:
-        ax.plot([numbers.limit[name]] * 2, [y - 0.3, y + 0.3], color=INK, linewidth=1.6, zorder=2)
+    if limit is not None:
+        ax.plot([limit] * 2, [y - 0.3, y + 0.3], color=INK, linewidth=1.6, zorder=2)
     for library, look in reversed(LOOKS.items()):
         if library in costs:
             ax.plot(
-                costs[library], y, look.marker, color=look.colour, markersize=look.size, zorder=5 - 2 * look.hollow,
-                markerfacecolor="none" if look.hollow else look.colour,
-                markeredgecolor=look.colour if look.hollow else "white", markeredgewidth=1.4 if look.hollow else 0.8,
+                costs[library], y, look.marker, color=look.color, markersize=look.size, zorder=5 - 2 * look.hollow,
+                markerfacecolor="none" if look.hollow else look.color,
+                markeredgecolor=look.color if look.hollow else "white", markeredgewidth=1.4 if look.hollow else 0.8,
             )  # fmt: skip
     ax.annotate(
         brief(costs["ldpfast"]), (costs["ldpfast"], y), (0, 7.5), textcoords="offset points", ha="center", va="bottom",
-        fontsize=8.5, color=LOOKS["ldpfast"].colour, fontweight="bold", zorder=6,
+        fontsize=8.5, color=LOOKS["ldpfast"].color, fontweight="bold", zorder=6,
         path_effects=[withStroke(linewidth=2.5, foreground="white")],
     )  # fmt: skip
     slowest = max(costs, key=lambda library: costs[library])
-    if costs[slowest] > 100:
+    if costs[slowest] > 20 * costs["ldpfast"]:
         times = costs[slowest] / costs["ldpfast"]
         ax.annotate(
             f"{LOOKS[slowest].label}, {float(f'{times:.2g}'):,.0f} times", (costs[slowest], y), (0, 7.5),
-            textcoords="offset points", ha="center", va="bottom", fontsize=8, color=GREY,
+            textcoords="offset points", ha="center", va="bottom", fontsize=8, color=GRAY,
         )  # fmt: skip
 
 
-def draw(numbers: Numbers) -> Figure:
-    names = [name for name in TASKS if "ldpfast" in numbers.cost.get(name, {})]
-    figure = Figure(figsize=(10, 1.9 + 0.5 * len(names)), dpi=160, facecolor="white")
-    FigureCanvasAgg(figure)
-    height = figure.get_size_inches()[1]
-    ax = figure.add_axes((0.275, 0.72 / height, 0.7, 1 - (0.72 + 1.22) / height))
-    for i, name in enumerate(names):
-        y = len(names) - 1 - i
-        draw_row(ax, y, name, numbers)
+def draw_panel(ax: Axes, panel: Panel, rows: dict[str, dict[str, float]], limits: dict[str, float]) -> None:
+    """All tasks that a rival of the panel does."""
+    for i, (name, costs) in enumerate(rows.items()):
+        y = len(rows) - 1 - i
+        draw_row(ax, y, costs, limits.get(name))
         task, unit = TASKS[name]
-        for text, up, size, colour in ((task, 0.15, 10, INK), (f"per {unit}", -0.23, 8, GREY)):
+        for text, up, size, color in ((task, 0.15, 10, INK), (f"per {unit}", -0.23, 8, GRAY)):
             ax.annotate(
                 text, (-0.012, y + up), xycoords=("axes fraction", "data"), ha="right", va="center", fontsize=size,
-                color=colour,
+                color=color,
             )  # fmt: skip
     ax.set_xscale("log")
-    ax.set_ylim(-0.6, len(names) - 0.25)
+    ax.set_ylim(-0.6, len(rows) - 0.25)
     ax.set_yticks([])
-    low, high = (f(x for costs in numbers.cost.values() for x in costs.values()) for f in (min, max))
-    low = min([low, *numbers.limit.values()])
-    ax.set_xlim(low / 1.5, high * 4)
-    ticks = [t for t in (0.1, 1, 10, 100, 1e3, 1e4, 1e5) if low / 1.5 <= t <= high * 4]
+    values = [x for costs in rows.values() for x in costs.values()] + [limits[name] for name in rows if name in limits]
+    low, high = min(values) / 1.5, max(values) * 4
+    ax.set_xlim(low, high)
     labels = {0.1: "0.1 ns", 1: "1 ns", 10: "10 ns", 100: "100 ns", 1e3: "1 µs", 1e4: "10 µs", 1e5: "100 µs"}
+    ticks = [t for t in labels if low <= t <= high]
     ax.set_xticks(ticks, [labels[t] for t in ticks])
-    ax.tick_params(axis="x", colors=GREY, labelsize=9, length=0)
+    ax.tick_params(axis="x", colors=GRAY, labelsize=9, length=0)
     ax.tick_params(axis="x", which="minor", length=0)
     ax.grid(axis="x", color=PALE, linewidth=0.8, zorder=0)
     ax.set_axisbelow(True)
     for side in ax.spines.values():
         side.set_visible(False)
-    present = [library for library in LOOKS if any(library in costs for costs in numbers.cost.values())]
+    present = [library for library in LOOKS if any(library in costs for costs in rows.values())]
     handles = [
         Line2D(
-            [], [], linestyle="none", marker=LOOKS[library].marker, color=LOOKS[library].colour,
+            [], [], linestyle="none", marker=LOOKS[library].marker, color=LOOKS[library].color,
             markersize=LOOKS[library].size * 0.85, label=LOOKS[library].label,
-            markerfacecolor="white" if LOOKS[library].hollow else LOOKS[library].colour, markeredgewidth=1.2,
+            markerfacecolor="white" if LOOKS[library].hollow else LOOKS[library].color, markeredgewidth=1.2,
         )
         for library in present
     ]  # fmt: skip
-    if numbers.limit:
-        handles.append(
-            Line2D([], [], linestyle="none", marker="|", color=INK, markersize=11, markeredgewidth=1.6, label="limit")
-        )
-    figure.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0.012, 1 - 0.56 / height), ncols=5, frameon=False, fontsize=9,
-        handletextpad=0.3, columnspacing=1.6, labelcolor=INK,
+    handles.append(
+        Line2D([], [], linestyle="none", marker="|", color=INK, markersize=11, markeredgewidth=1.6, label="limit")
+    )
+    ax.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(-0.36, 1.0), ncols=7, frameon=False, fontsize=9,
+        handletextpad=0.3, columnspacing=1.4, labelcolor=INK,
     )  # fmt: skip
-    title: dict[str, Any] = {"fontsize": 14, "fontweight": "bold", "color": INK, "va": "top"}
-    figure.text(0.02, 1 - 0.18 / height, "Time per unit: left is faster", **title)
-    figure.text(0.02, 1 - 0.45 / height, SUBTITLE, fontsize=9.5, color=GREY, va="top")
-    limit = "limit: random bytes at the speed of the key stream, plus memory traffic.  " if numbers.limit else ""
-    figure.text(0.02, 0.14 / height, f"{limit}{numbers.about}", fontsize=8, color=GREY, va="bottom")
+
+
+def rows_of(panel: Panel, numbers: Numbers) -> dict[str, dict[str, float]]:
+    """Tasks that some rival of the panel does, with the figures of ldpfast and of these rivals."""
+    shown = ("ldpfast", "ldpfast, 2 threads", *panel.rivals)
+    rows = {
+        name: {lib: numbers.cost[name][lib] for lib in shown if lib in numbers.cost.get(name, {})} for name in TASKS
+    }
+    return {name: costs for name, costs in rows.items() if "ldpfast" in costs and set(costs) & set(panel.rivals)}
+
+
+def draw(numbers: Numbers) -> Figure:
+    """The chart: one panel above the other, where there is something to show."""
+    rows = {panel: rows_of(panel, numbers) for panel in PANELS}
+    panels = [panel for panel in PANELS if rows[panel]]
+    head, foot = 1.25, 0.55
+    height = foot + sum(head + 0.45 + 0.5 * len(rows[panel]) for panel in panels)
+    figure = Figure(figsize=(10, height), dpi=160, facecolor="white")
+    FigureCanvasAgg(figure)
+    top = height
+    for panel in panels:
+        size = 0.5 * len(rows[panel])
+        ax = figure.add_axes((0.275, (top - head - size) / height, 0.7, size / height))
+        draw_panel(ax, panel, rows[panel], numbers.limit)
+        for text, down, style in (
+            (
+                f"{panel.title}: time per unit, left is faster",
+                0.22,
+                {"fontsize": 13, "fontweight": "bold", "color": INK},
+            ),
+            (panel.subtitle, 0.55, {"fontsize": 9, "color": GRAY}),
+        ):
+            figure.text(0.02, (top - down) / height, text, va="top", **style)
+        top -= head + 0.45 + size
+    limit = "limit: random bytes at the speed of the key stream, plus memory traffic.  "
+    figure.text(0.02, 0.14 / height, f"{limit}{numbers.about}", fontsize=8, color=GRAY, va="bottom")
     return figure
 
 

@@ -60,10 +60,19 @@ def numba_case(name: str, case: Case, threads: int) -> Task | None:
         return counter(count_chunk, case, (8 << 20) // case.x.shape[1], 8 * case.x.shape[1], (0.0,), threads)
     if name.startswith("response"):
         coin = _coins.response(mechanism.k, EPSILON)
-        return privatizer(response_chunk, case, (n,), np.uint8, (coin.keep, coin.words_per_symbol, coin.reciprocal), threads)
+        return privatizer(
+            response_chunk, case, (n,), np.uint8, (coin.keep, coin.words_per_symbol, coin.reciprocal), threads
+        )
     if name.startswith("residue"):
         coin = _coins.response(mechanism.modulus, EPSILON)
-        p = (coin.keep, coin.words_per_symbol, coin.reciprocal, 1 / mechanism.width, mechanism.offset, mechanism.modulus - 1)
+        p = (
+            coin.keep,
+            coin.words_per_symbol,
+            coin.reciprocal,
+            1 / mechanism.width,
+            mechanism.offset,
+            mechanism.modulus - 1,
+        )
         return privatizer(residue_chunk, case, (n,), np.uint8, p, threads)
     if name.startswith("sign-bit"):
         slope = 2.0**32 / (mechanism.debiasing.one - mechanism.debiasing.zero)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,8 +97,8 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
         People.
     epsilon : float
     mechanisms : sequence of Mechanism, optional
-        Mechanisms of the caller that are compared, too; their epsilon is used as it is. For "mean_1d" with an infinite
-        moment, "mean_l2" and "multinomial".
+        The caller's own mechanisms, compared with their own epsilon. For "mean_1d" with an infinite moment, "mean_l2" and
+        "multinomial".
     **fixed
         The other arguments of the function: numbers.
 
@@ -129,23 +128,21 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
         if word in fixed:
             fixed[word] = int(fixed[word])
     fixed.pop("mode", None)
-    rows, refusals = [], []
-    candidates = solved.solutions(n=people, epsilon=float(epsilon), **fixed)
-    candidates += [partial(_own, solved, mechanism, people, fixed) for mechanism in mechanisms]
-    for solve in candidates:
+    found = [_solution_of(solved, mechanism, people, fixed) for mechanism in mechanisms]
+    refusals = []
+    for solve in solved.solutions(n=people, epsilon=float(epsilon), **fixed):
         try:
-            label, error, kind, bits = solve()
+            found.append(solve())
         except ValueError as refusal:
             refusals.append(refusal)
-            continue
-        rows.append(Row(label, float(error), kind, bits, float(told.lower) / float(error)))
-    if not rows:
+    if not found:
         raise refusals[0]
+    rows = [Row(label, float(e), kind, bits, float(told.lower) / float(e)) for label, e, kind, bits in found]
     return Comparison(solved.name, float(people), float(epsilon), told, tuple(sorted(rows, key=lambda row: row.error)))
 
 
-def _own(problem: Problem, mechanism: Mechanism, n: int, fixed: dict[str, Any]) -> Solution:
-    """A mechanism of the caller as a solution."""
+def _solution_of(problem: Problem, mechanism: Mechanism, n: int, fixed: dict[str, Any]) -> Solution:
+    """A mechanism of the caller as a solution of the problem."""
     if problem.error_of is None:
         raise ValueError(f"mechanisms must be left out for {problem.name!r}, which no single mechanism solves")
     return Solution(repr(mechanism), problem.error_of(mechanism, n, **fixed), "exact", mechanism.report_bits)
