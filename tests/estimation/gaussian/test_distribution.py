@@ -1,0 +1,158 @@
+"""Distribution of the answers of normal records."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import ldpfast as ldp
+from ldpfast.estimation.gaussian import _distribution
+from ldpfast.estimation.gaussian._distribution import ReportDistribution
+
+from ...support.statistics import ALPHA, hoeffding_radius
+
+SEED = 20261123
+
+QUESTIONS = (
+    ldp.Residue(1.0, 0.0, 4, 1.0),
+    ldp.Residue(0.7, -0.3, 2, 2.0),
+    ldp.Residue(math.pi, math.pi / 2, 2, 0.5),
+    ldp.Residue(8.0, 0.0, 5, 1.0),
+    ldp.Bins((0.4,), 1.0),
+    ldp.Bins((-1.5, 0.0, 0.2, 3.0), 3.0),
+)
+MEANS = (0.0, 0.5, 3.7, -0.1, -250.3, 1e6 + 0.25, -1e9)
+SIGMAS = (1e-3, 0.1, 0.25, 0.3499, 0.35, 0.3501, 0.5, 1.0, 3.0, 40.0)
+
+
+def interval_probability(low, high, mu, sigma):
+    """P(low <= X < high), from the smaller tail."""
+    a, b = (low - mu) / sigma, (high - mu) / sigma
+    return stats.norm.sf(a) - stats.norm.sf(b) if a > 0 else stats.norm.cdf(b) - stats.norm.cdf(a)
+
+
+def direct_probabilities(question, mu, sigma):
+    """Probabilities of the symbols: the sum over all cells within 12 standard deviations."""
+    if isinstance(question, ldp.Bins):
+        ends = (-math.inf, *question.cuts, math.inf)
+        return [interval_probability(a, b, mu, sigma) for a, b in itertools.pairwise(ends)]
+    found = [0.0] * question.modulus
+    first, last = (math.floor((mu + side * 12 * sigma - question.offset) / question.width) for side in (-1, 1))
+    for cell in range(first, last + 1):
+        low = question.offset + cell * question.width
+        found[cell % question.modulus] += interval_probability(low, low + question.width, mu, sigma)
+    return found
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=repr)
+def test_probabilities_are_sums_over_cells(question):
+    """Doubles resolve the position of a mean of 1e9 in its cell up to 1e-7, so the tolerance grows with the mean."""
+    distribution = ReportDistribution([question])
+    for sigma in SIGMAS:
+        expected = np.array([direct_probabilities(question, mu, sigma) for mu in MEANS])
+        found = distribution.symbols(np.array(MEANS), sigma)
+        rounding = 8 * np.abs(MEANS)[:, np.newaxis] * 2**-53 * (1 / sigma + (question in QUESTIONS[:4]))
+        assert (np.abs(found.value - expected) <= 2e-13 + rounding).all()
+        np.testing.assert_allclose(found.value.sum(axis=1), 1, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.5, 1.0, 5.0])
+@pytest.mark.parametrize("question", QUESTIONS[:3], ids=repr)
+def test_probabilities_are_integrals_of_the_density(question, sigma):
+    mu, period = -0.1, question.width * question.modulus
+    reach = math.ceil(10 * sigma / period)
+
+    def wrapped_density(x):
+        return sum(stats.norm.pdf(x + s * period, mu, sigma) for s in range(-reach, reach + 1))
+
+    for symbol, probability in enumerate(ReportDistribution([question]).symbols(mu, sigma).value[0]):
+        low = question.offset + symbol * question.width
+        near = (mu - low) % period + low  # where the density has its peak
+        points = [near] if low < near < low + question.width else None
+        area = integrate.quad(wrapped_density, low, low + question.width, points=points, epsabs=1e-12, limit=200)[0]
+        assert probability == pytest.approx(area, rel=0, abs=1e-10)
+
+
+@pytest.mark.parametrize("question", QUESTIONS[:4], ids=repr)
+def test_sums_over_periods_and_harmonics_agree(question):
+    """Probabilities and derivatives, at the switch between the rules and below it."""
+    cells, period = np.arange(question.modulus), question.width * question.modulus
+    for part in np.linspace(0, 0.999, 23):
+        low = (cells * question.width - part * period)[np.newaxis]
+        for sigma in (0.95 * _distribution.NARROW * period, _distribution.NARROW * period):
+            arguments = low, low + question.width, np.full(question.modulus, period), sigma, True
+            for one, other in zip(
+                _distribution._by_periods(*arguments), _distribution._by_harmonics(*arguments), strict=True
+            ):
+                np.testing.assert_allclose(one, other, rtol=0, atol=3e-13 * max(1.0, 1 / sigma))
+
+
+@pytest.mark.parametrize("question", QUESTIONS[:4], ids=repr)
+def test_distribution_is_periodic_in_the_mean(question):
+    distribution, period = ReportDistribution([question]), question.width * question.modulus
+    for sigma in (0.1, 1.0, 30.0):
+        here = distribution.symbols(-0.3, sigma).value
+        for turns in (-1000, -1, 1, 7):
+            np.testing.assert_allclose(
+                distribution.symbols(-0.3 + turns * period, sigma).value, here, rtol=0, atol=1e-10
+            )
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=repr)
+@pytest.mark.parametrize("sigma", [0.08, 0.34, 0.36, 1.0, 6.0])
+def test_derivatives_agree_with_finite_differences(question, sigma):
+    distribution, mu = ReportDistribution([question]), np.array([-1.3, 0.0, 0.45, 2.2])
+    found, h = distribution.symbols(mu, sigma, derive=True), 1e-5 * sigma
+    by_mu = (distribution.symbols(mu + h, sigma).value - distribution.symbols(mu - h, sigma).value) / (2 * h)
+    by_sigma = (distribution.symbols(mu, sigma + h).value - distribution.symbols(mu, sigma - h).value) / (2 * h)
+    np.testing.assert_allclose(found.by_mu, by_mu, rtol=0, atol=1e-8 / sigma)
+    np.testing.assert_allclose(found.by_sigma, by_sigma, rtol=0, atol=1e-8 / sigma)
+    np.testing.assert_array_equal(found.value, distribution.symbols(mu, sigma).value)
+
+
+def test_reports_follow_the_channel_of_the_mechanism():
+    """`channel` has the exact fractions of the integers of the coin."""
+    distribution, found = ReportDistribution(QUESTIONS), ReportDistribution(QUESTIONS).reports(0.45, 0.8, derive=True)
+    symbols = distribution.symbols(0.45, 0.8, derive=True)
+    for question, piece in zip(QUESTIONS, distribution.slices, strict=True):
+        matrix = question.channel().matrix
+        for part in range(3):
+            np.testing.assert_allclose(found[part][0, piece], symbols[part][0, piece] @ matrix, rtol=0, atol=1e-15)
+
+
+def test_cells_of_all_questions_are_on_one_axis():
+    distribution, later = ReportDistribution(QUESTIONS), ReportDistribution(QUESTIONS).without(2)
+    assert [piece.stop - piece.start for piece in distribution.slices] == [4, 2, 2, 5, 2, 5]
+    assert later.questions == QUESTIONS[2:]
+    alone = np.concatenate([ReportDistribution([question]).reports(0.3, 1.2).value[0] for question in QUESTIONS])
+    np.testing.assert_array_equal(distribution.reports(0.3, 1.2).value[0], alone)
+    np.testing.assert_array_equal(later.reports(0.3, 1.2).value[0], alone[6:])
+    counts = np.arange(20.0)
+    assert distribution.sizes(counts).tolist() == [6] * 4 + [9] * 2 + [13] * 2 + [50] * 5 + [27] * 2 + [85] * 5
+    expected = sum(counts[i] * math.log(alone[i]) for i in range(20))
+    assert distribution.log_likelihood(counts, 0.3, 1.2) == pytest.approx([expected], rel=1e-13)
+
+
+def test_information_is_the_variance_of_the_score():
+    """The definition, sum over cells of N P (d log P)^2, for groups of different sizes."""
+    distribution, sizes = ReportDistribution(QUESTIONS), np.repeat(np.arange(1.0, 7.0), [4, 2, 2, 5, 2, 5])
+    h = 1e-5
+    logs = [np.log(distribution.reports(0.3 + a, 1.2 + b).value[0]) for a, b in ((h, 0), (-h, 0), (0, h), (0, -h))]
+    slopes = np.array([logs[0] - logs[1], logs[2] - logs[3]]) / (2 * h)
+    expected = (slopes * sizes * distribution.reports(0.3, 1.2).value[0]) @ slopes.T
+    np.testing.assert_allclose(distribution.information(sizes, 0.3, 1.2), expected, rtol=1e-6)
+    np.testing.assert_allclose(distribution.information(sizes, 0.3, 1.2, False), expected[:1, :1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=repr)
+def test_answers_of_the_mechanism_follow_the_distribution(question):
+    """Hoeffding's inequality over all symbols: detects an error of a probability of 0.007."""
+    n, mu, sigma = 300_000, -0.35, 0.9
+    x = np.random.default_rng(SEED).normal(mu, sigma, n)
+    shares = np.bincount(question.privatize(x, rng=SEED), minlength=question._coin.k) / n
+    t = hoeffding_radius(n, ALPHA / question._coin.k)
+    np.testing.assert_allclose(shares, ReportDistribution([question]).reports(mu, sigma).value[0], rtol=0, atol=t)

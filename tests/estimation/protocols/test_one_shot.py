@@ -1,0 +1,130 @@
+"""Problems in which everybody answers the same question: client and server give the result of one call."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import estimation
+from ldpfast.estimation import (
+    Frequencies,
+    HistogramDensity,
+    MedianSGD,
+    SeriesDensity,
+    SparseMean,
+    TruncatedMean,
+    VectorMean,
+)
+from ldpfast.mechanisms import _pipeline
+
+from ...support.examples import assert_same, assert_same_estimate
+from ...support.one_shot import PROBLEMS, WORDS, numbers, rows, uniform, words
+
+SEED = 20240611
+
+pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+
+
+def layouts(x):
+    """The same records with other layouts and orders of memory."""
+    if x.dtype.kind == "f":
+        return [x, x.astype(np.float32), x.astype(">f8"), x[::-1][::-1], np.asfortranarray(x)]
+    return [x, x.astype(np.int16), x.astype(np.uint8)] if x.dtype.kind == "i" else [x, x.tolist()]
+
+
+def test_reports_give_the_estimate_of_one_call(problem_and_records, threads, monkeypatch):
+    """Equal bits for any division of the records into pieces. Two runs show that a problem has no state."""
+    problem, x = problem_and_records
+    whole = problem.privatize(x, rng=SEED)
+    monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1 << 14)
+    for records in layouts(x):
+        for _ in range(2):
+            reports = problem.privatize(records, rng=SEED)
+            assert_same_estimate(problem.estimate(reports), problem.run(records, rng=SEED))
+    assert_same(problem.privatize(x, rng=SEED), whole)
+    estimate = problem.run(x, rng=SEED)
+    assert type(estimate) is type(problem.estimate(whole))
+    assert estimate.guarantee == problem.mechanism.guarantee
+
+
+def test_aggregators_of_two_servers_merge(problem_and_records):
+    problem, x = problem_and_records
+    reports = problem.privatize(x, rng=1)
+    first, second = problem.aggregator().update(reports[:7001]), problem.aggregator().update(reports[7001:])
+    restored = ldp.Aggregator.from_bytes(second.to_bytes())
+    merged = problem.estimate(first.merge(restored))
+    assert merged.n == len(x)
+    together = problem.estimate(reports)
+    np.testing.assert_allclose(merged.value, together.value, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(merged.stderr, together.stderr, rtol=1e-9)
+    if not isinstance(problem.mechanism, ldp.L2Ball):  # sums of floats depend on the order
+        assert_same_estimate(merged, together)
+    assert first.n == len(x)  # an aggregator accepts reports after an estimate
+    assert problem.estimate(first.update(reports[:5])).n == len(x) + 5
+
+
+def test_single_record_is_one_row_of_a_batch(problem_and_records):
+    problem, x = problem_and_records
+    report = problem.privatize(x[0], rng=1)
+    batch = problem.privatize(x[:1], rng=1)
+    assert_same(report, batch[0])
+    assert problem.estimate(report).n == 1
+    assert_same_estimate(problem.run(x[0], rng=1), problem.run(x[:1], rng=1))
+
+
+@pytest.mark.parametrize("name", ["truncated", "l2", "linf", "box", "sparse", "series", "histogram"])
+def test_clip_projects_records_out_of_range(name):
+    problem, draw = PROBLEMS[name]
+    x = draw(np.random.default_rng(5), 50)
+    x[3], x[7] = 1e6, np.nan
+    if name == "truncated":
+        x[3] = np.inf
+    with pytest.raises(ValueError, match=r"index [37] is outside \([12] of 50 are\)$"):
+        problem.run(x)
+    reports = problem.privatize(x, rng=1, clip=True)
+    assert_same_estimate(problem.estimate(reports), problem.run(x, rng=1, clip=True))
+    x[3], x[7] = draw(np.random.default_rng(5), 50)[[3, 7]]
+    others = np.delete(np.arange(50), [3, 7])
+    assert_same(problem.privatize(x, rng=1)[others], reports[others])
+
+
+VALUES = {name: problem for name, (problem, _) in PROBLEMS.items()} | {
+    "listed": Frequencies(list(WORDS), 1.0),
+    "terms from n": SeriesDensity(1.0, 100),
+    "bins from n": HistogramDensity(1.0, 100),
+}
+
+
+@pytest.mark.parametrize("problem", VALUES.values(), ids=VALUES)
+def test_problems_compare_and_pickle_by_value(problem):
+    again = eval(repr(problem), vars(estimation))
+    assert again == replace(problem) == pickle.loads(pickle.dumps(problem)) == problem
+    assert hash(again) == hash(problem)
+    assert again.mechanism == problem.mechanism
+
+
+SHORTCUTS = {
+    "truncated_mean": ({"epsilon": 1.0, "moment": 2, "radius": 1.0}, TruncatedMean(1.0, 2, 1.0, 300), numbers),
+    "vector_mean": ({"epsilon": 1.0, "norm": "linf", "radius": 1.0}, VectorMean(4, 1.0, "linf", 1.0), rows(4, "linf")),
+    "sparse_mean": ({"epsilon": 1.0, "radius": 1.0}, SparseMean(4, 1.0, 1.0), rows(4, "linf")),
+    "frequencies": ({"k": WORDS, "epsilon": 1.0, "mechanism": "k-ary"}, Frequencies(WORDS, 1.0, "k-ary"), words),
+    "series_density": ({"epsilon": 1.0, "smoothness": 1.0}, SeriesDensity(1.0, 300, 1.0), uniform),
+    "histogram_density": ({"epsilon": 1.0, "lipschitz": 9.0}, HistogramDensity(1.0, 300, lipschitz=9.0), uniform),
+    "median": ({"epsilon": 1.0, "lower": -1, "upper": 1}, MedianSGD(1.0, -1, 1, n=300), numbers),
+    "quantile": (
+        {"q": 0.1, "epsilon": 1.0, "lower": -1, "upper": 1},
+        MedianSGD(1.0, -1, 1, quantile=0.1, n=300),
+        numbers,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHORTCUTS)
+def test_shortcut_is_the_problem_for_the_length_of_the_array(name):
+    arguments, problem, draw = SHORTCUTS[name]
+    x = draw(np.random.default_rng(5), 300)
+    assert_same_estimate(getattr(estimation, name)(x, **arguments, rng=3), problem.run(x, rng=3))

@@ -1,0 +1,141 @@
+"""Frequencies: projection on the simplex, and labels in any container."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpfast.estimation import Frequencies, project_simplex
+
+from ..support.examples import assert_same, assert_same_estimate
+from ..support.one_shot import WORDS
+
+pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+
+
+# Projection on the simplex --------------------------------------------------------------------------------------------
+
+VECTORS = st.lists(st.floats(-5, 5), min_size=1, max_size=12).map(np.array)
+
+
+@given(VECTORS, st.integers(0, 2**32))
+def test_projection_is_the_nearest_distribution(v, seed):
+    """The variational inequality, and no larger distance to any distribution."""
+    p = project_simplex(v)
+    assert p.min() >= 0
+    assert p.sum() == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(project_simplex(p), p, atol=1e-12)
+    for q in np.random.default_rng(seed).dirichlet(np.full(len(v), 0.3), 20):
+        assert np.linalg.norm(p - q) <= np.linalg.norm(v - q) + 1e-12
+        assert (v - p) @ (q - p) <= 1e-10
+    np.testing.assert_array_equal(project_simplex(v[::-1]), p[::-1])
+
+
+@given(st.lists(st.floats(-2, 2), min_size=2, max_size=5).map(np.array))
+def test_projection_solves_the_quadratic_program(v):
+    """Brute force over all supports: the candidate of a support satisfies the sum constraint with equal shifts."""
+    points = []
+    for mask in range(1, 2 ** len(v)):
+        support = np.array([mask >> j & 1 for j in range(len(v))], bool)
+        p = np.where(support, v - (v[support].sum() - 1) / support.sum(), 0)
+        if p.min() >= -1e-12:
+            points.append(p)
+    best = min(points, key=lambda p: np.sum((p - v) ** 2))
+    np.testing.assert_allclose(project_simplex(v), best, atol=1e-9)
+
+
+def test_rows_are_projected_independently():
+    v = np.random.default_rng(1).normal(size=(2, 5, 3))
+    np.testing.assert_array_equal(project_simplex(v), [[project_simplex(row) for row in block] for block in v])
+    problem = Frequencies(5, 0.2, project=True)
+    estimate = problem.run(np.zeros(40, int), rng=1)
+    np.testing.assert_array_equal(estimate.value, estimate.projected)
+    np.testing.assert_array_equal(estimate.value, project_simplex(estimate.raw))
+    assert estimate.raw.min() < 0
+
+
+# Labels ---------------------------------------------------------------------------------------------------------------
+
+ANSWERS = [WORDS[i] for i in np.random.default_rng(1).integers(0, 3, 500)]
+CONTAINERS = {
+    "list": lambda v: v,
+    "tuple": tuple,
+    "numpy": np.array,
+    "object": lambda v: np.array(v, object),
+    "series": pd.Series,
+    "series, another index": lambda v: pd.Series(v, index=range(len(v), 0, -1)),
+    "series of objects": lambda v: pd.Series(v, dtype=object),
+    "index": pd.Index,
+    "categorical": pd.Categorical,
+    "categorical series": lambda v: pd.Series(v, dtype="category"),
+    "categories in another order": lambda v: pd.Categorical(v, ["unused", *sorted({*v} - {None})[::-1]], ordered=True),
+    "arrow": pa.array,
+    "large arrow": lambda v: pa.array(v, pa.large_string()),
+    "chunked": lambda v: pa.chunked_array([v[:100], [], v[100:]]),
+    "dictionary": lambda v: pa.array(v).dictionary_encode(),
+    "chunked dictionary": lambda v: pa.chunked_array(
+        [pa.array(v[:100]).dictionary_encode(), pa.array(v[100:]).dictionary_encode()]
+    ),
+}
+
+
+@pytest.fixture(params=CONTAINERS.values(), ids=CONTAINERS)
+def container(request):
+    return request.param
+
+
+def test_labels_in_any_container_give_the_estimate_of_their_codes(container):
+    codes = [WORDS.index(word) for word in ANSWERS]
+    expected = Frequencies(3, 1.0).run(codes, rng=1)
+    for declared in (WORDS, list(WORDS), np.array(WORDS)):
+        estimate = Frequencies(declared, 1.0).run(container(ANSWERS), rng=1)
+        assert_same_estimate(estimate, expected)
+        assert estimate.categories == WORDS
+    assert estimate.to_dict()["categories"] == list(WORDS)
+
+
+@pytest.mark.parametrize("wrong, count", [("seldom", 1), ("Often", 1), (None, 1)])
+def test_missing_and_undeclared_answers_are_errors(container, wrong, count):
+    answers = list(ANSWERS)
+    answers[37] = wrong
+    if wrong == "seldom":
+        answers[400], count = "rarely", 2
+    message = rf"^x must be among the k=3 declared categories; index 37 is outside \({count} of 500 are\)$"
+    for call in ("run", "privatize"):
+        with pytest.raises(ValueError, match=message):
+            getattr(Frequencies(WORDS, 1.0), call)(container(answers))
+
+
+@pytest.mark.parametrize(
+    "labels, values",
+    [
+        ((10, 20), np.array([10, 20, 20], np.uint8)),
+        ((10, 20), pa.array([10, 20, 20], pa.int8())),
+        ((10, 20), pd.Series([10, 20, 20], dtype="Int64")),
+        ((1.5, 2.5), np.array([1.5, 2.5, 2.5], np.float32)),
+        ((False, True), np.array([False, True, True])),
+        ((False, True), pa.array([False, True, True])),
+        ((b"x", b"y"), np.array([b"x", b"y", b"y"])),
+        ((None, "some"), [None, "some", "some"]),
+    ],
+)
+def test_labels_of_other_types(labels, values):
+    np.testing.assert_array_equal(Frequencies(labels, 1.0).domain.records(values)[0], [0, 1, 1])
+
+
+def test_labels_may_be_tuples():
+    problem = Frequencies([("a", 1), ("b", 2)], 1.0)
+    np.testing.assert_array_equal(problem.domain.records([("a", 1), ("b", 2), ("b", 2)])[0], [0, 1, 1])
+
+
+def test_single_answer_is_one_word():
+    problem = Frequencies(WORDS, 1.0)
+    for word in ("often", np.str_("often")):
+        report = problem.privatize(word, rng=1)
+        assert np.shape(report) == ()
+        assert_same(report, Frequencies(3, 1.0).privatize(2, rng=1))
+    assert problem.estimate(report).n == 1
