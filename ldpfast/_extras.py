@@ -1,4 +1,4 @@
-"""Optional dependencies, imported where they are used."""
+"""Import of optional dependencies."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 
 def optional(module: str, extra: str) -> Any:
-    """Import a module that only an extra of this package installs.
+    """Import a module that an extra of this package installs.
 
     Parameters
     ----------
-    module, extra : str
+    module : str
+        Dotted name of the module.
+    extra : str
+        Extra of this package that installs it.
 
     Returns
     -------
@@ -20,7 +23,7 @@ def optional(module: str, extra: str) -> Any:
     Raises
     ------
     ImportError
-        If it is not installed; the message names the extra.
+        If the module is not installed. The message names the extra.
     """
     try:
         return import_module(module)

@@ -1,4 +1,4 @@
-"""What is running: version, instruction set, threads."""
+"""Version, instruction sets and number of threads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ._version import __version__
 
 
 class Info(TypedDict):
+    """Return value of `info`."""
+
     version: str
     isa: str
     isas: list[str]
@@ -16,7 +18,7 @@ class Info(TypedDict):
 
 
 def info() -> Info:
-    """Version, instruction set in use, the sets that this machine has, and number of threads.
+    """Return the version, the instruction set in use, the available instruction sets and the number of threads.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Confidence limits that hold for every n."""
+"""Confidence limits that are valid for every n."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 
 def clopper_pearson(hits: Any, n: int, tail: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Limits of the probability of a hit, from the hits in n independent trials; each misses with probability `tail`."""
+    """Return the Clopper-Pearson limits of the success probability, from the successes in n independent trials.
+
+    Each limit fails with probability at most `tail`.
+    """
     from scipy.special import betaincinv
 
     hits = np.asarray(hits, np.float64)

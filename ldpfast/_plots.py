@@ -1,4 +1,4 @@
-"""Colors, axes and figures of all plots."""
+"""Colors, axes and figures shared by all plots."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ BLACK, BLUE, VERMILION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
 ORANGE, PURPLE, SKY, YELLOW, GRAY = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442", "#999999"
 
 
-def figure(width: float, height: float) -> Any:
-    """An empty figure of that size in inches.
+def figure(width: float, height: float, extra: str = "plot") -> Any:
+    """Create an empty figure of the given size in inches.
+
+    `extra` is the extra of this package that installs matplotlib for the caller.
 
     Raises
     ------
     ImportError
-        If matplotlib is not installed (extra "plot").
+        If matplotlib is not installed.
     """
-    return optional("matplotlib.figure", "plot").Figure(figsize=(width, height), layout="constrained")
+    return optional("matplotlib.figure", extra).Figure(figsize=(width, height), layout="constrained")
 
 
 def axes(ax: Any) -> Any:
-    """The given axes, or those of a new figure.
+    """Return `ax`, or the axes of a new figure if `ax` is None.
 
     Raises
     ------

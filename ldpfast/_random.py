@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
 from ._core.stream import Stream, raw
 from ._core.stream import normals as _normals
 
@@ -101,7 +102,13 @@ class Words:
         Returns
         -------
         integers : ndarray of uint64, shape (n,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `bound` is not an integer in [1, 2^64].
         """
+        _check.integer("bound", bound, 1, 1 << 64)
         if bound == 1 << 64:
             return self.uint64(n)
         limit = np.uint64((1 << 64) // bound * bound - 1)  # the largest word of a whole interval of `bound` words

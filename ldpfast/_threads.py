@@ -1,8 +1,8 @@
-"""The number of threads, and the division of work among them.
+"""Number of threads, and division of work among them.
 
-Kernels release the GIL, so plain threads are enough. The pool is created when it is first needed, and again after a
-fork, where the threads of the parent are gone. Results do not depend on the number of threads: the key stream is
-addressed by block.
+Kernels release the GIL, so Python threads are enough. The pool is created at its first use. After a fork it is created
+again, because the child process does not have the threads of its parent. Results do not depend on the number of
+threads, because the key stream is addressed by block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from . import _check
 
 T = TypeVar("T")
 
-SMALL = 1 << 17  # numbers, about 50 us of work: below, the pool costs more time than it saves
+SMALL = 1 << 17  # values, about 50 us of work: below this size, the pool costs more time than it saves
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -44,23 +44,24 @@ _threads = _initial()
 
 
 def get_num_threads() -> int:
-    """Number of threads that work on a large array.
+    """Return the number of threads used for a large array.
 
     Returns
     -------
     n : int
-        Initially the environment variable ``LDPFAST_NUM_THREADS``, or else the number of processors of this process.
+        The initial value is the environment variable ``LDPFAST_NUM_THREADS`` or, without it, the number of processors
+        available to this process.
     """
     return _threads
 
 
 def set_num_threads(n: int) -> None:
-    """Set the number of threads that work on a large array.
+    """Set the number of threads used for a large array.
 
     Parameters
     ----------
     n : int
-        At least 1. Results are the same for every n; small inputs stay on the calling thread.
+        At least 1. Results do not depend on it. Small inputs are processed by the calling thread.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def set_num_threads(n: int) -> None:
 
 
 def _close_pool() -> None:
-    """Close the pool; its threads finish what they have begun."""
+    """Close the pool. Its threads finish the work that was submitted."""
     global _pool
     if _pool is not None:
         _pool.shutdown(wait=False)
@@ -92,22 +93,24 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def parallel_map(work: Callable[[int, int], T], n: int, unit: int, size: int) -> list[T]:
-    """Call ``work(start, stop)`` on slices that cover ``range(n)``; each slice except the last holds whole units.
+    """Call ``work(start, stop)`` in parallel on slices that cover ``range(n)``.
+
+    Each slice except the last consists of whole blocks.
 
     Parameters
     ----------
     work : callable
-        Gains time only where it releases the GIL.
+        Runs in parallel only while it releases the GIL.
     n, unit : int
-        Number of records, and number of records in a block.
+        Number of records, and number of records per block.
     size : int
-        How many numbers the records hold; below `SMALL` the calling thread does all.
+        Number of values in all records. Below `SMALL`, the calling thread does all the work.
 
     Returns
     -------
     results : list
-        In the order of the slices. If a call raises, the exception of the first such slice is raised after all have
-        ended.
+        Return values in the order of the slices. If calls raise, the exception of the first such slice is raised after
+        all calls have ended.
     """
     global _pool
     blocks = -(-n // unit)

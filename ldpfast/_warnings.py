@@ -1,4 +1,4 @@
-"""Warnings that point at the caller's code."""
+"""Warnings that are attributed to the caller's code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PACKAGE = str(Path(__file__).parent)
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Issue a warning at the first frame that is outside of this package.
+    """Issue a warning that is attributed to the first frame outside of this package.
 
     Parameters
     ----------

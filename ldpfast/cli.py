@@ -1,4 +1,4 @@
-"""The command line: parses, calls, prints."""
+"""Command-line interface."""
 
 from __future__ import annotations
 
@@ -24,32 +24,37 @@ from .mechanisms import Mechanism, for_categories, for_interval
 from .results import Estimate
 
 PRIVACY_NOTE = (
-    "Each record is privatized by itself; the estimate is made from the reports alone. The interval and the categories "
-    "must be public knowledge, not taken from the data. A refusal because of the data (a number out of range, an "
-    "undeclared category, text, a missing value) is outside the guarantee; --clip absorbs numbers that are out of range "
-    "or NaN."
+    "Each record is privatized separately, and the estimate is computed from the reports alone. The interval and the "
+    "categories must be public knowledge, not taken from the data. An error caused by the data (a number out of range, an "
+    "undeclared category, text, a missing value) is outside the guarantee. --clip avoids this error for numbers that are "
+    "out of range or NaN."
 )
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors are one line, for usage and for input alike."""
+    """Argument parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"ldpfast: error: {message}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command of the command line.
 
     Parameters
     ----------
     argv : sequence of str, optional
-        By default the arguments of the process.
+        Command-line arguments, by default those of the process.
 
     Returns
     -------
     status : int
-        0 if all went well. Bad usage and bad input end the program (`SystemExit`) with status 2 and a line on stderr.
+        0 on success. 1 if ``reproduce`` finds that a claim does not hold, or if ``bench`` finds a wrong answer.
+
+    Raises
+    ------
+    SystemExit
+        With status 2, after one line on stderr, if the usage or the input is invalid.
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -63,74 +68,92 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="ldpfast", description="Private statistics: local differential privacy with exact guarantees.")
+    parser = Parser(prog="ldpfast", description="Statistics under local differential privacy, with exact guarantees.")
     parser.add_argument("--version", action="version", version=f"ldpfast {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    seed = "makes the reports reproducible, hence NOT private: for tests"
+    seed = "make the reports reproducible, hence NOT private; for tests only"
 
-    demo = commands.add_parser("demo", help="private estimates beside the truth, on two well-known surveys")
-    demo.add_argument("--output", type=Path, default=Path("ldpfast-demo.png"), help="picture (default: %(default)s)")
+    demo = commands.add_parser("demo", help="private estimates beside the true values, on two well-known surveys")
+    demo.add_argument(
+        "--output", type=Path, default=Path("ldpfast-demo.png"), help="file for the figure (default: %(default)s)"
+    )
     demo.add_argument("--seed", type=int, help=seed)
     demo.set_defaults(command=_demo)
 
     estimate = commands.add_parser(
         "estimate", help="privatize and estimate a column of a CSV, Parquet or .npy file", epilog=PRIVACY_NOTE
     )
-    estimate.add_argument("file", type=Path, metavar="FILE", help=".csv with a header, .parquet or .npy, any length")
-    estimate.add_argument("--column", metavar="NAME", help="name; number from 0 in a 2-D .npy array; none in a 1-D one")
+    estimate.add_argument("file", type=Path, metavar="FILE", help=".csv with a header, .parquet or .npy, of any length")
+    estimate.add_argument(
+        "--column", metavar="NAME", help="name, or number from 0 for a 2-D .npy array; omit for a 1-D array"
+    )
     estimate.add_argument("--epsilon", type=float, required=True, metavar="E", help="privacy parameter of each record")
-    estimate.add_argument("--lower", type=float, metavar="A", help="least possible number (negative: --lower=-1e3)")
+    estimate.add_argument("--lower", type=float, metavar="A", help="smallest possible number (negative: --lower=-1e3)")
     estimate.add_argument("--upper", type=float, metavar="B", help="largest possible number")
-    estimate.add_argument("--categories", metavar="a,b,c", help="all possible answers, in place of --lower and --upper")
-    estimate.add_argument("--confidence", type=float, default=0.95, help="of the interval (default: %(default)s)")
-    estimate.add_argument("--clip", action="store_true", help="move numbers out of range to an end, NaN to the centre")
+    estimate.add_argument("--categories", metavar="a,b,c", help="all possible answers, instead of --lower and --upper")
+    estimate.add_argument(
+        "--confidence", type=float, default=0.95, help="confidence level of the interval (default: %(default)s)"
+    )
+    estimate.add_argument(
+        "--clip",
+        action="store_true",
+        help="move numbers out of range to the nearer end of the interval, and NaN to its center",
+    )
     estimate.add_argument("--json", action="store_true", help="print one JSON object")
     estimate.add_argument("--seed", type=int, help=seed)
     estimate.set_defaults(command=_estimate)
 
     reproduce = commands.add_parser(
-        "reproduce", help="the experiments of the papers: pictures, numbers, and whether the claims hold"
+        "reproduce", help="repeat the experiments of the papers: figures, numbers, and whether the claims hold"
     )
     reproduce.add_argument(
         "name", nargs="?", choices=EXPERIMENTS, metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)} (default: all)"
     )
-    reproduce.add_argument("--full", action="store_true", help="with the repetitions of the papers: several minutes")
+    reproduce.add_argument(
+        "--full", action="store_true", help="as many repetitions as in the papers; takes several minutes"
+    )
     reproduce.add_argument(
         "--output",
         type=Path,
         default=Path("figures"),
         metavar="DIR",
-        help="directory of the files (default: %(default)s)",
+        help="output directory (default: %(default)s)",
     )
     reproduce.add_argument("--seed", type=int, help=seed)
     reproduce.set_defaults(command=_reproduce)
 
     plan = commands.add_parser(
         "plan",
-        help="before a study: how many people, which epsilon, which mechanism, and what no mechanism can do",
-        epilog="Give two of --n, --epsilon and --error; the third is computed. Errors are in the unit of the problem's loss: "
-        "a squared error for means, shares, coefficients and densities.",
+        help="sample-size planning: people, epsilon or error, the mechanism, and the lower bound for every mechanism",
+        epilog="Give two of --n, --epsilon and --error; the third is computed. Errors are in the unit of the problem's loss, "
+        "which is the squared error for means, shares, coefficients and densities.",
     )
     plan.add_argument("problem", choices=PROBLEMS, metavar="PROBLEM", help=f"one of {', '.join(PROBLEMS)}")
-    plan.add_argument("--n", type=int, help="people")
+    plan.add_argument("--n", type=int, help="number of people")
     plan.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record, or of the release")
-    plan.add_argument("--error", type=float, metavar="X", help="the largest error that will do")
+    plan.add_argument("--error", type=float, metavar="X", help="largest acceptable error")
     plan.add_argument(
-        "--confidence", type=float, metavar="C", help="keep the error with this probability, not on average"
+        "--confidence", type=float, metavar="C", help="bound the error with this probability instead of on average"
     )
-    for name in _plan_words():
+    for name in _plan_parameters():
         problems = [problem.name for problem in PROBLEMS.values() if name in problem.needed + problem.optional]
         kind = int if name in ("dim", "k") else str if name in ("family", "privacy", "mode") else float
-        plan.add_argument("--" + name.replace("_", "-"), type=kind, metavar="V", help=f"of {', '.join(problems)}")
-    plan.add_argument("--figure", type=Path, metavar="FILE", help="picture of the errors against n and epsilon (PNG)")
+        plan.add_argument(
+            "--" + name.replace("_", "-"), type=kind, metavar="V", help=f"parameter of {', '.join(problems)}"
+        )
+    plan.add_argument(
+        "--figure", type=Path, metavar="FILE", help="file for a figure of the errors against n and epsilon (PNG)"
+    )
     plan.add_argument("--json", action="store_true", help="print one JSON object")
     plan.set_defaults(command=_plan)
 
-    bench = commands.add_parser("bench", help="speed on this machine, against NumPy and against the limit")
-    bench.add_argument("--seconds", type=float, default=50.0, help="time to spend (default: %(default)s)")
-    bench.add_argument("--json", metavar="PATH", help="also write the numbers to a file")
+    bench = commands.add_parser(
+        "bench", help="speed on this machine, compared with NumPy and with the limit of random bytes and memory"
+    )
+    bench.add_argument("--seconds", type=float, default=50.0, help="duration in seconds (default: %(default)s)")
+    bench.add_argument("--json", metavar="PATH", help="file for all numbers")
     bench.add_argument(
-        "--targets", action="store_true", help="for developers: targets of an AVX-512 machine beside them"
+        "--targets", action="store_true", help="for developers: also print the targets for an AVX-512 machine"
     )
     bench.set_defaults(command=_bench)
     return parser
@@ -147,9 +170,9 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    """Status 1 if a claim does not hold."""
+    """Repeat the experiments; return status 1 if a claim does not hold."""
     console = optional("rich.console", "demo").Console(markup=False, highlight=False)
-    _generator(arguments.seed)  # refuses a bad seed before anything is run
+    _generator(arguments.seed)  # raises for an invalid seed before anything is run
     arguments.output.mkdir(parents=True, exist_ok=True)
     from .experiments import reproduce
 
@@ -163,14 +186,14 @@ def _bench(arguments: argparse.Namespace) -> int:
     return report(arguments.seconds, arguments.json, arguments.targets)
 
 
-def _plan_words() -> list[str]:
-    """Parameters of all problems."""
+def _plan_parameters() -> list[str]:
+    """Return the names of the parameters of all problems."""
     return list(dict.fromkeys(name for p in PROBLEMS.values() for name in p.needed + p.optional))
 
 
 def _plan(arguments: argparse.Namespace) -> int:
     problem = PROBLEMS[arguments.problem]
-    fixed = {name: value for name in _plan_words() if (value := getattr(arguments, name)) is not None}
+    fixed = {name: value for name in _plan_parameters() if (value := getattr(arguments, name)) is not None}
     for name in problem.needed:
         if name not in fixed:
             raise ValueError(f"--{name.replace('_', '-')} must be given for {problem.name}")
@@ -228,12 +251,12 @@ def _estimate(arguments: argparse.Namespace) -> int:
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:
-    """`None` stays `None`: fresh keys from the operating system."""
+    """Return a generator for the seed, or None for fresh keys from the operating system."""
     return None if seed is None else np.random.default_rng(_check.integer("--seed", seed, 0))
 
 
 def _categories(text: str) -> list[str]:
-    """The labels between the commas; quoted as in a CSV file where a label holds one."""
+    """Split the labels at commas. A label that contains a comma is quoted as in a CSV file."""
     labels = [label.strip() for label in next(csv.reader([text]), [])]
     if len(labels) < 2 or "" in labels or len(set(labels)) < len(labels):
         raise ValueError(f"--categories must be at least 2 different labels between commas, got {text!r}")
@@ -241,7 +264,11 @@ def _categories(text: str) -> list[str]:
 
 
 def _progress(arguments: argparse.Namespace) -> Any:
-    """A bar on a terminal's stderr: a context that gives the function to call with the share that is done, or None."""
+    """Return a context manager that shows a progress bar on stderr.
+
+    It yields the function to call with the completed fraction. It yields None if stderr is not a terminal or the output is
+    JSON.
+    """
     if arguments.json or not sys.stderr.isatty():
         return nullcontext()
     return _Bar(arguments.file.name)

@@ -1,7 +1,7 @@
-"""A column of a file of any length: read in chunks, privatized, estimated.
+"""Private estimate from one column of a file of any length, read in chunks.
 
-CSV and Parquet are read by pyarrow, .npy files through a memory map. Memory does not depend on the length of the file.
-Messages name the column and the place of the first offender, never its value.
+CSV and Parquet files are read by pyarrow, .npy files through a memory map. The memory use does not depend on the length
+of the file. Error messages name the column and the position of the first invalid record, never its value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .results import Estimate
 if TYPE_CHECKING:
     from ._typing import RNGLike
 
-BLOCK_BYTES = 1 << 22  # of a CSV file that are parsed at a time: no record may be longer
+BLOCK_BYTES = 1 << 22  # bytes of a CSV file that are parsed at a time; a longer record raises
 CHUNK_ROWS = 1 << 17
 
 
@@ -30,7 +30,7 @@ CHUNK_ROWS = 1 << 17
 
 
 class Column(ABC):
-    """One column of a file: its values come in chunks, which become numbers or the codes of declared categories."""
+    """One column of a file, read in chunks and converted to numbers or to codes of declared categories."""
 
     def __init__(self, path: Path, name: str | None) -> None:
         self.path = path
@@ -38,50 +38,55 @@ class Column(ABC):
 
     @abstractmethod
     def chunks(self) -> Iterator[tuple[Any, float]]:
-        """The values, and the share of the file that has been read."""
+        """Yield the values of each chunk and the fraction of the file that has been read."""
 
     @abstractmethod
     def numbers(self, values: Any, start: int) -> NDArray[Any]:
-        """A chunk as real numbers; `start` is the index of its first record."""
+        """Convert a chunk to real numbers. `start` is the index of its first record."""
 
     @abstractmethod
     def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
-        """A chunk as indices of the categories."""
+        """Convert a chunk to indices of the categories. `start` is the index of its first record."""
 
     def place(self, index: int) -> str:
-        """Where a record is, for messages."""
+        """Return the position of a record, for error messages."""
         return f"index {index}"
 
     def invalid_error(self, index: int, rule: str, fault: str) -> ValueError:
-        """The error for a record that breaks a rule."""
+        """Return the error for a record that violates a rule."""
         return ValueError(f"{self.subject} must {rule}; {self.place(index)} of {self.path} {fault}")
 
     def undeclared(self, index: int) -> ValueError:
-        """The error for a record in none of the categories."""
+        """Return the error for a record outside of the declared categories."""
         return self.invalid_error(index, "hold the declared categories only", "holds another")
 
-    def unreadable(self, kind: str, fault: str = "it is damaged, cut short, or of another kind") -> ValueError:
+    def unreadable(self, kind: str, fault: str = "it is damaged, truncated or of another format") -> ValueError:
+        """Return the error for a file that cannot be read."""
         return ValueError(f"{self.path} must be a readable {kind} file: {fault}")
 
     @property
     def subject(self) -> str:
+        """Name of the column, for error messages."""
         return "the array" if self.name is None else f"column {self.name!r}"
 
     def _require(self, names: Sequence[str]) -> None:
-        """The name is there, once. The message does not list the others: without a header they are a record."""
+        """Raise ValueError unless the name occurs exactly once.
+
+        The message does not list the other names: in a file without a header they are a record.
+        """
         if self.name is None:
             raise ValueError(f"column must name a column of {self.path}, got none")
         if names.count(self.name) != 1:
-            fault = "it is not there" if self.name not in names else "it is there more than once"
+            fault = "not found" if self.name not in names else "found more than once"
             raise ValueError(f"column must name one column of {self.path}, got {self.name!r}: {fault}")
 
 
 class ArrowColumn(Column):
-    """What CSV and Parquet share: chunks are Arrow arrays."""
+    """Column of a CSV or Parquet file; its chunks are Arrow arrays."""
 
     def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
         pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
-        self._complete(values, start)
+        self._require_values(values, start)
         try:
             texts = self._trim(values.cast(pa.string()))
         except pa.ArrowNotImplementedError:
@@ -93,22 +98,23 @@ class ArrowColumn(Column):
         found: NDArray[Any] = codes.to_numpy()
         return found
 
-    def _complete(self, values: Any, start: int) -> None:
-        """No value is missing."""
+    def _require_values(self, values: Any, start: int) -> None:
+        """Raise ValueError if a value is missing."""
         if values.null_count:
             position = optional("pyarrow.compute", "files").index(values.is_null(), True).as_py()
             raise self._missing(start + position)
 
     def _missing(self, index: int) -> ValueError:
+        """Return the error for a record without a value."""
         return self.invalid_error(index, "have a value in every record", "has none")
 
     def _trim(self, texts: Any) -> Any:
-        """Without blanks around; line ends stay, for they are what a cut quotation leaves."""
+        """Strip blanks around texts. Line ends are kept, because they indicate a truncated quotation."""
         return optional("pyarrow.compute", "files").utf8_trim(texts, characters=" \t")
 
 
 class CsvColumn(ArrowColumn):
-    """Text, read as it stands and converted here, so that errors know their line."""
+    """Column of a CSV file, read as text and converted here so that error messages can name the line."""
 
     def chunks(self) -> Iterator[tuple[Any, float]]:
         pa, reader = optional("pyarrow", "files"), optional("pyarrow.csv", "files")
@@ -129,7 +135,7 @@ class CsvColumn(ArrowColumn):
                     yield batch.column(0), file.tell() / size
             except pa.ArrowInvalid:  # its message may quote the record
                 raise self.unreadable("CSV", self._fault(header)) from None
-            if file.quotes % 2:  # perhaps the last quotation does not end, and what follows it was lost
+            if file.quotes % 2:  # an open quotation may hide the records after it
                 for _ in self._records():
                     pass
 
@@ -155,14 +161,17 @@ class CsvColumn(ArrowColumn):
         return True
 
     def place(self, index: int) -> str:
-        """The line of the file that the record starts on: found by reading again, for an error only."""
+        """Return the line on which a record starts.
+
+        The file is read again, only for an error message.
+        """
         for count, (line, _) in enumerate(self._records()):
             if count == index + 1:  # after the header
                 return f"line {line}"
         return super().place(index)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Line and fields of each record, the header too; blank lines are no records."""
+        """Yield the first line and the fields of each record, including the header. Blank lines are skipped."""
         line = 1
         with self.path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
             reader = csv.reader(file, strict=True)
@@ -175,7 +184,7 @@ class CsvColumn(ArrowColumn):
                 raise self.unreadable("CSV", f"{error}, in the record on line {line}") from None
 
     def _fault(self, header: list[str]) -> str:
-        """Why pyarrow gave up."""
+        """Return the reason why pyarrow could not read the file."""
         records = 0
         for line, row in self._records():
             if len(row) != len(header):
@@ -187,7 +196,7 @@ class CsvColumn(ArrowColumn):
 
 
 class QuoteCount:
-    """A file that counts the quotation marks that are read: an odd number is the sign of a cut file."""
+    """File that counts the quotation marks read; an odd number indicates a truncated file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -214,11 +223,11 @@ class QuoteCount:
 
 
 class ParquetColumn(ArrowColumn):
-    """Values with a type."""
+    """Column of a Parquet file."""
 
     def chunks(self) -> Iterator[tuple[Any, float]]:
         pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
-        with self.path.open("rb"):  # the error of the operating system, where there is one
+        with self.path.open("rb"):  # raises the error of the operating system if the file cannot be opened
             pass
         try:
             with parquet.ParquetFile(self.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
@@ -235,14 +244,14 @@ class ParquetColumn(ArrowColumn):
         kind = values.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             raise TypeError(f"{self.subject} must hold numbers, got type {kind}")
-        self._complete(values, start)
+        self._require_values(values, start)
         floats = values if pa.types.is_floating(kind) else values.cast(pa.float64(), safe=False)
         numbers: NDArray[Any] = floats.to_numpy()
         return numbers
 
 
 class NpyColumn(Column):
-    """A 1-D array, a field of a structured array, or a column of a 2-D array by its number."""
+    """1-D array, field of a structured array, or column of a 2-D array selected by its number."""
 
     def chunks(self) -> Iterator[tuple[Any, float]]:
         try:
@@ -305,21 +314,21 @@ def estimate_column(
     Parameters
     ----------
     path : str or Path
-        A .csv, .parquet or .npy file, by its suffix. CSV: commas, a header, UTF-8; blank lines are skipped, and blanks
-        around a value.
+        A .csv, .parquet or .npy file; the suffix determines the format. A CSV file has a header, commas as separators,
+        and UTF-8 encoding; blank lines and blanks around a value are ignored.
     column : str or None
-        Its name; the number of a column of a 2-D .npy array, from 0; ``None`` for a 1-D one.
+        Name of the column; for a 2-D .npy array its number, from 0; for a 1-D array ``None``.
     mechanism : Mechanism
-        For numbers in an interval, or for as many categories as are declared.
+        Mechanism for numbers in an interval, or for as many categories as are declared.
     categories : sequence of str, optional
-        The declared categories, as they are written in the file; without them the column is numeric.
+        The declared categories, spelled as in the file. Without them, the column is numeric.
     clip : bool, default False
-        As for `Mechanism.privatize`; numbers only.
+        As in `Mechanism.privatize`, for numeric columns only.
     rng : None, int, SeedSequence, Generator or BitGenerator
         ``None`` draws fresh keys from the operating system. Anything else makes the reports reproducible, hence not
         private: for simulation and tests only.
     progress : callable, optional
-        Is called after each chunk with the share of the file that has been read.
+        Function called after each chunk with the fraction of the file that has been read.
 
     Returns
     -------
@@ -328,20 +337,20 @@ def estimate_column(
     Raises
     ------
     TypeError, ValueError
-        If the file is damaged or of another kind; if the column is missing or of a wrong type; if a value is missing,
-        text among numbers, or out of the domain; if there are no records. The message tells the line (CSV) or the
-        index, never the value.
+        If the file is damaged or of another format; if the column is missing or of a wrong type; if a value is missing,
+        is text in a numeric column, or is outside of the domain; if there are no records. The message names the line
+        (CSV) or the index, never the value.
     OSError, ImportError
         If the file cannot be opened; if pyarrow is not installed (extra "files").
 
     Privacy
     -------
-    The estimate is a function of reports that are epsilon-LDP each. A refusal because of the data is outside that
-    guarantee; `clip` avoids it for numbers that are out of range or NaN, but not for text or missing values.
+    The estimate is a function of reports that are epsilon-LDP each. An error caused by the data is outside that
+    guarantee. `clip` avoids it for numbers that are out of range or NaN, but not for text or missing values.
 
     Notes
     -----
-    The file is read once (a CSV file again for the place of an error), in constant memory.
+    The file is read once, in constant memory. After an error, a CSV file is read again to find the line.
     """
     path = Path(path)
     if path.suffix.lower() not in KINDS:

@@ -1,4 +1,4 @@
-"""The benchmark cases give correct answers, on both sides; how fast is not asked here."""
+"""Benchmark cases: correct answers of both libraries, and checks that detect wrong answers. Times are not tested."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ ESTIMATES = [
 
 
 @pytest.mark.parametrize("name", bench.CASES)
-def test_both_sides_answer_correctly(name: str) -> None:
+def test_answers_of_both_libraries_are_correct(name: str) -> None:
     case = bench.CASES[name](SCALE)
     assert case.check(case.ours())
     assert case.check(case.numpy())
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_the_check_sees_a_wrong_answer(name: str) -> None:
-    """Opposite vectors and bits, wrong codes, moved numbers; and half of the reports."""
+def test_the_check_detects_wrong_reports(name: str) -> None:
+    """Wrong reports: inverted vectors and bits, other codes, shifted numbers, and half of the reports only."""
     case = bench.CASES[name](0.5 if name in ("l2-1000", "linf-1024") else 20 * SCALE)
     answer = np.array(case.ours())
     if answer.ndim == 2:
@@ -48,21 +48,21 @@ def test_the_check_sees_a_wrong_answer(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["count-128", "tally-1024"])
-def test_counts_must_be_exact(name: str) -> None:
+def test_the_check_detects_a_count_that_is_off_by_one(name: str) -> None:
     case = bench.CASES[name](SCALE)
     counts = np.array(case.ours())
     counts[3] += 1
     assert not case.check(counts)
 
 
-def test_the_mean_of_run_must_be_the_mean() -> None:
+def test_the_check_detects_a_wrong_mean_of_run() -> None:
     case = bench.CASES["run-linf-128"](20 * SCALE)
     assert not case.check(np.zeros(128))
 
 
 @pytest.mark.parametrize("name", ESTIMATES)
-def test_estimates_must_be_near_the_truth(name: str) -> None:
-    """The answers of a sign or a bit that is taken the wrong way round, and those of no steps at all."""
+def test_the_check_detects_wrong_estimates(name: str) -> None:
+    """Wrong estimates: with inverted signs or bits, and starting points of a descent without any steps."""
     case = bench.CASES[name](0.0625)
     for call in (case.ours, case.numpy):
         answer = call()
@@ -79,8 +79,8 @@ def test_estimates_must_be_near_the_truth(name: str) -> None:
             assert not case.check(np.roll(answer, 1) if np.ndim(answer) else answer + 1)
 
 
-def test_few_people_for_numpy_are_counted() -> None:
-    """A side that takes fewer people is divided by those."""
+def test_records_of_numpy_are_counted_separately() -> None:
+    """The time of a library that processes fewer records is divided by that number."""
     case = bench.CASES["median"](0.1)
     assert case.numpy_units == 1 << 16 < case.units
     assert case.ours()[1] == case.units
@@ -88,23 +88,23 @@ def test_few_people_for_numpy_are_counted() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
-def test_the_adders_of_numpy_count(rows: int) -> None:
+def test_the_bit_adders_in_numpy_are_exact(rows: int) -> None:
     reports = np.random.default_rng(rows).integers(0, 256, (rows, 16), np.uint8)
     np.testing.assert_array_equal(bench.numpy_count(reports)(), bench.count_bits(reports))
 
 
-def test_bernstein_is_the_inverse_of_its_inequality() -> None:
+def test_the_bernstein_radius_satisfies_the_inequality() -> None:
     variance, largest, n = 0.2, 1.0, 1000
     t = bench.bernstein(variance, largest, n)
     assert 2 * np.exp(-n * t**2 / (2 * variance + 2 * largest * t / 3)) <= bench.ALPHA
 
 
-def test_a_share_of_the_positions_is_left_out() -> None:
-    """The largest power of two up to a quarter, as the protocols do."""
+def test_the_burn_in_is_a_power_of_two() -> None:
+    """The burn-in is the largest power of two up to a quarter of all positions, as in the protocols."""
     assert [bench.left_out(n) for n in (1, 3, 4, 7, 8, 1000, 1024, 10**6)] == [0, 0, 1, 1, 2, 128, 256, 1 << 17]
 
 
-def test_limit_is_random_bytes_plus_memory() -> None:
+def test_the_limit_is_the_time_for_random_bytes_and_memory() -> None:
     machine = bench.Machine(stream=0.1, copy=0.05, read=0.02)
     case = bench.CASES["response-128"](SCALE)
     assert machine.limit(case) == pytest.approx(case.random_bytes * 0.1 + 0.05)
@@ -112,7 +112,7 @@ def test_limit_is_random_bytes_plus_memory() -> None:
     assert machine.limit(case) == pytest.approx(16 * 0.02)
 
 
-def test_report_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+def test_the_report_prints_and_saves_every_task(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     file, threads = tmp_path / "bench.json", ldp.get_num_threads()
     assert bench.report(0.02, str(file)) == 0
     assert ldp.get_num_threads() == threads
@@ -128,6 +128,6 @@ def test_report_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert name in printed
 
 
-def test_single_records_are_single() -> None:
+def test_single_records_give_single_reports() -> None:
     for mechanism, record in bench.singles().values():
         assert np.shape(mechanism.privatize(record)) == mechanism.report.shape

@@ -1,4 +1,4 @@
-"""The command line, in this process and once as a module."""
+"""The command line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _extras, cli, experiments
+from ldpfast import cli, experiments
 from ldpfast.cli import main
 from ldpfast.files import estimate_column
+
+from .support.command_line import error_line
+from .support.extras import remove_extras
 
 pytest.importorskip("rich")
 NUMERIC = ["--epsilon", "1", "--lower", "0", "--upper", "10"]
@@ -36,22 +39,10 @@ def array(tmp_path) -> Path:
     return path
 
 
-def failure(capsys, *arguments: object) -> str:
-    """The one line of a refusal, after checking status, form and silence on stdout."""
-    with pytest.raises(SystemExit) as caught:
-        main([str(a) for a in arguments])
-    out, err = capsys.readouterr()
-    assert caught.value.code == 2
-    assert out == ""
-    assert err.startswith("ldpfast: error: ")
-    assert err.count("\n") == 1
-    return err.removeprefix("ldpfast: error: ").rstrip()
+# The command estimate -------------------------------------------------------------------------------------------------
 
 
-# estimate -------------------------------------------------------------------------------------------------------------
-
-
-def test_estimate_json(capsys, survey):
+def test_json_equals_the_estimate_from_python(capsys, survey):
     assert main(["estimate", str(survey), "--column", "visits", *NUMERIC, "--json", "--seed", "5"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
@@ -65,7 +56,7 @@ def test_estimate_json(capsys, survey):
     }
 
 
-def test_estimate_confidence(capsys, array):
+def test_a_smaller_confidence_gives_a_narrower_interval(capsys, array):
     main(["estimate", str(array), *NUMERIC, "--json", "--seed", "5", "--confidence", "0.5"])
     narrow = json.loads(capsys.readouterr().out)
     main(["estimate", str(array), *NUMERIC, "--json", "--seed", "5"])
@@ -74,7 +65,7 @@ def test_estimate_confidence(capsys, array):
     assert wide["interval"][0] < narrow["interval"][0] < narrow["interval"][1] < wide["interval"][1]
 
 
-def test_estimate_categories(capsys, survey):
+def test_categories_are_estimated_by_label(capsys, survey):
     arguments = ["estimate", str(survey), "--column", "answer", "--epsilon", "4", "--categories", 'yes,no,"a, b"']
     main([*arguments, "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -88,7 +79,7 @@ def test_estimate_categories(capsys, survey):
     assert all(word in out for word in ("yes", "no", "a, b", "95 % interval", "n = 3,000"))
 
 
-def test_estimate_table(capsys, array):
+def test_the_table_names_file_and_mechanism(capsys, array):
     assert main(["estimate", str(array), "--epsilon", "4", "--lower=-1e1", "--upper", "10", "--clip"]) == 0
     out, err = capsys.readouterr()
     assert "mean of array.npy" in out
@@ -96,7 +87,7 @@ def test_estimate_table(capsys, array):
     assert err == ""
 
 
-def test_the_bar_is_for_terminals_and_not_for_machines(capsys, array, monkeypatch):
+def test_progress_is_shown_on_a_terminal_but_not_with_json(capsys, array, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     main(["estimate", str(array), *NUMERIC])
     assert "array.npy" in capsys.readouterr().err
@@ -104,7 +95,7 @@ def test_the_bar_is_for_terminals_and_not_for_machines(capsys, array, monkeypatc
     assert capsys.readouterr().err == ""
 
 
-def test_two_runs_differ_without_a_seed(capsys, array):
+def test_runs_differ_without_a_seed_and_agree_with_one(capsys, array):
     def run(*more: str) -> str:
         main(["estimate", str(array), *NUMERIC, "--json", *more])
         return capsys.readouterr().out
@@ -134,45 +125,45 @@ def test_two_runs_differ_without_a_seed(capsys, array):
         (["--epsilon", "1", "--lower", "0", "--upper", "9"], "; index 10 of "),
     ],
 )
-def test_bad_estimates(capsys, array, arguments, message):
-    assert message in failure(capsys, "estimate", array, *arguments)
+def test_invalid_arguments_of_estimate(capsys, array, arguments, message):
+    assert message in error_line(capsys, "estimate", array, *arguments)
 
 
-def test_bad_files(capsys, tmp_path, survey):
-    assert "No such file or directory" in failure(capsys, "estimate", tmp_path / "absent.npy", *NUMERIC)
-    assert "must end in one of" in failure(capsys, "estimate", tmp_path / "absent.txt", *NUMERIC)
-    assert "it is not there" in failure(capsys, "estimate", survey, "--column", "x", *NUMERIC)
-    message = failure(capsys, "estimate", survey, "--column", "answer", *NUMERIC)
+def test_files_that_cannot_be_estimated(capsys, tmp_path, survey):
+    assert "No such file or directory" in error_line(capsys, "estimate", tmp_path / "absent.npy", *NUMERIC)
+    assert "must end in one of" in error_line(capsys, "estimate", tmp_path / "absent.txt", *NUMERIC)
+    assert "not found" in error_line(capsys, "estimate", survey, "--column", "x", *NUMERIC)
+    message = error_line(capsys, "estimate", survey, "--column", "answer", *NUMERIC)
     assert message == f"column 'answer' must hold numbers; line 2 of {survey} holds text"
 
 
-def test_the_help_says_what_a_refusal_tells(capsys):
+def test_the_help_says_that_errors_are_outside_the_guarantee(capsys):
     with pytest.raises(SystemExit) as caught:
         main(["estimate", "--help"])
     assert caught.value.code == 0
     assert "outside the guarantee" in " ".join(capsys.readouterr().out.split())
 
 
-# The rest -------------------------------------------------------------------------------------------------------------
+# All commands ---------------------------------------------------------------------------------------------------------
 
 
-def test_commands(capsys):
-    assert "required: COMMAND" in failure(capsys)
-    assert "invalid choice: 'guess'" in failure(capsys, "guess")
+def test_missing_and_unknown_commands_and_version(capsys):
+    assert "required: COMMAND" in error_line(capsys)
+    assert "invalid choice: 'guess'" in error_line(capsys, "guess")
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
     assert caught.value.code == 0
     assert capsys.readouterr().out == f"ldpfast {ldp.__version__}\n"
 
 
-def test_bench_is_called(monkeypatch):
+def test_bench_passes_its_arguments(monkeypatch):
     called = []
     monkeypatch.setitem(sys.modules, "ldpfast.bench", SimpleNamespace(report=lambda *a: called.append(a) or 3))
     assert main(["bench", "--seconds", "2", "--json", "out.json"]) == 3
     assert called == [(2.0, "out.json", False)]
 
 
-def test_demo_is_called(monkeypatch, tmp_path, capsys):
+def test_demo_passes_its_arguments(monkeypatch, tmp_path, capsys):
     called = []
     monkeypatch.setattr(experiments, "demo", lambda *a: called.append(a))
     assert main(["demo"]) == 0
@@ -180,21 +171,18 @@ def test_demo_is_called(monkeypatch, tmp_path, capsys):
     assert called[0][:2] == (Path("ldpfast-demo.png"), None)
     assert called[1][0] == tmp_path / "a.png"
     assert isinstance(called[1][1], np.random.Generator)
-    message = failure(capsys, "demo", "--output", tmp_path / "absent" / "a.png")
+    message = error_line(capsys, "demo", "--output", tmp_path / "absent" / "a.png")
     assert message.startswith("--output must be in an existing directory, got ")
 
 
-def test_an_absent_extra_is_named(capsys, monkeypatch, array):
-    def absent(name: str) -> None:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name.split(".")[0])
-
-    monkeypatch.setattr(_extras, "import_module", absent)
-    assert failure(capsys, "demo") == 'rich is not installed: pip install "ldpfast[demo]"'
-    assert failure(capsys, "estimate", array, *NUMERIC) == 'rich is not installed: pip install "ldpfast[files]"'
+def test_a_missing_extra_is_named_in_the_message(capsys, monkeypatch, array):
+    remove_extras(monkeypatch)
+    assert error_line(capsys, "demo") == 'rich is not installed: pip install "ldpfast[demo]"'
+    assert error_line(capsys, "estimate", array, *NUMERIC) == 'rich is not installed: pip install "ldpfast[files]"'
     assert main(["estimate", str(array), *NUMERIC, "--json"]) == 0
 
 
-def test_as_a_module(array):
+def test_the_package_runs_as_a_module(array):
     command = [sys.executable, "-m", "ldpfast", "estimate", str(array), *NUMERIC]
     good = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
     assert json.loads(good.stdout)["n"] == 3000
@@ -205,15 +193,14 @@ def test_as_a_module(array):
     assert "Traceback" not in bad.stderr
 
 
-def test_decimals(capsys):
-    """Two digits of the standard error, whatever its size."""
+def test_the_table_shows_two_digits_of_the_standard_error(capsys):
     for scale, shown in ((1e-3, "0.0012"), (1.0, "1.2"), (1e3, "1234")):
         estimate = ldp.Estimate(0.0, 1.234 * scale, 10, ldp.Warner(1.0).guarantee)
         cli._print(estimate, ["x"], (-1.0, 1.0), 0.95, ldp.Warner(1.0))
         assert f" {shown} " in capsys.readouterr().out
 
 
-def test_an_interrupt_is_one_line(capsys, monkeypatch, array):
+def test_an_interrupt_prints_one_line(capsys, monkeypatch, array):
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 

@@ -118,15 +118,15 @@ def estimators() -> dict[str, Callable[[], Any]]:
         "GradientDescent linear laplace": lambda: e.GradientDescent(
             "linear", 3, 2.0, noise="laplace", residual=1.0, covariance="full"
         ).run(regression[0].astype(np.float32), regression[2], SEED),
-        "LogisticRegression": lambda: e.LogisticRegression(2.0, random_state=SEED)
-        .fit(regression[0], regression[1])
-        .estimate_,
-        "LinearRegression": lambda: e.LinearRegression(2.0, random_state=SEED)
-        .fit(regression[0], regression[2])
-        .estimate_,
-        "PoissonRegression": lambda: e.PoissonRegression(2.0, random_state=SEED)
-        .fit(regression[0], regression[1])
-        .estimate_,
+        "LogisticRegression": lambda: (
+            e.LogisticRegression(2.0, random_state=SEED).fit(regression[0], regression[1]).estimate_
+        ),
+        "LinearRegression": lambda: (
+            e.LinearRegression(2.0, random_state=SEED).fit(regression[0], regression[2]).estimate_
+        ),
+        "PoissonRegression": lambda: (
+            e.PoissonRegression(2.0, random_state=SEED).fit(regression[0], regression[1]).estimate_
+        ),
         "central.mean rows": lambda: central.mean(
             rows(n, 4), privacy="approximate", epsilon=1.0, delta=1e-6, moment=2, radius=1, rng=SEED
         ),
@@ -154,17 +154,17 @@ def estimators() -> dict[str, Callable[[], Any]]:
             numbers(n), psi, epsilon=0.5, lower=-4, upper=4, rng=SEED
         )
     protocols = {
-        "robust": dict(sigma=7.0),
-        "robust one round": dict(sigma=7.0, rounds=1),
-        "robust unknown sigma": dict(sigma_bounds=(2.0, 30.0)),
-        "robust unknown sigma one round": dict(sigma_bounds=(2.0, 30.0), rounds=1),
-        "pairs": dict(sigma=7.0, decoder="pairs"),
-        "efficient": dict(sigma=7.0, variant="efficient"),
-        "efficient unknown sigma": dict(sigma_bounds=(2.0, 30.0), variant="efficient"),
-        "paper": dict(sigma=7.0, variant="paper"),
-        "paper one round": dict(sigma=7.0, variant="paper", rounds=1),
-        "paper unknown sigma": dict(sigma_bounds=(2.0, 30.0), variant="paper"),
-        "paper unknown sigma one round": dict(sigma_bounds=(2.0, 30.0), variant="paper", rounds=1),
+        "robust": {"sigma": 7.0},
+        "robust one round": {"sigma": 7.0, "rounds": 1},
+        "robust unknown sigma": {"sigma_bounds": (2.0, 30.0)},
+        "robust unknown sigma one round": {"sigma_bounds": (2.0, 30.0), "rounds": 1},
+        "pairs": {"sigma": 7.0, "decoder": "pairs"},
+        "efficient": {"sigma": 7.0, "variant": "efficient"},
+        "efficient unknown sigma": {"sigma_bounds": (2.0, 30.0), "variant": "efficient"},
+        "paper": {"sigma": 7.0, "variant": "paper"},
+        "paper one round": {"sigma": 7.0, "variant": "paper", "rounds": 1},
+        "paper unknown sigma": {"sigma_bounds": (2.0, 30.0), "variant": "paper"},
+        "paper unknown sigma one round": {"sigma_bounds": (2.0, 30.0), "variant": "paper", "rounds": 1},
     }
     for name, options in protocols.items():
         made[f"GaussianMean {name}"] = lambda options=options: e.GaussianMean(4.0, mu_bound=1000.0, **options).run(
@@ -205,9 +205,9 @@ def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
 
 
 def computed() -> dict[str, Callable[[], str]]:
-    made = {
+    made: dict[str, Callable[[], str]] = {
         name: (lambda pair=pair: of_mechanism(*pair)) for name, pair in mechanism_examples().items()
-    }  # type: dict[str, Callable[[], str]]
+    }
     made |= {name: (lambda call=call: of_estimate(call())) for name, call in estimators().items()}
     made["privacy.audit"] = lambda: digest(
         rounded(privacy.audit(ldp.RandomizedResponse(3, 1.0), 0, 1, 20_000, rng=SEED))

@@ -1,4 +1,4 @@
-"""Estimates: value, uncertainty, and intervals that cover."""
+"""Estimates: values, standard errors, and intervals with their exact coverage."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.privacy import Guarantee
-from ldpfast.results import Binomial, Debiasing, Estimate, Normal
+from ldpfast.results import Binomial, Debiasing, Estimate, MatrixDebiasing, Normal
 
 from .support.examples import assert_same, assert_same_estimate
 
 WARNER = ldp.Warner(1.0)
-NO_NOISE = Debiasing(0.0, 1.0)
+IDENTITY = Debiasing(0.0, 1.0)
 
 
-def binomial_estimate(hits, n, debiasing=NO_NOISE):
+def binomial_estimate(hits, n, debiasing=IDENTITY):
     hits = np.asarray(hits, np.int64)
     value = debiasing(hits / n)
     return Estimate(value, np.zeros(hits.shape), n, Guarantee("local", 1.0), None, Binomial(hits, n, debiasing))
@@ -38,7 +38,7 @@ def test_limits_of_a_share_are_those_of_clopper_and_pearson(hits, n, confidence)
     low, high = binomial_estimate(hits, n).interval(confidence)
     tail = (1 - confidence) / 2
     exact = stats.binomtest(hits, n).proportion_ci(confidence, method="exact")
-    np.testing.assert_allclose((low, high), exact, rtol=0, atol=2e-8)  # scipy finds its limits to about 1e-9
+    np.testing.assert_allclose((low, high), exact, rtol=0, atol=2e-8)  # SciPy computes its limits to about 1e-9
     assert low == pytest.approx(stats.beta.ppf(tail, hits, n - hits + 1) if hits else 0, rel=1e-9)
     assert high == pytest.approx(stats.beta.isf(tail, hits + 1, n - hits) if hits < n else 1, rel=1e-9)
 
@@ -55,8 +55,8 @@ def test_limits_of_an_estimate_are_debiased(mechanism):
         np.testing.assert_allclose((low[i], high[i]), zero + (one - zero) * np.array(exact), atol=1e-6)
 
 
-def test_the_ends_are_exact():
-    """No hits: the lower limit is that of a report which is always 0, without rounding."""
+def test_limits_without_hits_and_with_hits_only_are_exact():
+    """Without hits the lower limit is what a report 0 decodes to, without a rounding error."""
     low, high = WARNER.estimate(np.zeros(5, np.uint8)).interval()
     assert low == WARNER.debiasing.zero
     assert high < WARNER.debiasing.one
@@ -67,8 +67,8 @@ def test_the_ends_are_exact():
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 61])
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
-def test_intervals_cover_for_every_truth(n, confidence):
-    """All counts, weighted with their exact probabilities: no sampling. 1e-9 for the rounding of the sum."""
+def test_intervals_cover_every_share_with_at_least_the_confidence(n, confidence):
+    """Sum over all counts, weighted with their exact probabilities; 1e-9 allows for rounding of the sum."""
     estimates = [WARNER.estimate((np.arange(n) < hits).astype(np.uint8)) for hits in range(n + 1)]
     limits = np.array([e.interval(confidence) for e in estimates])
     p, q = float(WARNER._coin.p), float(WARNER._coin.q)
@@ -78,14 +78,14 @@ def test_intervals_cover_for_every_truth(n, confidence):
         assert weights[covered].sum() >= confidence - 1e-9
 
 
-def test_intervals_shrink_with_confidence_and_are_ordered():
+def test_intervals_are_wider_for_larger_confidence():
     for estimate in (WARNER.run(np.ones(50, int), rng=1), ldp.Laplace(0, 1, 1.0).run(np.ones(50), rng=1)):
         widths = [np.subtract(*estimate.interval(c)[::-1]) for c in (0.01, 0.5, 0.9, 0.999999)]
         assert widths == sorted(widths)
         assert widths[0] > 0
 
 
-# Simultaneous ---------------------------------------------------------------------------------------------------------
+# Simultaneous intervals -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -101,14 +101,14 @@ def test_simultaneous_limits_are_those_of_bonferroni(mechanism, x):
     assert (high > alone[1]).all()
 
 
-def test_simultaneous_limits_of_one_number_are_the_same():
+def test_simultaneous_limits_of_one_number_are_the_ordinary_limits():
     estimate = WARNER.run([0, 1, 1], rng=1)
     assert estimate.interval(simultaneous=True) == estimate.interval()
 
 
 @pytest.mark.parametrize("n", [1, 3, 6])
-def test_simultaneous_intervals_cover_all_shares(n):
-    """Every table of counts of three categories, weighted exactly."""
+def test_simultaneous_intervals_cover_all_shares_with_at_least_the_confidence(n):
+    """Sum over all tables of counts of three categories, weighted with their exact probabilities."""
     mechanism = ldp.RandomizedResponse(3, 2.0)
     p, q = float(mechanism._coin.p), float(mechanism._coin.q)
     tables = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
@@ -116,22 +116,22 @@ def test_simultaneous_intervals_cover_all_shares(n):
         mechanism.estimate(np.repeat([0, 1, 2], t).astype(np.uint8)).interval(0.9, simultaneous=True) for t in tables
     ]
     for truth in ([1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5], [1 / 3] * 3):
-        law = stats.multinomial(n, q + (p - q) * np.array(truth))
+        distribution = stats.multinomial(n, q + (p - q) * np.array(truth))
         covered = [((low <= truth) & (truth <= high)).all() for low, high in limits]
-        assert sum(law.pmf(t) for t, inside in zip(tables, covered, strict=True) if inside) >= 0.9 - 1e-9
+        assert sum(distribution.pmf(t) for t, inside in zip(tables, covered, strict=True) if inside) >= 0.9 - 1e-9
 
 
-# The normal rule ------------------------------------------------------------------------------------------------------
+# Normal limits and standard errors ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 1 - 1e-9])
-def test_normal_limits(confidence):
+def test_normal_limits_are_quantiles_of_a_normal_distribution(confidence):
     estimate = ldp.L2Ball(4, 1.0).run(np.zeros((100, 4)), rng=1)
     expected = stats.norm.interval(confidence, estimate.value, estimate.stderr)
     np.testing.assert_allclose(estimate.interval(confidence), expected, rtol=1e-6)
 
 
-def test_standard_errors_of_vectors_are_those_of_the_norm():
+def test_standard_errors_of_vectors_follow_from_their_norm():
     mechanism = ldp.L2Ball(4, 1.0, 3.0)
     estimate = mechanism.run(np.zeros((100, 4)), rng=1)
     np.testing.assert_allclose(estimate.stderr, mechanism.scale / math.sqrt(4 * 100), rtol=1e-12)
@@ -145,14 +145,13 @@ def test_standard_errors_of_grid_reports_are_the_sample_ones_but_not_below_the_n
     assert mechanism.estimate(reports).stderr == pytest.approx(expected, rel=1e-9)
     same = np.full(50, mechanism.domain.lower + 0.5 * mechanism.grid)
     assert mechanism.estimate(same).stderr == pytest.approx(math.sqrt(noise / 50), rel=1e-12)
-    assert mechanism.estimate(same[:1]).stderr == pytest.approx(
-        math.sqrt(noise + 4), rel=1e-12
-    )  # half the range, squared
+    square_of_half_the_range = 4
+    assert mechanism.estimate(same[:1]).stderr == pytest.approx(math.sqrt(noise + square_of_half_the_range), rel=1e-12)
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.3, 1.0])
 def test_standard_errors_of_counts_are_those_of_a_decoded_bit(truth):
-    """p (1 - p) / (2 p - 1)^2 + theta (1 - theta), at the possible theta nearest to the estimate."""
+    """Variance p (1 - p) / (2 p - 1)^2 + theta (1 - theta), at the theta in [0, 1] that is nearest to the estimate."""
     estimate = WARNER.run((np.arange(1000) < 1000 * truth).astype(int), rng=1)
     theta, p = min(1.0, max(0.0, estimate.value)), float(WARNER._coin.p)
     variance = p * (1 - p) / (2 * p - 1) ** 2 + theta * (1 - theta)
@@ -168,7 +167,7 @@ def test_the_covariance_of_shares_is_that_of_a_multinomial():
     assert WARNER.estimate(np.array([1], np.uint8)).covariance is None
 
 
-# A frozen result ------------------------------------------------------------------------------------------------------
+# Representation, JSON, equality ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_the_covariance_of_shares_is_that_of_a_multinomial():
         (0.0, 0.0, 1, 1.0, "0.000 +- 0.000 (95 %: 0.000 to 0.000, n = 1, epsilon = 1)"),
     ],
 )
-def test_the_repr_is_what_a_reader_needs(value, stderr, n, epsilon, expected):
+def test_the_repr_shows_value_margin_and_guarantee(value, stderr, n, epsilon, expected):
     assert repr(Estimate(value, stderr, n, Guarantee("local", epsilon))) == expected
 
 
@@ -199,7 +198,7 @@ def test_the_guarantee_is_that_of_the_mechanism(kind):
     assert estimate.guarantee.definition == "local"
 
 
-def test_value_and_stderr_have_one_shape(kind):
+def test_value_stderr_and_limits_have_the_same_shape(kind):
     estimate = kind.mechanism.run(kind.records(10), rng=1)
     assert np.shape(estimate.value) == np.shape(estimate.stderr)
     for limit in estimate.interval():
@@ -208,7 +207,7 @@ def test_value_and_stderr_have_one_shape(kind):
         assert {type(v) for v in (estimate.value, estimate.stderr, *estimate.interval())} == {float}
 
 
-def test_a_dict_goes_through_json(kind):
+def test_a_dict_survives_json(kind):
     estimate = kind.mechanism.run(kind.records(10), rng=1)
     data = json.loads(json.dumps(estimate.to_dict(), allow_nan=False))
     assert set(data) == {"value", "stderr", "interval", "confidence", "n", "guarantee"}
@@ -226,7 +225,7 @@ def test_an_estimate_is_frozen(kind):
 
 
 def test_equal_estimates_are_equal(kind):
-    """Comparing two results must not be an error where they are vectors."""
+    """Comparison of vector estimates returns a bool and raises no error."""
     a, b = (kind.mechanism.run(kind.records(10), rng=1) for _ in range(2))
     assert a == b
     assert a != dataclasses.replace(a, n=11)
@@ -246,11 +245,20 @@ def test_more_reports_do_not_change_an_earlier_estimate(kind):
     assert json.dumps(estimate.to_dict()) == before
 
 
-def test_rules_are_their_formulas():
+def test_normal_bounds_and_debiasing_follow_their_formulas():
     value, stderr = np.array([1.0]), np.array([2.0])
     np.testing.assert_allclose(Normal().bounds(value, stderr, 0.025), [[1 - 3.919927969], [1 + 3.919927969]], rtol=1e-9)
     assert Debiasing(-1.0, 3.0)(0.5) == 1.0
     assert Debiasing(-1.0, 3.0).variance(1.0) == 4.0
+
+
+def test_matrix_debiasing_is_unbiased_with_the_covariance_of_a_decoded_report():
+    channel = np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
+    debiasing = MatrixDebiasing(np.linalg.pinv(channel))
+    for value, probabilities in zip(np.eye(2), channel, strict=True):
+        np.testing.assert_allclose(debiasing(probabilities), value, atol=1e-12)
+        expected = np.cov(debiasing.matrix.T, aweights=probabilities, bias=True)
+        np.testing.assert_allclose(debiasing.covariance(probabilities), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -262,11 +270,11 @@ def test_rules_are_their_formulas():
         (Guarantee("approximate", 0.5, 1e-6), "epsilon = 0.5, delta = 1e-06)"),
     ],
 )
-def test_a_repr_says_what_was_guaranteed(guarantee, text):
+def test_the_repr_ends_with_the_guarantee(guarantee, text):
     assert repr(Estimate(1.0, 0.1, 10, guarantee)).endswith(text)
 
 
-def test_a_dict_for_json_has_no_infinities():
+def test_infinities_become_none_in_a_dict():
     found = Estimate(np.array([1.0, 2.0]), np.array([np.inf, 0.5]), 10, Guarantee("pure", 0.5)).to_dict()
     assert found["stderr"] == [None, 0.5]
     assert found["interval"][0][0] is None

@@ -1,12 +1,9 @@
-"""Threads: how many, who does what, and what happens after a fork."""
+"""Threads: their number, the division of work, and processes after a fork."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +12,11 @@ from hypothesis import strategies as st
 
 import ldpfast as ldp
 from ldpfast import _threads
-from ldpfast._threads import deal
+from ldpfast._threads import parallel_map
 
+from .support.errors import raises
 from .support.examples import assert_same
-
-HOME = str(Path(ldp.__file__).parent.parent)
+from .support.process import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -29,50 +26,55 @@ def restored():
     ldp.set_num_threads(before)
 
 
-def python(code, **variables):
-    """Run a program in a fresh interpreter; 60 seconds are a hang."""
-    environment = {k: v for k, v in os.environ.items() if k != "LDPFAST_NUM_THREADS"} | {"PYTHONPATH": HOME} | variables
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-# How many -------------------------------------------------------------------------------------------------------------
+# The number -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 64, np.int64(3)])
-def test_the_number_is_kept(n):
+def test_the_number_can_be_set(n):
     ldp.set_num_threads(n)
     assert ldp.get_num_threads() == n
     assert ldp.info()["threads"] == n
 
 
-def test_the_default_is_the_processors_of_this_process():
-    result = python("import ldpfast; print(ldpfast.get_num_threads())")
+def test_the_default_is_the_number_of_processors_of_this_process():
+    result = run_python("import ldpfast; print(ldpfast.get_num_threads())")
     expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     assert result.stdout.strip() == str(expected), result.stderr
 
 
 @pytest.mark.parametrize("text, expected", [("1", "1"), ("3", "3"), (" 5 ", "5")])
 def test_the_environment_sets_the_number(text, expected):
-    result = python("import ldpfast; print(ldpfast.get_num_threads())", LDPFAST_NUM_THREADS=text)
+    result = run_python("import ldpfast; print(ldpfast.get_num_threads())", LDPFAST_NUM_THREADS=text)
     assert result.stdout.strip() == expected, result.stderr
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "", "two", "1.5"])
-def test_a_wrong_environment_is_named(text):
-    result = python("import ldpfast; ldpfast.Warner(1.0)", LDPFAST_NUM_THREADS=text)
+def test_an_invalid_environment_variable_is_an_error(text):
+    result = run_python("import ldpfast; ldpfast.Warner(1.0)", LDPFAST_NUM_THREADS=text)
     assert result.returncode == 1
     assert f"ValueError: LDPFAST_NUM_THREADS must be an integer >= 1, got {text!r}" in result.stderr
 
 
-# Who does what --------------------------------------------------------------------------------------------------------
+def test_the_number_is_an_integer_of_at_least_one():
+    before = ldp.get_num_threads()
+    for n in (0, -1):
+        with raises(ValueError, f"n must be an integer >= 1, got {n}"):
+            ldp.set_num_threads(n)
+    for n in (1.0, "2", None):
+        with raises(TypeError, f"n must be an integer, got {type(n).__name__}"):
+            ldp.set_num_threads(n)
+    with raises(TypeError, "n must be an integer, got bool"):
+        ldp.set_num_threads(True)
+    assert ldp.get_num_threads() == before
+
+
+# Division of work -----------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 3000), st.integers(1, 400), st.integers(1, 9))
 def test_slices_cover_everything_once_in_whole_blocks(n, unit, threads):
     ldp.set_num_threads(threads)
-    slices = deal(lambda start, stop: (start, stop), n, unit, _threads.SMALL)
+    slices = parallel_map(lambda start, stop: (start, stop), n, unit, _threads.SMALL)
     assert [start for start, _ in slices] == [0, *(stop for _, stop in slices[:-1])]
     assert slices[-1][1] == n
     assert all(start % unit == 0 for start, _ in slices)
@@ -82,7 +84,7 @@ def test_slices_cover_everything_once_in_whole_blocks(n, unit, threads):
 
 def test_small_inputs_stay_on_the_calling_thread():
     ldp.set_num_threads(4)
-    assert deal(lambda start, stop: (start, stop, threading.get_ident()), 1000, 1, _threads.SMALL - 1) == [
+    assert parallel_map(lambda start, stop: (start, stop, threading.get_ident()), 1000, 1, _threads.SMALL - 1) == [
         (0, 1000, threading.get_ident())
     ]
     assert _threads._pool is None
@@ -96,15 +98,15 @@ def test_one_thread_makes_no_pool():
     assert _threads._pool is None
 
 
-def test_large_inputs_are_dealt_to_several_threads():
+def test_large_inputs_are_divided_among_several_threads():
     ldp.set_num_threads(3)
-    together = threading.Barrier(3, timeout=30)  # passes only if three threads are inside at once
+    together = threading.Barrier(3, timeout=30)  # passes only if three threads wait at the same time
 
     def work(start, stop):
         together.wait()
         return threading.get_ident()
 
-    assert len(set(deal(work, 9, 1, _threads.SMALL))) == 3
+    assert len(set(parallel_map(work, 9, 1, _threads.SMALL))) == 3
 
 
 class SentinelError(Exception):
@@ -112,7 +114,7 @@ class SentinelError(Exception):
 
 
 @pytest.mark.parametrize("failing", [{0}, {1}, {2}, {1, 2}, {0, 1, 2}])
-def test_the_first_exception_comes_out_when_all_are_done(failing):
+def test_the_first_exception_is_raised_after_all_slices_have_ended(failing):
     ldp.set_num_threads(3)
     finished = []
 
@@ -122,13 +124,13 @@ def test_the_first_exception_comes_out_when_all_are_done(failing):
             raise SentinelError(start)
 
     with pytest.raises(SentinelError) as caught:
-        deal(work, 3, 1, _threads.SMALL)
+        parallel_map(work, 3, 1, _threads.SMALL)
     assert caught.value.args == (min(failing),)
     assert sorted(finished) == [0, 1, 2]
-    assert deal(lambda start, stop: start, 3, 1, _threads.SMALL) == [0, 1, 2]  # the pool has survived
+    assert parallel_map(lambda start, stop: start, 3, 1, _threads.SMALL) == [0, 1, 2]  # the pool still works
 
 
-def test_a_bad_record_in_a_slice_of_a_worker_is_reported(threads):
+def test_an_invalid_record_in_the_slice_of_another_thread_is_reported(threads):
     x = np.zeros(20_000, np.uint8)
     x[-1] = 9
     for call in (ldp.RandomizedResponse(3, 1.0).privatize, ldp.RandomizedResponse(3, 1.0).run):
@@ -136,7 +138,7 @@ def test_a_bad_record_in_a_slice_of_a_worker_is_reported(threads):
             call(x)
 
 
-def test_callers_on_many_threads_do_not_disturb_each_other(threads):
+def test_concurrent_callers_get_their_own_results(threads):
     mechanism = ldp.LinfBall(27, 1.0)
     x = np.random.default_rng(1).uniform(-1, 1, (3000, 27))
     expected = [mechanism.privatize(x, rng=seed) for seed in range(6)]
@@ -198,20 +200,20 @@ print("done")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_forked_child_has_threads_and_keys_of_its_own():
-    """The threads of the parent are gone in a child, and a copied key would make two workers toss the same coins.
+def test_a_forked_child_has_its_own_threads_and_keys():
+    """A child has no thread of its parent, and with a copied key two processes would draw the same coins.
 
-    1000 reports at epsilon = 1 that are equal by chance: 0.61^1000.
+    1000 independent reports at epsilon = 1 are equal with probability 0.61^1000.
     """
-    result = python(FORK)
+    result = run_python(FORK)
     assert result.stdout.strip() == "done", result.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_fork_while_the_pool_is_locked_does_not_hang():
+def test_a_fork_while_the_pool_is_locked_does_not_block():
     code = FORK.replace(
         "read, write = os.pipe()", "from ldpfast import _threads; _threads._lock.acquire()\nread, write = os.pipe()"
     )
     code = code.replace("own = warner", "_threads._lock.release()\nown = warner")
-    result = python(code)
+    result = run_python(code)
     assert result.stdout.strip() == "done", result.stderr

@@ -143,6 +143,10 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
 
 def _solution_of(problem: Problem, mechanism: Mechanism, n: int, fixed: dict[str, Any]) -> Solution:
     """A mechanism of the caller as a solution of the problem."""
+    from ..mechanisms import Mechanism
+
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"mechanisms must be mechanisms, got {type(mechanism).__name__}")
     if problem.error_of is None:
         raise ValueError(f"mechanisms must be left out for {problem.name!r}, which no single mechanism solves")
     return Solution(repr(mechanism), problem.error_of(mechanism, n, **fixed), "exact", mechanism.report_bits)

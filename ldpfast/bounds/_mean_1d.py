@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ._bound import Bound, bound, is_paper, level, people, scale
 from ._contraction import narrow
-from ._problem import Problem, Solution, Solutions, register
+from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,
@@ -118,6 +118,9 @@ def error_of(mechanism: Any, n: int, *, moment: float, radius: float = 1.0) -> f
     """Largest squared error of the mean of n reports of a mechanism for numbers in [-radius, radius]."""
     if not math.isinf(moment):
         raise ValueError("moment must be infinite to compare a mechanism for bounded numbers")
+    from ..domains import Interval
+
+    require_domain(mechanism, Interval(-radius, radius))
     return float(mechanism.worst_variance / n)
 
 

@@ -11,7 +11,7 @@ from .._formulas import half_space_constants
 from .._typing import Floats
 from ._bound import Bound, bound, is_paper, level, people, scale, size
 from ._contraction import excess
-from ._problem import Problem, Solution, Solutions, register
+from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
     SQUARED,
@@ -101,6 +101,10 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
 
 def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
     """Largest squared error of the mean of n reports, for a mechanism whose variance is the same in all coordinates."""
+    from ..domains import Ball
+
+    if mechanism.domain != Ball(dim, radius, "linf"):  # the box contains the ball
+        require_domain(mechanism, Ball(dim, radius, "l2"))
     return float(dim * mechanism.worst_variance / n)
 
 

@@ -12,7 +12,7 @@ from ..results import Debiasing
 from ._bound import Bound, bound, is_paper, level, people, size
 from ._contraction import tanh_half
 from ._methods import information_factor
-from ._problem import Problem, Solution, Solutions, register
+from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DISTANCES,
     SQUARED,
@@ -134,6 +134,10 @@ def share_variance(mechanism: Any, k: int) -> float:
 
 def error_of(mechanism: Any, n: int, *, k: int) -> float:
     """Squared error of the shares from n reports of a mechanism for k categories, at equal shares."""
+    from ..domains import Categories
+
+    if not (isinstance(mechanism.domain, Categories) and mechanism.domain.k == k):
+        require_domain(mechanism, Categories(k))
     return k * share_variance(mechanism, k) / n
 
 

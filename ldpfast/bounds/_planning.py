@@ -150,6 +150,8 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
     >>> round(bounds.epsilon_for(bounds.mean_l2, 0.01, n=6998, dim=10), 3)
     1.0
     """
+    from ..mechanisms import Mechanism
+
     worst, goal = _goal(target, error, confidence, dict(fixed))
     people = _check.integer("n", n, 1, MOST_PEOPLE)
 
@@ -157,9 +159,9 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
         try:
             return bool(worst(n=float(people), epsilon=epsilon) <= goal)
         except ValueError:
-            if callable(target):
+            if not isinstance(target, Mechanism):
                 raise
-            return False  # coins do not exist for so small an epsilon
+            return False  # the mechanism has no coins for so small an epsilon
 
     most = _most_epsilon(target, fixed)
     if not reached(most):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._bound import Bound
+
+if TYPE_CHECKING:
+    from ..domains import Domain
+    from ..mechanisms import Mechanism
 
 
 class Solution(NamedTuple):
@@ -81,10 +85,18 @@ class Problem:
         return 1.0 if privacy == "tv" else MOST_EPSILON
 
 
+def require_domain(mechanism: Mechanism, domain: Domain) -> None:
+    """Raise an error unless a mechanism is for the records of a problem."""
+    if mechanism.domain != domain:
+        raise ValueError(f"mechanisms must be for {domain.describe()}, got {mechanism!r}")
+
+
 MOST_EPSILON = 44.0
 PROBLEMS: dict[str, Problem] = {}
 
 
 def register(problem: Problem) -> None:
-    """Enter a problem under the name of its bound."""
-    PROBLEMS[problem.name] = problem
+    """Enter a problem under the name of its bound; problems of the local model come first, then by name."""
+    entries = sorted([*PROBLEMS.values(), problem], key=lambda entry: (entry.solutions is None, entry.name))
+    PROBLEMS.clear()
+    PROBLEMS.update({entry.name: entry for entry in entries})

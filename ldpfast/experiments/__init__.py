@@ -1,8 +1,8 @@
 """Experiments on real data and from the papers.
 
-`demo` is what ``python -m ldpfast demo`` runs: tables for the terminal, and one picture. `reproduce` is what ``python
--m ldpfast reproduce`` runs: for each of `EXPERIMENTS` a picture, the numbers, and whether the claim of the paper holds.
-An experiment is the module of its name.
+``python -m ldpfast demo`` runs `demo`, which prints tables and saves one figure. ``python -m ldpfast reproduce`` runs
+`reproduce`, which saves a figure and the numbers of each of `EXPERIMENTS` and prints whether the claim of the paper
+holds. Each experiment is a module of the same name, with underscores for hyphens.
 """
 
 from __future__ import annotations
@@ -31,40 +31,41 @@ EXPERIMENTS = (
     "price",
 )
 INTRODUCTION = (
-    "Every record of two sensitive surveys is randomised by itself, at several epsilons (small: more private); the "
-    "estimates are made from the reports alone. On average one 95 % interval in twenty misses the truth. Laplace: what noise "
-    "of scale (upper - lower) / epsilon would have given; for distributions, scale 2 / epsilon on the 0 or 1 of each answer."
+    "Every record of two sensitive surveys is privatized separately, for several values of epsilon (small: more private). "
+    "The estimates are computed from the reports alone. On average, one 95 % interval in twenty misses the true value. "
+    "Laplace: estimates from noise of scale (upper - lower) / epsilon; for distributions, from noise of scale 2 / epsilon on "
+    "the 0 or 1 of each answer."
 )
 READING = (
     "Points are estimates, vertical lines 95 % intervals. Epsilon is the privacy parameter of one answer (small: more "
-    "private);\na person who answers all questions of a survey spends the sum: {totals}."
+    "private).\nThe privacy loss of a person who answers all questions of a survey is at most the sum: {totals}."
 )
 
 
 def demo(output: Path, rng: np.random.Generator | None, console: Any) -> None:
-    """Estimate sensitive statistics privately, beside the truth; then compare mechanisms on 27 answers at once.
+    """Estimate sensitive statistics privately, then compare mechanisms on 27 answers per person.
 
     Parameters
     ----------
     output : Path
-        Where the picture goes (PNG).
+        File for the figure (PNG).
     rng : None or Generator
         ``None`` draws fresh keys from the operating system. A generator makes the reports reproducible, not private.
     console : rich.console.Console
-        Where the tables go.
+        Console for the tables.
 
     Raises
     ------
     ImportError
         If statsmodels, rich or matplotlib is not installed (extra "demo").
     OSError
-        If the picture cannot be written.
+        If the figure cannot be written.
 
     Privacy
     -------
-    Shows the truth beside the estimates, which no private release would.
+    The output is not private: it shows the true values beside the estimates.
     """
-    figure = new_figure(17, 11)
+    figure = new_figure(17, 11, "demo")
     console.print(INTRODUCTION)
     answers = surveys.run(rng)
     for table in surveys.tables(answers):
@@ -78,34 +79,36 @@ def demo(output: Path, rng: np.random.Generator | None, console: Any) -> None:
     surveys.draw(answers, [figure.add_subplot(place) for place in (*top, *list(bottom)[:2])])
     drugs.draw(study, figure.add_subplot(bottom[2]))
     totals = " and ".join(f"{count} epsilon ({survey})" for survey, count in surveys.counts(answers).items())
-    figure.suptitle("Private answers beside the truth: every answer was randomised before it was counted", fontsize=18)
+    figure.suptitle(
+        "Private estimates beside the true values: every answer was randomized before it was counted", fontsize=18
+    )
     figure.supxlabel(READING.format(totals=totals), fontsize=12)
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12)
     figure.savefig(output, dpi=110, format="png")
-    console.print(f"Picture: {output.resolve()}", soft_wrap=True)
+    console.print(f"Figure: {output.resolve()}", soft_wrap=True)
 
 
 def experiment(name: str) -> Experiment:
-    """The experiment of a name in `EXPERIMENTS`."""
+    """Return the experiment with a name in `EXPERIMENTS`."""
     found: Experiment = import_module("." + name.replace("-", "_"), __name__).EXPERIMENT
     return found
 
 
 def reproduce(names: Iterable[str], output: Path, seed: int | None, full: bool, console: Any) -> bool:
-    """Run experiments of the papers; write a picture and the numbers of each; say whether the claims hold.
+    """Run experiments of the papers, save their figures and numbers, and print whether the claims hold.
 
     Parameters
     ----------
     names : iterable of str
-        Of `EXPERIMENTS`.
+        Names in `EXPERIMENTS`.
     output : Path
-        An existing directory, for NAME.png and NAME.csv.
+        An existing directory for the files NAME.png and NAME.csv.
     seed : int, optional
-        Makes the reports reproducible, not private. Without it fresh keys from the operating system.
+        Makes the reports reproducible, not private. Without a seed, fresh keys come from the operating system.
     full : bool
-        With the repetitions of the papers.
+        Whether to use as many repetitions as the papers.
     console : rich.console.Console
-        Where the lines go.
+        Console for the verdicts.
 
     Returns
     -------
@@ -121,7 +124,7 @@ def reproduce(names: Iterable[str], output: Path, seed: int | None, full: bool, 
 
     Privacy
     -------
-    Compares the estimates with the truth, which no private release would.
+    The output is not private: it compares the estimates with the true values.
     """
     all_hold = True
     for name in names:

@@ -1,4 +1,4 @@
-"""What the experiments share: curves of errors over repetitions, the study that draws them, and where results are saved."""
+"""Base classes of the experiments: curves of errors, studies that draw them, and experiments that save studies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Style = tuple[str, str, str]  # color, marker, line
 
 @dataclass(frozen=True)
 class Curve:
-    """Errors of one method: for each place on the axis one number per repetition.
+    """Errors of one method: one number per repetition, for each place on the axis.
 
-    `labels` name the curve in the CSV file: data, method, epsilon and the like.
+    `labels` identify the curve in the CSV file, for example by data, method and epsilon.
     """
 
     labels: Row
@@ -32,21 +32,21 @@ class Curve:
 
     @property
     def mean(self) -> Floats:
-        """Over the repetitions, shape (number of places,)."""
+        """Mean over the repetitions, shape (number of places,)."""
         return np.array([errors.mean() for errors in self.errors])
 
     @property
     def stderr(self) -> Floats:
-        """Of `mean`."""
+        """Standard error of `mean`."""
         return np.array([errors.std(ddof=1) / len(errors) ** 0.5 for errors in self.errors])
 
     @property
     def band(self) -> Floats:
-        """Quantiles 5 % and 95 % over the repetitions, shape (2, number of places)."""
+        """5 % and 95 % quantiles over the repetitions, shape (2, number of places)."""
         return np.array([np.quantile(errors, (0.05, 0.95)) for errors in self.errors]).T
 
     def rows(self) -> Iterator[Row]:
-        """A row per place: mean, band, and the raw numbers."""
+        """Yield a row per place: mean, band, and the error of each repetition."""
         for place, errors, mean, low, high in zip(self.places, self.errors, self.mean, *self.band, strict=True):
             yield {
                 **self.labels,
@@ -59,7 +59,7 @@ class Curve:
             }
 
     def draw(self, ax: Any, style: Style, label: str, of_mean: bool = False) -> None:
-        """The mean, and a band: of 90 % of the repetitions, or of two standard errors of the mean."""
+        """Draw the mean with a band: 90 % of the repetitions, or two standard errors of the mean on either side."""
         color, marker, line = style
         band = self.mean + np.array([[-2], [2]]) * self.stderr if of_mean else self.band
         ax.fill_between(self.places, *band, color=color, alpha=0.2, linewidth=0)
@@ -67,14 +67,14 @@ class Curve:
 
 
 class Study(ABC):
-    """The outcome of an experiment: curves, what they say about the claim of the paper, and their picture."""
+    """Result of an experiment: its curves, a verdict on the claim of the paper, and a figure."""
 
-    size: tuple[float, float] = (16.0, 5.5)  # of the picture, in inches
+    size: tuple[float, float] = (16.0, 5.5)  # of the figure, in inches
 
     @property
     @abstractmethod
     def verdict(self) -> str:
-        """What was measured and what the paper claims, in one line."""
+        """The measured values and the claim of the paper, in one line."""
 
     @property
     @abstractmethod
@@ -83,29 +83,29 @@ class Study(ABC):
 
     @abstractmethod
     def curves(self) -> Iterable[Curve]:
-        """All that was measured."""
+        """Return all measured curves."""
 
     @abstractmethod
     def draw(self, figure: Any) -> None:
-        """The picture, in the layout of the paper.
+        """Draw the figure, in the layout of the paper.
 
         Parameters
         ----------
         figure : matplotlib.figure.Figure
-            Empty, with a constrained layout.
+            An empty figure with a constrained layout.
         """
 
     def rows(self) -> list[Row]:
-        """The numbers, a row per curve and place."""
+        """Return the numbers, a row per curve and place."""
         return [row for curve in self.curves() for row in curve.rows()]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment of a paper: its name, what it reproduces, and ``run(rng, full)``.
+    """An experiment of a paper: its name, the source of the claim, and the function ``run(rng, full)``.
 
     `rng` is None (fresh keys from the operating system) or a Generator, which makes the reports reproducible, not
-    private; `full` asks for the repetitions of the paper.
+    private. `full` selects as many repetitions as in the paper.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Experiment:
     run: Callable[[np.random.Generator | None, bool], Study]
 
     def save(self, study: Study, folder: Path) -> list[Path]:
-        """Write the picture (PNG) and the numbers (CSV).
+        """Write the figure (PNG) and the numbers (CSV).
 
         Parameters
         ----------
@@ -124,9 +124,10 @@ class Experiment:
         Returns
         -------
         paths : list of Path
+            The figure, then the numbers.
         """
         picture, numbers = (folder / f"{self.name}.{kind}" for kind in ("png", "csv"))
-        figure = new_figure(*study.size)
+        figure = new_figure(*study.size, extra="demo")
         study.draw(figure)
         figure.savefig(picture, dpi=110, format="png")
         rows = study.rows()
@@ -139,5 +140,5 @@ class Experiment:
 
 
 def slope(places: Sequence[float], values: Floats) -> float:
-    """Of the straight line through the logarithms: -1 where `values` fall like 1 / n."""
+    """Return the slope of a line fitted to the logarithms: -1 if `values` are proportional to 1 / n."""
     return float(np.polyfit(np.log(places), np.log(values), 1)[0])

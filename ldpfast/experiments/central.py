@@ -1,9 +1,10 @@
-"""What a trusted curator is worth: errors of the median and of the mean against epsilon, with a curator and without.
+"""The cost of local privacy compared with a trusted curator: errors of the median and of the mean against epsilon.
 
-The people of two surveys are a population, and samples as large as it answer. Of the median, the exponential mechanism
-is off by about 2 / (n epsilon) in rank (Chaudhuri and Hsu, ICML 2012), which soon vanishes beside the error of
-sampling. If nobody is trusted and everybody sends one bit (Duchi, Jordan and Wainwright, JASA 2018), the error is
-coth(epsilon / 2) times that of the sample, however many people there are. docs/central.md shows the picture.
+The respondents of two surveys are the population; samples of the same size are drawn with replacement. In the central
+model, the exponential mechanism estimates the median with an error of about 2 / (n epsilon) in rank (Chaudhuri and Hsu,
+ICML 2012), which is soon negligible compared with the sampling error. In the local model, each person sends one bit
+(Duchi, Jordan and Wainwright, JASA 2018). The error is then coth(epsilon / 2) times the sampling error, for every n.
+docs/central.md shows the figure.
 """
 
 from __future__ import annotations
@@ -17,46 +18,48 @@ from typing import Any
 
 import numpy as np
 
-from .. import SmallSampleWarning, estimation
+from .. import estimation
 from .._extras import optional
 from .._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
 from .._typing import Floats
 from ..central import mean, median
 from ..mechanisms import SignBit
+from ..results import SmallSampleWarning
 from ._study import Curve, Experiment, Study, Style
 from .surveys import FAIR, MOST_VISITS, RAND, records
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 DELTA = 1e-6
 REPETITIONS, QUICK_REPETITIONS = 2_000, 400
-AT, MOST, NEAR = (
-    1.0,
-    1.2,
-    (0.6, 4.0),
-)  # of the verdict; a step of the density at the median costs up to a factor of three
-COLORS = 64  # of the picture
+AT = 1.0  # epsilon of the verdict
+MOST = 1.2  # largest accepted ratio of the central error to the sampling error
+NEAR = (0.6, 4.0)  # accepted ratios of the local error to theory; a jump of the density at the median costs up to 3
+COLORS = 64  # of the figure
 
 SAMPLE, EXPONENTIAL, SMOOTH, STEPS = "no privacy", "exponential mechanism", "smooth sensitivity", "private steps"
 NOISE, BITS = "integer noise", "sign bits"
-CURATOR = "trusted curator: exponential mechanism (median), integer noise (mean)"
-NOBODY = "nobody trusted, one bit each: private steps (median), sign bits (mean)"
+CENTRAL = "central model: exponential mechanism (median), integer noise (mean)"
+LOCAL = "local model, one bit per person: private steps (median), sign bits (mean)"
 STYLES: dict[str, tuple[str, Style]] = {
-    STEPS: (NOBODY, (VERMILION, "s", "-")),
-    BITS: (NOBODY, (VERMILION, "s", "-")),
-    SMOOTH: (f"trusted curator: smooth sensitivity, delta = {DELTA:g}", (GREEN, "^", "-")),
-    EXPONENTIAL: (CURATOR, (BLUE, "o", "-")),
-    NOISE: (CURATOR, (BLUE, "o", "-")),
-    SAMPLE: ("no privacy: the error of sampling", (BLACK, "", "--")),
+    STEPS: (LOCAL, (VERMILION, "s", "-")),
+    BITS: (LOCAL, (VERMILION, "s", "-")),
+    SMOOTH: (f"central model: smooth sensitivity, delta = {DELTA:g}", (GREEN, "^", "-")),
+    EXPONENTIAL: (CENTRAL, (BLUE, "o", "-")),
+    NOISE: (CENTRAL, (BLUE, "o", "-")),
+    SAMPLE: ("no privacy: sampling error", (BLACK, "", "--")),
 }
 MEDIANS, MEANS = (SAMPLE, EXPONENTIAL, SMOOTH, STEPS), (SAMPLE, NOISE, BITS)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Whole numbers of a survey. Every person adds a uniform number of [-1/2, 1/2], so that the median is a number too."""
+    """Integer answers of a survey.
+
+    A uniform number of [-1/2, 1/2] is added to each answer of a sample, so that the distribution is continuous.
+    """
 
     name: str
-    values: Floats  # those of everybody, without what is added
+    values: Floats  # of the whole population, without the added uniform numbers
     lower: float
     upper: float
 
@@ -66,7 +69,7 @@ class Counts:
 
     @property
     def median(self) -> float:
-        """Of the numbers with what is added: in the cell of the number that half of the people are at or below."""
+        """Median of the population after the uniform numbers are added, by linear interpolation in its cell."""
         numbers, counts = np.unique(self.values, return_counts=True)
         below = np.concatenate([[0], np.cumsum(counts)])
         k = int(np.searchsorted(below, below[-1] / 2)) - 1
@@ -74,28 +77,31 @@ class Counts:
 
     @property
     def middle(self) -> float:
-        """Of the interval: the answer of somebody who has no data."""
+        """Middle of the interval: the best guess without data."""
         return (self.lower + self.upper) / 2
 
     def sample(self, draw: np.random.Generator) -> Floats:
-        """As many people as there are, drawn with replacement."""
+        """Draw a sample with replacement, as large as the population."""
         n = len(self.values)
         return self.values[draw.integers(n, size=n)] + draw.uniform(-0.5, 0.5, n)
 
     def sign_bit_error(self, epsilon: float) -> float:
-        """Expected error of the mean of sign bits, normal: their variance is that of fair coins, but for the mean's."""
+        """Return the expected absolute error of the mean of sign bits, by the normal approximation.
+
+        A debiased bit is `reach` or -`reach` away from the middle, so that its variance is reach^2 - (mean - middle)^2.
+        """
         reach = (self.upper - self.lower) / 2 / math.tanh(epsilon / 2)
         return math.sqrt(2 / math.pi * (reach**2 - (self.mean - self.middle) ** 2) / len(self.values))
 
 
 def visits() -> Counts:
-    """Visits to a doctor in a year, at most 20 counted, of the RAND health insurance experiment."""
+    """Return the visits to a doctor in a year, capped at 20, from the RAND health insurance experiment."""
     numbers = np.minimum(records(RAND)["mdvis"].to_numpy(), MOST_VISITS).astype(np.float64)
     return Counts("Visits to a doctor in a year", numbers, -0.5, MOST_VISITS + 0.5)
 
 
 def ratings() -> Counts:
-    """How the wives of Fair's survey rate their marriage, from 1 (very poor) to 5 (very good)."""
+    """Return the marriage ratings by the wives of Fair's survey, from 1 (very poor) to 5 (very good)."""
     numbers = records(FAIR)["rate_marriage"].to_numpy().astype(np.float64)
     return Counts("Wives rate their marriage, 1 to 5", numbers, 0.5, 5.5)
 
@@ -118,7 +124,7 @@ class Panel:
 
     @property
     def theory(self) -> Floats:
-        """Expected error where nobody is trusted."""
+        """Expected errors in the local model, one per epsilon."""
         places = self.errors[SAMPLE].places
         if self.statistic == "median":
             return np.array([e / math.tanh(a / 2) for a, e in zip(places, self.errors[SAMPLE].mean, strict=True)])
@@ -126,40 +132,40 @@ class Panel:
 
     @property
     def local(self) -> str:
-        """The method that trusts nobody."""
+        """The method of the local model."""
         return STEPS if STEPS in self.errors else BITS
 
     @property
     def central(self) -> str:
-        """The pure method that trusts a curator."""
+        """The method of the central model with pure differential privacy."""
         return EXPONENTIAL if EXPONENTIAL in self.errors else NOISE
 
 
 @dataclass(frozen=True)
 class CentralStudy(Study):
-    """The panels: median and mean of the first population, then of the second."""
+    """Panels for the median and the mean of the first population, then of the second."""
 
     panels: tuple[Panel, ...]
 
     size = (11.0, 7.6)
 
     def at(self, panel: Panel) -> int:
-        """Index of the epsilon of the verdict."""
+        """Return the index of the epsilon of the verdict."""
         return panel.errors[SAMPLE].places.index(AT)
 
     @property
     def trusted(self) -> list[float]:
-        """Errors of the pure curator over those of the sample."""
+        """Ratio of the error in the central model to the sampling error, for each panel."""
         return [float(panel.factor(panel.central)[self.at(panel)]) for panel in self.panels]
 
     @property
     def untrusted(self) -> list[float]:
-        """Errors where nobody is trusted over the theory."""
+        """Ratio of the error in the local model to its theory, for each panel."""
         return [float((p.errors[p.local].mean / p.theory)[self.at(p)]) for p in self.panels]
 
     @property
     def smooth(self) -> list[float]:
-        """Smooth sensitivity over the exponential mechanism, mean over epsilon of the logarithms."""
+        """Error of smooth sensitivity over that of the exponential mechanism: geometric mean over epsilon."""
         medians = [panel for panel in self.panels if SMOOTH in panel.errors]
         return [float(np.exp(np.log(p.factor(SMOOTH) / p.factor(EXPONENTIAL)).mean())) for p in medians]
 
@@ -174,9 +180,9 @@ class CentralStudy(Study):
             return f"{min(values):.2f} to {max(values):.2f}"
 
         return (
-            f"epsilon {AT:g}: a trusted curator errs {span(self.trusted)} times as much as the sample (at most {MOST:g}); "
-            f"one bit each, nobody trusted, {span(self.untrusted)} times the theory ({NEAR[0]:g} to {NEAR[1]:g}); smooth "
-            f"sensitivity errs {span(self.smooth)} times as much as the exponential mechanism, mean over epsilon (above 1)"
+            f"epsilon {AT:g}: error in the central model over the sampling error, {span(self.trusted)} (at most {MOST:g}); "
+            f"error in the local model over its theory, {span(self.untrusted)} ({NEAR[0]:g} to {NEAR[1]:g}); error of smooth "
+            f"sensitivity over that of the exponential mechanism, geometric mean over epsilon, {span(self.smooth)} (above 1)"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -197,9 +203,9 @@ def _draw(panel: Panel, ax: Any) -> None:
     for method, (label, style) in STYLES.items():
         if method in panel.errors:
             panel.errors[method].draw(ax, style, label, of_mean=True)
-    ax.plot(places, panel.theory, color=GRAY, linestyle=":", linewidth=2, label="theory of one bit each")
-    useless = abs(people.middle - panel.truth)
-    ax.axhline(useless, color=GRAY, linewidth=1, label="no data: the middle of the declared interval")
+    ax.plot(places, panel.theory, color=GRAY, linestyle=":", linewidth=2, label="theory of one bit per person")
+    without_data = abs(people.middle - panel.truth)
+    ax.axhline(without_data, color=GRAY, linewidth=1, label="no data: the middle of the declared interval")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xticks(places, [f"{epsilon:g}" for epsilon in places])
@@ -213,15 +219,16 @@ def _draw(panel: Panel, ax: Any) -> None:
 
 
 def estimate(method: str, x: Floats, people: Counts, epsilon: float, rng: np.random.Generator | None) -> float:
-    """One estimate by a private method.
+    """Compute one estimate by a private method.
 
     Parameters
     ----------
     method : str
-        A key of `STYLES`, not `SAMPLE`.
+        A key of `STYLES` other than `SAMPLE`.
     x : ndarray
-        A sample of `people`, of which name and ends are used.
+        A sample of `people`.
     people : Counts
+        Population, of which only the declared interval is used.
     epsilon : float
     rng : None or Generator
         ``None`` draws fresh keys from the operating system. A generator makes the estimates reproducible, not private.
@@ -250,7 +257,7 @@ def estimate(method: str, x: Floats, people: Counts, epsilon: float, rng: np.ran
 def measure(
     people: Counts, epsilons: Sequence[float], rng: np.random.Generator | None, repetitions: int
 ) -> tuple[Panel, Panel]:
-    """The errors of all methods on the same samples: a panel for the median and one for the mean.
+    """Measure the errors of all methods on the same samples, for the median and for the mean.
 
     Parameters
     ----------
@@ -259,20 +266,21 @@ def measure(
     rng : None or Generator
         As for `estimate`.
     repetitions : int
-        How many samples.
+        Number of samples.
 
     Returns
     -------
     panels : tuple of Panel
+        For the median and for the mean.
     """
     draw = np.random.default_rng(rng)
     samples = [people.sample(draw) for _ in range(repetitions)]
     panels = []
-    for statistic, truth, own, methods in (
+    for statistic, truth, compute, methods in (
         ("median", people.median, np.median, MEDIANS),
         ("mean", people.mean, np.mean, MEANS),
     ):
-        plain = np.abs([own(x) - truth for x in samples])
+        plain = np.abs([compute(x) - truth for x in samples])
         errors = {
             method: tuple(
                 plain
@@ -289,7 +297,7 @@ def measure(
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> CentralStudy:
-    """Both surveys; `full`: with the repetitions of the table of docs/central.md."""
+    """Run both surveys. `full` selects the repetitions of the table in docs/central.md."""
     repetitions = REPETITIONS if full else QUICK_REPETITIONS
     return CentralStudy(
         tuple(panel for people in (visits(), ratings()) for panel in measure(people, EPSILONS, rng, repetitions))
@@ -297,10 +305,10 @@ def run(rng: np.random.Generator | None, full: bool = False) -> CentralStudy:
 
 
 class CentralExperiment(Experiment):
-    """With a picture of few colors, a quarter of the size."""
+    """Experiment whose figure is saved with few colors, at a quarter of the file size."""
 
     def save(self, study: Study, folder: Path) -> list[Path]:
-        """As `Experiment.save`."""
+        """Write the figure and the numbers. See `Experiment.save`."""
         paths = super().save(study, folder)
         with optional("PIL.Image", "demo").open(paths[0]) as picture:
             few = picture.convert("RGB").quantize(COLORS)
@@ -308,4 +316,4 @@ class CentralExperiment(Experiment):
         return paths
 
 
-EXPERIMENT = CentralExperiment("central", "the central and the local model on the same surveys", run)
+EXPERIMENT = CentralExperiment("central", "the central and the local model, on the same surveys", run)

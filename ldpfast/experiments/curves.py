@@ -1,9 +1,9 @@
-"""Error against the number of people and against epsilon: the simulations of a well-known summary of the first paper, mended.
+"""Error against the number of people and against epsilon: corrected simulations of a well-known summary of the first paper.
 
-That summary (of Duchi, Jordan, Wainwright, NIPS 2013) takes normal numbers, which are unbounded, and noise of scale
-epsilon, which is less for *smaller* epsilon: no privacy at any level. Here numbers are clipped to [lower, upper] and
-the noise has the scale (upper - lower) / epsilon. Everything is repeated on the RAND health insurance experiment, which
-is real data.
+The summary of Duchi, Jordan and Wainwright (NIPS 2013) adds noise of scale epsilon to normal records. It is not private
+for any epsilon: the records are unbounded, and a smaller epsilon means less noise. Here records are clipped to [lower,
+upper], and the noise has the scale (upper - lower) / epsilon. All simulations are repeated on real data of the RAND
+health insurance experiment.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ EPSILONS, AT_SIZE = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0), 10_000
 REPETITIONS, QUICK_REPETITIONS = 2_000, 200
 NORMAL_RANGE, NORMAL_BINS = (97.0, 103.0), 12
 DISEASE_RANGE, DISEASE_BINS = (0.0, 60.0), 12
-SHARES = (0.4, 0.25, 0.15, 0.1, 0.06, 0.04)  # of the made categories
+SHARES = (0.4, 0.25, 0.15, 0.1, 0.06, 0.04)  # of the simulated categories
 
-PLAIN, NOISE, BITS, KARY = "no privacy", "Laplace noise", "randomised bits", "k-ary response"
+PLAIN, NOISE, BITS, KARY = "no privacy", "Laplace noise", "randomized bits", "k-ary response"
 STYLES: dict[str, Style] = {
     NOISE: (VERMILION, "s", "-"),
     BITS: (BLUE, "o", "-"),
@@ -44,7 +44,10 @@ RNG = np.random.Generator | None
 
 @dataclass(frozen=True)
 class Method:
-    """An estimator, and by the formulas the variance of one person's report, summed over coordinates, against epsilon."""
+    """Estimator, and the exact variance per person as a function of epsilon.
+
+    The variance of an estimate from n people, summed over coordinates, is ``variance(epsilon) / n``.
+    """
 
     estimate: Callable[[People, float, RNG], Any]
     variance: Callable[[float], float]
@@ -52,7 +55,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is estimated from samples of whom; the error is `scale` times the sum of the squares."""
+    """Estimation problem with its population. The error is `scale` times the sum of the squared differences."""
 
     name: str
     error: str
@@ -63,7 +66,7 @@ class Problem:
 
 
 def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
-    """The mean of numbers in [lower, upper]."""
+    """Return the problem of the mean of numbers in [lower, upper]."""
     truth, variance = float(people.mean()), float(people.var())
     length, off_center = upper - lower, truth - (lower + upper) / 2
     return Problem(
@@ -86,7 +89,7 @@ def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
 
 
 def shares_of(name: str, people: NDArray[np.uint8], k: int) -> Problem:
-    """The shares of k categories."""
+    """Return the problem of the shares of k categories."""
     truth = np.bincount(people, minlength=k) / len(people)
     spread = 1 - float(np.sum(truth**2))
 
@@ -104,7 +107,7 @@ def shares_of(name: str, people: NDArray[np.uint8], k: int) -> Problem:
         {
             BITS: Method(
                 lambda x, epsilon, rng: frequencies(x, k, epsilon, mechanism="symmetric", rng=rng).value,
-                lambda epsilon: spread + k * _flips(epsilon),
+                lambda epsilon: spread + k * _added_variance(epsilon),
             ),
             KARY: Method(lambda x, epsilon, rng: frequencies(x, k, epsilon, mechanism="k-ary", rng=rng).value, k_ary),
             PLAIN: Method(lambda x, epsilon, rng: np.bincount(x, minlength=k) / len(x), lambda epsilon: spread),
@@ -113,7 +116,10 @@ def shares_of(name: str, people: NDArray[np.uint8], k: int) -> Problem:
 
 
 def histogram_of(name: str, people: Floats, lower: float, upper: float, bins: int) -> Problem:
-    """The histogram of numbers in [lower, upper]: its error is the integral of the squared difference from everybody's."""
+    """Return the problem of the histogram of numbers in [lower, upper].
+
+    The error is the integral of the squared difference from the histogram of the population.
+    """
     width = (upper - lower) / bins
     middles = lower + width * (np.arange(bins) + 0.5)
 
@@ -136,21 +142,21 @@ def histogram_of(name: str, people: Floats, lower: float, upper: float, bins: in
         truth,
         {
             NOISE: Method(private("laplace"), lambda epsilon: spread + 8 * bins / epsilon**2),
-            BITS: Method(private("unary"), lambda epsilon: spread + bins * _flips(epsilon)),
+            BITS: Method(private("unary"), lambda epsilon: spread + bins * _added_variance(epsilon)),
             PLAIN: Method(lambda x, epsilon, rng: shares(x), lambda epsilon: spread),
         },
         1 / width,
     )
 
 
-def _flips(epsilon: float) -> float:
-    """Variance that symmetric randomised response with epsilon / 2 for each bit adds to a bit."""
+def _added_variance(epsilon: float) -> float:
+    """Return the variance that symmetric randomized response adds to a bit, with epsilon / 2 for each bit."""
     half = float(np.exp(epsilon / 2))
     return half / (half - 1) ** 2
 
 
 def problems() -> list[tuple[Problem, Problem]]:
-    """Three problems, each with people made for the experiment and with real ones."""
+    """Return three problems, each for a simulated and for a real population."""
     from scipy.special import ndtri
 
     normal = np.clip(100 + ndtri((np.arange(100_000) + 0.5) / 100_000), *NORMAL_RANGE)
@@ -159,7 +165,10 @@ def problems() -> list[tuple[Problem, Problem]]:
     clipped = "N(100, 1) clipped to [97, 103]"
     return [
         (mean_of(clipped, normal, *NORMAL_RANGE), mean_of("visits to a doctor, real", capped, 0.0, MOST_VISITS)),
-        (shares_of("6 made categories", made, len(SHARES)), shares_of("own health, real", own_health(), len(HEALTH))),
+        (
+            shares_of("6 simulated categories", made, len(SHARES)),
+            shares_of("own health, real", own_health(), len(HEALTH)),
+        ),
         (
             histogram_of(clipped, normal, *NORMAL_RANGE, NORMAL_BINS),
             histogram_of("chronic diseases, real", diseases().values, *DISEASE_RANGE, DISEASE_BINS),
@@ -169,7 +178,7 @@ def problems() -> list[tuple[Problem, Problem]]:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The errors of all methods along one axis, n or epsilon, and what the formulas say."""
+    """Errors of all methods along one axis, n or epsilon, with the exact formulas."""
 
     problem: Problem
     axis: str
@@ -177,24 +186,25 @@ class Sweep:
     theory: dict[str, Floats]
 
     def calibration(self, method: str) -> float:
-        """Error over theory, averaged over the places."""
+        """Return the ratio of error to theory, averaged over the places."""
         return float(np.mean(self.curves[method].mean / self.theory[method]))
 
 
 def measure(
     problem: Problem, axis: str, places: Sequence[float], rng: np.random.Generator | None, repetitions: int
 ) -> Sweep:
-    """Errors along one axis, the other parameter at its standard value.
+    """Measure errors along one axis, with the other parameter fixed at `AT_SIZE` or `AT_EPSILON`.
 
     Parameters
     ----------
     problem : Problem
     axis : {"n", "epsilon"}
     places : sequence of float
-        Sizes or epsilons.
+        Values of n or of epsilon.
     rng : None or Generator
         ``None`` draws fresh keys from the operating system. A generator makes the reports reproducible, not private.
     repetitions : int
+        Number of repetitions per place.
 
     Returns
     -------
@@ -202,7 +212,7 @@ def measure(
 
     Privacy
     -------
-    Each private estimate is a function of epsilon-LDP reports; the errors are measured against the truth.
+    Each private estimate is a function of epsilon-LDP reports. The errors, measured against the true values, are not private.
     """
     draw = np.random.default_rng(rng)
     cases = [(int(place), AT_EPSILON) if axis == "n" else (AT_SIZE, place) for place in places]
@@ -230,7 +240,7 @@ def measure(
 
 @dataclass(frozen=True)
 class CurveStudy(Study):
-    """A row of panels per problem: made and real people, each against n and against epsilon."""
+    """A row of panels per problem: simulated and real population, each against n and against epsilon."""
 
     sweeps: tuple[tuple[Sweep, ...], ...]
 
@@ -238,7 +248,7 @@ class CurveStudy(Study):
 
     @property
     def worst(self) -> tuple[float, Sweep, str]:
-        """The error over theory that is farthest from 1, and where."""
+        """The ratio of error to theory that is farthest from 1, with its sweep and method."""
         found = [
             (sweep.calibration(method), sweep, method)
             for row in self.sweeps
@@ -249,7 +259,7 @@ class CurveStudy(Study):
 
     @property
     def falling(self) -> bool:
-        """Whether every error falls with n, and every private one with epsilon."""
+        """Whether all errors decrease with n, and all private errors with epsilon."""
         return all(
             slope(curve.places, curve.mean) < -0.5
             for row in self.sweeps
@@ -266,8 +276,8 @@ class CurveStudy(Study):
     def verdict(self) -> str:
         factor, sweep, method = self.worst
         return (
-            f"errors fall with n and with epsilon: {'yes' if self.falling else 'NO'}; they are the exact formulas, at "
-            f"worst {factor:.2f} times ({method}, {sweep.problem.name}, against {sweep.axis}; within 0.2)"
+            f"errors decrease with n and with epsilon: {'yes' if self.falling else 'NO'}; error over exact formula, at worst: "
+            f"{factor:.2f} ({method}, {sweep.problem.name}, against {sweep.axis}; 0.8 to 1.2)"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -291,7 +301,7 @@ def _draw(sweep: Sweep, ax: Any) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     lowest = min(theory.min() for theory in sweep.theory.values())
-    ax.set_ylim(bottom=lowest / 8)  # the best runs are better by luck
+    ax.set_ylim(bottom=lowest / 8)  # cuts the bands where their lower quantile is far below the mean
     if sweep.axis == "epsilon":
         ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
         ax.set_xticks([], minor=True)
@@ -299,7 +309,7 @@ def _draw(sweep: Sweep, ax: Any) -> None:
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> CurveStudy:
-    """All problems against n and against epsilon."""
+    """Measure all problems against n and against epsilon."""
     repetitions = REPETITIONS if full else QUICK_REPETITIONS
     axes: tuple[tuple[str, Sequence[float]], ...] = (("n", SIZES), ("epsilon", EPSILONS))
     return CurveStudy(

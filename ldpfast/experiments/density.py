@@ -1,8 +1,8 @@
 """Densities: the rate n^(-2 beta / (2 beta + 2)) of the private series estimate, and two private histograms.
 
-Duchi, Jordan and Wainwright (JASA 2018, section 5.2) prove the rate; without privacy the exponent is -2 beta / (2 beta
-+ 1). The density is made for the experiment: its trigonometric coefficients decay as slowly as its smoothness allows.
-The index of chronic diseases is real data.
+Duchi, Jordan and Wainwright (JASA 2018, section 5.2) prove the rate. Without privacy the exponent is -2 beta / (2 beta
++ 1). The density is simulated: its trigonometric coefficients decay as slowly as its smoothness allows. The index of
+chronic diseases is real data.
 """
 
 from __future__ import annotations
@@ -23,62 +23,68 @@ from .salaries import diseases
 
 SMOOTHNESS, EPSILON = 2.0, 1.0
 RATE = -2 * SMOOTHNESS / (2 * SMOOTHNESS + 2)
-TERMS, LARGEST = 200, 0.5  # coefficients of the true density, and the first of them
-AIMED, FULL_AIMED = (3, 5, 7), (3, 5, 7, 9)  # the sizes are such that so many terms are best: odd ones cost less noise
+TERMS, LARGEST = 200, 0.5  # number of coefficients of the true density, and the first coefficient
+AIMED, FULL_AIMED = (3, 5, 7), (3, 5, 7, 9)  # numbers of terms; for each, the n for which it is best
 BINS, BINS_SIZES = 16, (1_000, 6_000, 40_000)
 REAL_RANGE, REAL_BINS, REAL_TERMS, REAL_EPSILON = (0.0, 60.0), 15, 15, 2.0
-PEOPLE = 20_000_000  # in the repetitions of a size, within these limits:
+PEOPLE = 20_000_000  # records in all repetitions of one size; the number of repetitions has these limits
 REPETITIONS, QUICK_REPETITIONS = (200, 1_000), (100, 400)
 BINS_REPETITIONS = 100
 
 LAPLACE, UNARY = "Laplace noise on each bin", "unary encoding"
 NOISES = {LAPLACE: "laplace", UNARY: "unary"}
 STYLES = {LAPLACE: (VERMILION, "s", "-"), UNARY: (GREEN, "^", "-")}
-POINTS = np.arange(1024) / 1024  # sums over them are exact integrals of the trigonometric polynomials at hand
+POINTS = np.arange(1024) / 1024  # averages over them are exact integrals of the trigonometric polynomials used here
 
 Density = Callable[[Floats], Floats]
 
 
 @cache
 def coefficients() -> Floats:
-    """Of the true density beside the constant: |theta_j| falls like j^-(beta + 1/2), the edge of the Sobolev balls."""
+    """Return the coefficients of the true density, without the constant.
+
+    |theta_j| decays like j^-(beta + 1/2), the limit of the Sobolev balls of smoothness beta.
+    """
     order = np.arange(1, TERMS + 1)
     return np.asarray(LARGEST * order ** -(SMOOTHNESS + 0.5) * np.where(order % 4 < 2, 1, -1), np.float64)
 
 
 def sobolev_radius() -> float:
-    """C with sum j^(2 beta) theta_j^2 = C^2."""
+    """Return C with sum j^(2 beta) theta_j^2 = C^2."""
     return float(np.sqrt(np.sum(np.arange(1, TERMS + 1) ** (2 * SMOOTHNESS) * coefficients() ** 2)))
 
 
 def density(x: Floats) -> Floats:
-    """The true density on [0, 1]."""
+    """Return the true density on [0, 1] at the points x."""
     cosines, sines = coefficients()[::2], coefficients()[1::2]
     angles = 2 * np.pi * np.multiply.outer(x, np.arange(1, TERMS // 2 + 1))
     return np.asarray(1 + np.sqrt(2) * (np.cos(angles) @ cosines + np.sin(angles) @ sines))
 
 
 def size_for(terms: int) -> int:
-    """For how many people the bound on the risk is least with a number of terms: the n of k = (beta C^2 n / (pi h^2))^(1/6)."""
+    """Return the number of people for which the bound on the risk is smallest with k terms.
+
+    It is the n that solves k = (beta C^2 n / (pi h^2))^(1 / (2 beta + 2)), with h = coth(epsilon / 2).
+    """
     spread = np.pi / np.tanh(EPSILON / 2) ** 2
     return int(np.round(spread * terms ** (2 * SMOOTHNESS + 2) / (SMOOTHNESS * sobolev_radius() ** 2)))
 
 
 @cache
 def _cumulative() -> tuple[Floats, Floats]:
-    """Probabilities below the points of a fine grid, and the grid."""
+    """Return the distribution function on a fine grid, and the grid."""
     edges = np.linspace(0, 1, 2**14 + 1)
     below = np.concatenate([[0.0], np.cumsum(density((edges[1:] + edges[:-1]) / 2))])
     return below / below[-1], edges
 
 
 def sample(n: int, draw: np.random.Generator) -> Floats:
-    """People drawn from `density`."""
+    """Draw n records from `density`."""
     return np.interp(draw.random(n), *_cumulative())
 
 
 def squared_error(estimate: Density) -> float:
-    """Integral of the squared difference from the true density."""
+    """Return the integral of the squared difference from the true density."""
     return float(np.mean((estimate(POINTS) - _truth()) ** 2))
 
 
@@ -88,14 +94,14 @@ def _truth() -> Floats:
 
 
 def exact_risk(n: int, terms: int) -> float:
-    """Expected `squared_error` of the series estimate with some terms: variance of the reports, and what is left out."""
-    kept, left = np.split(coefficients() ** 2, [terms])
+    """Return the expected `squared_error` of the series estimate: variance, and squares of the omitted coefficients."""
+    kept, omitted = np.split(coefficients() ** 2, [terms])
     scale = LinfBall(terms, EPSILON, radius=np.sqrt(2)).scale
-    return float((terms * scale**2 - kept.sum()) / n + left.sum())
+    return float((terms * scale**2 - kept.sum()) / n + omitted.sum())
 
 
 def exact_histogram_risk(method: str, n: int) -> float:
-    """Expected `squared_error` of a histogram with `BINS` bins: its steps, the sample, and the noise."""
+    """Return the expected `squared_error` of a histogram with `BINS` bins: bias, sampling variance, and noise."""
     by_bin = _truth().reshape(BINS, -1)
     probabilities = by_bin.mean(axis=1) / BINS
     half = np.exp(EPSILON / 2)
@@ -106,7 +112,7 @@ def exact_histogram_risk(method: str, n: int) -> float:
 
 @dataclass(frozen=True)
 class Panel:
-    """Private densities of one sample, the first with a band, beside the truth."""
+    """Private densities of one sample, the first with a confidence band, and the true density."""
 
     title: str
     points: Floats
@@ -117,7 +123,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class DensityStudy(Study):
-    """Squared errors against n, with the exact formulas; and two pictures of a single estimate."""
+    """Squared errors against n with their exact formulas, and two panels with single estimates."""
 
     series: Curve
     series_exact: Floats
@@ -129,17 +135,17 @@ class DensityStudy(Study):
 
     @property
     def slope(self) -> float:
-        """Of the mean integrated squared error of the series against n, on logarithmic axes."""
+        """Slope of the mean integrated squared error of the series against n, on logarithmic axes."""
         return slope(self.series.places, self.series.mean)
 
     @property
     def calibration(self) -> float:
-        """Error over exact formula, averaged over the sizes."""
+        """Ratio of the error to the exact formula, averaged over the sizes."""
         return float(np.mean(self.series.mean / self.series_exact))
 
     @property
     def histogram_ratio(self) -> float:
-        """Error with Laplace noise over error with unary encoding, averaged over the sizes."""
+        """Ratio of the error with Laplace noise to that with unary encoding, averaged over the sizes."""
         return float(np.mean(self.histograms[LAPLACE].mean / self.histograms[UNARY].mean))
 
     @property
@@ -150,9 +156,9 @@ class DensityStudy(Study):
     @property
     def verdict(self) -> str:
         return (
-            f"squared error of the series falls like n^{self.slope:.2f} (theory {RATE:.2f}, within 0.1), is "
-            f"{self.calibration:.2f} times the exact formula (within 0.1); histogram, Laplace over unary: "
-            f"{self.histogram_ratio:.2f} (about 2)"
+            f"squared error of the series falls like n^{self.slope:.2f} (theory {RATE:.2f}, within 0.1) and is "
+            f"{self.calibration:.2f} times the exact formula (0.9 to 1.1); error of the histogram, Laplace noise over unary "
+            f"encoding: {self.histogram_ratio:.2f} (1.6 to 2.4)"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -185,7 +191,7 @@ def _finish(ax: Any, title: str) -> None:
 
 
 def _draw_panel(panel: Panel, ax: Any) -> None:
-    ax.plot(panel.points, panel.truth, color=BLACK, linestyle="--", label="truth")
+    ax.plot(panel.points, panel.truth, color=BLACK, linestyle="--", label="true density")
     for (label, values), color in zip(panel.lines.items(), (BLUE, GREEN), strict=False):
         ax.plot(panel.points, values, color=color, label=label)
     ax.fill_between(panel.points, *panel.band, color=BLUE, alpha=0.2, linewidth=0, label="95 % at each point")
@@ -199,7 +205,7 @@ def _measure(
     rng: np.random.Generator | None,
     estimators: dict[str, Callable[[Floats], Density]],
 ) -> dict[str, Curve]:
-    """Squared errors of every estimator, for samples of every size."""
+    """Measure the squared errors of all estimators, on samples of each size."""
     draw = np.random.default_rng(rng)
     errors: dict[str, list[Floats]] = {method: [] for method in estimators}
     for n in sizes:
@@ -208,7 +214,7 @@ def _measure(
         of_size = [[squared_error(estimator(x)) for estimator in estimators.values()] for x in people]
         for series, values in zip(errors.values(), np.transpose(of_size), strict=True):
             series.append(values)
-    data = "made for smoothness 2"
+    data = "simulated, smoothness 2"
     return {
         method: Curve({"data": data, "method": method}, "n", tuple(sizes), tuple(values))
         for method, values in errors.items()
@@ -216,21 +222,21 @@ def _measure(
 
 
 def _terms(n: int) -> int:
-    """How many terms the library takes for n people of this smoothness."""
+    """Return the number of terms that the library uses for n people and this smoothness."""
     return int(SeriesDensity(EPSILON, n=n, smoothness=SMOOTHNESS, radius=sobolev_radius()).terms)
 
 
-def _made(rng: np.random.Generator | None, n: int) -> Panel:
-    """One series estimate of the true density."""
+def _simulated(rng: np.random.Generator | None, n: int) -> Panel:
+    """Compute one series estimate of the true density."""
     people = sample(n, np.random.default_rng(rng))
     estimate = series_density(people, EPSILON, smoothness=SMOOTHNESS, radius=sobolev_radius(), rng=rng)
     lines = {f"private series of {len(estimate.value)} terms": estimate(POINTS)}
-    title = f"One estimate of the made density, n = {n:,}, epsilon {EPSILON:g}"
+    title = f"One estimate of the simulated density, n = {n:,}, epsilon {EPSILON:g}"
     return Panel(title, POINTS, _truth(), lines, estimate.band(POINTS))
 
 
 def _real(rng: np.random.Generator | None) -> Panel:
-    """One histogram and one series estimate of the chronic diseases of everybody."""
+    """Compute one histogram and one series estimate of the chronic diseases of the whole population."""
     people, (lower, upper) = diseases(), REAL_RANGE
     points = lower + (upper - lower) * (POINTS + 0.5 / len(POINTS))
     heights, edges = np.histogram(people.values, REAL_BINS, REAL_RANGE, density=True)
@@ -248,7 +254,7 @@ def run(
     aimed: Sequence[int] | None = None,
     bins_sizes: Sequence[int] = BINS_SIZES,
 ) -> DensityStudy:
-    """Rate, histograms and pictures."""
+    """Measure the rate and the histograms, and compute two estimates to draw."""
     repetitions = REPETITIONS if full else QUICK_REPETITIONS
     sizes = [size_for(terms) for terms in aimed or (FULL_AIMED if full else AIMED)]
     radius = sobolev_radius()
@@ -267,7 +273,7 @@ def run(
         np.array([exact_risk(n, _terms(n)) for n in sizes]),
         histograms,
         {method: np.array([exact_histogram_risk(method, n) for n in bins_sizes]) for method in histograms},
-        (_made(rng, sizes[len(sizes) // 2]), _real(rng)),
+        (_simulated(rng, sizes[len(sizes) // 2]), _real(rng)),
     )
 
 

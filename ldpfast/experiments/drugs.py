@@ -1,9 +1,9 @@
 """The paper's experiment on drug use: 27 yes-or-no answers per person, released together (figure 1).
 
-Duchi, Jordan and Wainwright (JASA 2018, section 6.2) drew samples from the records of 959,715 people. Those cannot be
-shipped; the population here is a stand-in: as many people with independent answers, whose shares are of the published
-order of magnitude. The noise dominates the error, so the comparison hardly depends on it. The real data are answers to
-Fair's survey, 27 of them as well.
+Duchi, Jordan and Wainwright (JASA 2018, section 6.2) drew samples from the records of 959,715 people, which cannot be
+distributed. The stand-in has as many people with independent answers, and shares of the published order of magnitude.
+The noise dominates the error, so the comparison hardly depends on the population. The real data are 27 answers per
+person from Fair's survey.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LEAST_RATIO = 6.0
 STAND_IN_SEED = 62  # the population is the same in every run
 
 LAPLACE, CUBE, CENTERED, PLAIN = "Laplace noise", "l-infinity mechanism", "l-infinity mechanism, centered", "no privacy"
-ONE_EACH = "one answer each, drawn"
+ONE_EACH = "one random answer each"
 STYLE: dict[str, Style] = {
     LAPLACE: (VERMILION, "s", "-"),
     CUBE: (BLUE, "o", "-"),
@@ -47,7 +47,7 @@ STYLE: dict[str, Style] = {
     ONE_EACH: (ORANGE, "v", "-"),
     PLAIN: (BLACK, "D", "--"),
 }
-# Of Fair's survey: column and answers to choose from, as they are coded.
+# Fair's survey: columns and the codes of their answers.
 CHOICES = {
     "rate_marriage": (1, 2, 3, 4, 5),
     "religious": (1, 2, 3, 4),
@@ -59,9 +59,9 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class Study:
-    """Errors of one population: for each method and sample size one per repetition.
+    """Errors for one population: one per repetition, for each method and sample size.
 
-    `errors` are squared and averaged over the drugs; `largest` is the largest error of a drug.
+    `errors` holds squared errors averaged over the drugs, `largest` the largest absolute error of a drug.
     """
 
     sizes: tuple[int, ...]
@@ -70,18 +70,18 @@ class Study:
     name: str = f"Drug use: stand-in population, {POPULATION:,} people"
 
     def mse(self, method: str) -> Floats:
-        """Mean over the repetitions, shape (number of sizes,)."""
+        """Return the mean squared error over the repetitions, shape (number of sizes,)."""
         return np.array([errors.mean() for errors in self.errors[method]])
 
     @property
     def ratio(self) -> float:
-        """Error of Laplace noise over that of the l-infinity mechanism at the reference size."""
+        """Mean squared error of Laplace noise over that of the l-infinity mechanism, at the reference size."""
         at = self.sizes.index(REFERENCE_SIZE)
         return float(self.mse(LAPLACE)[at] / self.mse(CUBE)[at])
 
     @property
     def apart(self) -> bool:
-        """Whether at every size the worst run of the l-infinity mechanism is better than the best one of Laplace noise."""
+        """Whether, at every size, the worst run of the l-infinity mechanism is better than the best run of Laplace noise."""
         pairs = zip(self.errors[CUBE], self.errors[LAPLACE], strict=True)
         return all(ours.max() < theirs.min() for ours, theirs in pairs)
 
@@ -95,7 +95,7 @@ class Study:
         )
 
     def curves(self, what: str) -> dict[str, Curve]:
-        """`errors` or `largest`, by method."""
+        """Return the curves of `errors` or of `largest`, by method."""
         return {
             method: Curve({"data": self.name, "error": what, "method": method}, "n", self.sizes, tuple(errors))
             for method, errors in getattr(self, what).items()
@@ -104,7 +104,7 @@ class Study:
 
 @dataclass(frozen=True)
 class DrugStudy(_study.Study):
-    """The stand-in and the real answers."""
+    """Studies of the stand-in and of the real answers."""
 
     stand_in: Study
     real: Study
@@ -137,7 +137,7 @@ class DrugStudy(_study.Study):
 
 
 def report_variances() -> dict[str, float]:
-    """Variance of a coordinate of one report, beside that of the answers themselves, by the formulas."""
+    """Return the variance per coordinate that each mechanism adds, without the sampling variance, by the formulas."""
     return {
         LAPLACE: 2 * (DRUGS / EPSILON) ** 2,
         CUBE: LinfBall(DRUGS, EPSILON).scale ** 2,
@@ -147,16 +147,16 @@ def report_variances() -> dict[str, float]:
 
 
 def population() -> NDArray[np.uint8]:
-    """The stand-in: a packed row of `DRUGS` bits per person, the same in every run."""
+    """Return the stand-in population, the same in every run: a packed row of `DRUGS` bits per person."""
     generator = np.random.default_rng(STAND_IN_SEED)
     answers = generator.random((POPULATION, DRUGS), dtype=np.float32) < np.array(DRUG_FREQ, np.float32)
     return np.packbits(answers, axis=1)
 
 
 def real_population() -> NDArray[np.uint8]:
-    """Whether each of 6,366 women gave each of the answers in `CHOICES`: packed rows of `DRUGS` bits."""
+    """Return packed rows of `DRUGS` bits: which of the answers in `CHOICES` each of 6,366 women gave."""
     answers = surveys.records(surveys.FAIR)
-    chosen = [answers[name].to_numpy()[:, np.newaxis] == levels for name, levels in CHOICES.items()]
+    chosen = [answers[name].to_numpy()[:, np.newaxis] == codes for name, codes in CHOICES.items()]
     return np.packbits(np.concatenate(chosen, axis=1), axis=1)
 
 
@@ -171,7 +171,7 @@ def run(
     people: NDArray[np.uint8] | None = None,
     name: str = Study.name,
 ) -> Study:
-    """Sample people with replacement, privatize their answers with each mechanism, and measure the error.
+    """Sample people with replacement, privatize their answers with each mechanism, and measure the errors.
 
     Parameters
     ----------
@@ -180,11 +180,11 @@ def run(
     sizes : sequence of int
         Sample sizes.
     repetitions : (int, int)
-        At the largest and at the smallest sizes; in between as many as make two million records.
+        Smallest and largest number of repetitions per size; in between, as many as give two million records.
     people : ndarray of uint8, optional
         Packed rows of `DRUGS` bits. By default `population`.
     name : str
-        Of the population.
+        Name of the population.
 
     Returns
     -------
@@ -192,14 +192,14 @@ def run(
 
     Privacy
     -------
-    The reports of the four mechanisms are 0.5-LDP each; the errors are measured against the truth and are not private.
+    The reports of the four mechanisms are 0.5-LDP each. The errors, measured against the true values, are not private.
     """
     raw, centered = LinfBall(DRUGS, EPSILON), LinfBall(DRUGS, EPSILON, radius=0.5)
     noise = LaplaceVector(DRUGS, EPSILON, radius=0.5, norm="linf")
     people = population() if people is None else people
     truth = _unpack(people).mean(axis=0)
     draw = np.random.default_rng(rng)
-    own = None if rng is None else rng.spawn(1)[0]  # for the extra method: the others' samples do not depend on it
+    one_each_rng = None if rng is None else rng.spawn(1)[0]  # separate, so that the samples do not depend on this method
     errors: dict[str, list[Floats]] = {method: [] for method in STYLE}
     largest: dict[str, list[Floats]] = {method: [] for method in STYLE}
     for n in sizes:
@@ -211,7 +211,7 @@ def run(
             sample -= 0.5
             means[CENTERED] = centered.run(sample, rng=rng).value + 0.5
             means[LAPLACE] = noise.run(sample, rng=rng).value + 0.5
-            means[ONE_EACH] = _one_each(answers, own)
+            means[ONE_EACH] = _one_each(answers, one_each_rng)
             rounds.append({method: mean - truth for method, mean in means.items()})
         for method in STYLE:
             of_method = np.array([errors_of[method] for errors_of in rounds])
@@ -221,14 +221,14 @@ def run(
 
 
 def _one_each(answers: NDArray[np.uint8], rng: np.random.Generator | None) -> Floats:
-    """Everybody tells one answer only, drawn without looking: the shares among those who were asked."""
+    """Estimate the shares if each person privatizes one answer, chosen uniformly at random."""
     coin = Warner(EPSILON)
     asked = np.random.default_rng(rng).integers(DRUGS, size=len(answers))
     return np.array([coin.run(answers[asked == drug, drug], rng=rng).value for drug in range(DRUGS)])
 
 
 def reproduce(rng: np.random.Generator | None, full: bool = False) -> DrugStudy:
-    """Both populations; `full` with the hundred repetitions of the paper at every size."""
+    """Run both populations. `full` selects the hundred repetitions of the paper at every size."""
     repetitions = (100, 100) if full else (10, 40)
     real = run(rng, SIZES[:4], repetitions, real_population(), "Fair's survey: 6,366 people, real")
     return DrugStudy(run(rng, SIZES, repetitions), real)
@@ -238,7 +238,7 @@ EXPERIMENT = _study.Experiment("drugs", "Duchi, Jordan and Wainwright (2018), fi
 
 
 def table(study: Study) -> Any:
-    """Mean squared errors of all methods and sizes (rich).
+    """Return a table (rich) of the root mean squared errors of all methods and sizes.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def table(study: Study) -> Any:
 
 
 def draw(study: Study, ax: Any) -> None:
-    """Mean squared error against n, both logarithmic; the band holds 90 % of the runs.
+    """Draw the mean squared error against n on logarithmic axes, with bands of 90 % of the runs.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""The mean of normal records: the error of the published protocols and of ours, and the search that they share, as a picture.
+"""The mean of normal records: errors of the published protocols and of the library's variants, and a figure of the search.
 
 Joseph, Kulkarni, Mao and Wu (NeurIPS 2019) prove an error of order sigma / (epsilon sqrt(n)) for known sigma and two
-rounds, if n is large enough for their thresholds. Counts are drawn from their exact law (`GaussianMean.simulate`).
-Ranges are those of docs/gaussian.md, which shows the picture.
+rounds, if n is large enough for their thresholds. Counts are drawn from their exact distribution
+(`GaussianMean.simulate`). The ranges are those of docs/gaussian.md, which shows the figure.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ MEANS, SIGMAS = (0.0, 3.7, 1000.0, -250.3), (1.0, 5.0)
 MU_BOUND, SIGMA_BOUNDS = 4096.0, (0.5, 16.0)
 EPSILONS = (0.5, 1.0, 2.0)
 SIZES, FULL_SIZES = (20_000, 200_000), (20_000, 200_000, 1_000_000)
-REPETITIONS, QUICK_REPETITIONS = 50, 5  # of each mean and sigma
-MOST_MEDIAN = 5.0  # of the normalised error: what we call "of order 1"
+REPETITIONS, QUICK_REPETITIONS = 50, 5  # per mean and sigma
+MOST_MEDIAN = 5.0  # largest median of the normalized error that counts as "of order 1"
 
 PAPER, ROBUST, EFFICIENT = "published, safe noise", "robust", "efficient"
 VARIANTS = {PAPER: "paper", ROBUST: "robust", EFFICIENT: "efficient"}
 COLORS = {PAPER: VERMILION, ROBUST: BLUE, EFFICIENT: GREEN}
-SHAPES = {2: ("o", "-"), 1: ("s", "--")}  # of the rounds
+SHAPES = {2: ("o", "-"), 1: ("s", "--")}  # marker and line, by the number of rounds
 
 SHOWN_MEAN, SHOWN_SIGMA, SHOWN_BOUND, SHOWN_PEOPLE, SHOWN_EPSILON = -7.3, 1.0, 12.0, 100_000, 1.0
 RESIDUES = (BLUE, ORANGE, GREEN, PURPLE)
 
 
 class Method(NamedTuple):
-    """A protocol."""
+    """A variant of the protocol, with known or unknown sigma, and its number of rounds."""
 
     variant: str
-    known: bool  # sigma
+    known: bool  # whether sigma is known
     rounds: int
 
     def server(self, epsilon: float, sigma: float, n: int) -> GaussianMean:
-        """For n people."""
+        """Return the server for n people."""
         scale: dict[str, Any] = {"sigma": sigma} if self.known else {"sigma_bounds": SIGMA_BOUNDS}
         variant = VARIANTS[self.variant]
         return GaussianMean(epsilon, **scale, mu_bound=MU_BOUND, rounds=self.rounds, variant=variant, n=n)
@@ -60,20 +60,23 @@ METHODS = [
 
 @dataclass(frozen=True)
 class Errors:
-    """Of a method with n people: |estimate - mean| epsilon sqrt(n) / sigma; shares are one for each epsilon."""
+    """Normalized errors of a method with n people: |estimate - mean| epsilon sqrt(n) / sigma.
+
+    `coverage` and `warned` have one entry per epsilon.
+    """
 
     method: Method
     n: int
     curve: Curve
-    coverage: Floats  # share of 95 % intervals that hold the mean
-    warned: Floats  # share of estimates that came with a warning
+    coverage: Floats  # fraction of 95 % intervals that contain the mean
+    warned: Floats  # fraction of estimates with a warning
 
     def quantile(self, level: float) -> Floats:
-        """Of the errors, for each epsilon."""
+        """Return a quantile of the errors, one per epsilon."""
         return np.array([np.quantile(errors, level) for errors in self.curve.errors])
 
     def rows(self) -> Iterator[Row]:
-        """Those of the curve, with the median and the shares."""
+        """Yield the rows of the curve with median, coverage and fraction of warnings."""
         for row, median, coverage, warned in zip(
             self.curve.rows(), self.quantile(0.5), self.coverage, self.warned, strict=True
         ):
@@ -83,26 +86,29 @@ class Errors:
 
 @dataclass(frozen=True)
 class Search:
-    """One search by pairs: widths and debiased shares of the levels, widest first, and the cells that are kept of each."""
+    """One search by pairs of cells: cell widths and debiased shares of the search levels, widest first.
+
+    `kept` has the first of the two cells that each search level keeps.
+    """
 
     widths: Floats
     shares: Floats  # shape (levels, 4)
-    kept: tuple[int, ...]  # the lower of two neighbouring cells, by its number
+    kept: tuple[int, ...]  # number of the lower of two neighboring cells
 
     @property
     def found(self) -> float:
-        """The edge between the last two cells."""
+        """Edge between the last two cells."""
         return float((self.kept[-1] + 1) * self.widths[-1])
 
     @property
     def end(self) -> float:
-        """Of the range."""
+        """Upper end of the range."""
         return float(2 * self.widths[0])
 
 
 @dataclass(frozen=True)
 class GaussianStudy(Study):
-    """Errors of all methods and sizes, and one search."""
+    """Errors of all methods and sizes, and one search to draw."""
 
     errors: tuple[Errors, ...]
     search: Search
@@ -110,28 +116,31 @@ class GaussianStudy(Study):
     size = (9.0, 6.4)
 
     def of(self, method: Method) -> list[Errors]:
-        """For all n, ascending."""
+        """Return the errors of a method for all n, in increasing order."""
         return [found for found in self.errors if found.method == method]
 
     def gain(self, method: Method) -> float:
-        """Published root mean squared error over that of a method of ours, for the largest n: geometric mean over epsilon."""
+        """Return the published root mean squared error over that of a method of the library, for the largest n.
+
+        Geometric mean over epsilon.
+        """
         theirs, ours = (self.of(m)[-1].curve.errors for m in (method._replace(variant=PAPER), method))
         ratios = [np.mean(np.square(a)) / np.mean(np.square(b)) for a, b in zip(theirs, ours, strict=True)]
         return float(np.exp(np.mean(np.log(ratios)) / 2))
 
     @property
     def published(self) -> float:
-        """The median error of the published two rounds with known sigma, for the largest n and all epsilons together."""
+        """Median error of the published two rounds with known sigma, for the largest n and all epsilons together."""
         return float(np.median(self.of(Method(PAPER, True, 2))[-1].curve.errors))
 
     @property
     def gains(self) -> list[float]:
-        """Of all methods of ours."""
+        """Gains of all methods of the library."""
         return [self.gain(method) for method in METHODS if method.variant != PAPER]
 
     @property
     def coverage(self) -> float:
-        """Of the intervals of all methods of ours together."""
+        """Coverage of the intervals of all methods of the library, averaged."""
         return float(np.mean([found.coverage for found in self.errors if found.method.variant != PAPER]))
 
     @property
@@ -142,8 +151,8 @@ class GaussianStudy(Study):
     def verdict(self) -> str:
         return (
             f"n = {self.errors[-1].n:,}: median error of the published two rounds, known sigma, {self.published:.1f} sigma / "
-            f"(epsilon sqrt n) (at most {MOST_MEDIAN:g}); published error over ours, root mean squares, "
-            f"{min(self.gains):.1f} to {max(self.gains):.0f} (above 1); all n: our 95 % intervals hold the mean in "
+            f"(epsilon sqrt n) (at most {MOST_MEDIAN:g}); published root mean squared error over that of the library, "
+            f"{min(self.gains):.1f} to {max(self.gains):.0f} (above 1); all n: coverage of the library's 95 % intervals, "
             f"{100 * self.coverage:.1f} % (93 to 97)"
         )
 
@@ -151,19 +160,19 @@ class GaussianStudy(Study):
         return (found.curve for found in self.errors)
 
     def rows(self) -> list[Row]:
-        """The numbers, a row per method, n and epsilon."""
+        """Return the numbers, a row per method, n and epsilon."""
         return [row for found in self.errors for row in found.rows()]
 
     def draw(self, figure: Any) -> None:
-        """The search: docs/gaussian.png."""
-        (law, corner), (levels, bars) = figure.subplots(2, 2, width_ratios=(3, 1), height_ratios=(1, 3.6), sharex="col")
+        """Draw the search (docs/gaussian.png)."""
+        (records, corner), (levels, bars) = figure.subplots(2, 2, width_ratios=(3, 1), height_ratios=(1, 3.6), sharex="col")
         corner.remove()
-        _draw_law(self.search, law)
+        _draw_records(self.search, records)
         _draw_levels(self.search, levels)
         _draw_shares(self.search, bars)
 
     def draw_errors(self, figure: Any) -> None:
-        """Median errors against epsilon: a row of panels for known and for unknown sigma, a column for each n."""
+        """Draw median errors against epsilon: a row of panels each for known and unknown sigma, a column for each n."""
         sizes = sorted({found.n for found in self.errors})
         axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False)
         for (known, n), ax in zip(product((True, False), sizes), axes.ravel(), strict=True):
@@ -178,26 +187,27 @@ class GaussianStudy(Study):
             finish(ax, title, "epsilon", "|error| epsilon sqrt(n) / sigma")
             ax.get_legend().remove()
         handles, names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=5, title="median, and up to the 95 % quantile")
+        figure.legend(handles, names, loc="outside lower center", ncols=5, title="median, with a band up to the 95 % quantile")
 
 
 class GaussianExperiment(Experiment):
-    """With two pictures: the search, and the errors."""
+    """Experiment with two figures: the search, and the errors."""
 
     def save(self, study: Study, folder: Any) -> list[Any]:
-        """As `Experiment.save`, and the errors as ``gaussian-errors.png``."""
+        """Write the figure, the numbers, and the errors as ``gaussian-errors.png``. See `Experiment.save`."""
         assert isinstance(study, GaussianStudy)
         paths, picture = super().save(study, folder), folder / f"{self.name}-errors.png"
-        figure = new_figure(13.0, 9.0)
+        figure = new_figure(13.0, 9.0, "demo")
         study.draw_errors(figure)
         figure.savefig(picture, dpi=110, format="png")
         return [*paths, picture]
 
 
-# Pictures -------------------------------------------------------------------------------------------------------------
+# Figures --------------------------------------------------------------------------------------------------------------
 
 
-def _draw_law(search: Search, ax: Any) -> None:
+def _draw_records(search: Search, ax: Any) -> None:
+    """Draw the density of the records and their mean."""
     x = np.linspace(-search.end, search.end, 1201)
     density = np.exp(-0.5 * ((x - SHOWN_MEAN) / SHOWN_SIGMA) ** 2) / (SHOWN_SIGMA * np.sqrt(2 * np.pi))
     ax.fill_between(x, density, color=GRAY, alpha=0.5, linewidth=0)
@@ -211,7 +221,7 @@ def _draw_law(search: Search, ax: Any) -> None:
         arrowprops={"arrowstyle": "-", "color": BLACK, "linewidth": 0.8},
     )
     ax.set_ylim(0, 0.45)
-    ax.set_title("The records, which nobody sees", fontsize=11)
+    ax.set_title("The records, which the server does not see", fontsize=11)
     ax.set_xlabel("record")
     ax.set_ylabel("density")
     ax.tick_params(labelbottom=True)
@@ -220,14 +230,17 @@ def _draw_law(search: Search, ax: Any) -> None:
 
 
 def _draw_levels(search: Search, ax: Any) -> None:
-    """A row for each level: a cell has the color of its residue; what is looked at is strong, what is kept has a frame."""
+    """Draw a row for each search level, with cells in the color of their residue.
+
+    The four candidate cells have a strong color; the two that are kept have a frame.
+    """
     half = 0.33
-    low = -2  # first of the four cells that are looked at
+    low = -2  # first of the four candidate cells
     for row, (width, kept) in enumerate(zip(search.widths, search.kept, strict=True)):
         count = round(search.end / width)
         for cell in range(-count, count):
-            seen = low <= cell < low + 4
-            for color, alpha in (("white", 1.0), (RESIDUES[cell % 4], 0.85 if seen else 0.18)):
+            candidate = low <= cell < low + 4
+            for color, alpha in (("white", 1.0), (RESIDUES[cell % 4], 0.85 if candidate else 0.18)):
                 place = [(cell * width, width)], (row - half, 2 * half)
                 ax.broken_barh(*place, facecolor=color, alpha=alpha, edgecolor="white", linewidth=0.8)
             ax.text(
@@ -236,8 +249,8 @@ def _draw_levels(search: Search, ax: Any) -> None:
                 str(cell % 4),
                 ha="center",
                 va="center",
-                fontsize=10 if seen else 8,
-                color=BLACK if seen else GRAY,
+                fontsize=10 if candidate else 8,
+                color=BLACK if candidate else GRAY,
             )
         ends = kept * width, (kept + 2) * width
         ax.broken_barh(
@@ -268,7 +281,7 @@ def _draw_levels(search: Search, ax: Any) -> None:
 
 
 def _draw_shares(search: Search, ax: Any) -> None:
-    """Beside each level the debiased shares of its residues."""
+    """Draw the debiased shares of the residues beside each search level."""
     height = 0.165
     for row, shares in enumerate(search.shares):
         for residue, share in enumerate(shares):
@@ -279,9 +292,9 @@ def _draw_shares(search: Search, ax: Any) -> None:
     ax.set_ylim(len(search.widths) - 1 + 0.85, -0.6)
     ax.set_yticks([])
     ax.set_xlim(min(-0.05, float(search.shares.min()) - 0.03), 1)
-    ax.set_title("What the answers say", fontsize=11)
+    ax.set_title("Shares of the answers", fontsize=11)
     ax.set_xlabel("share, debiased")
-    ax.set_ylabel("residue, 0 to 3 from above")
+    ax.set_ylabel("residue, 0 to 3 from the top")
     ax.grid(axis="x", alpha=0.3)
     ax.spines[["top", "right", "left"]].set_visible(False)
     handles, names = ax.get_legend_handles_labels()
@@ -315,7 +328,7 @@ def measure(
     rng : None or Generator
         As for `GaussianMean.simulate`.
     repetitions : int
-        Of each mean and sigma.
+        Number of repetitions per mean and sigma.
 
     Returns
     -------
@@ -326,12 +339,12 @@ def measure(
     for e, epsilon in enumerate(epsilons):
         servers = {sigma: method.server(epsilon, sigma, n) for sigma in SIGMAS}
         for c, (mu, sigma) in enumerate(cases):
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 estimate = servers[sigma].simulate(n, mu, sigma, rng)
             low, high = estimate.interval()
             errors[e, c] = abs(estimate.value - mu) * epsilon * n**0.5 / sigma
-            covered[e, c], warned[e, c] = low <= mu <= high, bool(said)
+            covered[e, c], warned[e, c] = low <= mu <= high, bool(caught)
     sigmas = "known" if method.known else "unknown"
     labels = {"method": method.variant, "sigma": sigmas, "rounds": method.rounds, "n": n}
     curve = Curve(labels, "epsilon", tuple(epsilons), tuple(errors))
@@ -339,7 +352,7 @@ def measure(
 
 
 def search(rng: np.random.Generator | None) -> Search:
-    """One search among made people, decoded by pairs of cells.
+    """Run one search on simulated records, decoded by pairs of cells.
 
     Parameters
     ----------
@@ -368,7 +381,7 @@ def search(rng: np.random.Generator | None) -> Search:
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> GaussianStudy:
-    """All methods; `full`: with the sizes and repetitions of the table of docs/gaussian.md."""
+    """Run all methods. `full` selects the sizes and repetitions of the table in docs/gaussian.md."""
     repetitions, sizes = (REPETITIONS, FULL_SIZES) if full else (QUICK_REPETITIONS, SIZES)
     shown = search(rng)
     return GaussianStudy(

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import SmallSampleWarning
 from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
 from .._typing import Floats
 from ..estimation import GradientDescent
+from ..results import SmallSampleWarning
 from ._study import Curve, Experiment, Study
 from .surveys import RAND, records
 

@@ -130,7 +130,14 @@ def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
         n = np.full(PLACES, float(people))
         mechanisms = curves(problem, n, epsilon, **fixed) if _problem.PROBLEMS[problem].solutions else {}
         prices.append(
-            Price(problem, fixed, people, epsilon, _problem.PROBLEMS[problem].bound(n=n, epsilon=epsilon, **fixed), mechanisms)
+            Price(
+                problem,
+                fixed,
+                people,
+                epsilon,
+                _problem.PROBLEMS[problem].bound(n=n, epsilon=epsilon, **fixed),
+                mechanisms,
+            )
         )
     return PriceStudy(tuple(prices))
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import SmallSampleWarning
 from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
 from .._typing import Floats
 from ..estimation import median, naive_median
+from ..results import SmallSampleWarning
 from ._study import Curve, Experiment, Study, slope
 from .salaries import Population, diseases, salaries
 

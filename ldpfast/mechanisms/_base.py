@@ -19,7 +19,7 @@ from ..reports import Aggregator, Codes, Format
 from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing
 from . import _registry
 from ._pipeline import Kernel, Pipeline
-from ._python import PythonKernel, invert
+from ._python import PythonKernel, integer_weights, invert
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
@@ -75,7 +75,7 @@ class Mechanism(ABC):
         Parameters
         ----------
         epsilon_realized : float
-            The exact guarantee, at most `epsilon`.
+            The exact guarantee, at most `epsilon`, which it becomes where the class has no parameter of that name.
         domain : Domain
             One of `ldpfast.domains`.
         report : Format
@@ -91,12 +91,18 @@ class Mechanism(ABC):
 
         Raises
         ------
-        TypeError
-            If the class is no dataclass.
+        TypeError, ValueError
+            If the class is not a dataclass; if `epsilon_realized` is above `epsilon` or below the loss of `channel_rows`.
         """
         if not is_dataclass(self):
             raise TypeError(f"{type(self).__name__} must be a dataclass, whose fields are its parameters")
         self._set(epsilon_realized=epsilon_realized, domain=domain, report=report, debiasing=debiasing, **attributes)
+        if not hasattr(self, "epsilon"):
+            self._set(epsilon=epsilon_realized)
+        if not 0 <= epsilon_realized <= self.epsilon:
+            raise ValueError(
+                f"epsilon_realized must be in [0, epsilon] with epsilon={self.epsilon}, got {epsilon_realized}"
+            )
         if kernel is None:
             custom = type(self).privatize_block is not Mechanism.privatize_block
             kernel = PythonKernel(self.privatize_block if custom else self._inversion(), report)
@@ -112,10 +118,15 @@ class Mechanism(ABC):
                 f"{type(self).__name__} must define privatize_block, or channel_rows with a domain of Categories"
                 " and reports of Codes"
             )
+        weights = integer_weights(rows, self.domain.k, self.report.k)
+        channel = Channel(weights)
+        if channel.epsilon() > self.epsilon_realized * (1 + 1e-12):
+            raise ValueError(
+                f"epsilon_realized must be at least the loss of channel_rows, {channel.epsilon()}, got {self.epsilon_realized}"
+            )
         if self.debiasing is None:
-            channel = np.array([[float(Fraction(entry) / sum(map(Fraction, row))) for entry in row] for row in rows])
-            self._set(debiasing=MatrixDebiasing(np.linalg.pinv(channel)))
-        return invert(rows)
+            self._set(debiasing=MatrixDebiasing(np.linalg.pinv(channel.matrix)))
+        return invert(weights)
 
     def encode(self, records: AnyArray) -> AnyArray:
         """Valid records as the kernel takes them, each row from its own record alone. By default unchanged.

@@ -33,8 +33,18 @@ class PythonKernel:
 
     def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None:
         for start in range(0, len(x), self.rows):
-            piece = slice(start, start + self.rows)
-            out[piece] = self.privatize_block(x[piece], Words(key, block + start // self.rows))
+            records = x[start : start + self.rows]
+            made = np.asarray(self.privatize_block(records, Words(key, block + start // self.rows)))
+            if len(made) != len(records):
+                raise ValueError(f"privatize_block must return {len(records)} reports, got {len(made)}")
+            if (
+                made.dtype.kind in "bui"
+                and out.dtype.kind == "u"
+                and 0 <= made.min()
+                and made.max() <= np.iinfo(out.dtype).max
+            ):
+                made = made.astype(out.dtype)
+            out[start : start + self.rows] = self.report.validate(made)
 
     def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None:
         reports = np.empty((len(x), *self.report.shape), self.report.dtype(x.dtype))
@@ -42,29 +52,51 @@ class PythonKernel:
         self.report.tally(reports, state)
 
 
-def invert(rows: Sequence[Sequence[Any]]) -> Callable[[AnyArray, Words], AnyArray]:
-    """A `privatize_block` that draws codes from the rows of a channel, by inversion of a uniform integer: exact.
+def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) -> list[list[int]]:
+    """The rows of a channel as integers with a common sum.
 
     Parameters
     ----------
     rows : sequence of sequences of int or Fraction
-        Row x holds the probabilities of the codes for the record x, up to a common factor that makes them integers.
+        Row x holds the probabilities of the codes for the record x, up to a common factor.
+    inputs, outputs : int
+        Number of rows and of columns.
 
     Returns
     -------
-    privatize_block : callable
+    weights : list of list of int
 
     Raises
     ------
     ValueError
-        If the integers of a row add up to more than 2^64.
+        If the shape is another one, an entry is negative, or the sums are not equal, positive and at most 2^64 in integers.
     """
     fractions = [[Fraction(entry) for entry in row] for row in rows]
+    if len(fractions) != inputs or any(len(row) != outputs for row in fractions):
+        raise ValueError(f"channel_rows must have {inputs} rows of {outputs} entries")
+    if any(entry < 0 for row in fractions for entry in row):
+        raise ValueError("channel_rows must not have negative entries")
     factor = int(np.lcm.reduce([entry.denominator for row in fractions for entry in row], dtype=object))
     weights = [[int(entry * factor) for entry in row] for row in fractions]
     totals = {sum(row) for row in weights}
-    if len(totals) != 1 or (total := totals.pop()) > 1 << 64:
-        raise ValueError("the rows of a channel must have equal sums, of at most 2^64 in integers")
+    if len(totals) != 1 or not 1 <= totals.pop() <= 1 << 64:
+        raise ValueError("channel_rows must have equal, positive sums, of at most 2^64 in integers")
+    return weights
+
+
+def invert(weights: list[list[int]]) -> Callable[[AnyArray, Words], AnyArray]:
+    """A `privatize_block` that draws codes exactly, by inversion of a uniform integer.
+
+    Parameters
+    ----------
+    weights : list of list of int
+        As `integer_weights` returns them.
+
+    Returns
+    -------
+    privatize_block : callable
+    """
+    total = sum(weights[0])
     bounds = np.array([np.cumsum(np.array(row, object))[:-1] for row in weights], object).astype(np.uint64)
 
     def privatize_block(records: AnyArray, words: Words) -> AnyArray:

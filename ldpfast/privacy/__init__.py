@@ -1,4 +1,7 @@
-"""What a channel really guarantees: mathematics, and an audit of what a black box does. No compiled code."""
+"""Privacy of finite channels, conversions between definitions, composition, Gaussian noise, and audits.
+
+Nothing here uses an extension module.
+"""
 
 from ._audit import audit
 from ._channel import Channel

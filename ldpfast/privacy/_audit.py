@@ -1,9 +1,9 @@
-"""A lower bound on epsilon from reports alone: what a mechanism does, whatever it says of itself."""
+"""Audit of a mechanism: a lower bound on its epsilon from reports alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,15 +14,22 @@ from ._numbers import Floats
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
-    from ..mechanisms import Mechanism
 
-BINS = 64  # of the statistic of reports that hardly ever come twice
-OFTEN = 20  # times that a report has to be seen in the first half to be an event of its own
-WIDEST = 64  # bytes of a report that is compared as a whole
+BINS = 64  # for reports that seldom occur twice
+FREQUENT = 20  # least number of occurrences, in both first halves, of a report that can be a bin of its own
+WIDEST = 64  # largest size in bytes of reports that are compared as a whole
+
+
+class Privatizer(Protocol):
+    """The part of a mechanism that `audit` uses."""
+
+    def privatize(self, x: ArrayLike, *, rng: RNGLike = None) -> NDArray[Any]:
+        """Privatize records."""
+        ...
 
 
 def audit(
-    mechanism: Mechanism | Callable[[Any, Any], ArrayLike],
+    mechanism: Privatizer | Callable[[Any, Any], ArrayLike],
     x: ArrayLike,
     x_prime: ArrayLike,
     n: int,
@@ -30,40 +37,41 @@ def audit(
     confidence: float = 0.95,
     rng: RNGLike = None,
 ) -> float:
-    """A lower bound on epsilon that a black box cannot be better than, from n reports of each of two records.
+    """Return a lower confidence bound on the epsilon of a mechanism, from n reports of each of two records.
 
     Parameters
     ----------
     mechanism : Mechanism or callable
-        What makes reports: a mechanism, or a function of (records, rng), records with n rows, that gives an array of n reports,
-        of numbers or of rows of numbers. Rows of bytes are read as bits.
+        A mechanism, or a function ``f(records, rng)`` that returns one report for each of the n records: an array of numbers,
+        or of rows of numbers. Rows of bytes are read as bits.
     x, x_prime : array_like
         Two records.
     n : int
-        Reports of each, at least 4.
+        Reports of each record, at least 4.
     confidence : float, default 0.95
-        In (0, 1): the probability that the bound is true, if reports are independent.
+        In (0, 1): the probability that the bound holds, if reports are independent.
     rng : None, int, SeedSequence, Generator or BitGenerator
-        Given to the mechanism; an int or a `SeedSequence` as a generator, so that the two records get coins of their own.
+        Passed to the mechanism. An int or a `SeedSequence` is passed as a generator, so that the two records get different
+        random numbers.
 
     Returns
     -------
     epsilon : float
-        A lower limit of log(P(S | x) / P(S | x_prime)), or of the same with the records exchanged, for an event S; at least
-        0. It is about the delta = 0 definitions: a mechanism with delta > 0 is rightly convicted.
+        A lower bound on log(P(S | x) / P(S | x_prime)), or on the same with the records exchanged, for some event S; at least
+        0. The bound is on pure epsilon-differential privacy: a mechanism that needs delta > 0 can fail the audit.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range; if the mechanism refuses a record, or gives something else than n reports.
+        If an argument is out of its range; if the mechanism raises one for a record, or does not return n reports.
 
     Notes
     -----
-    The first half of the reports chooses the event and the order of the records, the second half tests them: Clopper-Pearson
-    limits of the two probabilities, each with half of the allowed error. Numbers are put into 64 bins, rows by their size along
-    the difference of the means; a report that comes often, and more or less so than its bin, is told apart. The event is the
-    set of those with the largest likelihood ratios that gives the best bound on the first half. A low answer proves nothing:
-    another pair of records or another event may tell more.
+    The first half of the reports chooses the event and the order of the records. The second half gives Clopper-Pearson limits
+    of the two probabilities, each with half of the allowed error. Numbers are put into 64 bins; rows are first projected on
+    the difference of the means. A frequent report whose likelihood ratio differs from that of its bin becomes a bin of its
+    own. The event consists of the bins with the largest likelihood ratios, as many as give the best bound on the first half.
+    A small result proves nothing: other records or other events may have a larger ratio.
 
     Examples
     --------
@@ -81,10 +89,10 @@ def audit(
     if reports[0].shape != reports[1].shape or reports[0].dtype != reports[1].dtype:
         raise ValueError("mechanism must give reports of one shape and dtype for both records")
     half = n // 2
-    cells = _cells(reports, half)
-    count = int(max(c.max() for c in cells)) + 1
-    first = [np.bincount(c[:half], minlength=count) for c in cells]
-    second = [np.bincount(c[half:], minlength=count) for c in cells]
+    bins = _bins(reports, half)
+    count = int(max(b.max() for b in bins)) + 1
+    first = [np.bincount(b[:half], minlength=count) for b in bins]
+    second = [np.bincount(b[half:], minlength=count) for b in bins]
     orders = [(*_event(first[a], first[b], tail), a, b) for a, b in ((0, 1), (1, 0))]
     _, event, a, b = max(orders, key=lambda order: order[0])
     (bound,) = _bounds(second[a][event].sum()[None], second[b][event].sum()[None], n - half, tail)
@@ -92,7 +100,7 @@ def audit(
 
 
 def _source(rng: Any) -> Any:
-    """What the mechanism gets in both calls: never one key twice."""
+    """Return the `rng` of both calls, which never share a key."""
     if rng is None or isinstance(rng, np.random.Generator | np.random.BitGenerator):
         return rng
     seed = rng if isinstance(rng, np.random.SeedSequence) else _check.integer("rng", rng, 0)
@@ -100,7 +108,7 @@ def _source(rng: Any) -> Any:
 
 
 def _reports(mechanism: Any, record: NDArray[Any], n: int, source: Any) -> NDArray[Any]:
-    """n reports of one record, one row of numbers (or one number) each."""
+    """Return n reports of one record: an array of numbers or of rows of numbers."""
     records = np.repeat(record[np.newaxis], n, axis=0)
     if hasattr(mechanism, "privatize"):
         made = mechanism.privatize(records, rng=source)
@@ -116,43 +124,46 @@ def _reports(mechanism: Any, record: NDArray[Any], n: int, source: Any) -> NDArr
     return np.ascontiguousarray(reports)
 
 
-def _cells(reports: list[NDArray[Any]], half: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A small number for each report; which report has which is chosen by the first halves only."""
+def _bins(reports: list[NDArray[Any]], half: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the bin of each report; the bins are chosen from the first halves only."""
     n = len(reports[0])
     both = np.concatenate(reports)
     chosen = np.concatenate([np.arange(half), n + np.arange(half)])
     score = _score(both, chosen[:half], chosen[half:])
     edges = np.unique(np.quantile(score[chosen], np.linspace(0, 1, BINS + 1)[1:-1]))
-    cells = np.searchsorted(edges, score, side="right")
+    bins = np.searchsorted(edges, score, side="right")
     if both.ndim == 1 or both.itemsize * both.shape[1] <= WIDEST:
         whole = both if both.ndim == 1 else both.view(f"V{both.itemsize * both.shape[1]}")[:, 0]
         _, first, label = np.unique(whole, return_index=True, return_inverse=True)
-        odd = _odd(label[chosen[:half]], label[chosen[half:]], cells[first])
-        cells = np.where(odd[label], BINS + np.cumsum(odd)[label], cells)
-    return cells[:n], cells[n:]
+        alone = _alone(label[chosen[:half]], label[chosen[half:]], bins[first])
+        bins = np.where(alone[label], BINS + np.cumsum(alone)[label], bins)
+    return bins[:n], bins[n:]
 
 
-def _odd(first: NDArray[np.int64], second: NDArray[np.int64], bins: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which reports stand out of their bin: come often, and from the two records in other shares, by 4 standard deviations."""
+def _alone(first: NDArray[np.int64], second: NDArray[np.int64], bins: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which reports become a bin of their own.
+
+    They are frequent, and their share of reports of the first record differs by 4 standard deviations from that of their bin.
+    """
     p, q = (np.bincount(labels, minlength=len(bins)) for labels in (first, second))
     shares = np.bincount(bins, p, BINS) / np.maximum(np.bincount(bins, p + q, BINS), 1)
     share, both = shares[bins], p + q
-    return np.asarray((both >= OFTEN) & (np.abs(p - both * share) > 4 * np.sqrt(both * share * (1 - share))))
+    return np.asarray((both >= FREQUENT) & (np.abs(p - both * share) > 4 * np.sqrt(both * share * (1 - share))))
 
 
 def _score(both: NDArray[Any], first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
-    """One number per report: itself, or its size along the difference of the means of two sets of reports."""
+    """Return one number per report: the report, or the projection of its row on the difference of the two means."""
     if both.ndim == 1:
         return np.nan_to_num(both.astype(np.float64))
     rows = np.unpackbits(both, axis=1) if both.dtype == np.uint8 else np.nan_to_num(both)
     direction = rows[first].mean(axis=0) - rows[second].mean(axis=0)
     score = rows @ direction.astype(np.float64)
-    # Equal rows have equal scores wherever they are: the last digits of a product can depend on the place of a row.
+    # Rounding makes the scores of equal rows equal: the last digits of a product can depend on the position of a row.
     return np.asarray(np.round(score / max(float(np.abs(score).max()), 1e-300), 9))
 
 
 def _event(p: NDArray[np.int64], q: NDArray[np.int64], tail: float) -> tuple[float, NDArray[np.int64]]:
-    """The bound that counts of cells give, and the cells: those of the largest ratios, as many as give the best bound."""
+    """Return the best bound over the sets of bins with the largest ratios, and the bins of that set."""
     order = np.argsort(-(p + 0.5) / (q + 0.5), kind="stable")
     bounds = _bounds(np.cumsum(p[order]), np.cumsum(q[order]), int(p.sum()), tail)
     best = int(bounds.argmax())
@@ -160,6 +171,6 @@ def _event(p: NDArray[np.int64], q: NDArray[np.int64], tail: float) -> tuple[flo
 
 
 def _bounds(p: NDArray[np.int64], q: NDArray[np.int64], n: int, tail: float) -> Floats:
-    """log of the lower limit of one probability over the upper limit of the other."""
+    """Return the log of the quotient of the lower limit of one probability and the upper limit of the other."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(clopper_pearson(p, n, tail)[0]) - np.log(clopper_pearson(q, n, tail)[1]))

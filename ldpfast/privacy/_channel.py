@@ -23,7 +23,7 @@ from ._numbers import Floats, plain
 
 
 def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
-    """Rational entries times their common denominator; the rows must have one positive sum."""
+    """Return rational entries times their common denominator, for rows with one positive sum."""
     if any(v < 0 for v in entries):
         raise ValueError("matrix must have entries >= 0")
     common = math.lcm(*{int(v.denominator) for v in entries})
@@ -39,25 +39,25 @@ def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.o
 class Channel:
     """A finite channel: row i holds the probabilities of the reports of input i.
 
-    Every method gives the tightest parameter of one definition, over all pairs of neighbours. For an exact channel (of
-    integers or fractions) it is calculated without rounding and then rounded up to a double, but where a method says
-    otherwise.
+    Each method returns the tightest parameter of one definition of privacy, over all pairs of neighbors. For an exact
+    channel (of integers or fractions) the parameter is computed without rounding and then rounded up to a double, unless
+    the method says otherwise.
 
     Parameters
     ----------
     matrix : array_like, shape (inputs, reports)
-        Probabilities. Integers with equal row sums (the integers of coins) and `fractions.Fraction` are kept exactly;
-        floats are taken as they are, rows that sum to 1 within 1e-9.
+        Probabilities. Integers with equal row sums (the integers of coins) and `fractions.Fraction` are kept exactly.
+        Floats are not rescaled; their rows must sum to 1 within 1e-9.
     neighbours : iterable of (int, int), optional
-        The pairs of inputs that must not be told apart, in one order each. By default all: the channel of one record.
-        Where inputs are data sets, the pairs that differ in one record.
+        The pairs of neighboring inputs, each in one order. By default all pairs, as for a channel of one record. If the
+        inputs are datasets: the pairs that differ in one record.
 
     Attributes
     ----------
     matrix : ndarray of float64, shape (inputs, reports)
         The probabilities as doubles.
     neighbours : tuple of (int, int), or None
-        As given; None stands for all pairs.
+        The pairs of neighboring inputs; None stands for all pairs.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class Channel:
     """
 
     def __init__(self, matrix: ArrayLike, *, neighbours: Iterable[tuple[int, int]] | None = None) -> None:
-        # As objects first: NumPy would make doubles of integers beyond 63 bits.
+        # dtype=object: NumPy would convert integers beyond 64 bits to doubles.
         rows = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
         if rows.ndim != 2 or 0 in rows.shape:
             raise ValueError(f"matrix must have shape (inputs, reports), got shape {rows.shape}")
@@ -109,8 +109,10 @@ class Channel:
 
     @cached_property
     def _exact_pairs(self) -> list[ExactPair]:
-        """The pairs of neighbours in both orders. Pairs with the same columns, in any order, are one: in a channel with
-        symmetries few are left."""
+        """Pairs of neighbors in both orders.
+
+        Pairs with the same columns, in any order, are merged: a channel with symmetries has few distinct ones.
+        """
         assert self._exact is not None
         rows: list[list[int]] = self._exact.tolist()
         kinds = {frozenset(Counter(zip(rows[i], rows[j], strict=True)).items()) for i, j in self._indices()}
@@ -118,7 +120,7 @@ class Channel:
         return list(pairs | {pair.reversed() for pair in pairs})
 
     def _real_pairs(self) -> Iterator[tuple[Floats, Floats]]:
-        """Each row with all of its neighbours."""
+        """Yield each row with all of its neighbors."""
         if self.neighbours is None:
             for i in range(len(self.matrix)):
                 yield self.matrix[i], np.delete(self.matrix, i, axis=0)
@@ -128,24 +130,24 @@ class Channel:
                 yield self.matrix[i], self.matrix[ordered[ordered[:, 0] == i, 1]]
 
     def _worst(self, function: Callable[[Floats, Floats], Floats]) -> float:
-        """The largest of a function of a row and its neighbours, in doubles."""
+        """Return the largest value of a function of a row and its neighbors, in doubles."""
         return max((float(function(p, q).max(initial=0.0)) for p, q in self._real_pairs()), default=0.0)
 
     # Definitions ------------------------------------------------------------------------------------------------------
 
     def epsilon(self, delta: ArrayLike = 0.0) -> Any:
-        """The tightest epsilon at a given delta.
+        """Return the tightest epsilon at a given delta.
 
         Parameters
         ----------
         delta : array_like, default 0.0
-            In [0, 1). 0 is pure privacy: the logarithm of the largest ratio of two entries of a column.
+            In [0, 1). For 0, epsilon is the logarithm of the largest ratio of two entries of a column.
 
         Returns
         -------
         epsilon : float or ndarray
-            Of the shape of `delta`; infinite where some report of more than `delta` proves that it was not from another
-            input.
+            Has the shape of `delta`. Infinite if the reports that a neighbor of an input cannot make have a total
+            probability above `delta`.
 
         Raises
         ------
@@ -163,7 +165,7 @@ class Channel:
         return max((pair.largest_loss(delta) for pair in self._exact_pairs), default=0.0)
 
     def _pure(self) -> float:
-        """All rows are neighbours: the largest and the least entry of a column decide."""
+        """Return epsilon at delta = 0 if all rows are neighbors, from the extreme entries of each column."""
         if self._exact is None:
             reachable = self.matrix[:, self.matrix.max(axis=0) > 0]
             least, most = reachable.min(axis=0), reachable.max(axis=0)
@@ -181,17 +183,19 @@ class Channel:
         return _coins.log_up(worst)
 
     def delta(self, epsilon: ArrayLike) -> Any:
-        """The tightest delta at a given epsilon: the hockey-stick divergence, the largest sum of (p - e^epsilon q)_+.
+        """Return the tightest delta at a given epsilon.
+
+        It is the hockey-stick divergence, the largest sum of (p - e^epsilon q)_+.
 
         Parameters
         ----------
         epsilon : array_like
-            At least 0. An array gives the curve.
+            Finite and at least 0.
 
         Returns
         -------
         delta : float or ndarray
-            Of the shape of `epsilon`.
+            Has the shape of `epsilon`.
 
         Raises
         ------
@@ -215,26 +219,26 @@ class Channel:
         return max((pair.hockey_stick(epsilon) for pair in self._exact_pairs), default=Fraction(0))
 
     def tv(self) -> float:
-        """The largest total variation: half the sum of absolute differences."""
+        """Return the largest total variation, half the sum of absolute differences."""
         return self._delta(0.0)
 
     def kl(self) -> float:
-        """The largest Kullback-Leibler divergence, in nats; of both orders."""
+        """Return the largest Kullback-Leibler divergence in nats, over both orders of each pair."""
         if self._exact is None:
             return self._worst(_divergence.kullback_leibler)
         return max((pair.kullback_leibler() for pair in self._exact_pairs), default=0.0)
 
     def divergence(self, f: Callable[[Floats], Floats], slope: float = math.inf) -> float:
-        """The largest f-divergence, the sum of q f(p / q); in doubles.
+        """Return the largest f-divergence, the sum of q f(p / q), in doubles.
 
         Parameters
         ----------
         f : callable
-            Convex on [0, inf) with f(1) = 0; takes and gives arrays. ``abs(t - 1) / 2`` is total variation, ``(t -
-            1)**2`` chi^2, ``(sqrt(t) - 1)**2`` the squared Hellinger distance.
+            Convex on [0, inf) with f(1) = 0; maps arrays to arrays. For example, ``abs(t - 1) / 2`` is total variation,
+            ``(t - 1)**2`` is chi^2, and ``(sqrt(t) - 1)**2`` is the squared Hellinger distance.
         slope : float, default inf
-            The limit of f(t) / t: the price of what only one of two inputs can make. 1/2, infinite and 1 for these
-            three.
+            The limit of f(t) / t for large t, which is the weight of reports with q = 0: 1/2, infinity and 1 in these
+            examples.
 
         Returns
         -------
@@ -243,7 +247,7 @@ class Channel:
         Raises
         ------
         TypeError, ValueError
-            If `f` cannot be called, or does not give an array of the shape that it got.
+            If `f` is not callable, or does not return an array of numbers of the shape of its argument.
         """
         if not callable(f):
             raise TypeError(f"f must be callable, got {type(f).__name__}")
@@ -251,37 +255,39 @@ class Channel:
         def checked(ratios: Floats) -> Floats:
             values = np.asarray(f(ratios), dtype=np.float64)
             if values.shape != ratios.shape or np.isnan(values).any():
-                raise ValueError("f must give one number for each of the numbers >= 0 that it gets")
+                raise ValueError("f must return one number for each number of its argument")
             return values
 
         return self._worst(lambda p, q: _divergence.f_divergence(p, q, checked, slope))
 
     def conditional_testing(self, delta: float = 0.0, *, inherited: bool = True) -> float:
-        """The level of conditional hypothesis testing privacy: how well two inputs can be told apart by somebody who knows that
-        the report is in a set.
+        """Return the parameter of conditional hypothesis testing privacy.
+
+        It bounds how well two inputs can be distinguished if the report is known to be in some set.
 
         Parameters
         ----------
         delta : float, default 0.0
-            In [0, 1): sets of less probability, under either input, do not count.
+            In [0, 1). Sets with a smaller probability under either input are left out.
         inherited : bool, default True
-            Over the sets of everything that can be made of the report. Otherwise over sets of reports: not a larger
-            number, but post-processing can increase it, and it does not imply (epsilon, delta)-privacy.
+            Whether the sets are those of all post-processings of the report, not only sets of reports. Over sets of
+            reports the parameter is not larger, but post-processing can increase it, and it does not imply
+            (epsilon, delta)-privacy.
 
         Returns
         -------
-        level : float
-            The largest total variation between the two laws of the report given that it is in the set. Inherited with
-            `delta` > 0: in doubles.
+        parameter : float
+            The largest total variation between the two distributions of the report given that it is in the set. Computed
+            in doubles if `inherited` is True and `delta` > 0.
 
         Raises
         ------
         TypeError, ValueError
-            If `delta` is not in [0, 1); without inheritance, if there are more than 14 reports.
+            If `delta` is not in [0, 1); if `inherited` is False and there are more than 14 reports.
 
         Notes
         -----
-        O(m^2) per pair for m reports; without inheritance 2^m.
+        O(m^2) time per pair of inputs for m reports. If `inherited` is False, all 2^m sets are enumerated.
         """
         mass = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
         if not _check.flag("inherited", inherited):
@@ -302,24 +308,26 @@ class Channel:
                 f"{rows.shape[1]}"
             )
         total = None if self._exact is None else sum(rows[0].tolist())
-        levels = (_testing.over_sets(rows[i], rows[j], total, mass) for i, j in self._indices())
-        worst = max(levels, default=Fraction(0))
+        values = (_testing.over_sets(rows[i], rows[j], total, mass) for i, j in self._indices())
+        worst = max(values, default=Fraction(0))
         return _coins.round_up(worst) if isinstance(worst, Fraction) else worst
 
     def smooth(self, metric: ArrayLike) -> float:
-        """The level of smooth privacy: the largest loss per unit of distance between two inputs, whether neighbours or not.
+        """Return the parameter of smooth privacy, the largest loss per unit of distance.
+
+        All pairs of inputs count, not only neighbors.
 
         Parameters
         ----------
         metric : array_like, shape (inputs, inputs)
-            Distances, symmetric and >= 0. Data sets: the sum over the records of rho(x_i, x_i') / r, with a metric rho
-            that is at most r.
+            Distances, symmetric and >= 0. For datasets: the sum over the records of rho(x_i, x_i') / r, with a metric
+            rho that is at most r.
 
         Returns
         -------
-        level : float
-            The least a with p <= e^(a d) q; infinite where two inputs at distance 0 differ. Where no distance is above
-            1, the channel is a-differentially private.
+        parameter : float
+            The smallest a with p <= e^(a d) q; infinite if two inputs at distance 0 have different rows. If no distance
+            is above 1, the channel is a-differentially private.
 
         Raises
         ------
@@ -342,36 +350,36 @@ class Channel:
         return worst
 
     def _between(self, i: int, j: int) -> float:
-        """The loss of two inputs, in both orders."""
+        """Return epsilon of two inputs, in both orders."""
         rows: Any = self.matrix[[i, j]] if self._exact is None else self._exact[[i, j]]
         return Channel(rows)._pure()
 
-    # Tests ------------------------------------------------------------------------------------------------------------
+    # Hypothesis tests -------------------------------------------------------------------------------------------------
 
     def disclosure_risk(self) -> float:
-        """The least probability of error of whoever guesses, from the report, which of two equally likely inputs made it.
+        """Return the smallest error probability of a guess which of two equally likely inputs made the report.
 
         Returns
         -------
         risk : float
-            (1 - total variation) / 2, rounded down: no test on any two neighbours does better.
+            (1 - total variation) / 2, rounded down. No test between two neighbors has a smaller error probability.
         """
         if self._exact is None:
             return (1 - self.tv()) / 2
         return -_coins.round_up((self._hockey_stick(0.0) - 1) / 2)
 
     def misses(self, false_alarms: ArrayLike) -> Any:
-        """The trade-off function: the least chance to miss an input, at a given chance to suspect it falsely; in doubles.
+        """Return the trade-off function: the smallest miss probability at a given false-alarm probability, in doubles.
 
         Parameters
         ----------
         false_alarms : array_like
-            In [0, 1].
+            Probabilities of a false alarm, in [0, 1].
 
         Returns
         -------
         misses : float or ndarray
-            The least over all pairs of neighbours, in both orders, and over all tests.
+            The smallest probability of a miss over all pairs of neighbors, in both orders, and over all tests.
 
         Raises
         ------
@@ -389,12 +397,12 @@ class Channel:
         return plain(least)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the trade-off between false alarms and misses, beside blind guessing and what epsilon alone would allow.
+        """Draw the trade-off between false alarms and misses, with that of a random guess and the bound from epsilon.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            By default a new one.
+            Axes to draw on; by default new ones.
 
         Returns
         -------
@@ -425,22 +433,24 @@ class Channel:
     # Algebra ----------------------------------------------------------------------------------------------------------
 
     def then(self, other: Channel | ArrayLike) -> Channel:
-        """The channel whose report goes through another one: no definition but `conditional_testing` over sets gets worse.
+        """Return the channel whose report is post-processed by another channel.
+
+        No parameter increases, except possibly that of `conditional_testing` with ``inherited=False``.
 
         Parameters
         ----------
-        other : Channel or array_like, shape (reports, anything)
-            Its inputs are the reports of this one.
+        other : Channel or array_like, shape (reports, other reports)
+            The channel of the post-processing. Its inputs are the reports of this one.
 
         Returns
         -------
         channel : Channel
-            With the neighbours of this one; exact if both are.
+            Has the neighbors of this one; exact if both are.
 
         Raises
         ------
         TypeError, ValueError
-            If `other` is no channel, or has not as many inputs as this one has reports.
+            If `other` is not a channel, or its number of inputs is not the number of reports of this one.
         """
         other = other if isinstance(other, Channel) else Channel(other)
         reports = self.matrix.shape[1]
@@ -451,21 +461,23 @@ class Channel:
         return Channel(self._exact @ other._exact, neighbours=self.neighbours)
 
     def product(self, other: Channel | ArrayLike) -> Channel:
-        """The channel that makes a report of each of two channels, with independent coins, of the same input.
+        """Return the channel that makes one report by each of two channels, independently, of the same input.
 
         Parameters
         ----------
-        other : Channel or array_like, shape (inputs, anything)
+        other : Channel or array_like, shape (inputs, other reports)
+            A channel with the same inputs and neighbors.
 
         Returns
         -------
         channel : Channel
-            Report (a, b) is number ``a * len(b) + b``; exact if both are. KL adds; epsilon and delta add at most.
+            Report (a, b) has index ``a * m + b`` if `other` has m reports; exact if both are. KL is at most the sum of
+            those of the two channels, and so are epsilon and delta.
 
         Raises
         ------
         TypeError, ValueError
-            If `other` is no channel, or has other inputs or neighbours.
+            If `other` is not a channel, or has different inputs or neighbors.
         """
         other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
         self._same_inputs(other)
@@ -478,42 +490,43 @@ class Channel:
         return Channel(joint, neighbours=self.neighbours)
 
     def deficiency(self, other: Channel | ArrayLike) -> float:
-        """How much is lost by using this channel in the place of another one: the least total variation, in the worst row,
-        between the other and what can be made of this one's reports (Le Cam's deficiency).
+        """Return Le Cam's deficiency of this channel with respect to another one.
+
+        It is the smallest total variation, in the worst row, between the other channel and a post-processing of this one.
 
         Parameters
         ----------
-        other : Channel or array_like, shape (inputs, anything)
-            For the same inputs.
+        other : Channel or array_like, shape (inputs, other reports)
+            A channel with the same inputs and neighbors.
 
         Returns
         -------
         deficiency : float
-            By linear programming, to about 1e-9. 0: everything that the other channel can do can be done by this one.
+            To about 1e-9, by linear programming. 0 if the other channel is a post-processing of this one.
 
         Raises
         ------
         TypeError, ValueError
-            If `other` is no channel, or has other inputs or neighbours.
+            If `other` is not a channel, or has different inputs or neighbors.
         """
         other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
         self._same_inputs(other)
         return deficiency(self.matrix, other.matrix)
 
     def less_informative_than(self, other: Channel | ArrayLike, *, tolerance: float = 1e-7) -> bool:
-        """Whether this channel is a post-processing of another one (Blackwell's order), which then tells at least as much.
+        """Return whether this channel is a post-processing of another one (Blackwell's order).
 
         Parameters
         ----------
-        other : Channel or array_like, shape (inputs, anything)
-            For the same inputs.
+        other : Channel or array_like, shape (inputs, other reports)
+            A channel with the same inputs and neighbors.
         tolerance : float, default 1e-7
-            Largest total variation, in any row, that is taken for 0.
+            Largest total variation, in any row, that counts as 0.
 
         Returns
         -------
         less : bool
-            Also where the two are equivalent.
+            True also if the two channels are equivalent.
 
         Raises
         ------
@@ -528,10 +541,10 @@ class Channel:
             raise ValueError(f"other must have {len(self.matrix)} inputs, got {len(other.matrix)}")
         if self.neighbours is other.neighbours is None:
             return
-        if self._neighbour_set() != other._neighbour_set():
+        if self._neighbor_set() != other._neighbor_set():
             raise ValueError("other must have the same neighbours")
 
-    def _neighbour_set(self) -> set[frozenset[int]]:
+    def _neighbor_set(self) -> set[frozenset[int]]:
         return {frozenset(pair) for pair in self._indices()}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What one channel can be made to imitate: linear programming."""
+"""Le Cam's deficiency of one channel with respect to another, by linear programming."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from ._numbers import Floats
 
 
 def deficiency(source: Floats, target: Floats) -> float:
-    """The least t such that some stochastic W has rows of ``source @ W`` within total variation t of those of `target`.
+    """Return the smallest t for which a stochastic W has ``source @ W`` within total variation t of `target` in every row.
 
-    Variables: U = W times the largest entry of each column of the source, so that no coefficient is above 1 and rare reports
-    do not count; the excess s >= source W - target (inputs by outcomes); t >= every row sum of s. The answer is that of the W
-    found, made stochastic: never too small.
+    The variables are U, s and t. U is W with row y multiplied by the largest entry of column y of the source, so that no
+    coefficient is above 1 and rare reports have a small weight. s >= source W - target is the excess (inputs by outcomes), and
+    t >= every row sum of s. The rows of the W that the solver finds are normalized before t is computed, so the result is
+    never too small.
     """
     source = source[:, source.max(axis=0) > 0]
     largest = source.max(axis=0)
     reports, outcomes = source.shape[1], target.shape[1]
     u = _solve(source / largest, largest, target)[: reports * outcomes]
-    w = np.maximum(u.reshape(reports, outcomes), 0.0) + 1e-300  # a report too rare for the program may do anything
+    w = np.maximum(u.reshape(reports, outcomes), 0.0) + 1e-300  # a zero row becomes uniform
     w /= w.sum(axis=1, keepdims=True)
     return float(np.maximum(source @ w - target, 0.0).sum(axis=1).max())
 
 
 def _solve(scaled: Floats, largest: Floats, target: Floats) -> Floats:
+    """Return the variables U, s and t of the linear program, in one array."""
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -49,7 +51,7 @@ def _solve(scaled: Floats, largest: Floats, target: Floats) -> Floats:
     )
     cost = np.zeros(limits.shape[1])
     cost[-1] = 1.0
-    for tolerance in (1e-10, 1e-9, 1e-7):  # the finest that the solver can do
+    for tolerance in (1e-10, 1e-9, 1e-7):  # up to the first at which the solver succeeds
         found: Any = linprog(
             cost,
             A_ub=limits,

@@ -1,4 +1,4 @@
-"""Rounds of (epsilon, delta)-private answers about one record, taken together: the exact curve."""
+"""Optimal composition of several (epsilon, delta)-private rounds about one record."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .. import _check, _coins
 from ._numbers import Floats, plain
 
 MOST_LOSSES = 1 << 22
-LARGEST = 1e100  # of an epsilon
+MAX_EPSILON = 1e100
 
 
 def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
+    """Check the epsilon and delta of each round."""
     e, d = np.broadcast_arrays(
-        _check.within("epsilons", epsilons, 0, LARGEST), _check.within("deltas", deltas, 0, 1, "[)")
+        _check.within("epsilons", epsilons, 0, MAX_EPSILON), _check.within("deltas", deltas, 0, 1, "[)")
     )
     if e.ndim != 1 or e.size == 0:
         raise ValueError(f"epsilons must have shape (rounds,), got shape {e.shape}")
@@ -26,9 +27,9 @@ def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
-    """The privacy loss of rounds of randomised response: its values, ascending, and the logarithms of their probabilities.
+    """Return the values of the privacy loss of rounds of randomized response, ascending, and their log-probabilities.
 
-    k rounds of one epsilon: (2 j - k) epsilon with the binomial probability of j truths among k.
+    k rounds with the same epsilon have loss (2 j - k) epsilon with the binomial probability of j true answers among k.
     """
     from scipy.special import gammaln
 
@@ -38,45 +39,46 @@ def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
             continue
         j = np.arange(k + 1)
         if len(losses) * (k + 1) > MOST_LOSSES:
-            raise ValueError(f"epsilons must have at most {MOST_LOSSES} sums of losses, which are more")
+            raise ValueError(f"epsilons must have at most {MOST_LOSSES} sums of losses, got more")
         binomial = gammaln(k + 1) - gammaln(j + 1) - gammaln(k - j + 1)
-        log_truth, log_lie = -np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))
-        weights = binomial + j * log_truth + (k - j) * log_lie
+        log_true, log_false = -np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))
+        weights = binomial + j * log_true + (k - j) * log_false
         losses = np.add.outer(losses, (2 * j - k) * epsilon).ravel()
         order = np.argsort(losses, kind="stable")
         losses, logs = losses[order], np.add.outer(logs, weights).ravel()[order]
-        starts = np.flatnonzero(np.diff(losses, prepend=-math.inf))  # equal sums are one
+        starts = np.flatnonzero(np.diff(losses, prepend=-math.inf))  # merge equal sums
         losses, logs = losses[starts], np.logaddexp.reduceat(logs, starts)
     return losses, logs
 
 
 def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayLike = 0.0) -> Any:
-    """The delta at a given epsilon of somebody who answers in several private rounds: the best that is true of all of them.
+    """Return the smallest delta that holds at a given epsilon for every composition of private rounds.
 
     Parameters
     ----------
     epsilons : array_like, shape (rounds,)
-        At least 0 each. A round may depend on the answers of the earlier ones.
+        Epsilon of each round, >= 0. A round may depend on the answers of the earlier ones.
     epsilon : array_like
-        Of all rounds together, >= 0.
+        Epsilon of all rounds together, >= 0.
     deltas : array_like, default 0.0
-        Of the rounds, in [0, 1).
+        Delta of each round, in [0, 1).
 
     Returns
     -------
     delta : float or ndarray
-        Of the shape of `epsilon`, to about 10 digits; attained by randomised response.
+        Delta of all rounds together, of the shape of `epsilon`, to about 10 digits. Randomized response attains it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range; if the rounds have more than 2^22 sums of losses: equal sums count once, so that
-        rounds of few different epsilons have few.
+        If an argument is out of its range; if the rounds have more than 2^22 sums of losses. Equal sums count once, so rounds
+        with few different epsilons have few sums.
 
     Notes
     -----
-    Every pure-epsilon round is post-processing of randomised response, so the worst case is the product of these; their loss is
-    a sum of independent terms +epsilon_i, -epsilon_i. With deltas: ``1 - (1 - delta) prod(1 - delta_i)``.
+    Every epsilon-private round is a post-processing of randomized response, so the worst case is a product of randomized
+    responses. Its loss is a sum of independent terms, each epsilon_i or -epsilon_i. With the delta of this product and deltas
+    of the rounds, the result is ``1 - (1 - delta) prod(1 - delta_i)``.
 
     References
     ----------
@@ -85,7 +87,7 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
 
     Examples
     --------
-    A hundred rounds of 0.1: basic composition says 10.
+    A hundred rounds with epsilon 0.1 each: basic composition gives epsilon 10.
 
     >>> bool(composition_delta([0.1] * 100, 5.0) < 1e-5)
     True
@@ -98,21 +100,22 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
 
 
 def _hockey_stick(losses: Floats, logs: Floats, epsilon: float) -> float:
+    """Return the delta of a privacy loss at epsilon."""
     above = losses > epsilon
     return min(1.0, math.fsum(np.exp(logs[above]) * -np.expm1(epsilon - losses[above])))
 
 
 def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike = 0.0) -> float:
-    """The least epsilon of somebody who answers in several private rounds, at a given delta.
+    """Return the smallest epsilon that holds at a given delta for every composition of private rounds.
 
     Parameters
     ----------
     epsilons : array_like, shape (rounds,)
-        At least 0 each. A round may depend on the answers of the earlier ones.
+        Epsilon of each round, >= 0. A round may depend on the answers of the earlier ones.
     delta : float
-        Of all rounds together, in [0, 1).
+        Delta of all rounds together, in [0, 1).
     deltas : array_like, default 0.0
-        Of the rounds, in [0, 1).
+        Delta of each round, in [0, 1).
 
     Returns
     -------
@@ -122,7 +125,7 @@ def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike 
     Raises
     ------
     TypeError, ValueError
-        As for `composition_delta`; if `delta` is below what the deltas of the rounds add up to, which no epsilon makes good.
+        As for `composition_delta`; if `delta` is below ``1 - prod(1 - delta_i)``, where no epsilon is enough.
 
     Examples
     --------
@@ -133,12 +136,12 @@ def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike 
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
     spent = float(np.log1p(-d).sum())
     if -math.expm1(spent) > target:
-        raise ValueError(f"delta must be at least {-math.expm1(spent):g}, what the rounds have together, got {delta!r}")
+        raise ValueError(f"delta must be at least {-math.expm1(spent):g}, the composition of deltas, got {delta!r}")
     pure = -math.expm1(math.log1p(-target) - spent)
     if pure == 0:
         return _coins.sum_up(rounds.tolist())
     losses, logs = _losses(rounds)
     losses, logs = losses[::-1], logs[::-1]
-    # As for a channel: e^epsilon is the largest (P(A) - delta) / Q(A) over the sets A of the largest losses.
+    # As in `_divergence.largest_loss`: e^epsilon is the largest (P(A) - delta) / Q(A) over the sets A of the largest losses.
     p, log_q = np.cumsum(np.exp(logs)) - pure, np.logaddexp.accumulate(logs - losses)
     return float(max(0.0, (np.log(p[p > 0]) - log_q[p > 0]).max(initial=0.0)))

@@ -1,8 +1,8 @@
-"""What one definition of privacy implies in terms of another.
+"""Conversions between definitions of privacy.
 
 ``x_from_y`` is the best x that y guarantees, ``y_for_x`` the weakest y that guarantees x. With ``mode="sharp"``, the default,
-some channel attains the number; ``mode="paper"`` is a weaker published form, and it is there only where it is true. Arguments
-broadcast. Everything is calculated in doubles.
+some channel attains the result. ``mode="paper"`` is a weaker published form, and exists only if that form is true. Arguments
+broadcast. All computations are in doubles.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._testing import inherited
 MODES = ("sharp", "paper")
 
 
-def _level(name: str, values: ArrayLike) -> Floats:
+def _nonnegative(name: str, values: ArrayLike) -> Floats:
     return _check.within(name, values, 0, math.inf, "[)")
 
 
@@ -33,12 +33,12 @@ def _delta(values: ArrayLike) -> Floats:
 
 
 def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
-    """The delta at another epsilon of whatever is (epsilon, delta)-private.
+    """Return the delta at another epsilon that (epsilon, delta)-privacy guarantees.
 
     Parameters
     ----------
     at : array_like
-        The epsilon at which delta is asked for, >= 0.
+        The epsilon of the result, >= 0.
     epsilon : array_like
         At least 0.
     delta : array_like, default 0.0
@@ -47,21 +47,21 @@ def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> 
     Returns
     -------
     delta : float or ndarray
-        ``delta + (1 - delta) (e^epsilon - e^at) / (1 + e^epsilon)`` below epsilon, `delta` above. Attained by randomised
-        response that tells the truth, marked as such, with probability delta.
+        ``delta + (1 - delta) (e^epsilon - e^at) / (1 + e^epsilon)`` if `at` is below `epsilon`, else `delta`. Attained by
+        randomized response that with probability delta reports the true answer, marked as true.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is out of its range.
     """
-    at, epsilon, delta = _level("at", at), _level("epsilon", epsilon), _delta(delta)
+    at, epsilon, delta = _nonnegative("at", at), _nonnegative("epsilon", epsilon), _delta(delta)
     gap = np.minimum(at - epsilon, 0.0)
     return plain(delta + (1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))
 
 
 def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp") -> Any:
-    """The total variation of whatever is (epsilon, delta)-private.
+    """Return the total variation that (epsilon, delta)-privacy guarantees.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp
     TypeError, ValueError
         If an argument is out of its range.
     """
-    epsilon, delta = _level("epsilon", epsilon), _delta(delta)
+    epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     if _check.choice("mode", mode, MODES) == "paper":
         return plain(np.minimum(1.0, epsilon / 2 + delta))
     return plain(delta + (1 - delta) * np.tanh(epsilon / 2))
 
 
 def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
-    """The largest epsilon at which (epsilon, delta)-privacy guarantees a total variation.
+    """Return the largest epsilon at which (epsilon, delta)-privacy guarantees a total variation.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range; if `delta` is above `tv`, which no epsilon makes good.
+        If an argument is out of its range; if `delta` is above `tv`, where no epsilon is small enough.
     """
     tv, delta = np.broadcast_arrays(_check.within("tv", tv, 0, 1), _delta(delta))
     if (delta > tv).any():
@@ -116,7 +116,7 @@ def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
 
 
 def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
-    """The least sum of the chances of a false alarm and of a miss, of any test between two neighbours.
+    """Return the smallest sum of the false-alarm and miss probabilities that (epsilon, delta)-privacy allows.
 
     Parameters
     ----------
@@ -128,7 +128,8 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     Returns
     -------
     error : float or ndarray
-        ``2 (1 - delta) / (1 + e^epsilon)``, which is at least ``1 - epsilon / 2 - delta``.
+        ``2 (1 - delta) / (1 + e^epsilon)``, for the best test between two neighbors. It is at least
+        ``1 - epsilon / 2 - delta``.
 
     Raises
     ------
@@ -137,14 +138,14 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
 
     Notes
     -----
-    The printed bound of Barber and Duchi, equation (3), has 2 - delta in the place of 2 - 2 delta and is false.
+    The bound printed in Barber and Duchi, equation (3), has 2 - delta instead of 2 - 2 delta and is false.
     """
-    epsilon, delta = _level("epsilon", epsilon), _delta(delta)
+    epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     return plain(2 * (1 - delta) * np.exp(-epsilon) / (1 + np.exp(-epsilon)))
 
 
 def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
-    """The least probability of error of whoever guesses which of two equally likely records made a report.
+    """Return the smallest error probability of a guess which of two equally likely records made a report.
 
     Parameters
     ----------
@@ -172,12 +173,12 @@ def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
 
 
 def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
-    """The least chance to miss a neighbour at a given chance of a false alarm: (epsilon, delta)-privacy as a trade-off.
+    """Return the smallest miss probability at a given false-alarm probability that (epsilon, delta)-privacy allows.
 
     Parameters
     ----------
     false_alarms : array_like
-        In [0, 1].
+        Probabilities of a false alarm, in [0, 1].
     epsilon : array_like
         At least 0.
     delta : array_like, default 0.0
@@ -187,7 +188,7 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
     -------
     misses : float or ndarray
         The largest of 0, ``1 - delta - e^epsilon false_alarms`` and ``e^-epsilon (1 - delta - false_alarms)``. A channel is
-        (epsilon, delta)-private if and only if its own trade-off is nowhere below.
+        (epsilon, delta)-private if and only if its trade-off function is nowhere smaller.
 
     Raises
     ------
@@ -195,7 +196,7 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
         If an argument is out of its range.
     """
     alarms = _check.within("false_alarms", false_alarms, 0, 1)
-    epsilon, delta = _level("epsilon", epsilon), _delta(delta)
+    epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     with np.errstate(over="ignore"):
         steep = 1 - delta - np.where(alarms > 0, np.exp(epsilon), 1.0) * alarms
     return plain(np.maximum(0.0, np.maximum(steep, np.exp(-epsilon) * (1 - delta - alarms))))
@@ -205,7 +206,9 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
 
 
 def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
-    """The Kullback-Leibler divergence of whatever is epsilon-private. With delta > 0 there is no finite one.
+    """Return the Kullback-Leibler divergence that epsilon-privacy guarantees.
+
+    (epsilon, delta)-privacy with delta > 0 guarantees no finite divergence.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     TypeError, ValueError
         If an argument is out of its range.
     """
-    epsilon = _level("epsilon", epsilon)
+    epsilon = _nonnegative("epsilon", epsilon)
     if _check.choice("mode", mode, MODES) == "paper":
         with np.errstate(over="ignore"):
             return plain(epsilon * np.expm1(epsilon))
@@ -232,7 +235,7 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
 
 
 def epsilon_for_kl(kl: ArrayLike) -> Any:
-    """The largest epsilon that guarantees a Kullback-Leibler divergence: epsilon tanh(epsilon / 2) is at most `kl`.
+    """Return the largest epsilon that guarantees a Kullback-Leibler divergence.
 
     Parameters
     ----------
@@ -242,20 +245,21 @@ def epsilon_for_kl(kl: ArrayLike) -> Any:
     Returns
     -------
     epsilon : float or ndarray
+        The largest epsilon with epsilon tanh(epsilon / 2) <= `kl`.
 
     Raises
     ------
     TypeError, ValueError
         If `kl` is not a finite number >= 0.
     """
-    kl = _level("kl", kl)
+    kl = _nonnegative("kl", kl)
     low = np.maximum(kl, math.sqrt(2) * np.sqrt(kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
     low, _ = _bisect(lambda a: a * np.tanh(a / 2) <= kl, low, kl + 2 * np.sqrt(kl) + 2)
     return plain(low)
 
 
 def kl_binary(x: Floats, y: Floats) -> Floats:
-    """KL of coins with heads probabilities x and y."""
+    """Return the Kullback-Leibler divergence of coins with heads probabilities x and y."""
     with np.errstate(divide="ignore", invalid="ignore"):
         heads = np.where(x > 0, x * (np.log(x) - np.log(y)), 0.0)
         tails = np.where(x < 1, (1 - x) * (np.log1p(-x) - np.log1p(-y)), 0.0)
@@ -263,54 +267,55 @@ def kl_binary(x: Floats, y: Floats) -> Floats:
 
 
 def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
-    """The delta at a given epsilon of whatever has a bounded Kullback-Leibler divergence.
+    """Return the delta at a given epsilon that a Kullback-Leibler divergence guarantees.
 
     Parameters
     ----------
     epsilon : array_like
         At least 0.
     kl : array_like
-        At least 0, in both orders.
+        Bound on the divergence in both orders, >= 0.
 
     Returns
     -------
     delta : float or ndarray
-        The largest x - e^epsilon y over coins x, y with KL at most `kl` in both orders, which attain it; absolute error 1e-12.
+        The largest x - e^epsilon y over coins with heads probabilities x and y and divergence at most `kl` in both orders.
+        These coins attain it. The absolute error is 1e-12.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is out of its range.
     """
-    epsilon, kl = np.broadcast_arrays(_level("epsilon", epsilon), _level("kl", kl))
+    epsilon, kl = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _nonnegative("kl", kl))
 
     def within(x: Floats, y: Floats) -> Any:
         return np.maximum(kl_binary(x, y), kl_binary(y, x)) <= kl
 
     def gain(x: Floats) -> Floats:
-        """x - e^epsilon y for the least y; concave in x, as the set of allowed (x, y) is convex."""
-        # y = x e^-s: KL >= x s - log 2 bounds s.
+        """Return x - e^epsilon y for the smallest y. It is concave in x because the set of allowed (x, y) is convex."""
+        # y = x e^-s, where KL >= x s - log 2 bounds s.
         s, _ = _bisect(lambda s: within(x, x * np.exp(-s)), np.zeros(x.shape), (kl + math.log(2)) / x)
         return x * -np.expm1(np.minimum(epsilon - s, 0.0))
 
     with np.errstate(over="ignore"):
-        return plain(np.where(kl > 0, _peak(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0))
+        return plain(np.where(kl > 0, _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0))
 
 
 def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
-    """The total variation of whatever has a bounded Kullback-Leibler divergence.
+    """Return the total variation that a Kullback-Leibler divergence guarantees.
 
     Parameters
     ----------
     kl : array_like
-        At least 0.
+        Bound on the divergence in both orders, >= 0.
     mode : {"sharp", "paper"}
         "paper": the smaller of sqrt(kl / 2) (Pinsker) and sqrt(1 - e^-kl) (Bretagnolle and Huber).
 
     Returns
     -------
     tv : float or ndarray
-        The t with t log((1 + t) / (1 - t)) = `kl`: that of randomised response with the same divergence.
+        The t with t log((1 + t) / (1 - t)) = `kl`, the total variation of randomized response with the same divergence.
 
     Raises
     ------
@@ -319,12 +324,12 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     """
     if _check.choice("mode", mode, MODES) == "sharp":
         return tv_from_dp(epsilon_for_kl(kl))
-    kl = _level("kl", kl)
+    kl = _nonnegative("kl", kl)
     return plain(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
 
 
 def kl_for_tv(tv: ArrayLike) -> Any:
-    """The largest Kullback-Leibler divergence that guarantees a total variation: the least that two laws so far apart have.
+    """Return the largest Kullback-Leibler divergence, in both orders, that guarantees a total variation.
 
     Parameters
     ----------
@@ -334,7 +339,8 @@ def kl_for_tv(tv: ArrayLike) -> Any:
     Returns
     -------
     kl : float or ndarray
-        ``tv log((1 + tv) / (1 - tv))``: that of randomised response; infinite for `tv` = 1.
+        ``tv log((1 + tv) / (1 - tv))``, the divergence of randomized response with the same total variation; infinite for
+        `tv` = 1.
 
     Raises
     ------
@@ -350,7 +356,7 @@ def kl_for_tv(tv: ArrayLike) -> Any:
 
 
 def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
-    """The delta at a given epsilon of whatever has a bounded total variation: the total variation, at every epsilon.
+    """Return the delta at a given epsilon that a total variation guarantees, which is the total variation.
 
     Parameters
     ----------
@@ -362,14 +368,14 @@ def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
     Returns
     -------
     delta : float or ndarray
-        `tv`. Nothing better is true: see `release_one_at_random`.
+        `tv`, for every epsilon. `release_one_at_random` attains it.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is out of its range.
     """
-    epsilon, tv = np.broadcast_arrays(_level("epsilon", epsilon), _check.within("tv", tv, 0, 1))
+    epsilon, tv = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _check.within("tv", tv, 0, 1))
     return plain(tv.copy())
 
 
@@ -379,7 +385,7 @@ def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
 def conditional_testing_from_dp(
     epsilon: ArrayLike, delta: ArrayLike = 0.0, mass: ArrayLike = 0.0, *, mode: str = "sharp"
 ) -> Any:
-    """The level of conditional hypothesis testing privacy, inherited, of whatever is (epsilon, delta)-private.
+    """Return the parameter of conditional hypothesis testing privacy, inherited, that (epsilon, delta)-privacy guarantees.
 
     Parameters
     ----------
@@ -388,52 +394,53 @@ def conditional_testing_from_dp(
     delta : array_like, default 0.0
         In [0, 1).
     mass : array_like, default 0.0
-        In [0, 1): the least probability of the sets that count.
+        Smallest probability of a set that counts, in [0, 1).
     mode : {"sharp", "paper"}
         "paper": ``(1 + e^-epsilon) (1 - e^(-2 epsilon))`` where `mass` is at least ``delta / (e^(2 epsilon) - e^epsilon)``.
 
     Returns
     -------
-    level : float or ndarray
-        tanh(epsilon / 2) for `delta` = `mass` = 0; 1 where nothing is guaranteed. "sharp" is the level of randomised response
-        that tells the truth, marked as such, with probability delta: every (epsilon, delta)-private pair is made of it.
+    parameter : float or ndarray
+        tanh(epsilon / 2) for `delta` = `mass` = 0; 1 where nothing is guaranteed. "sharp" is the parameter of randomized
+        response that with probability delta reports the true answer, marked as true. Every (epsilon, delta)-private pair is a
+        post-processing of it.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is out of its range.
     """
-    a, d, m = np.broadcast_arrays(_level("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)"))
+    a, d, m = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)"))
     if _check.choice("mode", mode, MODES) == "paper":
         enough = m * -np.expm1(-a) >= d * np.exp(-a) ** 2  # m (e^2a - e^a) >= d
         return plain(np.where(enough, np.minimum(1.0, (1 + np.exp(-a)) * (1 - np.exp(-a) ** 2)), 1.0))
-    levels = [_marked(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
-    return plain(np.array(levels).reshape(a.shape))
+    parameters = [_marked_response(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
+    return plain(np.array(parameters).reshape(a.shape))
 
 
-def _marked(epsilon: float, delta: float, mass: float) -> float:
-    """The level of randomised response with marked truths."""
+def _marked_response(epsilon: float, delta: float, mass: float) -> float:
+    """Return the parameter of randomized response with marked true answers."""
     if delta == 0 and mass == 0:
         return math.tanh(epsilon / 2)
-    truth = (1 - delta) / (1 + math.exp(-epsilon))
-    p = np.array([delta, truth, math.exp(-epsilon) * truth, 0.0])
+    unmarked = (1 - delta) / (1 + math.exp(-epsilon))
+    p = np.array([delta, unmarked, math.exp(-epsilon) * unmarked, 0.0])
     return inherited(p, p[::-1], mass)
 
 
 def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tuple[Any, Any]:
-    """The (epsilon, delta) that a level of conditional hypothesis testing privacy, inherited, guarantees.
+    """Return the epsilon and delta that conditional hypothesis testing privacy, inherited, guarantees.
 
     Parameters
     ----------
     level : array_like
-        In [0, 1).
+        Parameter of conditional hypothesis testing privacy, in [0, 1).
     mass : array_like, default 0.0
-        In [0, 1): the least probability of the sets that count.
+        Smallest probability of a set that counts, in [0, 1).
 
     Returns
     -------
     epsilon, delta : float or ndarray
-        ``2 log((1 + level) / (1 - level))``, which is the least possible, and ``mass (1 + level) / (1 - level)``, at most 1.
+        ``2 log((1 + level) / (1 - level))``, the smallest possible, and ``mass (1 + level) / (1 - level)``, at most 1.
 
     Raises
     ------
@@ -448,7 +455,7 @@ def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tupl
 
 
 def _bisect(holds: Callable[[Floats], Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The ends of the last interval, after 64 halvings: a condition holds at its lower end, and above it no longer."""
+    """Return the last interval of 64 halvings, for a condition that holds up to some point of the first one."""
     for _ in range(64):
         middle = low / 2 + high / 2
         true = holds(middle)
@@ -456,15 +463,15 @@ def _bisect(holds: Callable[[Floats], Any], low: Floats, high: Floats) -> tuple[
     return low, high
 
 
-def _peak(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """The largest value of a concave function between `low` and `high`: 14 grids of 33 places, around the best of the last."""
+def _concave_maximum(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """Return the maximum of a concave function on [low, high], by 14 nested grids of 33 points."""
     steps = np.linspace(0, 1, 33).reshape(-1, *(1,) * low.ndim)
     best = np.full(low.shape, -math.inf)
     for _ in range(14):
-        places = low + (high - low) * steps
-        values = function(places)
+        points = low + (high - low) * steps
+        values = function(points)
         best = np.maximum(best, values.max(axis=0))
         k = values.argmax(axis=0)[np.newaxis]
-        low = np.take_along_axis(places, np.maximum(k - 1, 0), axis=0)[0]
-        high = np.take_along_axis(places, np.minimum(k + 1, 32), axis=0)[0]
+        low = np.take_along_axis(points, np.maximum(k - 1, 0), axis=0)[0]
+        high = np.take_along_axis(points, np.minimum(k + 1, 32), axis=0)[0]
     return best

@@ -1,7 +1,7 @@
-"""How far one row of probabilities is from each of several others, in doubles.
+"""Divergences of one row of probabilities from each of several others, in doubles.
 
-`p` has shape (reports,), `q` shape (rows, reports): an answer for each row. 0 log 0 is 0; what p can make and q cannot counts
-with the slope at infinity.
+`p` has shape (reports,) and `q` shape (rows, reports); the result has one number for each row. 0 log 0 is 0. Reports with p > 0
+and q = 0 have the slope at infinity as their weight.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from ._numbers import Floats
 
 
 def hockey_stick(p: Floats, q: Floats, epsilon: float) -> Floats:
-    """The sum of (p - e^epsilon q)_+; as p (1 - e^(epsilon - loss)), which keeps the digits of a small one."""
+    """Return the sum of (p - e^epsilon q)_+.
+
+    The terms are computed as p (1 - e^(epsilon - loss)), so that small ones keep their relative accuracy.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         loss = np.log(p) - np.log(q)
     above = loss > epsilon  # false for 0 / 0
@@ -22,10 +25,10 @@ def hockey_stick(p: Floats, q: Floats, epsilon: float) -> Floats:
 
 
 def largest_loss(p: Floats, q: Floats, delta: float) -> Floats:
-    """The least epsilon >= 0 at which the hockey stick is at most delta.
+    """Return the smallest epsilon >= 0 at which the hockey-stick divergence is at most delta.
 
-    It is that iff P(A) - e^epsilon Q(A) <= delta for every set A of the largest ratios, so e^epsilon is the largest
-    (P(A) - delta) / Q(A).
+    The divergence is at most delta if and only if P(A) - e^epsilon Q(A) <= delta for every set A of the reports with the
+    largest ratios. So e^epsilon is the largest (P(A) - delta) / Q(A).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(p == 0, 0.0, p / q)
@@ -37,7 +40,7 @@ def largest_loss(p: Floats, q: Floats, delta: float) -> Floats:
 
 
 def f_divergence(p: Floats, q: Floats, f: Callable[[Floats], Floats], slope: float) -> Floats:
-    """The sum of q f(p / q), and p times the slope where q is 0."""
+    """Return the sum of q f(p / q), with p times the slope where q is 0."""
     reached = q > 0
     ratio = np.where(reached, p, 1.0) / np.where(reached, q, 1.0)
     inside = np.where(reached, q * f(ratio), 0.0).sum(axis=-1)
@@ -46,17 +49,17 @@ def f_divergence(p: Floats, q: Floats, f: Callable[[Floats], Floats], slope: flo
 
 
 def kullback_leibler(p: Floats, q: Floats) -> Floats:
-    """The sum of p log(p / q)."""
+    """Return the sum of p log(p / q)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0)
     return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
 
 
 def trade_off(p: Floats, q: Floats, false_alarms: Floats) -> Floats:
-    """The least chance to miss `q` at given chances of a false alarm under `p`: a single pair, reports in any order."""
+    """Return the smallest miss probability under `q`, a single row, at given false-alarm probabilities under `p`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(q == 0, 0.0, q / p), kind="stable")
-    free = float(q[p == 0].sum())  # found without any false alarm
+    free = float(q[p == 0].sum())  # detected without any false alarm
     alarms, found = p[order][p[order] > 0], q[order][p[order] > 0]
     power = np.interp(
         false_alarms, np.concatenate([[0.0], np.cumsum(alarms)]), np.concatenate([[free], free + np.cumsum(found)])

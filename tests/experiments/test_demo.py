@@ -1,4 +1,4 @@
-"""The demonstration: questions, totals, the claim on 27 answers, tables and picture."""
+"""The demonstration: questions, estimates, the claim on 27 answers, tables and picture."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast import experiments
 from ldpfast.experiments import drugs, surveys
+
+from ..support.statistics import ALPHA, hoeffding_radius
 
 pytest.importorskip("statsmodels")
 figure = pytest.importorskip("matplotlib.figure")
@@ -26,7 +28,7 @@ def study() -> drugs.Study:
     return drugs.run(np.random.default_rng(2), sizes=(20_000, 200_000), repetitions=(10, 40))
 
 
-def test_the_questions_are_the_surveys():
+def test_the_questions_have_the_statistics_of_the_surveys():
     limitation, visits, health, affair, marriage = surveys.questions()
     assert [len(q.records) for q in surveys.questions()] == [20_190] * 3 + [6_366] * 2
     assert 0.118 < limitation.columns.mean() < 0.119
@@ -36,8 +38,8 @@ def test_the_questions_are_the_surveys():
     assert marriage.columns.sum(axis=0).tolist() == [99, 348, 993, 2_242, 2_684]
 
 
-def test_every_estimate_is_near_the_truth(comparisons):
-    """Seven standard errors: far less than 1e-9 for a normal error."""
+def test_every_estimate_is_near_the_true_value(comparisons):
+    """Seven standard errors: a normal error exceeds them with a probability of less than 1e-9."""
     for c in comparisons:
         value, low, high = c.ours()
         assert (abs(value - c.truth) < 7 * np.atleast_1d(c.estimate.stderr)).all()
@@ -47,13 +49,13 @@ def test_every_estimate_is_near_the_truth(comparisons):
         assert (abs(c.theirs()[0] - c.truth) < 7 * noisy).all()
 
 
-def test_nothing_has_wider_intervals_than_laplace_noise(comparisons):
+def test_no_interval_is_wider_than_with_laplace_noise(comparisons):
     for c in comparisons:
         (_, low, high), (_, noisy_low, noisy_high) = c.ours(), c.theirs()
         assert (high - low < 1.05 * (noisy_high - noisy_low)).all()
 
 
-def test_every_record_gets_what_was_promised(comparisons):
+def test_every_record_has_the_stated_guarantee(comparisons):
     for c in comparisons:
         assert c.estimate.epsilon <= c.epsilon
         spent = [e.epsilon for e in c.laplace]
@@ -64,30 +66,29 @@ def test_every_record_gets_what_was_promised(comparisons):
         assert surveys.total(comparisons, surveys.FAIR, epsilon).epsilon == pytest.approx(2 * epsilon, rel=1e-4)
 
 
-def test_the_population_is_always_the_same():
+def test_the_population_is_reproducible():
     people = drugs.population()
     assert people.shape == (959_715, 4)
     np.testing.assert_array_equal(people, drugs.population())
     shares = np.unpackbits(people, axis=1, count=27).mean(axis=0)
-    # Hoeffding with a union bound over 27 drugs: a chance of 1e-9 to fail for another seed.
-    radius = np.sqrt(np.log(2 * 27 / 1e-9) / (2 * len(people)))
+    radius = hoeffding_radius(len(people), ALPHA / 27)  # union bound over 27 drugs
     np.testing.assert_allclose(shares, drugs.DRUG_FREQ, rtol=0, atol=radius)
 
 
-def test_six_times_less_error_than_laplace_noise(study):
+def test_the_error_is_at_most_a_sixth_of_that_of_laplace_noise(study):
     """The ratio is 8.4 with a standard deviation of 0.5: each error averages 27 x 40 squares."""
     assert study.ratio >= 6
     assert study.verdict.endswith("(at least 6: yes)")
-    for method, others in ((drugs.PLAIN, drugs.CENTRED), (drugs.CENTRED, drugs.CUBE), (drugs.CUBE, drugs.LAPLACE)):
+    for method, others in ((drugs.PLAIN, drugs.CENTERED), (drugs.CENTERED, drugs.CUBE), (drugs.CUBE, drugs.LAPLACE)):
         for mine, theirs in zip(study.errors[method], study.errors[others], strict=True):
             assert mine.max() < theirs.min()
 
 
 def test_errors_follow_the_formulas(study):
-    """Per report B^2 and 2 (27 / epsilon)^2. The mean of m >= 270 squares is within 7 sqrt(2 / m) of 1, relatively."""
+    """Variances of a report: B^2 and 2 (27 / epsilon)^2. Means of m >= 270 squares differ by at most 7 sqrt(2 / m) of them."""
     variances = {
         drugs.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
-        drugs.CENTRED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
+        drugs.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
         drugs.LAPLACE: 2 * (27 / 0.5) ** 2,
     }
     for method, variance in variances.items():
@@ -95,12 +96,12 @@ def test_errors_follow_the_formulas(study):
             assert errors.mean() == pytest.approx(variance / n, rel=7 * np.sqrt(2 / (27 * len(errors))))
 
 
-def test_a_broken_claim_is_said():
+def test_a_claim_that_does_not_hold_is_reported():
     errors = {method: [np.ones(3)] for method in drugs.STYLE}
     assert drugs.Study((drugs.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
 
 
-def test_demo_prints_tables_and_draws_one_picture(tmp_path, monkeypatch, comparisons, study):
+def test_demo_prints_tables_and_saves_one_picture(tmp_path, monkeypatch, comparisons, study):
     monkeypatch.setattr(surveys, "run", lambda rng: comparisons)
     monkeypatch.setattr(drugs, "run", lambda rng: study)
     text = io.StringIO()
@@ -118,7 +119,7 @@ def test_demo_prints_tables_and_draws_one_picture(tmp_path, monkeypatch, compari
     assert "…" not in shown
 
 
-def test_the_picture_names_everything(comparisons, study):
+def test_the_picture_has_titles_labels_and_legends(comparisons, study):
     page = figure.Figure()
     axes = page.subplots(2, 3).ravel()
     surveys.draw(comparisons, axes[:5])

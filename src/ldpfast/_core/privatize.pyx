@@ -90,6 +90,8 @@ cdef class Bins(FloatCodes):
 
     def __init__(self, cuts, coin):
         self.p.answer = response_of(coin, STREAM_BINS)
+        if len(cuts) != coin.k - 1:
+            raise ValueError("there must be one cut less than symbols")
         for i, cut in enumerate(cuts):
             self.p.cuts[i] = cut
         self.params = &self.p

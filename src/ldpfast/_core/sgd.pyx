@@ -38,10 +38,8 @@ cdef class QuantileState:
     def __init__(self, double position, double count=0, origin=None, moments=(0.0,) * 4, ones=(0.0,) * 3):
         self.s.position, self.s.count = position, count
         self.s.origin = position if origin is None else origin
-        for i in range(4):
-            self.s.moments[i] = moments[i]
-        for i in range(3):
-            self.s.ones[i] = ones[i]
+        self.s.moments[0], self.s.moments[1], self.s.moments[2], self.s.moments[3] = moments
+        self.s.ones[0], self.s.ones[1], self.s.ones[2] = ones
 
     @property
     def position(self):
@@ -217,9 +215,10 @@ cdef class GradientDescent:
             raise ValueError("rows, responses and rates do not fit together")
         if n == 0:
             return
-        if workspace_open(&s, self.rows, self.p.padded):
-            raise MemoryError()
         load_key(key, &k)
+        if workspace_open(&s, self.rows, self.p.padded):
+            key_wipe(&k)
+            raise MemoryError()
         with nogil:
             memcpy(s.positions, &position[0], self.p.padded * sizeof(double))
             while at < n:

@@ -1,0 +1,74 @@
+"""Bounds of a density on the unit cube, from a private release."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpfast import bounds
+from ldpfast.bounds import _central_density
+
+
+def test_lower_bound_constants():
+    """In one dimension, where privacy dominates the error and where sampling does."""
+    assert bounds.central_density(1e8, 1e-5, 1).lower * 1e3 == pytest.approx(0.09, abs=0.01)
+    assert bounds.central_density(1e9, 20, 1).lower * 1e9 ** (2 / 3) == pytest.approx(0.064, abs=0.01)
+
+
+def test_packing_gives_a_weaker_lower_bound():
+    """The constants of the closed form, recomputed with `packing`."""
+    n, a = 1e6, 0.1
+    for d in (1, 2, 3):
+        sharp, packed = bounds.central_density(n, a, d), bounds.central_density(n, a, d, mode="packing")
+        assert packed.lower < sharp.lower / 20
+        assert packed.lower == bounds.central_density(n, a, d, mode="paper").lower
+        m = 1 / math.sqrt(48 * (d + 1) * (d + 2) * packed.lower)
+        assert m == pytest.approx(2 * round(m / 2))
+        signs = m**d / 2
+        points = int(Decimal(signs / 8).exp())  # too large for a double
+        error = bounds.packing(max(2, points), int(n), 1 / (2 * m), epsilon=a)
+        assert error >= 1 / 6
+        separation = 4 * m ** -(d + 2) / ((d + 1) * (d + 2)) * signs / 4  # squared
+        assert packed.lower <= separation / 4 * error
+
+
+@given(st.floats(1.0, 1e9), st.floats(1e-3, 40))
+def test_best_number_of_cells(n, a):
+    """Against all numbers per axis up to about twice the best."""
+    for d in (1, 3):
+        m = np.arange(2.0, n ** (1 / (d + 2)) * 2 + 5)
+        risk = (m**d - 1) / n + 8 * m ** (2 * d) / (n * a) ** 2 + d / (12 * m**2)
+        best = float(_central_density._cells(np.array(n), np.array(a), np.array(float(d))))
+        assert best == pytest.approx(min(d / 12, risk.min()), rel=1e-9)
+
+
+def test_distances_of_densities_that_differ_in_one_tent():
+    """Squared Hellinger distance and total variation for tents of slope 1."""
+    x = (np.arange(20_000) + 0.5) / 20_000
+    for m in (2, 4, 8):
+        width = 1 / m
+        tent = np.minimum(x % width, width - x % width) * np.where((x // width) % 2 == 0, 1, -1)
+        first, second = 1 + tent, 1 - np.where(x < 2 * width, tent, -tent)
+        hellinger = np.mean((np.sqrt(first) - np.sqrt(second)) ** 2)
+        assert hellinger <= 0.2541 * 4 * m**-3 / 6 * (1 + 1e-6)
+        assert np.mean(np.abs(first - second)) / 2 == pytest.approx(m**-2 / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda: bounds.central_density(9, 1, 2, mode="best"),
+            r"^mode must be one of 'sharp', 'packing', 'paper', got 'best'$",
+        ),
+        (lambda: bounds.central_density(9, 1, 51), r"Proposition 5, needs dim <= 50, got dim=51$"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

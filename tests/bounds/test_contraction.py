@@ -1,0 +1,172 @@
+"""Contraction of divergences by private channels, against random channels and randomized response."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpfast import bounds
+from ldpfast.bounds import _contraction
+from ldpfast.privacy import Channel
+
+from ..support.random_channels import divergences, product_distribution, random_channel, random_distribution
+
+EPSILONS = [0.05, 0.5, 1.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_contraction_bounds_hold_for_random_channels(epsilon):
+    rng, closest = np.random.default_rng(1), np.zeros(4)
+    for _ in range(1500):
+        size = int(rng.integers(2, 6))
+        channel = random_channel(rng, epsilon, size)
+        assert Channel(channel).epsilon() <= epsilon + 1e-9
+        p, q = random_distribution(rng, size), random_distribution(rng, size)
+        tv = np.abs(p - q).sum() / 2
+        found = np.array(divergences(p @ channel, q @ channel))
+        limits = np.array(
+            [
+                bounds.tv_contraction(epsilon, tv),
+                bounds.kl_contraction(epsilon, tv),
+                bounds.chi_square_contraction(epsilon, tv),
+                bounds.hellinger_contraction(epsilon, tv),
+            ]
+        )
+        assert (found <= limits * (1 + 1e-9) + 1e-15).all()
+        closest = np.maximum(closest, found / limits)
+        reverse = (q @ channel) @ np.log((q @ channel) / (p @ channel))
+        assert found[1] + reverse <= bounds.kl_contraction(epsilon, tv, mode="paper") * (1 + 1e-9)
+        assert found[0] <= bounds.tv_contraction(epsilon, tv, mode="paper") * (1 + 1e-9)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            records = [
+                np.where(p > 0, p * np.log(p / q), 0).sum(),
+                ((p - q) ** 2 / q).sum(),
+                ((p**0.5 - q**0.5) ** 2).sum(),
+            ]
+        assert (found[1:] <= np.array(bounds.divergence_contraction(epsilon, records)) * (1 + 1e-9) + 1e-15).all()
+    assert closest[0] > 1 - 1e-9
+    assert (closest > 0.5).all()
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, *EPSILONS, 20.0])
+def test_randomized_response_attains_the_sharp_forms(epsilon):
+    """At T = 1; total variation at every T."""
+    keep, flip = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+    rows = np.array([[keep, flip], [flip, keep]])
+    tv, kl, chi_square, hellinger = divergences(*rows)
+    assert bounds.tv_contraction(epsilon, 1) == pytest.approx(tv, rel=1e-9)
+    assert bounds.kl_contraction(epsilon, 1) == pytest.approx(kl, rel=1e-9)
+    assert bounds.chi_square_contraction(epsilon, 1) == pytest.approx(chi_square, rel=1e-9)
+    assert bounds.hellinger_contraction(epsilon, 1) == pytest.approx(hellinger, rel=1e-9)
+    for t in (0.1, 0.6):
+        p, q = np.array([(1 + t) / 2, (1 - t) / 2]), np.array([(1 - t) / 2, (1 + t) / 2])
+        assert bounds.tv_contraction(epsilon, t) == pytest.approx(np.abs((p - q) @ rows).sum() / 2, rel=1e-9)
+
+
+def test_divergence_contraction_is_attained_by_close_distributions():
+    """tanh(epsilon / 2)^2 is the limit for distributions that differ little."""
+    p, q = np.array([0.5, 0.5]), np.array([0.5 + 1e-6, 0.5 - 1e-6])
+    keep = 1 / (1 + math.exp(-1.0))
+    rows = np.array([[keep, 1 - keep], [1 - keep, keep]])
+    for at in (1, 2, 3):
+        before, after = divergences(q, p)[at], divergences(q @ rows, p @ rows)[at]
+        assert bounds.divergence_contraction(1.0, before) == pytest.approx(after, rel=1e-3)
+    assert bounds.effective_sample_size(1, 1.0) == pytest.approx(math.tanh(0.5) ** 2, rel=1e-12)
+    assert bounds.effective_sample_size(10, 1.0, mode="paper") == pytest.approx(10 * (math.e - 1) ** 2)
+
+
+@given(st.floats(1e-6, 50), st.floats(0, 1))
+def test_sharp_forms_are_at_most_the_published_ones(epsilon, tv):
+    sharp = bounds.kl_contraction(epsilon, tv)
+    assert 2 * sharp <= bounds.kl_contraction(epsilon, tv, mode="paper") * (1 + 1e-9)
+    assert bounds.tv_contraction(epsilon, tv) <= bounds.tv_contraction(epsilon, tv, mode="paper") * (1 + 1e-9)
+    assert sharp <= bounds.chi_square_contraction(epsilon, tv) * (1 + 1e-9)
+    assert bounds.hellinger_contraction(epsilon, tv) <= sharp * (1 + 1e-9) + 1e-300
+    at = _contraction.deficit_inverse(np.array(epsilon), _contraction.deficit(np.array(epsilon), np.array(tv)))
+    assert at == pytest.approx(tv, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_tensorized_bounds_hold_for_two_adaptive_channels(epsilon):
+    """The second person's channel depends on the first report."""
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        size = int(rng.integers(2, 5))
+        first = random_channel(rng, epsilon, size)
+        hypotheses = np.array([[random_distribution(rng, size) for _ in range(2)] for _ in range(2)])  # one per person
+        seconds = [random_channel(rng, epsilon, size) for _ in range(first.shape[1])]
+        both = [
+            np.concatenate([(h[0] @ first)[z] * (h[1] @ seconds[z]) for z in range(len(seconds))]) for h in hypotheses
+        ]
+        tv, kl, _, _ = divergences(*both)
+        distances = np.abs(hypotheses[0] - hypotheses[1]).sum(axis=1) / 2
+        assert kl <= bounds.tensorized_kl(epsilon, distances) * (1 + 1e-9)
+        assert kl <= bounds.tensorized_kl(epsilon, distances, mode="paper") * (1 + 1e-9)
+        assert tv <= bounds.tensorized_tv(2, epsilon, distances.max()) * (1 + 1e-9)
+
+
+def test_published_tensorized_tv_is_valid_in_its_range():
+    rng, epsilon = np.random.default_rng(3), 0.6
+    for n in (1, 2, 3):
+        for _ in range(100):
+            rows = np.array([random_distribution(rng, 3), random_distribution(rng, 3)])
+            reports = product_distribution(rows @ random_channel(rng, epsilon, 3), n)
+            tv, t = np.abs(reports[0] - reports[1]).sum() / 2, np.abs(rows[0] - rows[1]).sum() / 2
+            assert (
+                tv <= bounds.tensorized_tv(n, epsilon, t) <= bounds.tensorized_tv(n, epsilon, t, mode="paper") + 1e-12
+            )
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_mutual_information_bounds_hold_for_random_channels(epsilon):
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        many, size, n = int(rng.integers(2, 5)), int(rng.integers(2, 4)), int(rng.integers(1, 3))
+        family = np.array([random_distribution(rng, size) for _ in range(many)])
+        reports = product_distribution(family @ random_channel(rng, epsilon, size), n)
+        information = (reports * np.log(reports / reports.mean(axis=0))).sum() / many
+        tv = np.abs(family[:, None] - family).sum(axis=-1) / 2
+        sharp = bounds.mutual_information(epsilon, tv, n)
+        paper = bounds.mutual_information(epsilon, tv, n, mode="paper")
+        assert information <= sharp * (1 + 1e-9) <= paper * (1 + 2e-9)
+
+
+def test_arrays_broadcast():
+    epsilon, tv = np.array([[0.5], [1.0]]), np.array([0.1, 0.2, 1.0])
+    for function in (bounds.kl_contraction, bounds.tv_contraction, bounds.chi_square_contraction):
+        table = function(epsilon, tv)
+        assert table.shape == (2, 3)
+        assert table[1, 2] == function(1.0, 1.0)
+    assert bounds.tensorized_tv(np.array([1, 10])[:, None, None], epsilon, tv).shape == (2, 2, 3)
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: bounds.kl_contraction(1, 1.5), r"^Theorem 1 needs tv in \[0, 1\], got tv=1.5$"),
+        (lambda: bounds.kl_contraction(0, 0.5), r"^Theorem 1 needs epsilon > 0, got epsilon=0$"),
+        (lambda: bounds.kl_contraction([1, -2], 0.5), r"^Theorem 1 needs epsilon > 0, got epsilon=-2$"),
+        (lambda: bounds.kl_contraction(701, 0.5), r"^Theorem 1 needs epsilon <= 700"),
+        (lambda: bounds.kl_contraction(1, 0.5, mode="exact"), r"^mode must be one of 'sharp', 'paper', got 'exact'$"),
+        (lambda: bounds.tensorized_tv(5, 0.7, 0.1, mode="paper"), r"^Proposition 1 needs epsilon <= 0.628571"),
+        (lambda: bounds.mutual_information(1, [0.5, 0.5]), r"^tv must have shape \(V, V\), got shape \(2,\)$"),
+        (lambda: bounds.divergence_contraction(1, -1), r"^Asoodeh and Zhang needs divergence >= 0, got divergence=-1$"),
+        (lambda: bounds.kl_contraction(1, math.nan), r"^tv must be finite numbers, got nan$"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("value", ["1", True, None, 1j, [[1], [1, 2]], np.ma.masked_array([1.0])])
+def test_values_that_are_not_numbers_are_refused(value):
+    with pytest.raises(TypeError, match=r"^tv must"):
+        bounds.kl_contraction(1.0, value)

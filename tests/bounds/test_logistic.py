@@ -1,0 +1,57 @@
+"""Bounds of the coefficients of a logistic regression."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ldpfast import bounds
+from ldpfast.bounds import _logistic
+
+from ..support.simulation import assert_mean_error_between, run_ignoring_small_samples
+
+
+def test_tilted_rows_have_the_divergence_in_use():
+    """Rows of signs with x_j | y proportional to exp(y t x_j / 2).
+
+    Scores are orthogonal with variance 4 sinh(t / 2)^2. The divergence across an edge is t tanh(t / 2), at most half of that.
+    """
+    for t in (0.1, 0.5, 1.0):
+        grid = np.array([(y, x1, x2) for y in (-1, 1) for x1 in (-1, 1) for x2 in (-1, 1)], float)
+
+        def distribution(v, grid=grid, t=t):
+            weight = np.exp(grid[:, 0] * t * (grid[:, 1:] * v).sum(axis=1) / 2)
+            return weight / weight.sum()
+
+        p = distribution(np.array([1, 1]))
+        scores = [distribution(np.array(v)) / p - 1 for v in ([-1, 1], [1, -1])]
+        assert p @ scores[0] ** 2 == pytest.approx(4 * math.sinh(t / 2) ** 2)
+        assert p @ (scores[0] * scores[1]) == pytest.approx(0, abs=1e-15)
+        kl = p @ -np.log1p(scores[0])
+        assert kl == pytest.approx(t * math.tanh(t / 2))
+        assert kl <= 2 * math.sinh(t / 2) ** 2
+        odds = np.log(p[grid[:, 0] == 1] / p[grid[:, 0] == -1])
+        np.testing.assert_allclose(odds, t * grid[grid[:, 0] == 1, 1:].sum(axis=1))
+        second = (p[:, None, None] * grid[:, 1:, None] * grid[:, None, 1:]).sum(axis=0)
+        assert np.linalg.eigvalsh(second).min() == pytest.approx(1 - math.tanh(t / 2) ** 2)
+    assert 1 - math.tanh(0.5) ** 2 > 3 / 4  # so these rows are among those of the problem
+    np.testing.assert_allclose(_logistic.CURVATURE, 0.75 * math.exp(1) / (1 + math.exp(1)) ** 2)
+
+
+def test_gradient_descent_errs_between_the_bounds():
+    n, d, a, runs, rng = 20_000, 2, 2.0, 60, np.random.default_rng(11)
+    truth = np.array([0.4, -0.4])
+    errors = []
+    for _ in range(runs):
+        rows = rng.choice([-1.0, 1.0], (n, d))
+        y = rng.random(n) < 1 / (1 + np.exp(-rows @ truth))
+        protocol = _logistic.least_curvature_descent(d, a)
+        errors.append(((run_ignoring_small_samples(protocol, rows, y.astype(float), rng) - truth) ** 2).sum())
+    assert_mean_error_between(bounds.logistic(n, d, a), errors, near=0.001)
+
+
+def test_bad_epsilon():
+    with pytest.raises(ValueError, match=r"Corollary 6, needs epsilon <= 700, got epsilon=701$"):
+        bounds.logistic(10, 1, 701)

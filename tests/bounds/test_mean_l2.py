@@ -1,0 +1,53 @@
+"""Bounds of the mean of vectors in a Euclidean ball."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import bounds, estimation
+
+from ..support.simulation import assert_mean_error_between
+
+
+def test_the_lower_bound_agrees_with_assouad_on_independent_signs():
+    """The closed form is not above the method on the explicit family in three dimensions."""
+    signs = 2 * ((np.arange(8)[:, None] >> np.arange(3)) & 1) - 1
+    for n, a in ((5, 0.5), (50, 1.0), (500, 0.2)):
+        best = 0.0
+        for c in np.geomspace(0.01, 0.95, 40):
+            family = np.array([np.prod(1 + c * corner * signs, axis=1) / 8 for corner in signs])
+            best = max(best, bounds.assouad(family, n, a, 2 * c / math.sqrt(3)))
+        single = bounds.mean_l2(n, 1, a).lower
+        assert bounds.mean_l2(n, 3, a).lower <= max(best, single) * 1.6
+        assert best <= bounds.mean_l2(n, 3, a).upper
+
+
+def test_the_vector_mean_errs_between_the_bounds():
+    n, d, a, runs, rng = 1000, 8, 1.0, 400, np.random.default_rng(11)
+    rows = rng.choice([-1.0, 1.0], (n, d)) / math.sqrt(d)
+    errors = [(estimation.vector_mean(rows, a, rng=rng).value ** 2).sum() for _ in range(runs)]
+    assert_mean_error_between(bounds.mean_l2(n, d, a), errors, near=0.9)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
+def test_the_upper_bound_is_the_error_of_the_better_mechanism(epsilon):
+    """Ideal coins against the library's: relative difference at most 1e-4."""
+    n = 10**9
+    least = min(ldp.L2Ball(7, epsilon).scale ** 2, 1 + 8 * (7 / epsilon) ** 2)
+    assert bounds.mean_l2(n, 7, epsilon).upper * n == pytest.approx(least, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: bounds.mean_l2(10, 0, 1), r"Corollary 4, needs dim >= 1, got dim=0$"),
+        (lambda: bounds.mean_l2(10, 1.5, 1), r"Corollary 4, needs a whole dim, got dim=1.5$"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

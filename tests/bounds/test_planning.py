@@ -1,0 +1,268 @@
+"""Numbers of people and values of epsilon that just suffice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast import bounds
+from ldpfast.domains import Categories, Interval
+from ldpfast.mechanisms import Gradient, LaplaceOneHot, LaplaceResidue
+from ldpfast.reports import Codes, Vectors
+
+from ..support.problems import ARGUMENTS
+from ..support.process import run_python
+
+# Bounds ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", ARGUMENTS)
+@pytest.mark.parametrize("side", ["upper", "lower"])
+@pytest.mark.parametrize("share", [0.9, 0.1, 0.01])
+def test_sample_size_is_the_smallest_sufficient_n(problem, side, share):
+    function, fixed = getattr(bounds, problem), {**ARGUMENTS[problem], "epsilon": 0.8}
+    error = share * getattr(function(n=1, **fixed), side)
+    n = bounds.sample_size(function, error, side=side, **fixed)
+    assert isinstance(n, int)
+    assert getattr(function(n=n, **fixed), side) <= error
+    if n > 1:
+        assert getattr(function(n=n - 1, **fixed), side) > error
+
+
+@given(st.sampled_from(sorted(ARGUMENTS)), st.floats(0.002, 1.0), st.floats(0.05, 1.0))
+def test_epsilon_for_inverts_sample_size(problem, share, epsilon):
+    """The epsilon for n people reaches the error, and is at most the one that gave n."""
+    function, fixed = getattr(bounds, problem), ARGUMENTS[problem]
+    error = share * function(n=1, epsilon=0.05, **fixed).upper
+    try:
+        n = bounds.sample_size(function, error, epsilon=epsilon, **fixed)
+    except ValueError as refusal:
+        assert "error must be reachable" in str(refusal)  # noqa: PT017
+        return
+    found = bounds.epsilon_for(function, error, n=n, **fixed)
+    assert found <= epsilon * (1 + 1e-8)
+    assert function(n=n, epsilon=found, **fixed).upper <= error
+    if found > 1e-8:
+        assert function(n=n, epsilon=found * (1 - 1e-6), **fixed).upper > error
+
+
+@pytest.mark.parametrize("problem", ARGUMENTS)
+def test_a_name_stands_for_its_function(problem):
+    function, fixed = getattr(bounds, problem), ARGUMENTS[problem]
+    error = 0.5 * function(n=1, epsilon=0.8, **fixed).upper
+    n = bounds.sample_size(function, error, epsilon=0.8, **fixed)
+    assert bounds.sample_size(problem, error, epsilon=0.8, **fixed) == n
+    assert bounds.epsilon_for(problem, error, n=n, **fixed) == bounds.epsilon_for(function, error, n=n, **fixed)
+
+
+def test_confidence():
+    """Markov's inequality for a mean error, the tail of a half-width, and a normal interval for a mechanism."""
+    one = bounds.sample_size(bounds.mean_l2, 0.01, confidence=0.9, dim=4, epsilon=1.0)
+    assert one == bounds.sample_size(bounds.mean_l2, 0.001, dim=4, epsilon=1.0)
+    width = bounds.sample_size(bounds.gaussian_mean, 0.1, confidence=0.8, epsilon=1.0, sigma=1.0)
+    assert width == bounds.sample_size(bounds.gaussian_mean, 0.1, beta=0.2, epsilon=1.0, sigma=1.0)
+    bit = ldp.SignBit(-1, 1, 1.0)
+    plain, interval = bounds.sample_size(bit, 0.01), bounds.sample_size(bit, 0.01, confidence=0.95)
+    assert plain == math.ceil(float(bit.variance(0.0)) / 0.01**2)
+    assert interval / plain == pytest.approx(1.959964**2, rel=1e-3)
+
+
+# Mechanisms -----------------------------------------------------------------------------------------------------------
+
+ROWS = np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])  # two features and a response
+MECHANISMS = [
+    (ldp.Warner(0.7), np.array([0, 1])),
+    (ldp.RandomizedResponse(5, 0.7), np.arange(5)),
+    (ldp.UnaryEncoding(5, 0.7, "optimized"), np.arange(5)),
+    (ldp.Bins((0.0, 1.0), 0.7), np.array([-1.0, 0.5, 2.0])),
+    (ldp.Residue(1.0, 0.0, 4, 0.7), np.arange(4.0)),
+    (ldp.SignBit(-1, 3, 0.7), np.array([-1.0, 3.0])),
+    (ldp.Laplace(-1, 3, 0.7), np.array([-1.0, 3.0])),
+    (LaplaceResidue(2.0, 0.0, 0.7), np.array([-0.999, 0.999])),
+    (ldp.LinfBall(3, 0.7, 2.0), np.array([[-2.0] * 3, [2.0] * 3])),
+    (ldp.L2Ball(3, 0.7, 2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
+    (ldp.LaplaceVector(3, 0.7, 2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
+    (LaplaceOneHot(3, 0.7), np.arange(3)),
+    (Gradient("logistic", (0.0, 0.0), 0.7), ROWS),
+    (Gradient("logistic", (0.0, 0.0), 0.7, "linf"), ROWS),
+    (Gradient("linear", (0.0, 0.0), 0.7, residual=1.0, noise="laplace"), ROWS),
+    (Gradient("poisson", (0.5, 0.2, 0.1), 0.7, column=1.0, residual=2.0), ROWS),
+]
+
+
+def expected_reports(mechanism, records):
+    """Expectation of the decoded report of each record, one row per record."""
+    if isinstance(mechanism, Gradient):
+        return mechanism.encode(records)
+    if isinstance(mechanism, ldp.Bins | ldp.Residue) or (isinstance(mechanism.domain, Categories) and len(records) > 2):
+        return np.eye(len(records))
+    return records.reshape(len(records), -1).astype(float)
+
+
+@pytest.mark.parametrize(
+    "mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS]
+)
+def test_worst_variance_of_a_mechanism(mechanism, records):
+    """Populations of two extreme records, by the law of total variance.
+
+    The variance of decoded reports is at most `worst_variance`, and within 2 % of it in some population.
+    """
+    worst, largest = mechanism.worst_variance, 0.0
+    variances = np.asarray(mechanism.variance(records)).reshape(len(records), -1)
+    means = expected_reports(mechanism, records)
+    assert means.shape == variances.shape
+    for share in np.linspace(0, 1, 101):
+        for a in range(len(records)):
+            for b in range(len(records)):
+                within = share * variances[a] + (1 - share) * variances[b]
+                between = share * (1 - share) * (means[a] - means[b]) ** 2
+                total = (within + between).max()
+                assert total <= worst * (1 + 1e-9)
+                largest = max(largest, total)
+    assert largest > 0.98 * worst
+
+
+@pytest.mark.parametrize(
+    "mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS]
+)
+def test_sample_size_of_a_mechanism(mechanism, records):
+    """The standard error of a coordinate of the mean report. For `Gradient` it is that of the mean gradient."""
+    worst = mechanism.worst_variance
+    n = bounds.sample_size(mechanism, 0.05)
+    assert math.sqrt(worst / n) <= 0.05 < math.sqrt(worst / (n - 1))
+    epsilon = bounds.epsilon_for(mechanism, 0.05, n=2 * n)
+    assert epsilon < mechanism.epsilon
+    same = bounds.epsilon_for(mechanism, 0.05, n=n)
+    assert same == pytest.approx(mechanism.epsilon, rel=0.01)
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("noise", ["half-space", "laplace"])
+def test_sample_size_of_a_gradient_is_that_of_its_ball(norm, noise):
+    question = Gradient("logistic", (0.5, -0.25, 1.0), 1.0, norm, 2.0, 1.0, noise=noise)
+    for confidence in (None, 0.9):
+        n = bounds.sample_size(question, 0.05, confidence=confidence)
+        assert n == bounds.sample_size(question.ball, 0.05, confidence=confidence)
+        epsilon = bounds.epsilon_for(question, 0.05, n=n, confidence=confidence)
+        assert epsilon == bounds.epsilon_for(question.ball, 0.05, n=n, confidence=confidence)
+
+
+@dataclass(frozen=True)
+class ForcedResponse(ldp.Mechanism):
+    """A truthful answer except on 9 of 36 outcomes, whose epsilon is no parameter."""
+
+    yes: int = 6
+
+    def __post_init__(self):
+        self.define(epsilon=2.31, epsilon_realized=2.31, domain=Categories(2), report=Codes(2))
+
+    def channel_rows(self):
+        return [[36 - self.yes, self.yes], [3, 33]]
+
+
+@dataclass(frozen=True)
+class WithoutVariance(ldp.Mechanism):
+    """A mechanism in Python that does not give its variance."""
+
+    epsilon: float
+
+    def __post_init__(self):
+        self.define(epsilon_realized=self.epsilon, domain=Interval(0.0, 1.0), report=Vectors(1, 1.0))
+
+    def privatize_block(self, records, words):
+        return np.zeros((len(records), 1))
+
+
+def test_sample_size_of_a_custom_mechanism():
+    mechanism = ForcedResponse()
+    largest = mechanism.variance(np.arange(2)).max() + 0.25  # noise, and sampling of a share of one half
+    assert bounds.sample_size(mechanism, 0.01) == math.ceil(largest / 0.01**2)
+    with pytest.raises(TypeError, match=r"^target must have a parameter epsilon, got ForcedResponse\(yes=6\)$"):
+        bounds.epsilon_for(mechanism, 0.01, n=10_000)
+    with pytest.raises(NotImplementedError, match=r"^WithoutVariance must have worst_variance$"):
+        bounds.sample_size(WithoutVariance(1.0), 0.01)
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (
+            lambda: bounds.sample_size(bounds.median, 0, epsilon=1, radius=1),
+            ValueError,
+            "^error must be a finite number > 0",
+        ),
+        (
+            lambda: bounds.sample_size(3, 0.1),
+            TypeError,
+            "^target must be a function of bounds, its name, or a mechanism, got int$",
+        ),
+        (
+            lambda: bounds.sample_size("mode", 0.1, epsilon=1),
+            ValueError,
+            "^target must be one of .*'median'.*, got 'mode'",
+        ),
+        (
+            lambda: bounds.sample_size(bounds.median, 0.1, confidence=1, epsilon=1, radius=1),
+            ValueError,
+            "^confidence must be",
+        ),
+        (lambda: bounds.sample_size(bounds.median, 0.1, epsilon=1), TypeError, "radius"),
+        (lambda: bounds.sample_size("median", 0.1, epsilon=1), TypeError, "radius"),
+        (
+            lambda: bounds.sample_size(bounds.median, 1e-12, epsilon=1e-6, radius=1),
+            ValueError,
+            "^error must be reachable with",
+        ),
+        (
+            lambda: bounds.sample_size(bounds.median, 0.1, epsilon=[[1], [2]], radius=1),
+            ValueError,
+            "^the arguments beside n",
+        ),
+        (
+            lambda: bounds.sample_size(bounds.median, 0.1, side="best", epsilon=1, radius=1),
+            ValueError,
+            "^side must be one of",
+        ),
+        (
+            lambda: bounds.sample_size(ldp.Warner(1), 0.1, radius=1),
+            TypeError,
+            "takes no further arguments, got 'radius'$",
+        ),
+        (
+            lambda: bounds.epsilon_for(bounds.median, 0.1, n=10, radius=1),
+            ValueError,
+            "^error must be reachable with epsilon <= 44",
+        ),
+        (lambda: bounds.epsilon_for(bounds.median, 0.1, n=0, radius=1), ValueError, "^n must be an integer"),
+        (
+            lambda: bounds.epsilon_for(bounds.median, 0.1, n=10, radius=-1),
+            ValueError,
+            "Corollary 2, needs radius > 0, got radius=-1$",
+        ),
+        (
+            lambda: bounds.epsilon_for("median", 0.1, n=10, radius=-1),
+            ValueError,
+            "Corollary 2, needs radius > 0, got radius=-1$",
+        ),
+        (lambda: bounds.epsilon_for("mode", 0.1, n=10), ValueError, "^target must be one of .*'median'.*, got 'mode'"),
+    ],
+)
+def test_bad_arguments(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_bounds_of_two_points_load_neither_scipy_nor_compiled_code():
+    loaded = run_python("import sys, ldpfast; ldpfast.bounds.mean_1d(100, 1.0, 2); print(*sys.modules)").stdout.split()
+    assert "ldpfast.bounds" in loaded
+    unwanted = ("scipy", "matplotlib", "ldpfast._core", "ldpfast.mechanisms")
+    assert [name for name in loaded if name.startswith(unwanted)] == []

@@ -1,0 +1,192 @@
+"""Noise of each definition of privacy: exact guarantees for sums on the public grid."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _coins
+from ldpfast.central._definitions import definition_of, discrete_delta
+from ldpfast.central._noise import FINE, Grid
+from ldpfast.privacy import gaussian_delta
+
+from ..support import reference
+from ..support.discrete_gaussian import hockey_stick, weights
+from ..support.geometric import rate_and_error
+
+# Laplace noise --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 1.0, 2.5, 30.0])
+@pytest.mark.parametrize("dim", [1, 2, 5, 100, 5000])
+@pytest.mark.parametrize("definition", ["pure", "smooth"])
+def test_laplace_noise_keeps_the_budget(definition, dim, epsilon):
+    """The loss of the integers in use at the l1 diameter, recomputed with 120 digits. The digits cover the span."""
+    found = definition_of(definition, epsilon, 0.0).noise(dim)
+    coins, grid = found.coins, found.grid
+    with localcontext(prec=120):
+        rate, eta = rate_and_error(coins.digits, coins.carry)
+        assert rate * grid.l1 + min(dim, grid.l1) * eta <= Decimal(epsilon) * (1 + Decimal("1e-15"))
+    assert 1 << len(coins.digits) >= grid.span
+    assert found.guarantee.definition == definition
+    assert epsilon * (1 - 1e-2) <= found.guarantee.epsilon <= epsilon
+    ideal = 2 * (2 * math.sqrt(dim) / epsilon) ** 2  # in units of the radius
+    assert found.variance * (grid.step / FINE) ** 2 <= ideal * (1.05 if epsilon >= 0.1 else 1.5)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 5, 7, 50])
+def test_variance_of_laplace_noise(dim):
+    """8 d^2 / (n epsilon)^2 over all coordinates, and a little for the grid."""
+    found = definition_of("pure", 1.0, 0.0).noise(dim)
+    assert found.variance * (found.grid.step / FINE) ** 2 == pytest.approx(8 * dim, rel=5e-3)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("steps", [2, 3, 5])
+def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
+    """All offsets of a coarse grid with narrow coins: the exact loss of every pair of sums at most a diameter apart."""
+    grid, width = Grid(1, 2 * FINE // steps), 16
+    with localcontext(_coins.CONTEXT):
+        rate, count = Decimal(epsilon) / grid.span, 1
+        while 1 << count < grid.span:
+            count += 1
+        digits, carry = _coins.geometric_integers(rate, count, width)
+        eta = _coins.geometric_error(digits, carry, width, rate)
+        pmf = reference.geometric_distribution(digits, carry, width, 4)
+        limit = (rate * grid.span + eta).exp() * (1 + Decimal("1e-60"))
+        reach = len(pmf) - 2 * grid.span
+
+        def probability(y, s):  # of the report y, for a sum of s sixteenths of a step, rounded up at random
+            whole, rest = divmod(s, 16)
+            up = Fraction(rest, 16)
+            of = lambda n: pmf[n if n >= 0 else -1 - n] / 2  # noqa: E731
+            return (1 - up) * of(y - whole) + up * of(y - whole - 1)
+
+        for s in range(16):
+            for t in range(16 * steps + 1):
+                for y in range(-reach + 2 * grid.span, reach, 3):
+                    ratio = probability(y, s) / probability(y, s + t)
+                    ratio = max(ratio, 1 / ratio)
+                    assert Decimal(ratio.numerator) <= limit * Decimal(ratio.denominator)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 2.0, 2.5, 8.0, 60.0])
+@pytest.mark.parametrize("dim", [1, 2, 3, 16, 100])
+def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
+    """The loss is at most epsilon |x - x'| / (2 T), for one step of the fine grid in each coordinate in the worst case.
+
+    In the worst case the sum is a multiple of a coarse step and the report is above it. P(report) changes from P(N = 1) to a
+    mixture with P(N = 0), whose weight is the fraction of offset words that now round up.
+    """
+    found = definition_of("smooth", epsilon, 0.0).noise(dim)
+    step, m = found.grid.step, found.coins.digits[0]
+    words = (1 << 64) - -(-((step - 1) << 64) // step)  # those with the largest offset: only they round up
+    assert ((1 << 64) - words) * step >> 64 == step - 1 > ((1 << 64) - words - 1) * step >> 64
+    with localcontext(prec=80):
+        ratio = Decimal((1 << 128) - m) / Decimal(m)  # P(N = 0) / P(N = 1)
+        loss = dim * (1 + (ratio - 1) * Decimal(words) / (1 << 64)).ln()
+        allowed = Decimal(found.guarantee.epsilon) * Decimal(dim).sqrt() / (2 * FINE)
+        assert loss <= allowed
+
+
+# Gaussian noise -------------------------------------------------------------------------------------------------------
+
+PAIRS = [(e, d) for e in (0.05, 0.3, 1.0, 4.0, 10.0, 30.0) for d in (1e-2, 1e-5, 1e-9, 1e-14)]
+
+
+@pytest.mark.parametrize("epsilon, delta", PAIRS)
+def test_gaussian_noise_of_a_number_has_at_most_delta_by_an_exact_sum(epsilon, delta):
+    """At the sensitivity and at smaller shifts, with at most 2 % more variance than the continuous distribution."""
+    found = definition_of("approximate", epsilon, delta).noise(1)
+    span, sigma2 = found.grid.span, found.parameter
+    exact = hockey_stick(epsilon, span, sigma2)
+    assert 0.9 * delta <= exact <= delta * (1 + 1e-12)
+    for shift in (1, span // 2, span - 1):
+        assert hockey_stick(epsilon, shift, sigma2) <= delta
+    ideal = (ldp.privacy.gaussian_sigma(epsilon, delta) * 2 * FINE / found.grid.step) ** 2
+    assert ideal < sigma2 <= 1.02 * ideal
+
+
+@pytest.mark.parametrize("epsilon, delta", PAIRS)
+@pytest.mark.parametrize("shift", [1, 2, 10, 1025])
+def test_discrete_delta_is_an_upper_bound(shift, epsilon, delta):
+    for factor in (0.7, 1.0, 1.3):
+        sigma2 = max(1, math.ceil((factor * shift * ldp.privacy.gaussian_sigma(epsilon, delta)) ** 2))
+        exact, bound = hockey_stick(epsilon, shift, sigma2), discrete_delta(epsilon, shift, math.sqrt(sigma2))
+        assert exact <= bound
+        if shift == 1025 and epsilon <= 10:
+            assert bound <= 1.25 * exact
+
+
+def test_published_and_continuous_calibrations_are_too_small():
+    """The continuous sigma exceeds delta at a sensitivity of few steps; the published sigma exceeds it by far."""
+    for epsilon, delta, steps, times in ((10.0, 1e-6, 2, 1.93), (1.0, 1e-5, 1, 1.035)):
+        sigma = steps * ldp.privacy.gaussian_sigma(epsilon, delta)
+        assert hockey_stick(epsilon, steps, sigma**2) / delta == pytest.approx(times, rel=3e-3)
+        assert discrete_delta(epsilon, steps, sigma) > delta
+    published = lambda a, d: math.sqrt(math.log(1 / d) / 2) / a  # noqa: E731
+    for a, d, true in ((1, 1e-3, 0.0106), (1, 1e-6, 8.3e-4), (1, 1e-9, 8.8e-5), (0.1, 1e-6, 5.4e-5)):
+        assert gaussian_delta(a, published(a, d)) == pytest.approx(true, rel=0.01)
+        assert published(a, d) < ldp.privacy.gaussian_sigma(a, d)
+    assert gaussian_delta(1, math.sqrt(math.log(1e6)) / 2) == pytest.approx(0.0106, rel=0.01)  # appendix C
+    # Variance T^2 / (n^2 b) for a divergence of b, and rate a n / (T sqrt d): both have twice the claimed level.
+    b, d = 0.3, 4
+    assert 2.0**2 / (2 * 1 / b) == pytest.approx(2 * b)
+    assert 2 * math.sqrt(d) * (1 / math.sqrt(d)) == 2
+    kl = definition_of("kl", b, 0.0).noise(1)
+    assert kl.variance * (kl.grid.step / FINE) ** 2 == pytest.approx(2 / b, rel=3e-3)
+    pure = definition_of("pure", 1.0, 0.0).noise(d)
+    assert pure.variance * (pure.grid.step / FINE) ** 2 == pytest.approx(8 * d, rel=5e-3)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 30])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.3, 5.0])
+def test_divergence_of_integer_shifts_is_exact(dim, epsilon):
+    found = definition_of("kl", epsilon, 0.0).noise(dim)
+    square, sigma2 = found.grid.l2_squared, found.parameter
+    assert square / (2 * sigma2) <= Fraction(epsilon) < square / (2 * max(1, sigma2 - 1)) or sigma2 == 1
+    assert found.guarantee == ldp.privacy.Guarantee("kl", epsilon)
+    for s2, shift in ((4, 3), (1, 1), (50, 7)):
+        y, p = weights(s2, 400)
+        inside = np.abs(y) < 25 * math.sqrt(s2)
+        p, log_ratio = p[inside] / p.sum(), (shift**2 - 2 * shift * y[inside]) / (2 * s2)
+        assert np.sum(p * log_ratio) == pytest.approx(shift**2 / (2 * s2), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.3, 0.9, 0.999])
+def test_total_variation_of_a_number_is_at_most_epsilon_by_an_exact_sum(epsilon):
+    found = definition_of("tv", epsilon, 0.0).noise(1)
+    exact = hockey_stick(0.0, found.grid.span, found.parameter)
+    assert 0.98 * epsilon <= exact <= epsilon
+    assert hockey_stick(0.0, found.grid.span // 2, found.parameter) < epsilon
+
+
+@pytest.mark.parametrize("epsilon, delta", PAIRS)
+@pytest.mark.parametrize("dim", [2, 50])
+def test_gaussian_noise_of_rows_has_at_most_delta(dim, epsilon, delta):
+    """At these steps the discrete distribution is as private as the continuous one, whose delta is known."""
+    found = definition_of("approximate", epsilon, delta).noise(dim)
+    assert found.parameter > 100
+    exact = gaussian_delta(epsilon, math.sqrt(found.parameter), math.sqrt(found.grid.l2_squared))
+    assert exact <= delta
+    ideal = (ldp.privacy.gaussian_sigma(epsilon, delta) * 2 * FINE / found.grid.step) ** 2
+    assert found.parameter <= 2.5 * ideal
+    tv = definition_of("tv", min(epsilon, 0.9), 0.0).noise(dim)
+    shift = math.sqrt(tv.grid.l2_squared)
+    assert ldp.privacy.gaussian_tv(math.sqrt(tv.parameter), shift) <= min(epsilon, 0.9)
+
+
+def test_epsilon_that_no_noise_satisfies_is_refused():
+    for definition in ("kl", "tv"):
+        with pytest.raises(ValueError, match="epsilon must be larger, for 3 coordinates, got 1e-18"):
+            definition_of(definition, 1e-18, 0.0).noise(3)
+    with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
+        definition_of("pure", 1e-18, 0.0).noise(3)
+    for definition in ("kl", "tv", "pure"):
+        with pytest.raises(ValueError, match=r"^epsilon must be in \[1e-18, 1e\+18\], got 1e-30$"):
+            definition_of(definition, 1e-30, 0.0)

@@ -1,0 +1,114 @@
+"""The public grid of a private sum: sensitivities in integers, rounding, and the limit of the noise."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ldpfast._core import tally
+from ldpfast._core.stream import Stream
+from ldpfast.central._noise import FINE, Grid
+
+from ..support import reference
+from ..support.keys import RFC_KEY
+from ..support.statistics import ALPHA, bernstein_radius
+
+
+def total(row, radius=1.0):
+    """A clipped row as integers of the fine grid."""
+    row = np.ascontiguousarray(np.atleast_2d(row))
+    state = np.zeros((row.shape[1], 2), np.uint64)
+    tally.add_clipped(row, row.shape[1], radius, np.empty(2 * row.shape[1]), state)
+    return np.array(reference.wide(state), dtype=object)
+
+
+def pairs_of_rows(dim, rng):
+    """Pairs of rows inside and outside of the unit ball: antipodal, on a diagonal, on an axis, random, huge."""
+    axis, diagonal = np.eye(dim)[0], np.full(dim, dim**-0.5)
+    yield axis, -axis
+    yield diagonal, -diagonal
+    yield np.nextafter(axis, 2), np.nextafter(-axis, -2)
+    yield diagonal * (1 + 1e-16 * np.arange(dim)), -diagonal
+    yield 1e30 * diagonal, -1e30 * axis
+    for _ in range(40):
+        x = rng.standard_normal(dim)
+        x /= np.linalg.norm(x)
+        yield x, -x
+        yield x * rng.choice([0.3, 1.0, 5.0]), rng.standard_normal(dim)
+        yield x, np.sign(x) * -diagonal
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("radius", [1.0, 1.7, 1e-3])
+@pytest.mark.parametrize("dim", [1, 2, 5, 100])
+def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
+    """The span, the l1 and the l2 diameter in integers, after clipping, adding and rounding with the same offsets."""
+    rng, closest = np.random.default_rng(dim), 0.0
+    grids = [Grid.of(dim, steps) for steps in (1, 7, 1024, 10_240)] + [Grid(dim, 1), Grid(dim, 3)]
+    for x, y in pairs_of_rows(dim, rng):
+        a, b = total((radius * x).astype(dtype), radius), total((radius * y).astype(dtype), radius)
+        others = np.array([int(v) for v in rng.integers(-(1 << 60), 1 << 60, dim)], dtype=object)
+        for grid in grids:
+            assert math.isqrt(sum(int(v) ** 2 for v in a - b)) <= grid._fine
+            key = rng.bytes(32)
+            moved = np.array(grid.round(others + a, Stream(key)), dtype=object) - np.array(
+                grid.round(others + b, Stream(key)), dtype=object
+            )
+            assert max(abs(moved)) <= grid.span
+            assert sum(abs(moved)) <= grid.l1
+            assert sum(moved**2) <= grid.l2_squared
+            closest = max(closest, sum(abs(moved)) / grid.l1)
+    assert closest > 0.6  # the bound is not far too large
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 5, 100, 1001])
+def test_rounding_adds_at_most_one_step_per_coordinate(dim):
+    """Every residue of the worst row."""
+    for step in (1, 2, 3, 7):
+        grid = Grid(dim, step)
+        for t in (grid._fine, grid._fine - 1, grid._fine // 2):
+            most = max((t + r) // step - r // step for r in range(step))
+            assert most <= t // step + 1
+            assert most <= grid.span
+    assert Grid(dim, 5).l1 >= Fraction(Grid(dim, 5)._fine * math.isqrt(dim), 5) + dim - 1
+    assert Grid(dim, 5).l2_squared >= Fraction(Grid(dim, 5)._fine, 5) ** 2
+
+
+def test_rounding_can_add_a_whole_step():
+    """The nominal sensitivity is too small: the rounded sum can move by one step more."""
+    grid = Grid(1, 1 << 39)
+    moved = max(
+        abs(grid.round([s + 2 * FINE], Stream(bytes([i] * 32)))[0] - grid.round([s], Stream(bytes([i] * 32)))[0])
+        for i in range(64)
+        for s in (1, 12345678901)
+    )
+    assert moved == 4
+    s, key = 0, bytes(32)
+    moved = {
+        grid.round([s + k], Stream(key))[0] - grid.round([s], Stream(key))[0] for k in range(0, grid.step, 1 << 33)
+    }
+    assert moved == {0, 1}
+
+
+def test_rounding_keeps_the_mean():
+    """With a step of 2^31, each sum is rounded to one of the two nearest grid points."""
+    grid, n = Grid(4096, 1 << 31), 4096
+    state = np.array([k * 524_288 for k in range(n)], dtype=object)
+    found = np.array(grid.round(state, Stream(RFC_KEY)))
+    assert set(found.tolist()) == {0, 1}
+    expected = np.arange(n) / 4096
+    assert abs(found.sum() - expected.sum()) <= n * bernstein_radius(1 / 6, 1.0, n, ALPHA)
+
+
+@pytest.mark.parametrize("dim", [1, 4])
+def test_sums_are_clamped_before_the_noise_is(dim):
+    """The kernel clamps its noise at 2^47: beyond 2^47 - |sum| a report would reveal the sum."""
+    grid, n = Grid.of(dim, 1024), 50
+    most = max(abs(v) for v in grid.round(n * total(np.eye(dim)[0]), Stream(RFC_KEY)))
+    assert most + grid.limit(n) < 1 << 47
+    assert grid.limit(n) > (1 << 47) - n * 2000
+    with pytest.raises(ValueError, match="x must hold fewer records for integers of 48 bits, got"):
+        grid.limit(1 << 47)

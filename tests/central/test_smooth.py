@@ -1,0 +1,419 @@
+"""Smooth sensitivity against brute force, and the exact privacy of releases with it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ldpfast._random import open_stream
+from ldpfast.central import _smooth as smooth
+
+from ..support.statistics import ALPHA, hoeffding_radius
+
+GRID = (0.0, 1.0, 2.0, 3.0)
+
+
+# Smooth sensitivity ---------------------------------------------------------------------------------------------------
+
+
+def statistic(kind, data, share):
+    """The statistic of a sorted tuple, computed directly."""
+    n = len(data)
+    if kind == "quantile":
+        return data[max(1, math.ceil(share * n - 1e-9)) - 1]
+    m = math.floor(share * n + 1e-9)
+    kept = data[m : n - m]
+    return sum(kept) / len(kept)
+
+
+def neighbors_of(data):
+    """All sorted tuples with one record replaced."""
+    for i, value in itertools.product(range(len(data)), GRID):
+        yield tuple(sorted((*data[:i], value, *data[i + 1 :])))
+
+
+def distance(a, b):
+    """Number of replacements that turn one multiset into another."""
+    return sum(max(0, a.count(value) - b.count(value)) for value in GRID)
+
+
+def brute_force(kind, share, n, beta):
+    """For every dataset on the grid: the maximum of exp(-beta distance) times the local sensitivity over all datasets."""
+    datasets = list(itertools.combinations_with_replacement(GRID, n))
+    local = {
+        d: max(abs(statistic(kind, d, share) - statistic(kind, other, share)) for other in neighbors_of(d))
+        for d in datasets
+    }
+    return {d: max(math.exp(-beta * distance(d, other)) * local[other] for other in datasets) for d in datasets}
+
+
+def sensitivity(kind, data, share, beta):
+    if kind == "quantile":
+        return smooth.smooth_sensitivity_quantile(data, share, beta, GRID[0], GRID[-1])
+    return smooth.smooth_sensitivity_trimmed_mean(data, share, beta, GRID[0], GRID[-1])
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.05, 0.5, 3.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "kind, share", [("quantile", q) for q in (0.01, 0.25, 0.5, 0.8, 0.99)] + [("trimmed", t) for t in (0.0, 0.2, 0.4)]
+)
+def test_smooth_sensitivity_equals_brute_force(kind, share, n, beta):
+    rng = np.random.default_rng(n)
+    for data, expected in brute_force(kind, share, n, beta).items():
+        assert sensitivity(kind, rng.permutation(data), share, beta) == pytest.approx(expected, rel=1e-14)
+        if kind == "trimmed" and share == 0.0:
+            assert smooth.smooth_sensitivity_mean(data, beta, 0.0, 3.0) == pytest.approx(expected, rel=1e-14)
+
+
+def test_ranks_are_those_of_decimal_fractions():
+    """0.07 * 100 is a little more than 7 in doubles, 0.29 * 100 a little less than 29."""
+    assert [smooth.rank(q, 100) for q in (1e-9, 0.01, 0.07, 0.0701, 0.5, 0.999)] == [1, 1, 7, 8, 50, 100]
+    assert [smooth.trimmed(t, 100) for t in (0.0, 0.01, 0.29, 0.2899, 0.499)] == [0, 1, 29, 28, 49]
+    assert [smooth.rank(0.5, n) for n in (1, 2, 3, 4)] == [1, 1, 2, 2]
+
+
+def over_all_pairs(z, beta, i_high, j_low, least):
+    """The smooth sensitivity over all pairs of ranks, in O(n^2)."""
+    i, j = np.arange(i_high + 1)[:, None], np.arange(j_low, len(z))[None, :]
+    steps = j - i - least
+    values = np.where(steps >= 0, np.exp(-beta * np.maximum(steps, 0)) * (z[j] - z[i]), -1.0)
+    return values.max()
+
+
+@pytest.mark.parametrize("beta", [1e-9, 1e-4, 0.01, 0.3, 5.0, 1000.0])
+@pytest.mark.parametrize("kind", ["uniform", "cauchy", "ties", "constant", "ends", "far"])
+def test_smooth_sensitivity_equals_the_maximum_over_all_pairs(kind, beta):
+    """Sizes at which only some of the ranks are evaluated."""
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 7, 64, 301, 800):
+        x = {
+            "uniform": rng.uniform(-1, 1, n),
+            "cauchy": 1e-3 * rng.standard_cauchy(n),
+            "ties": rng.integers(-2, 3, n) / 2,
+            "constant": np.full(n, 0.25),
+            "ends": rng.choice([-1.0, 1.0], n),
+            "far": np.append(np.full(n - 1, -1e-9), 1e9),
+        }[kind]
+        z = np.concatenate([[-1.0], np.sort(np.clip(x, -1, 1)), [1.0]])
+        for q in (0.001, 0.3, 0.5, 0.999):
+            m = max(1, math.ceil(q * n - 1e-9))
+            expected = over_all_pairs(z, beta, m, m, 1)
+            assert smooth.smooth_sensitivity_quantile(x, q, beta, -1, 1) == pytest.approx(expected, rel=1e-12)
+        for trim in (0.0, 0.1, 0.49):
+            m = math.floor(trim * n + 1e-9)
+            expected = over_all_pairs(z, beta, m + 1, n - m, n - 2 * m) / (n - 2 * m)
+            assert smooth.smooth_sensitivity_trimmed_mean(x, trim, beta, -1, 1) == pytest.approx(expected, rel=1e-12)
+
+
+def test_order_dtype_and_layout_do_not_matter():
+    x = np.random.default_rng(2).uniform(-3, 3, 2000).astype(np.float32)
+    expected = smooth.smooth_sensitivity_quantile(np.sort(x).astype(np.float64), 0.5, 0.02, -1, 1)
+    strided = np.zeros(4000)
+    strided[::2] = np.sort(x)
+    read_only = np.sort(x).astype(">f8")
+    read_only.flags.writeable = False
+    for same in (x, x[::-1], strided[::2], read_only, x.astype(np.float64)):
+        before = same.copy()
+        assert smooth.smooth_sensitivity_quantile(same, 0.5, 0.02, -1, 1) == expected
+        np.testing.assert_array_equal(same, before)
+
+
+def test_records_that_are_not_finite_are_centered_or_refused():
+    for x in ([0.2, np.nan, 0.4], [np.nan, 0.2, 0.4], [0.2, 0.3, np.inf], [-np.inf, 0.0, 0.5], [0.1, 0.2, np.nan]):
+        with pytest.raises(ValueError, match=r"x must be finite numbers .*; index \d is outside \(1 of 3 are\)"):
+            smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1)
+        centered = np.where(np.isfinite(x), x, 0.5)
+        assert smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1, nan="centre") == (
+            smooth.smooth_sensitivity_quantile(centered, 0.5, 0.1, 0, 1)
+        )
+
+
+# The exact delta ------------------------------------------------------------------------------------------------------
+
+
+def hockey_stick_by_quadrature(epsilon, p, q):
+    """Hockey-stick divergence of two Laplace distributions, between the kinks and the zeros of the log ratio."""
+
+    def log_density(at, laplace):
+        return -abs(at - laplace[0]) / laplace[1] - math.log(2 * laplace[1])
+
+    places = sorted({p[0], q[0]} | {c + s * t for c, s in (p, q) for t in np.linspace(-60, 60, 61)})
+    crossings = []
+    for a, b in itertools.pairwise(places):
+        ends = [log_density(t, p) - epsilon - log_density(t, q) for t in (a, b)]
+        if ends[0] * ends[1] < 0:
+            crossings.append(a + (b - a) * ends[0] / (ends[0] - ends[1]))
+    places = sorted({*places, *crossings})
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    total = 0.0
+    for a, b in itertools.pairwise(places):
+        at = (a + b + (b - a) * nodes) / 2
+        densities = [np.exp(-abs(at - laplace[0]) / laplace[1]) / (2 * laplace[1]) for laplace in (p, q)]
+        total += (b - a) / 2 * weights @ np.maximum(densities[0] - math.exp(epsilon) * densities[1], 0)
+    return total
+
+
+def closed_form(epsilon, p, q):
+    with localcontext(smooth.DIGITS):
+        return float(smooth._hockey_stick(Decimal(epsilon), tuple(map(Decimal, p)), tuple(map(Decimal, q))))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0, 9.0])
+@pytest.mark.parametrize("shift", [-1.0, 0.0, 1e-3, 2.5])
+@pytest.mark.parametrize("ratio", [0.2, 0.999, 1.0, 1.05, 4.0])
+def test_the_closed_form_equals_the_quadrature(epsilon, shift, ratio):
+    for scale in (0.1, 0.7, 5.0):
+        p, q = (0.5, scale * ratio), (0.5 + shift, scale)
+        expected = hockey_stick_by_quadrature(epsilon, p, q)
+        assert closed_form(epsilon, p, q) == pytest.approx(expected, rel=1e-8, abs=1e-12)
+
+
+def test_true_delta_of_the_published_noise():
+    def published(epsilon, delta):
+        return smooth.laplace_delta(epsilon, 2 / epsilon, epsilon / (2 * math.log(1 / delta)))
+
+    assert published(1, 1e-6) == pytest.approx(8.5e-9, rel=0.01)
+    assert published(16, 1e-6) == pytest.approx(3.9e-6, rel=0.01)  # more than was asked for
+    for delta, limit in ((1e-2, 8.506), (1e-4, 10.136), (1e-6, 11.172), (1e-9, 12.262)):
+        assert published(limit, delta) <= delta < published(limit + 0.001, delta)
+
+
+@pytest.mark.parametrize(
+    "epsilon, delta, powers, others, expected",
+    [
+        (16.0, 1e-6, (None, None, 0), (None, 1, 0), 3.9e-6),
+        (12.0, 1e-2, (None, None, None, 2, 2), (None, None, 2, 2, 0), 1.77e-2),
+    ],
+)
+def test_the_published_noise_exceeds_delta_on_explicit_datasets(epsilon, delta, powers, others, expected):
+    """Medians of neighboring datasets on [0, 1] with records 0 or exp(-k beta), at large epsilon."""
+    beta = epsilon / (2 * math.log(1 / delta))
+    releases = []
+    for ks in (powers, others):
+        data = [0.0 if k is None else math.exp(-k * beta) for k in ks]
+        spread = smooth.smooth_sensitivity_quantile(data, 0.5, beta, 0, 1)
+        releases.append((data[len(data) // 2], 2 / epsilon * spread))
+    true = max(closed_form(epsilon, *releases), closed_form(epsilon, *releases[::-1]))
+    assert true == pytest.approx(expected, rel=0.01)
+    assert true > 1.7 * delta
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])
+def test_the_worst_case_is_the_largest_shift_and_ratio(epsilon):
+    """On a grid of smaller shifts and ratios, for scales that `laplace_delta` accepts."""
+    for factor, beta in itertools.product((1.0, 1.3, 2.0, 6.0), (0.01, 0.3, 2.0)):
+        scale = factor / epsilon
+        worst = smooth.laplace_delta(epsilon, scale, beta)
+        last = np.zeros(9)
+        for ratio in np.exp(beta * np.linspace(0, 1, 9)):
+            deltas = [
+                max(
+                    closed_form(epsilon, (0, scale * ratio), (s, scale)),
+                    closed_form(epsilon, (0, scale), (s, scale * ratio)),
+                )
+                for s in np.linspace(0, 1, 9)
+            ]
+            assert (np.diff(deltas) >= -1e-18).all()
+            assert (np.array(deltas) >= last - 1e-18).all()
+            last = np.array(deltas)
+        assert last[-1] == pytest.approx(worst, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("epsilon, delta", [(0.01, 1e-9), (0.1, 0.3), (1.0, 1e-6), (16.0, 1e-6), (50.0, 1e-2)])
+def test_calibration_attains_delta(epsilon, delta):
+    scale, beta = smooth.calibrate(epsilon, delta)
+    assert smooth.laplace_delta(epsilon, scale, beta) <= delta
+    assert smooth.laplace_delta(epsilon, scale, beta * (1 + 1e-9)) > delta
+    for factor in (1.02, 1.1, 1.3, 1.5, 1.7, 1.9, 2.5):
+        other = smooth.calibrate(epsilon, delta, factor / epsilon)
+        assert other[0] == pytest.approx(factor / epsilon)
+        assert scale / beta <= 1.03 * other[0] / other[1]
+    if epsilon <= 1:  # where the published choice is safe
+        assert scale / beta < (2 / epsilon) / (epsilon / (2 * math.log(1 / delta))) / 1.4
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 30.0, 1000.0])
+@pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-9, 0.999])
+def test_calibration_at_extreme_parameters(epsilon, delta):
+    scale, beta = smooth.calibrate(epsilon, delta)
+    assert beta > 0
+    assert 0 < smooth.laplace_delta(epsilon, scale, beta) <= delta
+    assert smooth.laplace_delta(epsilon, scale, 1.01 * beta) > delta
+    assert 0 < smooth.laplace_delta(epsilon, scale, 1e-300) <= smooth.laplace_delta(epsilon, scale, 1e-20)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.3, 1 / 3, 49.0])
+def test_without_delta_the_noise_is_that_of_the_global_sensitivity(epsilon):
+    scale, beta = smooth.calibrate(epsilon, 0.0)
+    assert (scale, beta) == (pytest.approx(1 / epsilon, rel=1e-15), 0.0)
+    assert smooth.laplace_delta(epsilon, scale, 0.0) == 0.0
+    assert smooth.laplace_delta(epsilon, 1 / epsilon, 0.0) == 0.0
+    assert Fraction(scale) * Fraction(epsilon) >= 1
+
+
+def test_delta_is_rounded_up():
+    rng = np.random.default_rng(0)
+    for epsilon, factor, beta in zip(
+        rng.uniform(0.1, 5, 50), rng.uniform(1, 3, 50), rng.uniform(0.01, 1, 50), strict=True
+    ):
+        exact = smooth._delta(Decimal(epsilon), Decimal(factor / epsilon), Decimal(beta))
+        assert Decimal(smooth.laplace_delta(epsilon, factor / epsilon, beta)) >= exact
+
+
+@pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-3), (1.0, 1e-6), (8.0, 1e-4)])
+@pytest.mark.parametrize("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2)])
+def test_delta_holds_for_all_neighboring_datasets_on_a_grid(kind, share, epsilon, delta):
+    """The exact delta of the release, for every pair of neighboring datasets in {0, .., 3}^5."""
+    scale, beta = smooth.calibrate(epsilon, delta)
+    releases = {
+        data: (statistic(kind, data, share), scale * sensitivity(kind, data, share, beta))
+        for data in itertools.combinations_with_replacement(GRID, 5)
+    }
+    pairs = {(releases[a], releases[b]) for a in releases for b in neighbors_of(a) if releases[a] != releases[b]}
+    assert len(pairs) > 50
+    worst = max(closed_form(epsilon, p, q) for p, q in pairs)
+    assert worst <= delta
+    assert worst > 0
+    # Half of the scale for delta = 0 exceeds delta: the test detects noise that is too small.
+    small = [((p[0], p[1] / (scale * epsilon) / 2), (q[0], q[1] / (scale * epsilon) / 2)) for p, q in pairs]
+    assert max(closed_form(epsilon, p, q) for p, q in small) > delta
+
+
+# Releases -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_noise_follows_the_laplace_distribution():
+    """Kolmogorov-Smirnov with Massart's constant, which has Hoeffding's radius: 0.027 here.
+
+    Detects a scale that is wrong by one seventh, which moves the distribution function by 0.028.
+    """
+    stream, n = open_stream(7), 15_000
+    draws = np.array([smooth.smooth_release(2.0, 3.0, 0.5, stream) for _ in range(n)])
+    cdf = stats.laplace(2.0, 1.5).cdf(np.sort(draws))
+    assert np.abs(cdf - (np.arange(n) + 0.5) / n).max() <= hoeffding_radius(n, ALPHA) + 0.5 / n
+
+
+def test_the_seeded_release_is_stable():
+    """A change here changes the results of a given `rng` and belongs in the changelog."""
+    assert smooth.smooth_release(0.0, 1.0, 1.0, open_stream(1)) == pytest.approx(-1.5987311155148054, rel=1e-12)
+
+
+def test_the_trimmed_mean_is_released_as_calibrated():
+    """The estimate is the release with the calibrated scale and the same stream."""
+    x = np.random.default_rng(3).normal(0.1, 0.2, 500)
+    scale, beta = smooth.calibrate(1.0, 1e-6)
+    spread = smooth.smooth_sensitivity_trimmed_mean(x, 0.1, beta, -1, 1)
+    estimate = smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1, rng=5)
+    expected = smooth.smooth_release(stats.trim_mean(np.clip(x, -1, 1), 0.1), spread, scale, open_stream(5))
+    assert estimate.value == pytest.approx(expected, rel=1e-12)
+    assert (estimate.guarantee.definition, estimate.epsilon, estimate.guarantee.delta) == ("approximate", 1.0, 1e-6)
+    pure = smooth.trimmed_mean(x, 0.1, epsilon=1.0, lower=-1, upper=1, rng=5)
+    assert (pure.guarantee.definition, pure.guarantee.delta) == ("pure", 0.0)
+    assert smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1).value != estimate.value
+
+
+def test_the_quantile_is_released_as_calibrated():
+    x = np.random.default_rng(4).normal(0.1, 0.2, 501)
+    scale, beta = smooth.calibrate(1.0, 1e-6)
+    spread = smooth.smooth_sensitivity_quantile(x, 0.25, beta, -1, 1)
+    got = smooth.smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
+    expected = smooth.smooth_release(np.quantile(x, 0.25, method="inverted_cdf"), spread, scale, open_stream(5))
+    assert got == pytest.approx(expected, rel=1e-12)
+
+
+def test_releases_stay_within_the_bounds():
+    x, stream = np.zeros(3), open_stream(1)
+    quantiles = {smooth.smooth_quantile(x, 0.5, 0.01, 1e-9, -1.0, 2.0, stream) for _ in range(100)}
+    assert {-1.0, 2.0} <= quantiles
+    assert min(quantiles) == -1.0
+    assert max(quantiles) == 2.0
+    means = [smooth.trimmed_mean(x, 0.3, epsilon=0.01, lower=-1, upper=2, rng=i).value for i in range(50)]
+    assert (min(means), max(means)) == (-1.0, 2.0)
+
+
+def test_releases_of_constant_data_have_noise():
+    """The smooth sensitivity of 20,000 equal records is below the smallest double."""
+    x = np.zeros(20_000)
+    assert smooth.smooth_sensitivity_quantile(x, 0.5, 0.5, -1, 1) == 0.0
+    stream = open_stream(3)
+    released = [smooth.smooth_quantile(x, 0.5, 1.0, 1e-2, -1, 1, stream) for _ in range(20)]
+    assert 0 < max(map(abs, released)) < 1e-13
+    assert len(set(released)) == 20
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 500.0])
+def test_the_interval_of_the_trimmed_mean_covers(epsilon):
+    """200 intervals of 95 % for two-point distributions, which have the largest variance.
+
+    P(Binomial(200, 0.05) > 33) < 1e-9. Detects a coverage of 80 % or less almost surely.
+    """
+    rng, misses, n = np.random.default_rng(8), 0, 40
+    truth = np.mean([stats.trim_mean(rng.choice([0.0, 1.0], n, p=[0.4, 0.6]), 0.1) for _ in range(5000)])
+    for i in range(200):
+        x = rng.choice([0.0, 1.0], n, p=[0.4, 0.6])
+        estimate = smooth.trimmed_mean(x, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1, rng=i)
+        low, high = estimate.interval()
+        misses += not low <= truth <= high
+        assert estimate.stderr == smooth.trimmed_mean(x * 0, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1).stderr
+    assert misses <= 33
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (
+            lambda: smooth.smooth_sensitivity_quantile([1.0], 0.0, 0.1, 0, 1),
+            ValueError,
+            r"q must be in \(0, 1\), got 0",
+        ),
+        (
+            lambda: smooth.smooth_sensitivity_quantile([1.0], 1.0, 0.1, 0, 1),
+            ValueError,
+            r"q must be in \(0, 1\), got 1",
+        ),
+        (
+            lambda: smooth.smooth_sensitivity_quantile([1.0], 0.5, -1, 0, 1),
+            ValueError,
+            "beta must be a finite number >= 0",
+        ),
+        (lambda: smooth.smooth_sensitivity_quantile([1.0], 0.5, math.nan, 0, 1), ValueError, "beta must be a finite"),
+        (
+            lambda: smooth.smooth_sensitivity_quantile([1.0], 0.5, 0.1, 1, 1),
+            ValueError,
+            "with lower < upper, got 1 and 1",
+        ),
+        (lambda: smooth.smooth_sensitivity_quantile([], 0.5, 0.1, 0, 1), ValueError, "at least 1 record"),
+        (lambda: smooth.smooth_sensitivity_quantile([[1.0]], 0.5, 0.1, 0, 1), ValueError, r"shape \(n,\)"),
+        (lambda: smooth.smooth_sensitivity_quantile(["a"], 0.5, 0.1, 0, 1), TypeError, "x must be real numbers"),
+        (lambda: smooth.smooth_sensitivity_mean([1.0], 0.1, 2, 1), ValueError, "lower < upper, got 2 and 1"),
+        (
+            lambda: smooth.smooth_sensitivity_trimmed_mean([1.0], 0.5, 0.1, 0, 1),
+            ValueError,
+            r"trim must be in \[0, 1/2\)",
+        ),
+        (lambda: smooth.smooth_sensitivity_trimmed_mean([1.0], -0.1, 0.1, 0, 1), ValueError, "trim must be in"),
+        (lambda: smooth.laplace_delta(1.0, 0.5, 0.1), ValueError, "scale must be at least 1 / epsilon = 1, got 0.5"),
+        (lambda: smooth.laplace_delta(0.0, 1.0, 0.1), ValueError, "epsilon must be a finite number > 0"),
+        (lambda: smooth.calibrate(1.0, 1.0), ValueError, r"delta must be in \[0, 1\), got 1"),
+        (lambda: smooth.calibrate(1.0, -1e-9), ValueError, r"delta must be in \[0, 1\)"),
+        (lambda: smooth.calibrate(1e9, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
+        (lambda: smooth.laplace_delta(1e-13, 1e14, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
+        (
+            lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=1, lower=0, upper=1, nan="drop"),
+            ValueError,
+            "nan must be one of",
+        ),
+        (lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=-1, lower=0, upper=1), ValueError, "epsilon must be"),
+        (lambda: smooth.trimmed_mean([math.nan], 0.1, epsilon=1, lower=0, upper=1), ValueError, "index 0 is outside"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,124 @@
+"""Compiled functions check the sizes of all arrays, so that they never access memory outside of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast._core import series, sgd, tally
+
+from ..support.errors import raises
+from ..support.process import run_python
+
+KEY = bytes(32)
+
+
+@pytest.mark.parametrize("mechanism", [ldp.Warner(1.0), ldp.L2Ball(3, 1.0), ldp.UnaryEncoding(9, 1.0)], ids=repr)
+def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
+    kernel = mechanism._pipeline.kernel
+    x = np.zeros((4, 3)) if isinstance(mechanism, ldp.L2Ball) else np.zeros(4, np.uint8)
+    good = mechanism.privatize(x)
+    with raises(ValueError, "records and reports do not fit together"):
+        kernel.privatize(KEY, 0, x, good[:3])
+    with raises(ValueError, "records and state do not fit together"):
+        kernel.run(KEY, 0, x, np.zeros(100, np.uint8))
+    with raises(ValueError, "a key has 32 bytes"):
+        kernel.privatize(b"", 0, x, good)
+    with raises(ValueError, "items must have 1, 2, 4 or 8 bytes, got 16"):
+        kernel.privatize(KEY, 0, np.zeros(4, complex), good)
+    read_only = good.copy()
+    read_only.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        kernel.privatize(KEY, 0, x, read_only)
+    assert not read_only.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "add, reports, state",
+    [
+        (tally.add_bits, np.zeros((3, 8), np.uint8), np.zeros(64, np.uint8)),
+        (tally.add_codes, np.zeros(3, np.uint8), np.zeros(64, np.uint8)),
+        (lambda r, s: tally.add_vectors(r, 3, 1.0, s), np.zeros((2, 3)), np.zeros((2, 2), np.uint64)),
+        (lambda r, s: tally.add_grid(r, 3, 0.0, 1.0, s), np.full((2, 3), 0.5), np.zeros((3, 2), np.uint64)),
+    ],
+    ids=["bits", "codes", "vectors", "grid"],
+)
+def test_tallies_reject_states_of_a_wrong_size(add, reports, state):
+    """A tally writes 64-bit counts; an array of as many bytes is too short."""
+    with raises(ValueError, "reports and state do not fit together"):
+        add(reports, state)
+    assert not state.any()
+
+
+MEDIAN = sgd.MedianSGD(0.0, 1.0, 0.1, -0.1, 1 << 63, 64, False)
+BALL = ldp.LinfBall(3, 1.0)
+DESCENT = sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._pipeline.kernel, BALL.scale)
+SERIES = series.Series(3, 0.0, 1.0)
+X, Y, RATES, PLACES, WRONG = np.zeros((5, 3)), np.zeros(5), np.zeros(5), np.zeros(4), np.zeros(7)
+POSITION, SUMS = np.zeros(32), np.zeros((4, 32))
+GRADIENTS, TERMS = np.zeros((5, 3), np.float32), np.zeros((4, 3), np.float32)
+FIT_TOGETHER, FIT_THE_MODEL = "{} do not fit together", "position, sums and matrix do not fit the model"
+GRADIENT_SIZES = FIT_TOGETHER.format("position, rows and gradients")
+RUN_SIZES = FIT_TOGETHER.format("rows, responses and rates")
+
+
+@pytest.mark.parametrize(
+    "message, call, arguments",
+    [
+        (GRADIENT_SIZES, DESCENT.gradients, (POSITION[:3], X, Y, GRADIENTS)),
+        (GRADIENT_SIZES, DESCENT.gradients, (POSITION, np.zeros((5, 4)), Y, GRADIENTS)),
+        (GRADIENT_SIZES, DESCENT.gradients, (POSITION, X, WRONG, GRADIENTS)),
+        (GRADIENT_SIZES, DESCENT.gradients, (POSITION, X, Y, np.zeros((5, 4), np.float32))),
+        (FIT_THE_MODEL, DESCENT.step, (POSITION, 1.0, 0.0, POSITION[:3], SUMS)),
+        (FIT_THE_MODEL, DESCENT.step, (POSITION, 1.0, 0.0, POSITION, np.zeros((3, 32)))),
+        (FIT_THE_MODEL, DESCENT.step, (POSITION, 1.0, 0.0, POSITION, SUMS, np.zeros((3, 4)))),
+        (FIT_TOGETHER.format("report and position"), DESCENT.step, (POSITION[:3], 1.0, 0.0, POSITION, SUMS)),
+        (FIT_THE_MODEL, DESCENT.run, (KEY, 0, X, Y, None, RATES, 0.0, WRONG, SUMS)),
+        (RUN_SIZES, DESCENT.run, (KEY, 0, np.zeros((5, 4)), Y, None, RATES, 0.0, POSITION, SUMS)),
+        (RUN_SIZES, DESCENT.run, (KEY, 0, X, WRONG, None, RATES, 0.0, POSITION, SUMS)),
+        (RUN_SIZES, DESCENT.run, (KEY, 0, X, Y, None, WRONG, 0.0, POSITION, SUMS)),
+        (RUN_SIZES, DESCENT.run, (KEY, 0, X, Y, np.arange(4), RATES, 0.0, POSITION, SUMS)),
+        ("a key has 32 bytes", DESCENT.run, (b"", 0, X, Y, None, RATES, 0.0, POSITION, SUMS)),
+        ("a key has 32 bytes", MEDIAN.run, (b"", 0, Y, sgd.QuantileState(0.5))),
+        (FIT_TOGETHER.format("numbers and terms"), SERIES.terms, (WRONG, TERMS)),
+        (FIT_TOGETHER.format("numbers and terms"), SERIES.terms, (PLACES, np.zeros((4, 4), np.float32))),
+        (FIT_TOGETHER.format("coefficients, numbers and values"), SERIES.values, (WRONG, PLACES, PLACES)),
+        (FIT_TOGETHER.format("coefficients, numbers and values"), SERIES.values, (np.zeros(3), PLACES, WRONG)),
+    ],
+    ids=lambda value: getattr(value, "__qualname__", ""),
+)
+def test_descent_and_series_reject_arrays_of_wrong_sizes(message, call, arguments):
+    assert DESCENT.padded == 32
+    with raises(ValueError, message):
+        call(*arguments)
+    for array in (POSITION, SUMS, GRADIENTS, TERMS, WRONG):
+        assert not array.any()
+
+
+@pytest.mark.parametrize("state", [np.zeros(10), None])
+def test_a_quantile_protocol_takes_only_its_own_state(state):
+    with pytest.raises(TypeError):
+        MEDIAN.run(KEY, 0, Y, state)
+    with pytest.raises(TypeError):
+        MEDIAN.answer(True, state)
+
+
+@pytest.mark.parametrize("sums", ["(0.0,) * 3", "(0.0,) * 4, (0.0,) * 2", "(0.0,) * 5", "(), ()"])
+def test_a_quantile_state_needs_four_moments_and_three_sums_of_ones(sums):
+    """In a process of its own: an access outside of the arguments ends it."""
+    code = f"""
+from ldpfast._core.sgd import QuantileState
+try:
+    QuantileState(0.5, 0, None, {sums})
+except ValueError:
+    print("rejected")
+"""
+    assert run_python(code).stdout == "rejected\n"
+
+
+def test_a_descent_needs_a_kernel_of_its_dimension():
+    with raises(ValueError, "the kernel must be for as many numbers as there are coefficients"):
+        sgd.GradientDescent(4, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._pipeline.kernel, BALL.scale)
+    with pytest.raises(TypeError):
+        sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, None, BALL.scale)

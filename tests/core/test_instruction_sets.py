@@ -1,0 +1,42 @@
+"""The choice of an instruction set."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _core
+from ldpfast._core import native
+
+
+def test_info_names_the_instruction_set(isa):
+    info = ldp.info()
+    assert info["isa"] == isa
+    assert info["isas"] == _core.isas()
+    assert set(info) == {"version", "isa", "isas", "threads"}
+
+
+def test_all_compiled_modules_are_one_file_with_one_instruction_set(isa):
+    assert _core.isa() == native.isa() == isa
+    modules = [module for name, module in sys.modules.items() if name.startswith("ldpfast._core.")]
+    assert len(modules) >= 10
+    assert {module.__spec__.origin for module in modules} == {native.__file__}
+    assert [module for module in modules if hasattr(module, "set_isa")] == [native]
+
+
+def test_plain_c_is_always_available():
+    assert _core.isas()[0] == "plain"
+    assert set(_core.isas()) <= {"plain", "avx2", "avx512"}
+
+
+@pytest.mark.parametrize("name", ["", "sse", "AVX2", "plain ", "neon"])
+def test_unknown_instruction_sets_are_rejected(name):
+    before = _core.isa()
+    with pytest.raises(ValueError, match=r"^instruction set must be one of "):
+        _core.set_isa(name)
+    assert _core.isa() == before
+    with pytest.raises(TypeError):
+        _core.set_isa(3)
+    assert _core.isa() == before

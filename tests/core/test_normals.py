@@ -1,0 +1,22 @@
+"""Normal numbers of the key stream against the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldpfast._core import stream
+
+from ..support import reference
+from ..support.keys import KEY
+
+pytestmark = pytest.mark.usefixtures("isa")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [4, 512, 1024, 1025, 5000])
+def test_normals_equal_the_reference(n, dtype):
+    out = np.empty(n, dtype)
+    stream.normals(KEY, out)
+    expected = reference.normals(reference.Words(KEY, 0, 0), n, dtype)
+    np.testing.assert_allclose(out, expected, rtol=0, atol=4e-6 if dtype == np.float32 else 1e-14)

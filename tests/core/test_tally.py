@@ -1,0 +1,65 @@
+"""Tallies of reports against NumPy and Python integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldpfast._core import tally
+
+from ..support import reference
+from ..support.sizes import SIZES
+
+pytestmark = pytest.mark.usefixtures("isa")
+
+
+@pytest.mark.parametrize("n", [0, *SIZES, 4095, 4097, 70_000])
+@pytest.mark.parametrize("k", [1, 2, 8, 13, 64, 100, 128, 511, 512, 513, 1024, 1031])
+def test_add_bits_counts_the_ones_of_each_column(k, n):
+    if n * k > 10_000_000:
+        n //= 16
+    rows = np.random.default_rng(k).integers(0, 256, (n, (k + 7) // 8), dtype=np.uint8)
+    counts = np.full(k, 5, np.int64)
+    tally.add_bits(rows, counts)
+    np.testing.assert_array_equal(counts - 5, np.unpackbits(rows, axis=1, count=k, bitorder="little").sum(0))
+
+
+@pytest.mark.parametrize("n", [0, *SIZES, 64 * 255, 64 * 256 + 3, 100_000])
+@pytest.mark.parametrize("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
+def test_add_codes_is_a_histogram(k, dtype, n):
+    codes = np.random.default_rng(n + k).integers(0, k, n).astype(dtype)
+    counts = np.zeros(k, np.int64)
+    tally.add_codes(codes, counts)
+    np.testing.assert_array_equal(counts, np.bincount(codes, minlength=k))
+
+
+@pytest.mark.parametrize("dtype, steps, weight", [(np.float32, 2.0**30, 1 << 10), (np.float64, 2.0**40, 1)])
+@pytest.mark.parametrize("dim, n", [(1, 1), (3, 5000), (8, 9), (65, 64), (100, 9), (300, 10)])
+def test_add_vectors_sums_multiples_of_a_step(dim, n, dtype, steps, weight):
+    bound = 3.7
+    y = np.random.default_rng(n).uniform(-bound, bound, (n, dim)).astype(dtype)
+    state = np.zeros((dim, 2), np.uint64)
+    tally.add_vectors(y, dim, bound, state)
+    expected = [sum(int(np.rint(float(v) * (steps / bound))) for v in y[:, j]) * weight for j in range(dim)]
+    assert reference.wide(state) == expected
+
+
+@pytest.mark.parametrize("dim, n", [(1, 1), (1, 1000), (3, 64), (10, 9)])
+def test_add_grid_sums_integers_and_their_squares(dim, n):
+    lower, grid = -2.5, 0.001
+    j = np.random.default_rng(n).integers(-(2**47), 2**47, (n, dim))
+    j[0, 0] = 0
+    state = np.zeros((2 * dim, 2), np.uint64)
+    y = lower + grid * (j + 0.5)
+    assert tally.off_grid(y, lower, grid) == -1
+    tally.add_grid(y, dim, lower, grid, state)
+    expected = [sum(map(int, j[:, c])) for c in range(dim)] + [sum(int(v) ** 2 for v in j[:, c]) for c in range(dim)]
+    assert reference.wide(state) == expected
+
+
+def test_off_grid_returns_the_first_number_off_the_grid():
+    y = -2.5 + 0.001 * (np.arange(100) + 0.5)
+    y[77] = np.nextafter(y[77], 1)
+    assert tally.off_grid(y, -2.5, 0.001) == 77
+    y[5] = np.nan
+    assert tally.off_grid(y, -2.5, 0.001) == 5

@@ -1,0 +1,75 @@
+"""Formulas of the experiments: theoretical curves, risks, and methods without privacy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast.experiments import curves, density, gaussian, logistic, salary_median
+
+
+def test_the_exact_risk_of_the_series_follows_its_formula():
+    """The noise contributes k B^2 of the mechanism without clipping, and nothing for infinite n."""
+    kept, left = np.split(density.coefficients() ** 2, [4])
+    scale = ldp.LinfBall(4, 1.0, np.sqrt(2)).scale
+    assert density.exact_risk(1_000, 4) == pytest.approx((4 * scale**2 - kept.sum()) / 1_000 + left.sum(), rel=1e-12)
+    assert density.exact_risk(10**15, 4) == pytest.approx(left.sum(), rel=1e-6)
+
+
+def test_the_number_of_terms_follows_from_the_sample_size():
+    assert [density._terms(density.size_for(terms)) for terms in density.FULL_AIMED] == list(density.FULL_AIMED)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_theoretical_curves_are_the_exact_variances(epsilon):
+    """The variance of a report given its record plus the variance of the records."""
+    mean = curves.mean_of("made", np.array([0.0, 1.0, 1.0, 4.0]), 0.0, 5.0)
+    for method, mechanism in ((curves.NOISE, ldp.Laplace), (curves.BITS, ldp.SignBit)):
+        exact = mechanism(0.0, 5.0, epsilon).variance(mean.people).mean() + mean.people.var()
+        assert mean.methods[method].variance(epsilon) == pytest.approx(exact, rel=2e-6)  # rounding to the grid
+    people = np.array([0, 0, 1, 2, 2, 2], np.uint8)
+    shares = curves.shares_of("made", people, 3)
+    spread = 1 - np.sum(shares.truth**2)
+    for method, mechanism in ((curves.BITS, ldp.UnaryEncoding), (curves.KARY, ldp.RandomizedResponse)):
+        exact = mechanism(3, epsilon).variance(people).sum(axis=1).mean() + spread
+        assert shares.methods[method].variance(epsilon) == pytest.approx(exact, rel=1e-6)
+    histogram = curves.histogram_of("made", people.astype(np.float64), 0.0, 3.0, 3)
+    np.testing.assert_array_equal(histogram.truth, shares.truth)
+    unary = shares.methods[curves.BITS].variance(epsilon)
+    assert histogram.methods[curves.BITS].variance(epsilon) == pytest.approx(unary, rel=1e-12)
+
+
+def test_steps_without_privacy_agree_with_a_simple_loop():
+    samples = np.random.default_rng(1).exponential(size=(3, 50))
+    found = salary_median.plain_steps(samples, np.array([2.0, 8.0]), (10, 50))
+    for u, upper in enumerate((2.0, 8.0)):
+        for r in range(3):
+            guess, guesses = upper / 2, []
+            for i, x in enumerate(samples[r], start=1):
+                guesses.append(guess)
+                guess = min(max(guess + upper / np.sqrt(2 * i) * (1 if x >= guess else -1), 0), upper)
+            assert found[0][u, r] == pytest.approx(np.mean(guesses[:10]), rel=1e-12)
+            assert found[1][u, r] == pytest.approx(np.mean(guesses), rel=1e-12)
+
+
+def test_the_gradient_vanishes_at_the_maximum_likelihood():
+    """The likelihood has a quadratic penalty."""
+    made = logistic.documents(3_000, 20, 0.1, 4, 6)
+    theta = logistic.maximum_likelihood(made.x, made.y, np.zeros(20))
+    gradient = made.x.T @ (1 / (1 + np.exp(-made.x @ theta)) - made.y) + 20 / logistic.LENGTH**2 * theta
+    assert np.abs(gradient).max() < 0.05
+    assert logistic.held_out_error(theta, made.x, made.y) < 0.45
+
+
+def test_each_level_of_the_search_halves_the_range():
+    """Widths double, shares sum to one, each pair of cells is inside the previous one, and the last is near the mean."""
+    found = gaussian.search(np.random.default_rng(1))
+    np.testing.assert_allclose(found.widths, gaussian.SHOWN_SIGMA * 2.0 ** np.arange(len(found.kept))[::-1])
+    np.testing.assert_allclose(found.shares.sum(axis=1), 1, rtol=1e-12)
+    low = -2
+    for kept in found.kept:
+        assert low <= kept <= low + 2
+        low = 2 * kept
+    assert found.end >= gaussian.SHOWN_BOUND
+    assert abs(found.found - gaussian.SHOWN_MEAN) < 2 * gaussian.SHOWN_SIGMA

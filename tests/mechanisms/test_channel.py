@@ -1,0 +1,73 @@
+"""Exact channels of the finite mechanisms, enumerated from the integers of the coins: no sampling, no statistical tolerance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast.reports import Codes
+
+EPSILONS = [0.1, 0.5, 1.0, 3.0]
+FINITE = [
+    *(ldp.Warner(e) for e in EPSILONS),
+    *(ldp.RandomizedResponse(k, e) for k in (2, 3, 7, 128) for e in EPSILONS),
+    *(ldp.UnaryEncoding(k, e, v) for k in (2, 3, 5) for e in EPSILONS for v in ("symmetric", "optimized")),
+    *(ldp.Residue(1.0, 0.0, m, e) for m in (2, 4, 5) for e in EPSILONS),
+    *(ldp.Bins(cuts, e) for cuts in ((0.0,), (-1.0, 0.0, 1.0)) for e in EPSILONS),
+    *(ldp.SignBit(-1.0, 3.0, e) for e in EPSILONS),
+    *(ldp.LinfBall(d, e, ties=t) for d in range(1, 7) for e in (0.5, 1.0) for t in ("keep", "thin")),
+]
+
+
+@pytest.fixture(params=FINITE, ids=repr)
+def mechanism(request):
+    return request.param
+
+
+def all_reports(mechanism):
+    """Every possible report, in the order of the channel."""
+    report = mechanism.report
+    if isinstance(report, Codes):
+        return np.arange(report.k, dtype=report.code)
+    codes = np.arange(1 << report.k)
+    return np.packbits(codes[:, None] >> np.arange(report.k) & 1, axis=1, bitorder="little")
+
+
+def inputs(mechanism):
+    """Inputs of the channel as numbers: what decoded reports have as expectation."""
+    if isinstance(mechanism, ldp.Warner):
+        return np.array([0.0, 1.0])
+    if isinstance(mechanism, ldp.SignBit):
+        return np.array([mechanism.lower, mechanism.upper])
+    if isinstance(mechanism, ldp.LinfBall):
+        vertices = np.arange(1 << mechanism.dim)
+        return mechanism.radius * (2.0 * (vertices[:, None] >> np.arange(mechanism.dim) & 1) - 1)
+    return np.eye(mechanism.report.k)
+
+
+def test_epsilon_realized_is_that_of_the_channel(mechanism):
+    assert mechanism.channel().epsilon() == mechanism.epsilon_realized <= mechanism.epsilon
+    assert mechanism.epsilon - mechanism.epsilon_realized <= 1e-5 * mechanism.epsilon
+
+
+def test_decoded_reports_are_unbiased(mechanism):
+    """The mean of all decoded reports under the channel is the input."""
+    decoded = mechanism.decode(all_reports(mechanism))
+    np.testing.assert_allclose(
+        mechanism.channel().matrix @ decoded, inputs(mechanism), rtol=0, atol=1e-12 * np.abs(decoded).max()
+    )
+
+
+def test_the_variance_is_that_of_the_channel(mechanism):
+    matrix, decoded, mean = mechanism.channel().matrix, mechanism.decode(all_reports(mechanism)), inputs(mechanism)
+    variance = matrix @ decoded**2 - mean**2
+    if isinstance(mechanism, ldp.RandomizedResponse | ldp.UnaryEncoding):
+        x = np.arange(mechanism.k)
+    elif isinstance(mechanism, ldp.Residue):
+        x = np.arange(mechanism.modulus) + 0.5
+    elif isinstance(mechanism, ldp.Bins):
+        x = np.arange(len(mechanism.cuts) + 1) + mechanism.cuts[0] - 0.5
+    else:
+        x = mean.astype(int) if isinstance(mechanism, ldp.Warner) else mean
+    np.testing.assert_allclose(mechanism.variance(x), variance, rtol=1e-9, atol=1e-9)

@@ -1,0 +1,656 @@
+"""Properties of all mechanisms, each checked on one list of examples."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _core, _threads, mechanisms
+from ldpfast.mechanisms import _pipeline
+
+from ..support.examples import (
+    CATEGORIES,
+    GRADIENTS,
+    INTERVALS,
+    MECHANISMS,
+    SYMBOLS,
+    VECTORS,
+    WRAPPED,
+    Example,
+    assert_same,
+    assert_same_estimate,
+    decoded_shape,
+    records_of,
+)
+from ..support.statistics import ALPHA, hoeffding_radius
+
+REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(
+    ["Laplace", "LaplaceResidue", "LaplaceVector", "LaplaceOneHot"], "float64"
+)
+
+
+def reporter(mechanism):
+    """The mechanism that makes the reports: for a gradient, that of its ball."""
+    return mechanism.ball if isinstance(mechanism, mechanisms.Gradient) else mechanism
+
+
+def report_dtype(example):
+    """The documented dtype of reports."""
+    mechanism = reporter(example.mechanism)
+    if isinstance(mechanism, ldp.RandomizedResponse):
+        return np.dtype("uint8" if mechanism.k <= 256 else "uint16" if mechanism.k <= 65536 else "uint32")
+    return np.dtype(REPORT_DTYPES.get(type(mechanism).__name__, "uint8") or example.dtype)
+
+
+def report_shape(mechanism, n):
+    mechanism = reporter(mechanism)
+    if isinstance(mechanism, ldp.UnaryEncoding):
+        return (n, math.ceil(mechanism.k / 8))
+    if isinstance(mechanism, mechanisms.LaplaceOneHot):
+        return (n, mechanism.k)
+    if isinstance(mechanism, ldp.LinfBall):
+        return (n, math.ceil(mechanism.dim / 8))
+    return (n, mechanism.dim) if hasattr(mechanism, "dim") else (n,)
+
+
+def assert_reports_equal_to(mechanism, expected, x, **options):
+    assert_same(mechanism.privatize(x, rng=5, **options), expected)
+
+
+# Shapes and dtypes ----------------------------------------------------------------------------------------------------
+
+
+def test_reports_have_the_documented_shape_and_dtype(example, mechanism, records):
+    reports = mechanism.privatize(records)
+    assert reports.shape == report_shape(mechanism, len(records))
+    assert reports.dtype == report_dtype(example)
+    assert reports.flags.c_contiguous
+
+
+def test_decoded_reports_have_one_row_per_record(mechanism, records):
+    decoded = mechanism.decode(mechanism.privatize(records))
+    assert decoded.shape == decoded_shape(mechanism, len(records))
+    assert decoded.dtype == np.float64
+    assert np.isfinite(decoded).all()
+
+
+def test_variance_has_the_shape_of_the_decoded_reports(mechanism, records):
+    variance = mechanism.variance(records)
+    assert variance.shape == decoded_shape(mechanism, len(records))
+    assert variance.dtype == np.float64
+    assert (variance > 0).all()
+
+
+def test_a_single_record_has_one_dimension_less(mechanism, records):
+    """All results equal those of a batch of one."""
+    report, batch = mechanism.privatize(records[0], rng=5), mechanism.privatize(records[:1], rng=5)
+    assert report.shape == report_shape(mechanism, 1)[1:]
+    assert_same(report, batch[0])
+    assert_same(mechanism.decode(report), mechanism.decode(batch)[0])
+    assert_same(mechanism.variance(records[0]), mechanism.variance(records[:1])[0])
+    assert_same_estimate(mechanism.estimate(report), mechanism.estimate(batch))
+    assert_same_estimate(mechanism.run(records[0], rng=5), mechanism.estimate(batch))
+
+
+def test_no_records_give_no_reports(mechanism, records):
+    reports = mechanism.privatize(records[:0])
+    assert reports.shape == report_shape(mechanism, 0)
+    assert mechanism.decode(reports).shape == decoded_shape(mechanism, 0)
+    assert mechanism.variance(records[:0]).shape == decoded_shape(mechanism, 0)
+    assert mechanism.aggregator().update(reports).n == 0
+
+
+def test_no_records_give_no_estimate(mechanism, records):
+    with pytest.raises(ValueError, match=r"^an estimate needs at least 1 report, got n = 0$"):
+        mechanism.run(records[:0])
+
+
+def test_report_bytes_is_the_size_of_a_report(example, mechanism, records):
+    reports = mechanism.privatize(records.astype(np.float64) if records.dtype.kind == "f" else records)
+    assert mechanism.report_bytes * len(records) == reports.nbytes
+
+
+# Forms of input -------------------------------------------------------------------------------------------------------
+
+
+def forms(x):
+    """The same records, laid out differently."""
+    spaced = np.zeros((2 * len(x), *x.shape[1:]), x.dtype)
+    spaced[::2] = x
+    wide = np.zeros((*x.shape, 3), x.dtype)
+    wide[..., 1] = x
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    unaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    yield "every other row", spaced[::2]
+    yield "one field of several", wide[..., 1]
+    yield "negative strides", np.ascontiguousarray(np.flip(x))[(slice(None, None, -1),) * x.ndim]
+    yield "Fortran order", np.asfortranarray(x)
+    yield "big-endian", x.astype(x.dtype.newbyteorder(">"))
+    yield "read-only", read_only
+    yield "unaligned", unaligned
+
+
+def test_the_layout_of_the_input_does_not_matter(mechanism, records):
+    expected, variance = mechanism.privatize(records, rng=5), mechanism.variance(records)
+    estimate = mechanism.run(records, rng=5)
+    for name, x in forms(records):
+        np.testing.assert_array_equal(x, records, err_msg=name)
+        assert_reports_equal_to(mechanism, expected, x)
+        assert_same(mechanism.variance(x), variance)
+        assert_same_estimate(mechanism.run(x, rng=5), estimate)
+
+
+def test_calls_do_not_change_the_records(mechanism, records):
+    for _, x in forms(records):
+        before = x.tobytes()
+        mechanism.privatize(x)
+        mechanism.run(x)
+        mechanism.variance(x)
+        assert x.tobytes() == before
+
+
+@pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"])
+def test_categories_may_have_any_integer_dtype(mechanism, dtype):
+    x = np.minimum(records_of(mechanism, 50), 127)
+    expected = mechanism.privatize(x, rng=5)
+    assert_reports_equal_to(mechanism, expected, x.astype(dtype))
+    assert_same_estimate(mechanism.run(x.astype(dtype), rng=5), mechanism.estimate(expected))
+
+
+@pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
+def test_categories_may_be_lists_and_python_integers(mechanism):
+    x = records_of(mechanism, 9)
+    assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
+    assert_reports_equal_to(mechanism, mechanism.privatize(x[0], rng=5), int(x[0]))
+    assert mechanism.privatize([]).shape[0] == 0
+
+
+def test_binary_records_may_be_booleans():
+    x = np.arange(100) % 3 == 0
+    mechanism = ldp.Warner(1.0)
+    expected = mechanism.privatize(x.astype(np.uint8), rng=5)
+    assert_reports_equal_to(mechanism, expected, x)
+    assert_reports_equal_to(mechanism, expected, x.tolist())
+    assert mechanism.privatize(True) in (0, 1)
+
+
+@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
+def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
+    halves = records_of(mechanism, 9).astype(np.float16)
+    assert_reports_equal_to(
+        mechanism, mechanism.privatize(halves.astype(np.float32), rng=5, clip=True), halves, clip=True
+    )
+    integers = halves.astype(np.int32)
+    assert_reports_equal_to(
+        mechanism, mechanism.privatize(integers.astype(np.float64), rng=5, clip=True), integers, clip=True
+    )
+
+
+@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
+def test_lists_of_numbers_are_float64(mechanism):
+    x = records_of(mechanism, 3)
+    assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
+
+
+# out= -----------------------------------------------------------------------------------------------------------------
+
+
+def outputs(reports):
+    """Arrays of the shape and dtype of `reports`, laid out differently."""
+    spaced = np.zeros((2 * len(reports), *reports.shape[1:]), reports.dtype)
+    yield np.zeros_like(reports)
+    yield spaced[::2]
+    yield np.zeros_like(reports)[(slice(None, None, -1),) * reports.ndim]
+    yield np.zeros_like(reports, order="F")
+
+
+def test_out_is_filled_and_returned(mechanism, records):
+    expected = mechanism.privatize(records, rng=5)
+    for out in outputs(expected):
+        assert mechanism.privatize(records, rng=5, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_memory_around_out_is_not_changed(mechanism, records):
+    expected = mechanism.privatize(records, rng=5)
+    around = np.full((2 * len(records), *expected.shape[1:]), 77, expected.dtype)
+    mechanism.privatize(records, rng=5, out=around[::2])
+    assert (around[1::2] == 77).all()
+    around[...] = 77
+    mechanism.privatize(records, rng=5, out=around[3 : 3 + len(records)])
+    assert (around[:3] == 77).all()
+    assert (around[3 + len(records) :] == 77).all()
+
+
+def test_out_may_be_a_memory_map(kind, tmp_path):
+    x = kind.records(50)
+    expected = kind.mechanism.privatize(x, rng=5)
+    out = np.lib.format.open_memmap(tmp_path / "reports.npy", "w+", expected.dtype, expected.shape)
+    assert kind.mechanism.privatize(x, rng=5, out=out) is out
+    out.flush()
+    assert_same(np.load(tmp_path / "reports.npy"), expected)
+
+
+def test_out_may_hold_a_single_report(mechanism, records):
+    expected = mechanism.privatize(records[0], rng=5)
+    out = np.zeros(expected.shape, expected.dtype)
+    assert mechanism.privatize(records[0], rng=5, out=out) is out
+    assert_same(out, expected)
+
+
+IN_PLACE = (ldp.Warner, ldp.RandomizedResponse, ldp.Laplace, ldp.L2Ball, ldp.LaplaceVector)
+
+
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, IN_PLACE)], ids=repr)
+def test_out_may_be_the_records_themselves(mechanism):
+    """Reports must not overwrite records that are still to be read."""
+    x = records_of(mechanism, 50)
+    expected = mechanism.privatize(x, rng=5)
+    assert_same(mechanism.privatize(x, rng=5, out=x), expected)
+
+
+def test_out_may_overlap_the_records(mechanism, records):
+    expected = mechanism.privatize(records, rng=5)
+    memory = np.zeros(records.nbytes + expected.nbytes + 8, np.uint8)
+    for shift in (0, 8):
+        x = memory[shift : shift + records.nbytes].view(records.dtype).reshape(records.shape)
+        x[...] = records
+        out = memory[: expected.nbytes].view(expected.dtype).reshape(expected.shape)
+        assert_same(mechanism.privatize(x, rng=5, out=out), expected)
+
+
+def test_a_wrong_out_is_refused_and_not_changed(mechanism, records):
+    good = mechanism.privatize(records)
+    read_only = np.zeros_like(good)
+    read_only.flags.writeable = False
+    refused = [
+        np.zeros(good.shape, np.complex64),
+        np.zeros(good.shape, np.int8),
+        np.zeros((len(good) + 1, *good.shape[1:]), good.dtype),
+        np.zeros((*good.shape, 1), good.dtype),
+        read_only,
+    ]
+    if good.dtype.itemsize > 1:
+        refused.append(np.zeros(good.shape, good.dtype.newbyteorder(">")))
+    for out in refused:
+        with pytest.raises(ValueError, match=r"^out must "):
+            mechanism.privatize(records, out=out)
+        assert not out.any()
+
+
+# Identity -------------------------------------------------------------------------------------------------------------
+
+
+def test_mechanisms_with_different_parameters_differ():
+    for a, b in itertools.combinations(MECHANISMS, 2):
+        assert a != b
+    assert len(set(MECHANISMS)) == len(MECHANISMS)
+    assert ldp.Warner(1.0) != 1.0
+
+
+def assert_equal_copy(mechanism, other):
+    """Equal, and with the same coins."""
+    assert type(other) is type(mechanism)
+    assert other == mechanism
+    assert hash(other) == hash(mechanism)
+    assert other.epsilon_realized == mechanism.epsilon_realized
+    x = records_of(mechanism, 5)
+    assert_same(other.privatize(x, rng=5), mechanism.privatize(x, rng=5))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_the_repr_can_be_evaluated(mechanism):
+    names = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
+    assert_equal_copy(mechanism, eval(repr(mechanism), {"__builtins__": {}, **names}))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_json_pickle_and_copy_give_equal_mechanisms(mechanism):
+    assert_equal_copy(mechanism, ldp.Mechanism.from_dict(mechanism.to_dict()))
+    assert_equal_copy(mechanism, ldp.Mechanism.from_dict(json.loads(json.dumps(mechanism.to_dict()))))
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert_equal_copy(mechanism, pickle.loads(pickle.dumps(mechanism, protocol)))
+    assert_equal_copy(mechanism, copy.copy(mechanism))
+    assert_equal_copy(mechanism, copy.deepcopy(mechanism))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_mechanisms_are_frozen(mechanism):
+    """Otherwise epsilon could change while the coins stay the same."""
+    for name in (*mechanism.to_dict(), "epsilon_realized", "new"):
+        with pytest.raises(AttributeError):
+            setattr(mechanism, name, 2)
+        with pytest.raises(AttributeError):
+            delattr(mechanism, name)
+
+
+def test_parameters_are_stored_as_plain_numbers():
+    numpy_made = ldp.LinfBall(np.int64(3), np.float32(0.5), np.float64(2), ties=np.str_("keep"))
+    assert numpy_made == ldp.LinfBall(3, 0.5, 2.0)
+    assert repr(numpy_made) == "LinfBall(dim=3, epsilon=0.5, radius=2.0, ties='keep')"
+    assert json.loads(json.dumps(numpy_made.to_dict())) == numpy_made.to_dict()
+    assert ldp.Bins(np.array([1, 2]), 1) == ldp.Bins([1.0, 2.0], 1.0) == ldp.Bins((1, 2), epsilon=1)
+    assert ldp.Bins(3, 1) == ldp.Bins([3.0], 1.0)
+
+
+def test_parameters_of_a_gradient_are_stored_as_plain_numbers():
+    family, norm, noise = map(np.str_, ("linear", "linf", "laplace"))
+    made = mechanisms.Gradient(
+        family, np.zeros(2), np.float32(1), norm, np.float32(2), np.int8(1), np.float32(3), noise
+    )
+    expected = mechanisms.Gradient("linear", (0.0, 0.0), 1.0, "linf", 2.0, 1.0, 3.0, "laplace")
+    assert made == expected
+    assert repr(made) == repr(expected)
+    assert json.dumps(made.to_dict()) == json.dumps(expected.to_dict())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_the_guarantee_is_the_realized_epsilon(mechanism):
+    assert 0 < mechanism.epsilon_realized <= mechanism.epsilon
+    assert mechanism.epsilon_realized > mechanism.epsilon * (1 - 1e-4)
+    assert mechanism.guarantee == ldp.privacy.Guarantee("local", mechanism.epsilon_realized)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
+    largest = {"Warner": 1, "RandomizedResponse": 300, "UnaryEncoding": 13, "LinfBall": 8}
+    largest |= {"SignBit": 1, "Residue": 256, "Bins": 256}
+    if np.prod(decoded_shape(mechanism, 1)) <= largest.get(type(mechanism).__name__, 0):
+        assert mechanism.channel().epsilon() == mechanism.epsilon_realized
+    else:
+        with pytest.raises(ValueError, match=r"has too many reports to enumerate$"):
+            mechanism.channel()
+
+
+# Randomness -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_reports_and_another_seed_others(example, mechanism):
+    """The probability that 2000 reports of two keys are all equal is below 0.9^2000 for every example."""
+    x = example.records(max(20, 2000 // getattr(mechanism, "dim", 1)))
+    reports = mechanism.privatize(x, rng=1)
+    assert_same(mechanism.privatize(x, rng=1), reports)
+    assert mechanism.privatize(x, rng=2).tobytes() != reports.tobytes()
+    assert mechanism.privatize(x).tobytes() != mechanism.privatize(x).tobytes()
+
+
+def test_seeds_are_seed_sequences(kind):
+    x = kind.records(20)
+    expected = kind.mechanism.privatize(x, rng=7)
+    for rng in (np.random.SeedSequence(7), np.int32(7), np.uint64(7)):
+        assert_same(kind.mechanism.privatize(x, rng=rng), expected)
+
+
+@pytest.mark.parametrize("call", ["privatize", "run"])
+def test_a_generator_is_advanced_by_32_bytes(kind, call):
+    for wrap in (np.random.Generator, lambda bits: bits):
+        used, same = np.random.PCG64(3), np.random.Generator(np.random.PCG64(3))
+        getattr(kind.mechanism, call)(kind.records(20), rng=wrap(used))
+        same.bytes(32)
+        assert np.random.Generator(used).bytes(64) == same.bytes(64)
+
+
+def test_a_generator_gives_other_reports_on_the_next_call(kind):
+    x, rng = kind.records(2000), np.random.default_rng(3)
+    assert kind.mechanism.privatize(x, rng=rng).tobytes() != kind.mechanism.privatize(x, rng=rng).tobytes()
+
+
+FLIPS = {
+    "Warner": lambda n: ldp.Warner(1.0).privatize(np.zeros(n, np.uint8), rng=9),
+    "RandomizedResponse": lambda n: ldp.RandomizedResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9),
+    "Residue": lambda n: ldp.Residue(1.0, 0.0, 2, 1.0).privatize(np.full(n, 0.5), rng=9),
+    "Bins": lambda n: ldp.Bins(0.0, 1.0).privatize(np.full(n, -1.0), rng=9),
+    "SignBit": lambda n: ldp.SignBit(0.0, 1.0, 1.0).privatize(np.zeros(n), rng=9),
+    "UnaryEncoding": lambda n: ldp.UnaryEncoding(2, 2.0).privatize(np.ones(n, np.uint8), rng=9) & 1,
+    "LinfBall": lambda n: ldp.LinfBall(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
+    "L2Ball": lambda n: ldp.L2Ball(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9) > 0,
+    "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, 2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
+}
+SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has one stream of signs
+
+
+@pytest.mark.parametrize("pair", [p for p in itertools.combinations(FLIPS, 2) if p not in SHARED], ids="-".join)
+def test_two_mechanisms_with_one_seed_share_no_coin(pair):
+    """Independent reports at epsilon = 1 agree with probability p^2 + q^2; with shared coins nearly all would agree.
+
+    Hoeffding's inequality. Detects a shift of 6 percentage points.
+    """
+    n = 4096
+    a, b = (np.ravel(FLIPS[name](n)).astype(bool) for name in pair)
+    p = math.e / (1 + math.e)
+    t = hoeffding_radius(n, ALPHA)
+    assert abs(np.mean(a == b) - (p**2 + (1 - p) ** 2)) < t
+    for flips in (a, b):
+        assert abs(np.mean(flips) - (1 - p)) < t
+
+
+# run, threads, instruction sets ---------------------------------------------------------------------------------------
+
+
+def test_run_equals_estimate_of_privatize_over_many_pieces(example, mechanism, monkeypatch):
+    """Each piece that `run` reads continues with the next record block of the key."""
+    monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
+    x = example.records(example.blocks(3))
+    assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
+
+
+def test_run_equals_estimate_of_privatize_over_many_blocks(example, mechanism):
+    x = example.records(example.blocks(9))
+    assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
+
+
+LARGE = [Example(ldp.Warner(1.0)), Example(ldp.Laplace(0.0, 1.0, 1.0)), Example(ldp.LinfBall(64, 1.0), "float32")]
+LARGE += [Example(ldp.L2Ball(100, 1.0), "float32"), Example(ldp.UnaryEncoding(13, 1.0))]
+
+
+@pytest.mark.parametrize("example", LARGE, ids=str)
+def test_run_reads_memory_maps_of_several_pieces(example, mechanism, tmp_path):
+    row = example.records(1).nbytes
+    x = example.records(int(2.7 * 2**20) // row)
+    assert x.nbytes > 2 * _pipeline.PIECE_BYTES
+    np.save(tmp_path / "x.npy", x)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    expected = mechanism.estimate(mechanism.privatize(x, rng=5))
+    assert_same_estimate(mechanism.run(mapped, rng=5), expected)
+    assert_same_estimate(mechanism.run(x, rng=5), expected)
+    assert_same(mechanism.privatize(mapped[:1000], rng=5), mechanism.privatize(x[:1000], rng=5))
+
+
+@pytest.mark.parametrize("example", LARGE, ids=str)
+def test_run_reads_memory_maps_of_any_layout(example, mechanism, tmp_path):
+    x = example.records(3000)
+    spaced = np.repeat(x.astype(x.dtype.newbyteorder(">")), 2, axis=0)
+    spaced.tofile(tmp_path / "x.bin")
+    mapped = np.memmap(tmp_path / "x.bin", spaced.dtype, "r", shape=spaced.shape)[::2]
+    assert_same_estimate(mechanism.run(mapped, rng=5), mechanism.run(x, rng=5))
+
+
+def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism, threads, monkeypatch):
+    monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
+    x = example.records(example.blocks(7))
+    reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
+    aggregated = mechanism.aggregator().update(reports).to_bytes()
+    monkeypatch.setattr(_threads, "_threads", 1)
+    assert_same(reports, mechanism.privatize(x, rng=5))
+    monkeypatch.setattr(_threads, "SMALL", 1 << 62)  # all records in one piece
+    assert_same(reports, mechanism.privatize(x, rng=5))
+    assert_same_estimate(estimate, mechanism.estimate(reports))
+    assert aggregated == mechanism.aggregator().update(reports).to_bytes()
+
+
+def test_the_instruction_set_changes_nothing(example, mechanism, isa):
+    """The sizes are no multiples of the width of a vector."""
+    x = example.records(min(example.blocks(2), 20_001))
+    reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
+    assert _core.isa() == isa
+    _core.set_isa("plain")
+    assert_same(reports, mechanism.privatize(x, rng=5))
+    assert_same_estimate(estimate, mechanism.run(x, rng=5))
+    assert_same_estimate(estimate, mechanism.estimate(reports))
+
+
+def test_the_estimate_is_the_mean_of_the_decoded_reports(example, mechanism):
+    """Reports of vectors are counted in multiples of a step of at most bound 2^-30: the mean has an error of half a step."""
+    x = example.records(60)
+    reports = mechanism.privatize(x, rng=5)
+    decoded = mechanism.decode(reports)
+    step = getattr(mechanism.report, "bound", 0.0) * 2.0**-30
+    tolerance = step + 1e-12 * (1 + np.abs(decoded).max())
+    np.testing.assert_allclose(mechanism.estimate(reports).value, decoded.mean(axis=0), rtol=0, atol=tolerance)
+
+
+def test_the_value_lies_in_its_interval(mechanism, records):
+    estimate = mechanism.run(records, rng=5)
+    low, high = estimate.interval()
+    assert (low <= estimate.value).all() if np.ndim(low) else low <= estimate.value
+    assert np.all(estimate.value <= high)
+    assert np.all(np.asarray(estimate.stderr) > 0)
+
+
+@pytest.mark.parametrize("mechanism", [m for m in GRADIENTS if not isinstance(m.ball, ldp.L2Ball)], ids=repr)
+def test_one_gradient_has_the_standard_error_of_its_ball(mechanism):
+    estimate = mechanism.run(records_of(mechanism, 1), rng=5)
+    assert np.isfinite(estimate.stderr).all()
+    assert (estimate.stderr > 0).all()
+
+
+# clip=True ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mechanism", [ldp.SignBit(-1, 3, 1.0), ldp.Laplace(-1, 3, 1.0)], ids=repr)
+def test_clip_projects_numbers_on_the_interval(mechanism, dtype):
+    x = np.array([-np.inf, -1e30, -1.5, np.nan, 0.25, 3.5, 1e30, np.inf] * 300, dtype)
+    clean = np.where(np.isnan(x), 1, np.clip(x, -1, 3)).astype(dtype)
+    assert_reports_equal_to(mechanism, mechanism.privatize(clean, rng=5), x, clip=True)
+    assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(clean, rng=5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("ties", ["keep", "thin"])
+@pytest.mark.parametrize("dim", [1, 8, 27, 100])
+def test_clip_projects_coordinates_on_the_cube(dim, ties, dtype):
+    mechanism = ldp.LinfBall(dim, 1.0, 2.0, ties)
+    x = np.resize(np.array([-np.inf, -1e30, -2.5, np.nan, 0.25, 3.5, 1e30, np.inf], dtype), (200, dim))
+    clean = np.where(np.isnan(x), 0, np.clip(x, -2, 2)).astype(dtype)
+    assert_reports_equal_to(mechanism, mechanism.privatize(clean, rng=5), x, clip=True)
+    assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(clean, rng=5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 2, 33])
+def test_clip_projects_rows_on_the_ball(dim, dtype):
+    """Powers of two keep the direction exactly, so the reports are those of the projected rows."""
+    mechanism = ldp.L2Ball(dim, 1.0)
+    inside = records_of(mechanism, 200, dtype=dtype)
+    surface = (inside / np.linalg.norm(inside.astype(float), axis=1, keepdims=True)).astype(dtype)
+    expected = mechanism.privatize(surface, rng=5, clip=True)
+    for factor in (2, 1024):
+        assert_reports_equal_to(mechanism, expected, surface * np.dtype(dtype).type(factor), clip=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 2, 33])
+def test_clip_maps_rows_with_nan_to_the_center_of_the_ball(dim, dtype):
+    """The report of the center has mean zero, whatever the other coordinates of the row are."""
+    mechanism, n = ldp.L2Ball(dim, 20.0), 20_000
+    x = np.zeros((n, dim), dtype)
+    x[:, 0] = 1.0
+    x[:, -1] = np.nan
+    shift = mechanism.decode(mechanism.privatize(x, rng=5, clip=True)).mean(axis=0)
+    t = mechanism.scale * math.sqrt(2 * math.log(2 * dim / ALPHA) / n)  # Hoeffding, |report| <= scale
+    assert np.abs(shift).max() < t
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_clip_accepts_infinite_and_huge_rows_of_the_ball(dtype):
+    mechanism = ldp.L2Ball(3, 1.0)
+    x = np.array([[np.inf, 0, 0], [-np.inf, np.inf, 1], [np.finfo(dtype).max] * 3, [np.nan] * 3] * 20, dtype)
+    reports = mechanism.privatize(x, rng=5, clip=True)
+    np.testing.assert_allclose(np.linalg.norm(reports, axis=1), mechanism.scale, rtol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_clip_projects_rows_of_the_laplace_baseline(norm):
+    """At epsilon = 60 the noise is far below the difference that a row without projection would make.
+
+    The variance per coordinate is at most 2 (D / epsilon)^2 with D = 4. The tails are geometric, so the mean of 400 reports has
+    an error of more than 25 standard errors with a probability far below ALPHA.
+    """
+    mechanism, n = ldp.LaplaceVector(2, 60.0, 1.0, norm), 400
+    for row in ([3.0, 0.3], [-5.0, np.nan], [np.inf, 0.0], [0.0, -1e30], [np.nan, np.nan]):
+        filled = np.clip(np.nan_to_num(row, nan=0.0, posinf=1e30, neginf=-1e30), -1e30, 1e30)
+        if norm == "linf":
+            expected = np.clip(filled, -1, 1)
+        elif np.isnan(row).any():
+            continue  # the mechanism chooses between the center of the row and that of the coordinate
+        else:
+            expected = filled / max(1.0, np.linalg.norm(filled))
+        value = mechanism.run(np.tile(row, (n, 1)), rng=5, clip=True).value
+        np.testing.assert_allclose(value, expected, rtol=0, atol=25 * math.sqrt(2) * 4 / 60 / math.sqrt(n))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_clip_maps_nan_and_infinities_to_the_documented_symbols(dtype):
+    bins = ldp.Bins([-1.0, 0.0, 1.0], 1.0)
+    x = np.array([np.nan, -np.inf, np.inf] * 100, dtype)
+    clean = np.array([-5, -5, 5] * 100, dtype)
+    assert_reports_equal_to(bins, bins.privatize(clean, rng=5), x, clip=True)
+    residue = ldp.Residue(1.0, 0.0, 3, 1.0)
+    far = [0.0, float(-(2**52) % 3), float(2**52 % 3)]  # cells beyond 2^52 count as cell 2^52
+    assert_reports_equal_to(residue, residue.privatize(np.array(far * 100, dtype), rng=5), x, clip=True)
+
+
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m not in CATEGORIES], ids=repr)
+def test_clip_changes_nothing_inside_the_domain(mechanism):
+    x = records_of(mechanism, 20)
+    assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x, clip=True)
+    assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(x, rng=5))
+
+
+@pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
+@pytest.mark.parametrize("call", ["privatize", "run"])
+def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
+    """The error is the same for valid and invalid records. One that depends on the record would itself be a report."""
+    for x in ([0, 1], [-1], [10**9]):
+        with pytest.raises(
+            ValueError, match=r"^clip must be False for categories: map what is out of range to a category "
+        ):
+            getattr(mechanism, call)(x, clip=True)
+
+
+def test_every_mechanism_is_in_the_list():
+    """All mechanisms of the package are in `MECHANISMS`."""
+    kinds = {getattr(mechanisms, name) for name in mechanisms.__all__ if name[0].isupper()}
+    kinds -= {ldp.Aggregator, ldp.Mechanism, ldp.Query}
+    assert {type(m) for m in MECHANISMS} == kinds
+
+
+@pytest.mark.parametrize("clip", [0, 1, "no", None])
+def test_clip_is_a_bool(kind, clip):
+    mechanism, records = kind.mechanism, kind.records(3)
+    for call in (mechanism.privatize, mechanism.run):
+        with pytest.raises(TypeError, match=rf"^clip must be a bool, got {type(clip).__name__}$"):
+            call(records, clip=clip)
+
+
+def test_from_dict_of_a_class_returns_that_class():
+    with pytest.raises(ValueError, match=r"^data must describe a SignBit, got a Warner$"):
+        ldp.SignBit.from_dict(ldp.Warner(1.0).to_dict())
+    assert ldp.Warner.from_dict(ldp.Warner(1.0).to_dict()) == ldp.Warner(1.0)
+
+
+def test_arrays_of_an_estimate_are_read_only():
+    estimate = ldp.RandomizedResponse(3, 1.0).run([0, 1, 2], rng=1)
+    for array in (estimate.value, estimate.stderr, estimate.covariance):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

@@ -1,0 +1,522 @@
+"""Invalid input of mechanisms and their estimates: the error, its message, and that nothing has changed afterwards."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast import mechanisms
+
+from ..support.errors import logged_text, raises
+
+NAN, INF = float("nan"), float("inf")
+
+WARNER = ldp.Warner(1.0)
+KARY = ldp.RandomizedResponse(4, 1.0)
+UNARY = ldp.UnaryEncoding(13, 1.0)
+RESIDUE = ldp.Residue(1.0, 0.0, 4, 1.0)
+BINS = ldp.Bins([-1.0, 1.0], 1.0)
+SIGN = ldp.SignBit(-1.0, 3.0, 1.0)
+LAPLACE = ldp.Laplace(-1.0, 3.0, 1.0)
+CUBE = ldp.LinfBall(3, 1.0, 2.0)
+BALL = ldp.L2Ball(3, 1.0, 2.0)
+VECTOR = ldp.LaplaceVector(3, 1.0, 2.0)
+NUMBERS = [RESIDUE, BINS, SIGN, LAPLACE]
+ROWS = [CUBE, BALL, VECTOR, ldp.LaplaceVector(3, 1.0, 2.0, "linf")]
+
+
+def error_message(call, *arguments):
+    """The message of a ValueError, or None where there is none."""
+    try:
+        call(*arguments)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def kind_name(value):
+    return type(value).__name__
+
+
+# Parameters -----------------------------------------------------------------------------------------------------------
+
+MAKERS = {
+    "Warner": ldp.Warner,
+    "RandomizedResponse": lambda e: ldp.RandomizedResponse(3, e),
+    "UnaryEncoding": lambda e: ldp.UnaryEncoding(3, e),
+    "optimized": lambda e: ldp.UnaryEncoding(3, e, "optimized"),
+    "Residue": lambda e: ldp.Residue(1.0, 0.0, 4, e),
+    "Bins": lambda e: ldp.Bins([0.0], e),
+    "SignBit": lambda e: ldp.SignBit(0.0, 1.0, e),
+    "Laplace": lambda e: ldp.Laplace(0.0, 1.0, e),
+    "LinfBall": lambda e: ldp.LinfBall(3, e),
+    "L2Ball": lambda e: ldp.L2Ball(3, e),
+    "LaplaceVector": lambda e: ldp.LaplaceVector(3, e),
+    "LaplaceVector linf": lambda e: ldp.LaplaceVector(3, e, 1.0, "linf"),
+}
+
+
+@pytest.fixture(params=MAKERS.values(), ids=MAKERS)
+def make(request):
+    return request.param
+
+
+@pytest.mark.parametrize("epsilon", [0, -0.5, 0.0, -0.0, np.float32(-1)])
+def test_epsilon_must_be_positive(make, epsilon):
+    with raises(ValueError, f"epsilon must be a finite number > 0, got {epsilon!r}"):
+        make(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [NAN, INF, -INF])
+def test_epsilon_must_be_finite(make, epsilon):
+    with raises(ValueError, f"epsilon must be a finite number, got {epsilon!r}"):
+        make(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", ["1", b"1", None, True, np.True_, 1j, [1.0], np.array([1.0, 2.0]), {}, ldp])
+def test_epsilon_must_be_a_number(make, epsilon):
+    with raises(TypeError, f"epsilon must be a number, got {kind_name(epsilon)}"):
+        make(epsilon)
+
+
+def test_an_integer_beyond_the_doubles_is_no_finite_number(make):
+    with pytest.raises(ValueError, match=r"^epsilon must be a finite number"):
+        make(10**400)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-40, 1e7, 1e300, 1e308])
+def test_epsilon_must_be_certifiable(make, epsilon):
+    with pytest.raises(
+        ValueError, match=re.escape(f"epsilon must be within what exact coins can certify, got {epsilon!r}: ")
+    ):
+        make(epsilon)
+
+
+@pytest.mark.parametrize(
+    "make, largest",
+    [
+        (ldp.Warner, 44.3),
+        (lambda e: ldp.RandomizedResponse(1000, e), 44.3),
+        (lambda e: ldp.UnaryEncoding(3, e), 88.7),
+        (lambda e: ldp.UnaryEncoding(3, e, "optimized"), 44.3),
+        (lambda e: ldp.SignBit(0, 1, e), 44.3),
+        (lambda e: ldp.L2Ball(3, e), 44.3),
+    ],
+)
+def test_the_largest_epsilon_is_the_documented_one(make, largest):
+    assert 0.97 * largest < make(largest).epsilon_realized <= largest
+    with pytest.raises(ValueError, match=r"got .*: too large for "):
+        make(largest + 0.1)
+
+
+@pytest.mark.parametrize("kind", [ldp.RandomizedResponse, ldp.UnaryEncoding])
+def test_the_number_of_categories_is_an_integer_of_at_least_two(kind):
+    for k in (1, 0, -3, np.int8(1)):
+        with raises(ValueError, f"k must be an integer in [2, {1 << 40}], got {k}"):
+            kind(k, 1.0)
+    for k in (2.0, "2", None, np.float64(3), [3]):
+        with raises(TypeError, f"k must be an integer, got {kind_name(k)}"):
+            kind(k, 1.0)
+    for k in (True, np.True_):
+        with raises(TypeError, "k must be an integer, got bool"):
+            kind(k, 1.0)
+
+
+@pytest.mark.parametrize("kind", [ldp.LinfBall, ldp.L2Ball, ldp.LaplaceVector])
+def test_dim_and_radius_of_a_ball_are_checked(kind):
+    for dim in (0, -1):
+        with raises(ValueError, f"dim must be an integer in [1, {1 << 34}], got {dim}"):
+            kind(dim, 1.0)
+    with raises(TypeError, "dim must be an integer, got float"):
+        kind(3.0, 1.0)
+    for radius in (0, -1.0):
+        with raises(ValueError, f"radius must be a finite number > 0, got {radius!r}"):
+            kind(3, 1.0, radius)
+    for radius in (NAN, INF):
+        with raises(ValueError, f"radius must be a finite number, got {radius!r}"):
+            kind(3, 1.0, radius)
+    for radius in (1e-31, 1e31):
+        with raises(
+            ValueError, f"radius must be in [1e-18, 1e18], where single precision holds the reports, got {radius!r}"
+        ):
+            kind(3, 1.0, radius)
+    with raises(TypeError, "radius must be a number, got str"):
+        kind(3, 1.0, "1")
+
+
+@pytest.mark.parametrize("word", ["Keep", "", None, 3, ["keep"]])
+def test_options_must_be_one_of_the_allowed_words(word):
+    with raises(ValueError, f"ties must be one of 'keep', 'thin', got {word!r}"):
+        ldp.LinfBall(3, 1.0, ties=word)
+    with raises(ValueError, f"variant must be one of 'symmetric', 'optimized', got {word!r}"):
+        ldp.UnaryEncoding(3, 1.0, variant=word)
+    with raises(ValueError, f"norm must be one of 'l2', 'linf', got {word!r}"):
+        ldp.LaplaceVector(3, 1.0, norm=word)
+
+
+def test_width_offset_and_modulus_are_checked():
+    with raises(ValueError, "width must be a finite number > 0, got 0.0"):
+        ldp.Residue(0.0, 0.0, 4, 1.0)
+    with raises(ValueError, "width must be a finite number, got inf"):
+        ldp.Residue(INF, 0.0, 4, 1.0)
+    with raises(ValueError, "offset must be a finite number, got nan"):
+        ldp.Residue(1.0, NAN, 4, 1.0)
+    for modulus in (1, 257):
+        with raises(ValueError, f"modulus must be an integer in [2, 256], got {modulus}"):
+            ldp.Residue(1.0, 0.0, modulus, 1.0)
+    with raises(TypeError, "modulus must be an integer, got float"):
+        ldp.Residue(1.0, 0.0, 4.0, 1.0)
+
+
+def test_cuts_are_ascending_finite_numbers():
+    for cuts in ([1.0, 1.0], [2.0, 1.0], [0.0, 2.0, 1.0]):
+        with raises(ValueError, f"cuts must be strictly ascending, got {tuple(cuts)!r}"):
+            ldp.Bins(cuts, 1.0)
+    for count in (0, 256):
+        with raises(ValueError, f"cuts must be between 1 and 255 numbers, got {count}"):
+            ldp.Bins(range(count), 1.0)
+    for cut in (NAN, INF):
+        with raises(ValueError, f"cuts must be a finite number, got {cut!r}"):
+            ldp.Bins([0.0, cut], 1.0)
+    for cuts in ("ab", None, ["a"], [[1.0, 2.0]]):
+        with raises(TypeError, f"cuts must be numbers, got {kind_name(cuts)}"):
+            ldp.Bins(cuts, 1.0)
+
+
+@pytest.mark.parametrize("kind", [ldp.SignBit, ldp.Laplace])
+def test_lower_and_upper_are_checked(kind):
+    for lower, upper in ((1.0, 1.0), (2, 1)):
+        with raises(ValueError, f"lower and upper must be finite with lower < upper, got {lower!r} and {upper!r}"):
+            kind(lower, upper, 1.0)
+    for lower, upper in ((-1e308, 1e308), (0.0, 1e101), (0.0, 1e-310)):
+        message = "lower and upper must be within 1e100 of zero and 1e-100 apart"
+        with raises(ValueError, f"{message}, got {lower!r} and {upper!r}"):
+            kind(lower, upper, 1.0)
+    with raises(ValueError, "lower must be a finite number, got nan"):
+        kind(NAN, 1.0, 1.0)
+    with raises(ValueError, "upper must be a finite number, got inf"):
+        kind(0.0, INF, 1.0)
+    with raises(TypeError, "lower must be a number, got str"):
+        kind("0", 1.0, 1.0)
+
+
+@pytest.mark.parametrize("kind", [ldp.SignBit, ldp.Laplace])
+@pytest.mark.parametrize("epsilon", [1e-12, 1.0, 40.0])
+@pytest.mark.parametrize("upper", [1e-99, 1e99, 1e155, 1e300, 1.7e308])
+def test_a_huge_interval_is_refused_or_gives_finite_estimates(kind, upper, epsilon):
+    """Squares and decoded values must not overflow where the parameters were accepted."""
+    message = error_message(kind, 0.0, upper, epsilon)
+    if message is not None:
+        assert message.startswith("lower and upper must be ")
+        return
+    mechanism = kind(0.0, upper, epsilon)
+    estimate = mechanism.run(np.full(50, upper / 2), rng=1)
+    assert np.isfinite([estimate.value, estimate.stderr, *estimate.interval()]).all()
+
+
+def test_a_grid_that_doubles_cannot_represent_is_refused():
+    message = "lower and upper must be closer to zero for doubles to hold the grid, got 1e+20 and 1.000000000000001e+20"
+    with raises(ValueError, message):
+        ldp.Laplace(1e20, 1e20 + 1e5, 1.0)
+
+
+def test_from_dict_refuses_what_describes_no_mechanism():
+    with raises(TypeError, "data must be a dict, got list"):
+        ldp.Mechanism.from_dict([])
+    kinds = {name for name in mechanisms.__all__ if name[0].isupper()} - {"Aggregator", "Mechanism", "Query"}
+    for name in (None, "Mechanism", "ResponseMechanism", "warner", ["Warner"]):
+        message = error_message(ldp.Mechanism.from_dict, {"mechanism": name, "epsilon": 1.0})
+        found = re.fullmatch(rf"data must name a mechanism, one of (.*), got {re.escape(repr(name))}", message)
+        names = found[1].split(", ")
+        assert names == sorted(names)
+        assert kinds <= set(names)  # and mechanisms of other tests
+        assert not {"Mechanism", "ResponseMechanism"} & set(names)
+    with raises(ValueError, "data must hold epsilon, k for RandomizedResponse, got epsilon"):
+        ldp.Mechanism.from_dict({"mechanism": "RandomizedResponse", "epsilon": 1.0})
+    with raises(ValueError, "data must hold epsilon for Warner, got epsilon, k"):
+        ldp.Mechanism.from_dict({"mechanism": "Warner", "epsilon": 1.0, "k": 2})
+    with raises(ValueError, "epsilon must be a finite number > 0, got -1.0"):
+        ldp.Mechanism.from_dict({"mechanism": "Warner", "epsilon": -1.0})
+
+
+# Records --------------------------------------------------------------------------------------------------------------
+
+CALLS = ["privatize", "run", "variance"]
+
+
+@pytest.fixture(params=CALLS)
+def call(request):
+    """Each method that takes records."""
+    return request.param
+
+
+@pytest.mark.parametrize(
+    "mechanism, dtype",
+    [
+        (mechanism, dtype)
+        for mechanism in (WARNER, KARY, UNARY, ldp.RandomizedResponse(300, 1.0))
+        for dtype in ("int8", "int64", "uint8", "uint16", "uint64", ">i2")
+        if np.iinfo(dtype).max >= mechanism.domain.k  # otherwise every value is a category
+    ],
+    ids=repr,
+)
+def test_categories_out_of_range_are_refused(call, mechanism, dtype):
+    """Invalid categories must not become valid ones by a cast that wraps around."""
+    k = mechanism.domain.k
+    worst = np.iinfo(dtype).max
+    x = np.zeros(9, dtype)
+    x[[2, 5, 6]] = worst, min(k, worst), worst
+    with raises(ValueError, f"x must be integers in [0, k) with k={k}; index 2 is outside (3 of 9 are)"):
+        getattr(mechanism, call)(x)
+    if np.dtype(dtype).kind == "i":
+        x[[2, 5, 6]] = 0, -1, -k
+        with raises(ValueError, f"x must be integers in [0, k) with k={k}; index 5 is outside (2 of 9 are)"):
+            getattr(mechanism, call)(x)
+        with raises(ValueError, f"x must be integers in [0, k) with k={k}; index 0 is outside (1 of 1 are)"):
+            getattr(mechanism, call)(x[5])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+def test_the_index_of_an_invalid_record_is_that_in_the_whole_array(call, dtype):
+    """`run` reads the array in pieces."""
+    x = np.zeros(300_000, dtype)
+    x[[250_000, 290_000]] = 7
+    with raises(ValueError, "x must be integers in [0, k) with k=4; index 250000 is outside (2 of 300000 are)"):
+        getattr(KARY, call)(x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("bad", [NAN, INF, -INF])
+@pytest.mark.parametrize("mechanism", NUMBERS, ids=repr)
+def test_numbers_that_are_not_finite_are_refused(call, mechanism, bad, dtype):
+    x = np.full(300, 0.5, dtype)
+    x[[17, 200]] = bad
+    with raises(ValueError, f"x must be {mechanism.domain.describe()}; index 17 is outside (2 of 300 are)"):
+        getattr(mechanism, call)(x)
+
+
+@pytest.mark.parametrize("mechanism", [SIGN, LAPLACE], ids=repr)
+@pytest.mark.parametrize("bad", [np.nextafter(-1, -2), np.nextafter(3, 4), -1e300, 1e300])
+def test_numbers_out_of_the_interval_are_refused(call, mechanism, bad):
+    x = np.linspace(-1, 3, 30)  # the ends are inside
+    getattr(mechanism, call)(x)
+    x[[7, 9, 29]] = bad
+    with raises(ValueError, "x must be numbers in [lower, upper] = [-1.0, 3.0]; index 7 is outside (3 of 30 are)"):
+        getattr(mechanism, call)(x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("bad", [NAN, INF, -INF, 2.5, -2.5])
+@pytest.mark.parametrize("mechanism", ROWS, ids=repr)
+def test_rows_out_of_the_ball_are_refused(call, mechanism, bad, dtype):
+    x = np.zeros((40, 3), dtype)
+    x[11, 2] = x[30, 0] = x[30, 1] = bad
+    norm = mechanism.domain.norm
+    with raises(ValueError, f"x must be rows of {norm} norm at most radius = 2.0; index 11 is outside (2 of 40 are)"):
+        getattr(mechanism, call)(x)
+    with raises(ValueError, f"x must be rows of {norm} norm at most radius = 2.0; index 0 is outside (1 of 1 are)"):
+        getattr(mechanism, call)(x[11])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 3, 17, 100, 1000])
+def test_a_row_on_the_boundary_of_the_ball_is_accepted_or_refused_with_its_index(dim, dtype):
+    """Two computations of a norm may differ in the last bit; the message must name the row nevertheless."""
+    mechanism, rng = ldp.L2Ball(dim, 1.0), np.random.default_rng(dim)
+    edge = 1 + 4 * np.finfo(dtype).eps * dim**0.5
+    for _ in range(300):
+        row = rng.standard_normal(dim)
+        row = (row * (edge / np.linalg.norm(row))).astype(dtype)
+        message = error_message(mechanism.privatize, row)
+        assert message is None or message.endswith("; index 0 is outside (1 of 1 are)")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 3, 100, 5000])
+def test_normalized_rows_are_valid_despite_rounding(dim, dtype):
+    x = np.random.default_rng(dim).standard_normal((20, dim)).astype(dtype)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    ldp.L2Ball(dim, 1.0).privatize(x)
+    ldp.LaplaceVector(dim, 1.0).privatize(x)
+
+
+@pytest.mark.parametrize("dtype", ["object", "complex128", "U3", "S3", "datetime64[s]", "bool", "longdouble", "V4"])
+def test_dtypes_that_are_no_numbers_are_refused(call, dtype):
+    x = np.zeros(3, dtype)
+    for mechanism in NUMBERS + ROWS:
+        with raises(TypeError, f"x must be real numbers (float32, float64 or integers), got dtype {x.dtype}"):
+            getattr(mechanism, call)(x)
+    for mechanism in [KARY, UNARY] if dtype == "bool" else [WARNER, KARY, UNARY]:
+        with raises(TypeError, f"x must be integers, got dtype {x.dtype}"):
+            getattr(mechanism, call)(x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floats_are_no_categories(call, dtype):
+    for mechanism in (WARNER, KARY, UNARY):
+        with raises(TypeError, f"x must be integers, got dtype {dtype}"):
+            getattr(mechanism, call)(np.zeros(3, dtype))
+
+
+@pytest.mark.parametrize("x", [[[1.0], [1.0, 2.0]], [1.0, [2.0]]])
+def test_ragged_records_are_refused(call, x):
+    for mechanism in (KARY, BINS, BALL):
+        with raises(TypeError, "x must be an array of numbers (list given)"):
+            getattr(mechanism, call)(x)
+
+
+def test_masked_records_are_refused(call):
+    """Otherwise masked values would be used."""
+    with raises(TypeError, "x must not be a masked array"):
+        getattr(SIGN, call)(np.ma.masked_array([0.0, 1.0], [True, False]))
+
+
+def test_records_of_another_shape_are_refused(call):
+    for mechanism in (WARNER, KARY, UNARY, *NUMBERS):
+        x = np.zeros((5, 3), np.uint8)
+        with raises(ValueError, "x must have shape (n,), or () for one record, got shape (5, 3)"):
+            getattr(mechanism, call)(x)
+    for mechanism in ROWS:
+        for shape in ((), (2, 3, 3)):
+            with raises(ValueError, f"x must have shape (n, dim), or (dim,) for one record, got shape {shape}"):
+                getattr(mechanism, call)(np.zeros(shape))
+
+
+@pytest.mark.parametrize("shape", [(4,), (5, 4), (0, 4), (5, 0), (0,)])
+def test_rows_of_another_dimension_are_refused(call, shape):
+    for mechanism in ROWS:
+        with raises(ValueError, f"x must have dim=3 in its last axis, got shape {shape}"):
+            getattr(mechanism, call)(np.zeros(shape))
+
+
+# rng and out ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rng", ["1", 1.0, True, np.True_, [1], np.random, np.random.RandomState(1), b"0" * 32])
+def test_rng_of_another_type_is_refused(rng):
+    message = f"rng must be None, an int, a SeedSequence, a Generator or a BitGenerator, got {kind_name(rng)}"
+    for mechanism, x in ((WARNER, [1]), (BALL, np.zeros((1, 3)))):
+        with raises(TypeError, message):
+            mechanism.privatize(x, rng=rng)
+        with raises(TypeError, message):
+            mechanism.run(x, rng=rng)
+
+
+@pytest.mark.parametrize("rng", [-1, np.int64(-7)])
+def test_a_negative_rng_is_refused(rng):
+    with raises(ValueError, f"rng must be >= 0 where it is an int, got {rng}"):
+        WARNER.privatize([1], rng=rng)
+
+
+def test_out_of_another_type_is_refused():
+    for out in ([0, 0], memoryview(bytearray(2)), 3):
+        with raises(TypeError, f"out must be an ndarray, got {kind_name(out)}"):
+            WARNER.privatize([0, 1], out=out)
+
+
+def test_out_of_another_shape_or_dtype_is_refused():
+    for out in (np.zeros(3, np.uint8), np.zeros((2, 1), np.uint8), np.zeros(2, np.int8), np.zeros(2, bool)):
+        message = f"out must have shape (2,) and dtype uint8, got shape {out.shape} and dtype {out.dtype}"
+        with raises(ValueError, message):
+            WARNER.privatize([0, 1], out=out)
+        assert not out.any()
+    with raises(ValueError, "out must have shape () and dtype uint8, got shape (1,) and dtype uint8"):
+        WARNER.privatize(1, out=np.zeros(1, np.uint8))
+    with raises(ValueError, "out must have shape (1, 3) and dtype float32, got shape (1, 3) and dtype float64"):
+        BALL.privatize(np.zeros((1, 3), np.float32), out=np.zeros((1, 3)))
+
+
+def test_a_read_only_out_is_refused():
+    out = np.zeros(2, np.uint8)
+    out.flags.writeable = False
+    with raises(ValueError, "out must be writeable, got a read-only array"):
+        WARNER.privatize([0, 1], out=out)
+
+
+INVALID_RECORDS = [
+    (WARNER, np.array([1, 0, 2])),
+    (KARY, np.array([0, 4, 1], np.uint8)),
+    (UNARY, np.array([0, -1, 1])),
+    (BINS, np.array([0, NAN, 1])),
+    (RESIDUE, np.array([0, INF, 1])),
+    (SIGN, np.array([0, NAN, 1])),
+    (LAPLACE, np.array([0, 9.0, 1])),
+    (CUBE, np.array([[0, 0, 0], [1, 1, 3]])),
+    (BALL, np.array([[0, 0, 0], [1, NAN, 1]])),
+    (VECTOR, np.array([[0, 0, 0], [2, 2, 2]])),
+]
+
+
+@pytest.mark.parametrize("mechanism, x", INVALID_RECORDS, ids=lambda v: repr(v) if isinstance(v, ldp.Mechanism) else "")
+def test_invalid_records_change_neither_out_nor_the_generator(mechanism, x):
+    out = mechanism.privatize(np.zeros_like(x, dtype=x.dtype if x.dtype.kind in "iu" else float), rng=3)
+    before = out.tobytes()
+    rng = np.random.default_rng(1)
+    for options in ({"out": out, "rng": rng}, {"out": out[::-1], "rng": rng}, {"out": out, "rng": -1}):
+        with pytest.raises(ValueError, match=r"^x must be "):
+            mechanism.privatize(x, **options)
+        assert out.tobytes() == before
+    assert rng.bytes(8) == np.random.default_rng(1).bytes(8)
+
+
+# Estimates ------------------------------------------------------------------------------------------------------------
+
+
+def test_confidence_is_a_number_between_zero_and_one():
+    estimate = WARNER.run([0, 1, 1], rng=1)
+    for confidence in (0, 1, -0.5, 1.5, 0.0, 1.0):
+        with raises(ValueError, f"confidence must be in (0, 1), got {confidence!r}"):
+            estimate.interval(confidence)
+    for confidence in (NAN, INF):
+        with raises(ValueError, f"confidence must be a finite number, got {confidence!r}"):
+            estimate.interval(confidence)
+    for confidence in ("0.9", None, [0.9]):
+        with raises(TypeError, f"confidence must be a number, got {kind_name(confidence)}"):
+            estimate.interval(confidence)
+
+
+# Records in messages --------------------------------------------------------------------------------------------------
+
+
+def assert_not_in_messages(mechanism, x, digits):
+    for call in CALLS:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            getattr(mechanism, call)(x)
+        assert digits not in logged_text(caught.value).replace(".", "")
+
+
+@given(st.integers(100_000, 99_999_999), st.booleans(), st.integers(0, 4))
+def test_no_message_contains_a_category(value, negative, place):
+    x = [0, 1, 0, 1, 0]
+    x[place] = -value if negative else value
+    for mechanism in (WARNER, KARY, UNARY, ldp.RandomizedResponse(70_000, 1.0)):
+        for bad in (
+            x,
+            np.array(x),
+            np.float64(x),
+            [str(v) for v in x],
+            x[place],
+            [x],
+            [*x, 10**30],
+            [x, [1]],
+            {value: 1},
+        ):
+            assert_not_in_messages(mechanism, bad, str(value))
+
+
+@given(st.integers(112_345, 987_654), st.integers(-4, 8), st.booleans(), st.integers(0, 2))
+def test_no_message_contains_a_number(digits, power, negative, place):
+    leading = str(digits)[:5]
+    x = np.zeros(3)
+    x[place] = digits * 10.0**power * (-1 if negative else 1)
+    for mechanism in (SIGN, LAPLACE, *ROWS):
+        for bad in (x, x.astype(np.float32), x.tolist(), x.astype(str), x.astype(complex), [*x, 10**30], [*x, [1]]):
+            assert_not_in_messages(mechanism, bad, leading)
+    for mechanism in (BINS, RESIDUE):
+        for bad in ([*x, NAN], x.astype(str), x.astype(object), [x, x], [x[place], [1.0]]):
+            assert_not_in_messages(mechanism, bad, leading)

@@ -1,0 +1,78 @@
+"""Discrete Laplace noise for a number: the kernel against the reference, and the distribution of reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _coins
+
+from ..support import reference
+from ..support.keys import KEY, SEED, STATISTICS_SEED
+from ..support.statistics import ALPHA, hoeffding_radius
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 2, 16, 17, 512, 513, 700])
+def test_reports_equal_the_reference(isa, n, dtype):
+    mechanism = ldp.Laplace(-1.0, 3.0, 0.5)
+    x = np.random.default_rng(n).uniform(-1, 3, n).astype(dtype)
+    x[0] = 3.0
+    coins = _coins.geometric(0.5, 512, 512, 1)
+    noise = reference.discrete_laplace(
+        coins.digits, coins.carry, reference.Words(KEY, 15, 0, 256), reference.Words(KEY, 16, 0, 256), n
+    )
+    rounding = reference.Words(KEY, 17, 0).take(n, "<u4")
+    expected = []
+    for value, word, z in zip(x.astype(float), rounding, noise, strict=True):
+        steps = (value + 1.0) * (1 / mechanism.grid)
+        index = int(steps) + int((int(word) >> 1) < (steps - int(steps)) * 2.0**31)
+        expected.append(-1.0 + mechanism.grid * (index + z + 0.5))
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 4.0])
+def test_rounding_to_the_grid_adds_a_millionth_of_the_variance(epsilon):
+    laplace = ldp.Laplace(-1.0, 1.0, epsilon)
+    x = np.linspace(-1, 1, 1001)
+    assert laplace.variance(x).max() <= 8 / epsilon**2 * (1 + 1e-6)
+
+
+# Distribution ---------------------------------------------------------------------------------------------------------
+
+N = 200_000
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_distribution_function_is_that_of_laplace_noise(epsilon):
+    """By the Dvoretzky-Kiefer-Wolfowitz inequality, which has the radius of Hoeffding's for all points at once."""
+    mechanism = ldp.Laplace(0.0, 1.0, epsilon)
+    noise = np.sort(mechanism.privatize(np.zeros(N), rng=STATISTICS_SEED))
+    points = np.linspace(-5, 5, 101) / epsilon
+    ideal = np.where(points < 0, 0.5 * np.exp(points * epsilon), 1 - 0.5 * np.exp(-points * epsilon))
+    observed = np.searchsorted(noise, points) / N
+    grid = mechanism.grid * epsilon / 2  # one step of the grid changes the distribution function by less than this
+    np.testing.assert_allclose(observed, ideal, rtol=0, atol=hoeffding_radius(N, ALPHA) + grid)
+
+
+def test_neighboring_reports_of_a_block_are_independent():
+    """Numbers share bit planes: products of signs at every lag up to 64 have mean zero (Hoeffding's inequality)."""
+    mechanism = ldp.Laplace(-1.0, 1.0, 1.0)
+    sign = np.sign(mechanism.privatize(np.zeros(N), rng=STATISTICS_SEED))
+    for lag in range(1, 65):
+        products = (sign[lag:] * sign[:-lag] + 1) / 2
+        assert abs(products.mean() - 0.5) <= hoeffding_radius(N - 64, ALPHA / 64) * 2**0.5
+
+
+@pytest.mark.parametrize("n", [3, 100, 513])
+def test_reports_of_small_batches_are_independent(n):
+    """Many short batches, whose lanes are laid out differently: means of products of two positions."""
+    mechanism = ldp.Laplace(-1.0, 1.0, 1.0)
+    generator = np.random.default_rng(STATISTICS_SEED)
+    batches = np.array([np.sign(mechanism.privatize(np.zeros(n), rng=generator)) for _ in range(4000)])
+    for i, j in [(0, 1), (0, n - 1), (n // 2, n - 1)]:
+        products = (batches[:, i] * batches[:, j] + 1) / 2
+        assert abs(products.mean() - 0.5) <= hoeffding_radius(4000, ALPHA / 3)

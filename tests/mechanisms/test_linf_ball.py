@@ -1,0 +1,121 @@
+"""The hypercube mechanism: the kernel against the reference, exact thresholds, and the published tie rule."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _coins
+from ldpfast._core import privatize, stream
+from ldpfast.privacy import Channel
+
+from ..support import reference
+from ..support.keys import KEY, RFC_KEY, SEED
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dim, n", [(1, 1), (1, 65), (2, 9), (7, 8), (8, 64), (27, 65), (64, 9), (65, 7), (128, 8), (513, 3)]
+)
+def test_reports_equal_the_reference(isa, dim, n, dtype):
+    mechanism = ldp.LinfBall(dim, 1.0, radius=1.7)
+    x = np.clip(np.random.default_rng(n).uniform(-2, 2, (n, dim)), -1.7, 1.7).astype(dtype)
+    got = mechanism.privatize(x, rng=SEED, clip=True)
+    expected = reference.linf_rows(mechanism, KEY, 0, x)
+    np.testing.assert_array_equal(np.unpackbits(got, axis=1, count=dim, bitorder="little"), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dim, n", [(2, 64), (4, 65), (8, 100), (64, 9)])
+def test_reports_with_thin_ties_equal_the_reference(isa, dim, n, dtype):
+    mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
+    x = np.random.default_rng(n).uniform(-1, 1, (n, dim)).astype(dtype)
+    got = np.unpackbits(mechanism.privatize(x, rng=SEED), axis=1, count=dim, bitorder="little")
+    expected = reference.linf_rows(mechanism, KEY, 0, x, 2 * (reference.WORD - mechanism._heads))
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_a_tie_is_kept_with_twice_the_smaller_probability(monkeypatch):
+    """2 (1 - p) from the same integer. All ties are kept for ties="keep" and in odd dimension, where there are none."""
+    given, make = [], privatize.LinfBall
+    monkeypatch.setattr(privatize, "LinfBall", lambda *arguments: given.append(arguments) or make(*arguments))
+    mechanism = ldp.LinfBall(4, 1.0, ties="thin")
+    ldp.LinfBall(4, 1.0)
+    ldp.LinfBall(5, 1.0, ties="thin")
+    assert [arguments[3] for arguments in given] == [2 * (reference.WORD - mechanism._heads), 0, 0]
+
+
+@pytest.mark.parametrize("dim", [2, 4])
+def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
+    """The first tie of a block reads the first word. keep = word: the direction is drawn again. keep = word + 1: it is kept."""
+    x = np.zeros((40, dim))
+    mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
+    word = reference.Words(RFC_KEY, "linf tie", 0).word()
+    seen = []
+    for keep in (word, word + 1):
+        out = np.empty((40, 1), np.uint8)
+        kernel = privatize.LinfBall(dim, 1.0, mechanism._heads, keep)
+        kernel.privatize(stream.Stream(RFC_KEY), 0, x, out)
+        expected = reference.linf_rows(mechanism, RFC_KEY, 0, x, keep)
+        np.testing.assert_array_equal(np.unpackbits(out, axis=1, count=dim, bitorder="little"), expected)
+        seen.append(expected)
+    assert (seen[0] != seen[1]).any()
+
+
+# The exact channel ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", range(1, 7))
+@pytest.mark.parametrize("ties", ["keep", "thin"])
+def test_the_largest_ratio_over_a_grid_of_inputs_is_that_of_two_vertices(dim, ties):
+    """The random rounding of a record to a vertex mixes the rows of the channel."""
+    mechanism = ldp.LinfBall(dim, 1.0, ties=ties)
+    rows = np.array(mechanism.channel_rows(), dtype=object)
+    levels = (0, 1, 2, 3, 4) if dim <= 4 else (0, 2, 4)  # P(plus) in quarters: 4 is the upper end
+    mixtures = []
+    for point in itertools.product(levels, repeat=dim):
+        weights = np.array([1], dtype=object)
+        for plus in point:
+            weights = np.kron(weights, np.array([4 - plus, plus], dtype=object))
+        mixtures.append(weights)
+    channel = np.array(mixtures, dtype=object).dot(rows)
+    worst = max(Fraction(max(column), min(column)) for column in channel.T)
+    assert worst == Fraction(mechanism._heads, _coins.WORD - mechanism._heads)
+    assert _coins.log_up(worst) == mechanism.epsilon_realized
+
+
+def closed_half_spaces(dim, heads):
+    """Rows of the published rule: uniform on the closed half-space of the record, or on the opposite closed one."""
+    tails = _coins.WORD - heads
+    rows = []
+    for v in range(1 << dim):
+        agree = [dim - (v ^ z).bit_count() for z in range(1 << dim)]
+        size = sum(2 * a >= dim for a in agree)
+        rows.append([Fraction(heads * (2 * a >= dim) + tails * (2 * a <= dim), size) for a in agree])
+    return rows
+
+
+@pytest.mark.parametrize("dim", [2, 4, 6])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
+def test_the_published_tie_rule_violates_its_guarantee_in_even_dimension(dim, epsilon):
+    """Its true privacy parameter is log(1 + e^epsilon), which is never below log 2."""
+    heads = _coins.binary(epsilon).heads
+    rows = closed_half_spaces(dim, heads)
+    total = sum(rows[0])
+    published = Channel([[value / total for value in row] for row in rows])
+    assert published.epsilon() == pytest.approx(math.log1p(math.exp(epsilon)), rel=1e-12)
+    assert published.epsilon() > epsilon + 0.04
+
+
+@pytest.mark.parametrize("dim", [1, 3, 5])
+def test_the_published_rule_is_correct_in_odd_dimension(dim):
+    heads = _coins.binary(1.0).heads
+    rows = closed_half_spaces(dim, heads)
+    assert Channel(rows).epsilon() == ldp.LinfBall(dim, 1.0).epsilon_realized

@@ -1,0 +1,29 @@
+"""Randomized response to residues: the kernel against the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+
+from ..support import reference
+from ..support.keys import KEY, SEED
+from ..support.sizes import SIZES
+
+EXTREMES = [0.0, -0.0, -5e-324, -0.1, -4.1, 1e300, -1e300, 5e-324, 2.0**52, -(2.0**52) - 1, 0.75, -0.75]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("offset", [0.0, 0.25])
+def test_reports_equal_the_reference(isa, offset, n, dtype):
+    mechanism = ldp.Residue(0.75, offset, 5, 1.5)
+    with np.errstate(over="ignore"):
+        x = np.nan_to_num(np.concatenate([np.random.default_rng(n).normal(0, 50, n), EXTREMES]).astype(dtype))
+    words = reference.Words(KEY, "Residue", 0)
+    expected = []
+    for value in x.astype(float):
+        cell = min(max(np.floor((value - offset) / 0.75), -(2.0**52)), 2.0**52)
+        expected.append(reference.respond(mechanism._coin, words, int(cell) % 5))
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected

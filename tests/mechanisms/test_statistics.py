@@ -1,0 +1,109 @@
+"""Distributions of reports: fixed seeds, bounds from named inequalities, probability of a false alarm at most ALPHA per test.
+
+The docstring of a test says what it can detect. These tests find what the exact tests and the reference cannot: an error
+that kernel and reference share, or random words that are not uniform.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+
+from ..support.keys import STATISTICS_SEED
+from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
+
+N = 200_000
+
+
+@pytest.mark.parametrize(
+    "mechanism, record, row",
+    [
+        (ldp.Warner(1.0), 1, 1),
+        (ldp.RandomizedResponse(2, 0.1), 0, 0),
+        (ldp.RandomizedResponse(5, 1.0), 3, 3),
+        (ldp.RandomizedResponse(64, 4.0), 63, 63),
+        (ldp.RandomizedResponse(300, 6.0), 17, 17),
+        (ldp.Residue(1.0, 0.0, 4, 1.0), -0.1, 3),
+        (ldp.Bins((0.0, 1.0), 1.0), 0.5, 1),
+        (ldp.SignBit(-1.0, 1.0, 1.0), 1.0, 1),
+        (ldp.UnaryEncoding(4, 1.0), 2, 2),
+        (ldp.UnaryEncoding(4, 1.0, "optimized"), 2, 2),
+        (ldp.LinfBall(3, 1.0), [1.0, -1.0, 1.0], 5),
+        (ldp.LinfBall(4, 1.0), [1.0, -1.0, 1.0, -1.0], 5),
+        (ldp.LinfBall(4, 1.0, ties="thin"), [1.0, -1.0, 1.0, -1.0], 5),
+    ],
+    ids=repr,
+)
+def test_reports_follow_the_channel(mechanism, record, row):
+    """Detects errors of a cell above 0.8 percentage points."""
+    x = np.repeat(np.asarray(record)[np.newaxis], N, axis=0)
+    reports = mechanism.privatize(x, rng=STATISTICS_SEED)
+    codes = reports if reports.ndim == 1 else reports[:, 0]
+    expected = mechanism.channel().matrix[row]
+    observed = np.bincount(codes, minlength=len(expected)) / N
+    np.testing.assert_allclose(observed, expected, rtol=0, atol=hoeffding_radius(N, ALPHA / len(expected)))
+
+
+def ball(n, dim, norm, radius):
+    x = np.random.default_rng(dim).uniform(-radius, radius, (n, dim))
+    return x if norm == "linf" else x * (radius / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), radius))
+
+
+UNBIASED = [
+    (ldp.SignBit(-2.0, 5.0, 0.7), np.random.default_rng(1).uniform(-2, 5, N)),
+    (ldp.LinfBall(1, 1.0), ball(N, 1, "linf", 1.0)),
+    (ldp.LinfBall(8, 1.0, 2.0), ball(N, 8, "linf", 2.0)),
+    (ldp.LinfBall(8, 1.0, 2.0, "thin"), ball(N, 8, "linf", 2.0)),
+    (ldp.LinfBall(27, 3.0), ball(N, 27, "linf", 1.0)),
+    (ldp.LinfBall(128, 1.0), ball(20_000, 128, "linf", 1.0).astype(np.float32)),
+    (ldp.L2Ball(1, 1.0), ball(N, 1, "l2", 1.0)),
+    (ldp.L2Ball(2, 1.0), ball(N, 2, "l2", 1.0)),
+    (ldp.L2Ball(10, 2.0, 3.0), ball(N, 10, "l2", 3.0).astype(np.float32)),
+    (ldp.L2Ball(100, 1.0), ball(20_000, 100, "l2", 1.0).astype(np.float32)),
+]
+
+
+@pytest.mark.parametrize("mechanism, x", UNBIASED, ids=lambda v: repr(v) if hasattr(v, "epsilon") else "")
+def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechanism, x):
+    """Bernstein's inequality with the exact variance and the largest possible error, for the mean and the mean squared error.
+
+    Detects a bias of seven standard errors, and a variance that is wrong by a few percent.
+    """
+    largest = (
+        mechanism.scale if hasattr(mechanism, "scale") else np.abs(mechanism.decode(np.array([0, 1], np.uint8))).max()
+    )
+    bound = float(largest + np.abs(x).max())
+    error = (mechanism.decode(mechanism.privatize(x, rng=STATISTICS_SEED)) - x).reshape(len(x), -1)
+    variance = mechanism.variance(x).reshape(len(x), -1)
+    radius = bernstein_radius(variance.mean(0), bound, len(x), ALPHA / 2 / error.shape[1])
+    assert (np.abs(error.mean(0)) <= radius).all()
+    # The mean square of a row lies in [0, bound^2], so its variance is at most bound^2 times its expectation.
+    radius = bernstein_radius(bound**2 * variance.mean(), bound**2, len(x), ALPHA / 2)
+    assert abs((error**2).mean() - variance.mean()) <= radius
+
+
+@pytest.mark.parametrize(
+    "mechanism, x",
+    [
+        (ldp.Warner(0.5), np.arange(200) < 60),
+        (ldp.RandomizedResponse(4, 1.0), np.arange(200) % 4),
+        (ldp.SignBit(0.0, 1.0, 1.0), np.linspace(0, 1, 200)),
+        (ldp.LinfBall(4, 2.0), np.linspace(-1, 1, 800).reshape(200, 4)),
+        (ldp.UnaryEncoding(8, 2.0), np.arange(200) % 8),
+        (ldp.L2Ball(4, 2.0), np.linspace(-0.5, 0.5, 800).reshape(200, 4)),
+        (ldp.Laplace(0.0, 1.0, 1.0), np.linspace(0, 1, 200)),
+    ],
+    ids=lambda v: repr(v) if hasattr(v, "epsilon") else "",
+)
+def test_intervals_have_their_coverage(mechanism, x):
+    """95 % intervals of 2000 runs cover the mean of the records in at least 95 % minus Hoeffding's radius (7.3 points)."""
+    truth = mechanism.variance(x[:1]).shape[1:]
+    target = np.eye(mechanism.report.k)[x].mean(0) if truth and x.ndim == 1 else np.asarray(x, float).mean(0)
+    generator = np.random.default_rng(STATISTICS_SEED)
+    covered = 0.0
+    for _ in range(2000):
+        low, high = mechanism.run(x, rng=generator).interval()
+        covered += float(np.mean((low <= target) & (target <= high)))
+    assert covered / 2000 >= 0.95 - hoeffding_radius(2000, ALPHA)

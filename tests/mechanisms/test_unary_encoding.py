@@ -1,0 +1,50 @@
+"""Unary encoding: the kernel against the reference, and exact thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast._core import privatize, stream
+
+from ..support import reference
+from ..support.keys import KEY, RFC_KEY, SEED
+
+
+def reference_bits(mechanism, x):
+    """Bits of the reports of one block: a coin for each bit of the padded rows, then the bit of the category."""
+    k, n = mechanism.k, len(x)
+    width = 8 * mechanism.report_bytes
+    words, own = reference.Words(KEY, "unary bits", 0), reference.Words(KEY, "unary own", 0)
+    fair = np.unpackbits(own.take(1024, np.uint8), bitorder="little")
+    if n == 1:
+        lanes = np.array(reference.coins_direct(words, mechanism._coin.other, width))
+    else:
+        lanes = np.array(reference.coins_fill(words, mechanism._coin.other << 64, n * width))
+    rows = lanes.reshape(n, width)[:, :k]
+    for i, category in enumerate(x):
+        rows[i, category] = fair[i] if mechanism.variant == "optimized" else 1 - rows[i, category]
+    return rows
+
+
+@pytest.mark.parametrize("variant", ["symmetric", "optimized"])
+@pytest.mark.parametrize(
+    "k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)]
+)
+def test_reports_equal_the_reference(isa, k, n, variant):
+    mechanism = ldp.UnaryEncoding(k, 1.0, variant)
+    x = np.random.default_rng(n).integers(0, k, n)
+    reports = mechanism.privatize(x, rng=SEED)
+    bits = np.unpackbits(reports, axis=1, count=k, bitorder="little")
+    np.testing.assert_array_equal(bits, reference_bits(mechanism, x))
+    assert mechanism.report.invalidity(reports) is None
+
+
+def test_a_single_record_compares_all_digits(isa):
+    for lane, word in enumerate(reference.Words(RFC_KEY, "unary bits", 0).take(8, "<u8").tolist()):
+        for other, bit in ((word, 0), (word + 1, 1)):
+            out = np.empty((1, 2), np.uint8)
+            kernel = privatize.UnaryEncoding(9, other, True)
+            kernel.privatize(stream.Stream(RFC_KEY), 0, np.array([8], np.uint8), out)
+            assert np.unpackbits(out, bitorder="little")[lane] == bit

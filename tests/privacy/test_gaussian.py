@@ -1,0 +1,219 @@
+"""Gaussian noise and concentrated privacy: exact delta, least sigma, and other libraries."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
+
+from ldpfast import privacy
+from ldpfast.privacy import concentrated_delta, gaussian_delta
+
+from ..support import discrete_gaussian
+from ..support.channels import binned
+
+# Gaussian noise -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "epsilon, delta, sigma",
+    [
+        (1.0, 1e-5, 3.730632),
+        (0.1, 1e-5, 30.749566),
+        (0.5, 1e-5, 7.031827),
+        (1.0, 1e-6, 4.224679),
+        (2.0, 1e-5, 1.993812),
+        (10.0, 1e-6, 0.541087),
+    ],
+)
+def test_sigma_equals_known_values(epsilon, delta, sigma):
+    assert privacy.gaussian_sigma(epsilon, delta) == pytest.approx(sigma, abs=5.1e-7)
+    assert privacy.gaussian_sigma(epsilon, delta, 3.0) == pytest.approx(3 * sigma, abs=1.6e-6)
+
+
+def normal_tail(x):
+    """P(Z > x) by the series of the normal integral, in the current decimal context."""
+    pi = Decimal(
+        "3.1415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170680"
+    )
+    term = total = x
+    k = 0
+    while abs(term) > Decimal(10) ** -95 or k < 5:
+        k += 1
+        term *= x * x / (2 * k + 1)
+        total += term
+    return Decimal("0.5") - (-x * x / 2).exp() * total / (2 * pi).sqrt()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, 1.0, 5.0])
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0, 20.0])
+def test_delta_equals_decimal_arithmetic(epsilon, sigma):
+    """With 100 digits: relative error at most 1e-11."""
+    with localcontext() as context:
+        context.prec = 100
+        s, e = Decimal(sigma), Decimal(epsilon)
+        exact = normal_tail(e * s - 1 / (2 * s)) - e.exp() * normal_tail(e * s + 1 / (2 * s))
+        if exact > Decimal("1e-60"):
+            assert privacy.gaussian_delta(epsilon, sigma) == pytest.approx(float(exact), rel=1e-11)
+        else:
+            assert privacy.gaussian_delta(epsilon, sigma) <= 1e-60
+
+
+@given(st.floats(0, 20), st.floats(1e-15, 0.9), st.floats(1e-3, 1e3))
+def test_sigma_is_the_least_that_suffices(epsilon, delta, sensitivity):
+    sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity)
+    assert privacy.gaussian_delta(epsilon, sigma, sensitivity) <= delta * (1 + 1e-9)
+    assert privacy.gaussian_delta(epsilon, sigma * (1 - 1e-6), sensitivity) > delta
+    if epsilon > 0.01:
+        log = math.log(1 / delta)
+        assert sigma / sensitivity <= (math.sqrt(log + epsilon) + math.sqrt(log)) / (math.sqrt(2) * epsilon)
+
+
+@pytest.mark.parametrize("tv", [1e-6, 0.1, 0.5, 0.99])
+def test_total_variation_and_kl(tv):
+    sigma = privacy.gaussian_sigma(0.0, tv)
+    assert privacy.gaussian_tv(sigma) == pytest.approx(tv, rel=1e-9)
+    assert privacy.gaussian_tv(sigma) == pytest.approx(privacy.gaussian_delta(0.0, sigma), rel=1e-9)
+    assert privacy.gaussian_tv(sigma) <= privacy.tv_from_kl(privacy.gaussian_kl(sigma)) + 1e-12
+
+
+def test_binned_noise_nearly_attains_delta():
+    from scipy.special import ndtr
+
+    channel = binned(ndtr, 1.0, np.linspace(-6, 7, 2601))
+    for epsilon in (0.0, 0.5, 1.0, 2.0):
+        assert channel.delta(epsilon) == pytest.approx(privacy.gaussian_delta(epsilon, 1.0), abs=1e-5)
+        assert channel.delta(epsilon) <= privacy.gaussian_delta(epsilon, 1.0) + 1e-12
+    assert channel.kl() == pytest.approx(privacy.gaussian_kl(1.0), rel=1e-4)
+
+
+@pytest.mark.parametrize("delta, true", [(1e-3, 0.0106), (1e-6, 8.3e-4), (1e-9, 8.8e-5)])
+def test_the_published_gaussian_noise_is_too_small(delta, true):
+    """Variance 2 T^2 log(1/delta) / (n epsilon)^2 at sensitivity 2 T / n: sigma is sqrt(log(1/delta) / 2) / epsilon."""
+    published = math.sqrt(math.log(1 / delta) / 2)
+    assert privacy.gaussian_delta(1.0, published) == pytest.approx(true, rel=0.01)
+    assert privacy.gaussian_delta(1.0, published) > 10 * delta
+    assert privacy.gaussian_sigma(1.0, delta) > published
+
+
+def test_the_published_variance_for_kl_has_twice_the_level():
+    """T^2 / (n^2 b), at sensitivity 2 T / n, has the divergence 2 b; 2 T^2 / (n^2 b) has b."""
+    n, t, b = 1000, 2.0, 0.05
+    assert privacy.gaussian_kl(math.sqrt(t**2 / (n**2 * b)), 2 * t / n) == pytest.approx(2 * b)
+    assert privacy.gaussian_kl(math.sqrt(2 * t**2 / (n**2 * b)), 2 * t / n) == pytest.approx(b)
+
+
+@pytest.mark.parametrize("rate, level", [(1.0, 2.0), (0.5, 1.0)])
+def test_the_published_laplace_rate_has_twice_the_level(rate, level):
+    """In one dimension with epsilon, T and n all 1: rate 1 at sensitivity 2 is 2-private, rate 1/2 is 1-private."""
+
+    def cdf(w):
+        return np.where(w < 0, np.exp(rate * np.minimum(w, 0)) / 2, 1 - np.exp(-rate * np.maximum(w, 0)) / 2)
+
+    channel = binned(cdf, 2.0, np.linspace(-8, 10, 181))
+    assert channel.epsilon() == pytest.approx(level, rel=1e-6)
+
+
+# Concentrated privacy -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", [(1, 0), (1, 1), (2, 1), (5, 3)])
+@pytest.mark.parametrize("sigma2", [1, 4, 30])
+def test_concentrated_delta_bounds_the_exact_sum_in_two_dimensions(sigma2, shift):
+    y, p = discrete_gaussian.weights(sigma2, 60 + 12 * math.isqrt(sigma2))
+    weight = np.multiply.outer(p, p) / p.sum() ** 2
+    square = shift[0] ** 2 + shift[1] ** 2
+    log_ratio = (square - 2 * np.add.outer(shift[0] * y, shift[1] * y)) / (2 * sigma2)
+    for epsilon in (0.1, 1.0, 3.0, 10.0):
+        where = log_ratio > epsilon
+        exact = np.sum(weight[where] * -np.expm1(epsilon - log_ratio[where]))
+        assert exact <= concentrated_delta(epsilon, square / (2 * sigma2)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rho", [1e-6, 1e-3, 0.1, 1.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0, 30.0])
+def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
+    """Above the exact delta of the continuous distribution with the same rho, and near the minimum of another search."""
+
+    def log_delta(log_order):
+        a = 1 + math.exp(log_order)
+        return (a - 1) * (a * rho - epsilon) + a * math.log1p(-1 / a) - math.log(a - 1)
+
+    starts = np.linspace(math.log(1e-6), math.log(1e8), 400)
+    best = min(starts, key=log_delta)
+    found = optimize.minimize_scalar(log_delta, bounds=(best - 0.2, best + 0.2), method="bounded").fun
+    value = concentrated_delta(epsilon, rho)
+    assert value >= gaussian_delta(epsilon, 1 / math.sqrt(2 * rho))
+    if found > -600:
+        assert math.log(value) == pytest.approx(found, abs=0.02)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-6, 1e-2, 0.5])
+def test_concentrated_rho_is_the_largest_that_gives_delta(epsilon, delta):
+    """A slightly larger rho exceeds delta. Gaussian noise with this rho has at most this delta, exactly."""
+    rho = privacy.concentrated_rho(epsilon, delta)
+    assert delta * (1 - 1e-6) <= privacy.concentrated_delta(epsilon, rho) <= delta
+    assert privacy.concentrated_delta(epsilon, rho * (1 + 1e-6)) > delta
+    assert privacy.gaussian_delta(epsilon, 1.0, math.sqrt(2 * rho)) <= delta
+
+
+def test_concentrated_privacy_broadcasts_and_delta_is_at_most_one():
+    assert privacy.concentrated_delta([[0.5], [1.0]], [0.1, 0.2, 1e6]).shape == (2, 3)
+    assert privacy.concentrated_delta(0.5, 1e6) == 1.0
+    assert privacy.concentrated_rho([0.5, 1.0], 1e-6).shape == (2,)
+    for arguments in ((0.0, 1e-6), (1.0, 0.0), (1.0, 1.0), (-1.0, 0.5)):
+        with pytest.raises(ValueError, match=r"^(epsilon|delta) must be "):
+            privacy.concentrated_rho(*arguments)
+
+
+# Other libraries ------------------------------------------------------------------------------------------------------
+
+
+def test_sigma_and_delta_agree_with_dp_accounting():
+    """Analytic calibration and delta of dp_accounting, if it is installed."""
+    losses = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
+    common = pytest.importorskip("dp_accounting.pld.common")
+    for epsilon, delta in ((0.1, 1e-5), (0.5, 1e-5), (1.0, 1e-6), (2.0, 1e-3), (10.0, 1e-6)):
+        theirs = losses.GaussianPrivacyLoss.from_privacy_guarantee(
+            common.DifferentialPrivacyParameters(epsilon, delta), sensitivity=2.0
+        )
+        assert privacy.gaussian_sigma(epsilon, delta, 2.0) == pytest.approx(theirs.standard_deviation, rel=1e-5)
+        assert theirs.get_delta_for_epsilon(epsilon / 2) == pytest.approx(
+            privacy.gaussian_delta(epsilon / 2, theirs.standard_deviation, 2.0), rel=1e-9
+        )
+
+
+def test_sigma_agrees_with_opendp():
+    """The privacy map of opendp for the same noise, if it is installed."""
+    opendp = pytest.importorskip("opendp.prelude")
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T=float, nan=False)), opendp.l2_distance(T=float)
+    for epsilon, delta in ((0.5, 1e-5), (1.0, 1e-6), (2.0, 1e-3)):
+        sigma = privacy.gaussian_sigma(epsilon, delta)
+        measurement = opendp.m.make_gaussian(*space, scale=sigma)
+        theirs = opendp.c.make_zCDP_to_approxDP(measurement).map(1.0)
+        assert theirs.epsilon(delta) >= epsilon  # through concentrated privacy: never better than exact
+        assert theirs.epsilon(delta) <= 1.5 * epsilon
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: privacy.gaussian_sigma(1, 0), r"^delta must be in \(0, 1\), got 0.0$"),
+        (lambda: privacy.gaussian_sigma(1, 1), r"^delta must be in \(0, 1\), got 1.0$"),
+        (lambda: privacy.gaussian_sigma(1, 0.1, 0), r"^sensitivity must be in \(0, inf\), got 0.0$"),
+        (lambda: privacy.gaussian_delta(1, 0), r"^sigma must be in \(0, inf\), got 0.0$"),
+    ],
+)
+def test_bad_values(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,199 @@
+"""Aggregators as bytes: saving, reading, and detection of damage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast.reports import Aggregator
+
+from ..support.aggregation import aggregate, reports_of
+from ..support.errors import raises
+from ..support.process import run_python
+
+WARNER = {"mechanism": "Warner", "epsilon": 1.0}
+
+
+def with_checksum(body: bytes) -> bytes:
+    return body + hashlib.blake2b(body, digest_size=16).digest()
+
+
+def forged(header, state: bytes = bytes(16)) -> bytes:
+    """Bytes with a valid checksum around any header and state."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return with_checksum(struct.pack("<8sQ", b"LDPFAST\x02", len(text)) + text + state)
+
+
+def short(value) -> str:
+    return str(value)[:40]
+
+
+def test_aggregators_survive_bytes(example):
+    for n in (0, 7):
+        aggregator = aggregate(example.mechanism, reports_of(example, 7)[:n])
+        for data in (aggregator.to_bytes(), bytearray(aggregator.to_bytes()), memoryview(aggregator.to_bytes())):
+            twin = Aggregator.from_bytes(data)
+            assert twin == aggregator
+            assert (type(twin), twin.source, twin.n) == (type(aggregator), example.mechanism, n)
+            assert twin.to_bytes() == aggregator.to_bytes()
+
+
+def test_an_aggregator_from_bytes_accepts_more_reports(kind):
+    reports = reports_of(kind, 20)
+    twin = Aggregator.from_bytes(aggregate(kind.mechanism, reports[:8]).to_bytes())
+    assert twin.update(reports[8:]) == aggregate(kind.mechanism, reports)
+
+
+def test_a_fresh_interpreter_reads_bytes():
+    data = ldp.Warner(1.0).aggregator().to_bytes()
+    result = run_python(f"import ldpfast; print(ldpfast.Aggregator.from_bytes({data!r}))")
+    assert result.stdout.strip() == "<CodeCounts of Warner(epsilon=1.0): n = 0>", result.stderr
+
+
+# Damaged and foreign bytes --------------------------------------------------------------------------------------------
+
+
+def test_a_change_of_any_byte_is_detected(kind):
+    data = aggregate(kind.mechanism, reports_of(kind, 7)).to_bytes()
+    for i in range(len(data)):
+        for flip in (1, 0x80, 0xFF):
+            with pytest.raises(ValueError, match=r"^data must "):
+                Aggregator.from_bytes(data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :])
+
+
+def test_missing_and_extra_bytes_are_detected(kind):
+    data = aggregate(kind.mechanism, reports_of(kind, 7)).to_bytes()
+    for i in range(len(data)):
+        with pytest.raises(ValueError, match=r"^data must "):
+            Aggregator.from_bytes(data[:i])
+        with pytest.raises(ValueError, match=r"^data must "):
+            Aggregator.from_bytes(data[i + 1 :])
+    with pytest.raises(ValueError, match=r"damaged or cut off$"):
+        Aggregator.from_bytes(data + b"\0")
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x93NUMPY" + b"\0" * 100, b"{}", b"\0" * 64])
+def test_foreign_bytes_are_rejected(data):
+    with raises(ValueError, "data must be the bytes of an aggregator: they do not start like one"):
+        Aggregator.from_bytes(data)
+
+
+@pytest.mark.parametrize("data", ["LDPFAST", None, 3, [1]])
+def test_what_is_not_bytes_is_a_type_error(data):
+    with raises(TypeError, f"data must be bytes, got {type(data).__name__}"):
+        Aggregator.from_bytes(data)
+
+
+def test_another_layout_version_is_named_in_the_message():
+    data = ldp.Warner(1.0).aggregator().to_bytes()
+    for version in (1, 3):
+        with raises(ValueError, f"data must be of layout version 2, got {version}"):
+            Aggregator.from_bytes(data[:7] + bytes([version]) + data[8:])
+    with raises(ValueError, "data must be of layout version 2, got nothing"):
+        Aggregator.from_bytes(data[:7])
+
+
+# Wrong content with a valid checksum ----------------------------------------------------------------------------------
+
+
+def test_forged_bytes_of_these_tests_have_the_real_layout():
+    assert Aggregator.from_bytes(forged({"n": 0, "source": WARNER})) == ldp.Warner(1.0).aggregator()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"\xff\xfe",
+        b"{",
+        b"[" * 100_000,
+        b'{"n": 1, "source": ' + b"[" * 100_000,
+        b'{"n": 1' + b"0" * 5000 + b', "source": {}}',
+        [],
+        3,
+        {},
+        {"n": 1},
+        {"n": 1, "source": WARNER, "more": 1},
+        {"n": True, "source": WARNER},
+        {"n": 1.0, "source": WARNER},
+        {"n": "1", "source": WARNER},
+    ],
+    ids=short,
+)
+def test_a_malformed_header_is_rejected(header):
+    with pytest.raises(ValueError, match=r"^data must be the bytes of an aggregator: "):
+        Aggregator.from_bytes(forged(header))
+
+
+def test_a_header_that_is_longer_than_the_bytes_is_rejected():
+    with pytest.raises(ValueError, match=r"^data must be the bytes of an aggregator: "):
+        Aggregator.from_bytes(with_checksum(struct.pack("<8sQ", b"LDPFAST\x02", 1 << 63) + b'{"n":0}' + bytes(16)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        [],
+        3,
+        {},
+        {"mechanism": "Future", "epsilon": 1.0},
+        {"mechanism": ["Warner"]},
+        {"mechanism": "Warner"},
+        {"mechanism": "Warner", "epsilon": -1.0},
+        {"mechanism": "Warner", "epsilon": "1"},
+        {"mechanism": "Warner", "epsilon": None},
+        {"mechanism": "Warner", "epsilon": float("nan")},
+        {"mechanism": "Warner", "epsilon": 1.0, "k": 2},
+        {"mechanism": "RandomizedResponse", "k": 10**400, "epsilon": 1.0},
+    ],
+    ids=short,
+)
+def test_a_source_that_is_no_mechanism_of_this_version_is_rejected(source):
+    with pytest.raises(ValueError, match=r"^data must name a mechanism of this version: "):
+        Aggregator.from_bytes(forged({"n": 1, "source": source}))
+
+
+@pytest.mark.parametrize("size", [0, 15, 17, 24])
+def test_a_state_of_a_wrong_size_is_rejected(size):
+    with raises(ValueError, f"data must hold a state of 16 bytes, got {size}"):
+        Aggregator.from_bytes(forged({"n": 1, "source": WARNER}, bytes(size)))
+
+
+def test_a_missing_state_allocates_no_memory():
+    """A few bytes must not make a server allocate terabytes."""
+    huge = {"mechanism": "RandomizedResponse", "k": 1 << 40, "epsilon": 30.0}
+    with pytest.raises(ValueError, match=r"^data must hold a state of "):
+        Aggregator.from_bytes(forged({"n": 1, "source": huge}, b""))
+
+
+@pytest.mark.parametrize("n", [-1, 1, 1 << 62, 10**30])
+def test_a_number_of_reports_that_the_state_cannot_have_is_rejected(n):
+    with raises(ValueError, f"data must hold a state that n = {n} reports can have"):
+        Aggregator.from_bytes(forged({"n": n, "source": WARNER}))
+
+
+@pytest.mark.parametrize(
+    "mechanism, position, value",
+    [
+        (ldp.RandomizedResponse(4, 1.0), 0, 9),  # more than n
+        (ldp.RandomizedResponse(4, 1.0), 1, 0),  # counts whose sum is not n
+        (ldp.UnaryEncoding(4, 1.0), 2, -1),
+        (ldp.LinfBall(3, 1.0), 0, 6),
+        (ldp.L2Ball(3, 1.0), 1, 1 << 40),  # the high word of a sum
+        (ldp.Laplace(0.0, 1.0, 1.0), 3, 1 << 62),  # the high word of the sum of squares: negative
+        (ldp.Laplace(0.0, 1.0, 1.0), 0, 1 << 62),  # a sum that is too large for its sum of squares
+    ],
+    ids=repr,
+)
+def test_a_state_that_no_reports_have_is_rejected(mechanism, position, value):
+    records = np.zeros((5, 3)) if mechanism.domain.width else np.zeros(5, int)
+    good = mechanism.aggregator().update(mechanism.privatize(records, rng=1)).to_bytes()[:-16]
+    size = mechanism.aggregator()._state.nbytes
+    state = np.frombuffer(good[-size:], np.int64).copy()
+    state[position] = value if value else state[position] + 1
+    with raises(ValueError, "data must hold a state that n = 5 reports can have"):
+        Aggregator.from_bytes(with_checksum(good[:-size] + state.tobytes()))

@@ -1,0 +1,23 @@
+"""Internal state of protocols, for comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ldpfast._core.sgd import QuantileState
+
+
+def state_of(thing: Any) -> Any:
+    """Everything that an object holds, as values that can be compared; without kernels and sources of randomness."""
+    if isinstance(thing, np.ndarray):
+        return thing.dtype.str, thing.shape, thing.tobytes()
+    if isinstance(thing, QuantileState):
+        return thing.position, thing.count, thing.origin, thing.moments, thing.ones
+    if isinstance(thing, list | tuple):
+        return [state_of(part) for part in thing]
+    if type(thing).__module__.startswith("ldpfast.estimation"):
+        parts = {name: part for name, part in vars(thing).items() if name not in ("_kernel", "_randomness")}
+        return {name: state_of(part) for name, part in parts.items()}
+    return thing

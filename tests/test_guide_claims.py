@@ -1,0 +1,60 @@
+"""Statements of the guides that no other test checks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ldpfast as ldp
+from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
+
+from .support.statistics import ALPHA
+
+
+def test_intervals_cover_the_median_of_counts_with_jitter():
+    """Each client adds a uniform number to a Poisson count. The coverage of 95 % intervals is at least 0.93.
+
+    200 intervals; the probability of a false alarm is at most ALPHA. A coverage below 0.75 is detected.
+    """
+    counts, rng, runs, n, covered = stats.poisson(2.9), np.random.default_rng(1), 200, 5000, 0
+    median = 2.5 + (0.5 - counts.cdf(2)) / counts.pmf(3)
+    for _ in range(runs):
+        low, high = MedianSGD(1.0, 0, 20, n=n).run(rng.poisson(2.9, n) + rng.uniform(-0.5, 0.5, n), rng).interval()
+        covered += low <= median <= high
+    assert covered >= stats.binom.ppf(ALPHA, runs, 0.93)
+
+
+def test_centering_divides_the_noise_variance_by_four():
+    """The noise variance is B^2, with radius 1/2 instead of 1."""
+    raw, centered = VectorMean(27, 0.5, "linf", 1.0), VectorMean(27, 0.5, "linf", lower=0, upper=1)
+    noise = raw.mechanism.scale**2, (centered.mechanism.scale / 2) ** 2  # its records are in [-1, 1]
+    assert noise[0] == pytest.approx(4 * noise[1])
+
+
+def test_a_fair_coin_gives_every_record_the_same_report_distribution():
+    """The limit epsilon = 0, which is not accepted."""
+    rows = ldp.RandomizedResponse(2, 1e-9).channel().matrix
+    np.testing.assert_allclose(rows[0], rows[1], atol=1e-9)
+    with pytest.raises(ValueError, match="epsilon"):
+        ldp.RandomizedResponse(2, 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("k", [2, 10])
+def test_the_squared_error_of_shares_follows_the_formula(epsilon, k):
+    """The squared error of the symmetric code is (1 - |theta|^2 + k e^(a/2) / (e^(a/2) - 1)^2) / n with a = epsilon.
+
+    It is at most (k/n) coth^2(a/4), and exceeds coth^2(a/4) / n by a factor of more than 2 for large k.
+    """
+    e, theta = math.exp(epsilon / 2), np.full(k, 1 / k)
+    mechanism = Frequencies(k, epsilon, "symmetric").mechanism
+    # The variance of the report given the record plus the variance of the record, for one person.
+    error = mechanism.variance(np.arange(k)).sum(axis=1).mean() + 1 - theta @ theta
+    assert error == pytest.approx(1 - theta @ theta + k * e / (e - 1) ** 2)
+    coth = 1 / math.tanh(epsilon / 4)
+    assert error <= k * coth**2
+    if k == 10 and epsilon <= 1:
+        assert error > 2 * coth**2

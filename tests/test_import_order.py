@@ -1,0 +1,350 @@
+"""Imports between the modules of the package: no cycles, and every room imports only from the rooms above it."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import ldpfast
+
+from .support.process import run_python
+
+SHARED = "modules with an underscore"
+FACADE = "the package itself"
+# From the top down. A room is a module or a sub-package; rooms of one line have the same rank.
+ROOMS = (
+    {"_core"},
+    {SHARED},
+    {"privacy"},
+    {"results"},
+    {"domains"},
+    {"reports"},
+    {"mechanisms"},
+    {"estimation"},
+    {"survey"},
+    {"central"},
+    {"bounds"},
+    {"arrow", "files", "dask", "spark"},
+    {"experiments"},
+    {"bench"},
+    {"cli", "__main__"},
+    {FACADE},
+)
+RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
+USERS_OF_CORE = {"_core", SHARED, "domains", "reports", "mechanisms", "estimation", "central", "bench"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of a module of the package by another; names are relative to the package, "" is the package itself.
+
+    `when` is "load" (when the importing module is loaded), "call" (inside a function) or "types" (under TYPE_CHECKING).
+    """
+
+    source: str
+    target: str
+    when: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.source or '__init__'}:{self.line} imports {self.target or 'the package itself'}"
+
+
+def room_of(module: str) -> str:
+    first = module.partition(".")[0]
+    if first in RANK:
+        return first
+    return (SHARED if first.startswith("_") else first) if module else FACADE
+
+
+def modules_of(package: Path) -> dict[str, Path]:
+    """Python files and stubs of compiled modules, by their names relative to the package."""
+    found = {}
+    for path in sorted(package.rglob("*.py*")):
+        if path.suffix in (".py", ".pyi"):
+            parts = path.relative_to(package).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def statements(tree: ast.AST, when: str = "load") -> Iterator[tuple[ast.AST, str]]:
+    """All nodes of a syntax tree, with the time at which they are executed."""
+    for node in ast.iter_child_nodes(tree):
+        yield node, when
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from statements(node, "types" if when == "types" else "call")
+        elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            yield from statements(ast.Module(node.body, []), "types")
+            yield from statements(ast.Module(node.orelse, []), when)
+        else:
+            yield from statements(node, when)
+
+
+def imports_of(package: Path) -> list[Import]:
+    modules, name = modules_of(package), package.name
+
+    def existing(dotted: str) -> str:
+        """The longest beginning of an absolute name that is a module."""
+        parts = dotted.split(".")[1:]
+        while parts and ".".join(parts) not in modules:
+            parts.pop()
+        return ".".join(parts)
+
+    found = []
+    for source, path in modules.items():
+        here = [name, *source.split(".")] if source else [name]
+        parent = here if path.stem == "__init__" else here[:-1]
+        for node, when in statements(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = ".".join(parent[: len(parent) + 1 - node.level] if node.level else [])
+                base = ".".join(part for part in (base, node.module) if part)
+                names = [f"{base}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            targets = {existing(dotted): None for dotted in names if dotted.split(".")[0] == name}
+            found += [Import(source, target, when, node.lineno) for target in targets]
+    return found
+
+
+def modules_without_a_room(package: Path) -> list[str]:
+    return [module for module in modules_of(package) if room_of(module) not in RANK]
+
+
+def from_lower_rooms(imports: Iterable[Import]) -> list[Import]:
+    return [i for i in imports if RANK.get(room_of(i.target), 0) > RANK.get(room_of(i.source), 0)]
+
+
+def order_violations(imports: Iterable[Import]) -> list[str]:
+    """Imports from a lower room, when a module is loaded or in a function."""
+    return [f"{i}, which is in a lower room" for i in from_lower_rooms(imports) if i.when != "types"]
+
+
+def forbidden_imports(imports: Iterable[Import]) -> list[str]:
+    """Imports that are forbidden even in functions and for types."""
+    found = []
+    for i in imports:
+        source, target = room_of(i.source), room_of(i.target)
+        if target == "_core" and source not in USERS_OF_CORE:
+            found.append(f"{i}, which this room may not import")
+        if source == "reports" and target == "mechanisms":
+            found.append(f"{i}, which is not allowed in reports")
+    return found
+
+
+def cycles(imports: Iterable[Import]) -> list[list[str]]:
+    """Groups of modules that import each other, directly or through others."""
+    targets: dict[str, set[str]] = {}
+    for found in imports:
+        targets.setdefault(found.source, set()).add(found.target)
+
+    def reachable(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            new = targets.get(waiting.pop(), set()) - seen
+            seen |= new
+            waiting += new
+        return seen
+
+    reached = {module: reachable(module) for module in targets}
+    groups = {
+        tuple(sorted(other for other in reached[module] if module in reached.get(other, ())))
+        for module in targets
+        if module in reached[module]
+    }
+    return sorted(map(list, groups))
+
+
+# The package ----------------------------------------------------------------------------------------------------------
+
+PACKAGE = Path(ldpfast.__file__).parent
+IMPORTS = imports_of(PACKAGE)
+
+
+def test_imports_are_found():
+    found = {(i.source, i.target, i.when) for i in IMPORTS}
+    assert ("mechanisms._warner", "_core.privatize", "load") in found
+    assert ("cli", "bench", "call") in found
+    assert ("", "mechanisms", "types") in found
+    assert len(IMPORTS) > 500
+
+
+def test_every_module_has_a_room():
+    assert modules_without_a_room(PACKAGE) == []
+
+
+def test_modules_import_no_lower_room():
+    assert order_violations(IMPORTS) == []
+
+
+def test_types_of_lower_rooms_are_imported_in_one_known_place():
+    assert {(i.source, i.target) for i in from_lower_rooms(IMPORTS) if i.when == "types"} <= {
+        ("privacy._audit", "mechanisms")
+    }
+
+
+def test_core_and_mechanisms_are_imported_only_where_allowed():
+    assert forbidden_imports(IMPORTS) == []
+
+
+def test_no_cycles_when_modules_are_loaded():
+    assert cycles(i for i in IMPORTS if i.when == "load") == []
+
+
+def test_no_cycles_with_imports_in_functions():
+    assert cycles(i for i in IMPORTS if i.when != "types") == []
+
+
+def test_three_modules_import_by_a_computed_name():
+    """These imports are not in the syntax tree: public names, extras, and experiments by their names."""
+    found = set()
+    for module, path in modules_of(PACKAGE).items():
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        if names & {"import_module", "__import__"}:
+            found.add(module)
+    assert found == {"", "_extras", "experiments"}
+
+
+@pytest.mark.parametrize("room", ["privacy", "results", "bounds"])
+def test_pure_rooms_load_no_compiled_module(room):
+    result = run_python(
+        f"import sys, ldpfast.{room}; print([name for name in sys.modules if name.startswith('ldpfast._core')])"
+    )
+    assert result.stdout == "[]\n", result.stderr
+
+
+# The checks themselves, on a small tree -------------------------------------------------------------------------------
+
+TREE = {
+    "__init__.py": """
+        from typing import TYPE_CHECKING
+        from ._version import version
+        if TYPE_CHECKING:
+            from . import mechanisms
+        """,
+    "_core/__init__.py": "",
+    "_core/tally.pyi": "",
+    "_version.py": "",
+    "_check.py": "from ._core import tally",
+    "privacy/__init__.py": "from .. import _check",
+    "results.py": "from .privacy import Guarantee",
+    "reports/__init__.py": "from .._core.tally import add; from ..results import Estimate",
+    "mechanisms/__init__.py": "from ._base import Mechanism",
+    "mechanisms/_base.py": "from ..reports import Format; from . import _registry",
+    "mechanisms/_registry.py": "",
+    "bounds/__init__.py": """
+        def best():
+            from ..mechanisms import Mechanism
+        """,
+    "cli.py": "import tree.bounds, numpy",
+}
+
+
+def problems(folder: Path, changed: dict[str, str]) -> dict[str, list]:
+    """What each check finds in the small tree with some files changed."""
+    for name, text in (TREE | changed).items():
+        path = folder / "tree" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    imports = imports_of(folder / "tree")
+    found = {
+        "rooms": modules_without_a_room(folder / "tree"),
+        "order": order_violations(imports),
+        "forbidden": forbidden_imports(imports),
+        "cycles": cycles(i for i in imports if i.when == "load"),
+        "cycles in functions": cycles(i for i in imports if i.when != "types"),
+    }
+    return {check: result for check, result in found.items() if result}
+
+
+def test_a_correct_tree_has_no_problems(tmp_path):
+    assert problems(tmp_path, {}) == {}
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("mechanisms/_registry.py", "if TYPE_CHECKING:\n    from ._base import Mechanism"),
+        ("privacy/__init__.py", "if typing.TYPE_CHECKING:\n    from ..mechanisms import Mechanism"),
+        ("cli.py", "try:\n    from . import bounds\nexcept ImportError:\n    from .mechanisms import _base"),
+        ("spark.py", "from .files import read\nfrom . import _check"),
+    ],
+)
+def test_allowed_imports_are_not_reported(tmp_path, name, text):
+    assert problems(tmp_path, {"files.py": "", name: text}) == {}
+
+
+@pytest.mark.parametrize(
+    "name, text, expected",
+    [
+        ("_check.py", "from .results import Estimate", "_check:1 imports results"),
+        ("_check.py", "from . import privacy", "_check:1 imports privacy"),
+        ("results.py", "def f():\n    from .mechanisms import M", "results:2 imports mechanisms"),
+        ("privacy/__init__.py", "class A:\n    def f(self):\n        import tree.cli", "privacy:3 imports cli"),
+        ("privacy/_a.py", "from .. import results as r", "privacy._a:1 imports results"),
+        ("privacy/_a.py", "if not TYPE_CHECKING:\n    from ..results import A", "privacy._a:2 imports results"),
+        (
+            "privacy/_a.py",
+            "if TYPE_CHECKING:\n    pass\nelse:\n    from ..results import A",
+            "privacy._a:4 imports results",
+        ),
+        ("bounds/_a.py", "with x:\n    from .. import Estimate", "bounds._a:2 imports the package itself"),
+        ("bounds/_a.py", "import tree", "bounds._a:1 imports the package itself"),
+        ("central/_a.py", "from ..bounds import A", "central._a:1 imports bounds"),
+        ("files.py", "from .bench import A", "files:1 imports bench"),
+    ],
+)
+def test_an_import_from_a_lower_room_is_reported(tmp_path, name, text, expected):
+    found = problems(tmp_path, {"bench/__init__.py": "", name: text})
+    assert found["order"] == [f"{expected}, which is in a lower room"]
+    assert set(found) <= {"order", "cycles", "cycles in functions"}
+
+
+@pytest.mark.parametrize(
+    "name, text, expected",
+    [
+        ("privacy/_a.py", "from .._core import tally", "privacy._a:1 imports _core.tally"),
+        ("results.py", "if TYPE_CHECKING:\n    from ._core.tally import add", "results:2 imports _core.tally"),
+        ("bounds/_a.py", "def f():\n    from .. import _core", "bounds._a:2 imports _core"),
+        ("cli.py", "import tree._core.tally", "cli:1 imports _core.tally"),
+    ],
+)
+def test_a_forbidden_import_of_core_is_reported(tmp_path, name, text, expected):
+    assert problems(tmp_path, {name: text}) == {"forbidden": [f"{expected}, which this room may not import"]}
+
+
+def test_types_of_mechanisms_in_reports_are_reported(tmp_path):
+    text = "if TYPE_CHECKING:\n    from ..mechanisms import Mechanism"
+    expected = ["reports._a:2 imports mechanisms, which is not allowed in reports"]
+    assert problems(tmp_path, {"reports/_a.py": text}) == {"forbidden": expected}
+
+
+def test_cycles_are_reported(tmp_path):
+    cycle = [["mechanisms._a", "mechanisms._base", "mechanisms._registry"]]
+    changed = {"mechanisms/_registry.py": "from ._a import A", "mechanisms/_a.py": "from ._base import Mechanism"}
+    assert problems(tmp_path, changed) == {"cycles": cycle, "cycles in functions": cycle}
+
+
+def test_cycles_through_functions_are_reported_separately(tmp_path):
+    text = "def f():\n    from ._base import Mechanism"
+    expected = {"cycles in functions": [["mechanisms._base", "mechanisms._registry"]]}
+    assert problems(tmp_path, {"mechanisms/_registry.py": text}) == expected
+
+
+def test_an_import_of_its_own_package_is_a_cycle(tmp_path):
+    cycle = [["mechanisms", "mechanisms._base", "mechanisms._registry"]]
+    changed = {"mechanisms/_registry.py": "from . import Mechanism"}
+    assert problems(tmp_path, changed) == {"cycles": cycle, "cycles in functions": cycle}
+
+
+def test_modules_without_a_room_are_reported(tmp_path):
+    assert problems(tmp_path, {"plugins/__init__.py": "", "plugins/a.py": ""}) == {"rooms": ["plugins", "plugins.a"]}
