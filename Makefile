@@ -8,10 +8,10 @@ SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*
 
 .PHONY: demo figures test bench check sanitize clean
 
-demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one picture
+demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
 
-figures: $(VENV)/.demo ## the experiments of the papers: pictures, numbers, and a check of the claims
+figures: $(VENV)/.demo ## the experiments of the papers: figures, numbers, and a check of the claims
 	$(WHEEL_ENV) $(PY) -m ldpfast reproduce --output docs/figures --seed 1
 
 test: $(VENV)/.test ## all tests against the installed wheel
@@ -20,7 +20,7 @@ test: $(VENV)/.test ## all tests against the installed wheel
 bench: $(VENV)/.demo ## throughput on this machine
 	$(WHEEL_ENV) $(PY) -m ldpfast bench
 
-check: $(VENV)/.check ## formatters, linters, types, checks of the compiled code, contents of wheel and sdist
+check: $(VENV)/.check ## format, lint, types, checks of the compiled code, contents of wheel and sdist
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/clang-format --dry-run --Werror $$(find src/kernels -name '*.[ch]')
@@ -46,7 +46,7 @@ $(VENV)/.wheel: $(VENV)/.tools $(SOURCES)
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheel .
 	touch $@
 
-# The wheel's metadata name the extras. The second command replaces an older wheel of the same version.
+# The extras come from the metadata of the wheel. The second command replaces an older wheel of the same version.
 $(VENV)/.demo $(VENV)/.test $(VENV)/.check: $(VENV)/.%: $(VENV)/.wheel
 	wheel=$$(echo build/wheel/*.whl) && $(PY) -m pip install -q "$$wheel[$*]" && \
 	    $(PY) -m pip install -q --no-deps --force-reinstall "$$wheel"

@@ -1,9 +1,10 @@
-"""Builds the compiled half; everything else is in pyproject.toml.
+"""Build of the extension module. All other settings are in pyproject.toml.
 
-All Cython modules and all C files become one extension file, ``ldpfast._core.native``: each file is compiled once, and all
-modules share one copy of the kernels and of the choice of instruction set. ``ldpfast/_core/__init__.py`` loads the modules.
+All Cython modules and all C files are linked into one extension file, ``ldpfast._core.native``. Each file is compiled once,
+and all modules share one copy of the kernels and of the choice of instruction set. ``ldpfast/_core/__init__.py`` loads the
+modules.
 
-LDPFAST_BUILD chooses the mode: release (default), debug, coverage, sanitize.
+The environment variable LDPFAST_BUILD sets the mode: release (default), debug, coverage, sanitize.
 """
 
 import os
@@ -18,8 +19,8 @@ from setuptools.command.build_ext import build_ext
 SRC = Path("src")
 HEADERS = [str(path) for pattern in ("kernels/**/*.h", "ldpfast/**/*.pxd") for path in sorted(SRC.glob(pattern))]
 
-# Equal bits on every instruction set need -ffp-contract=off; square roots and comparisons are vectorized only where they may
-# not set errno or trap. -Wno-psabi: vectors never cross a call that is not inlined.
+# -ffp-contract=off: results are identical for every instruction set. -fno-math-errno, -fno-trapping-math: square roots and
+# comparisons are vectorized. -Wno-psabi: vectors are arguments of inlined functions only.
 FLAGS = {
     "release": ["-O3", "-g0"],
     "debug": ["-O0", "-g"],
@@ -34,24 +35,23 @@ if mode not in FLAGS:
 
 
 class BuildInParallel(build_ext):
-    """Compiles the files of the extension on all processors."""
+    """The command build_ext with parallel compilation on all processors."""
 
     def build_extension(self, extension: Extension) -> None:
         compile_serially = self.compiler.compile
 
         def compile_in_parallel(sources: list[str], **options: object) -> list[str]:
             with ThreadPoolExecutor(os.cpu_count()) as pool:
-                return [name for names in pool.map(lambda s: compile_serially([s], **options), sources) for name in names]
+                return [
+                    name for names in pool.map(lambda s: compile_serially([s], **options), sources) for name in names
+                ]
 
         self.compiler.compile = compile_in_parallel
         super().build_extension(extension)
 
 
 modules = cythonize(
-    [
-        Extension(f"ldpfast._core.{path.stem}", [str(path)])
-        for path in sorted(SRC.glob("ldpfast/_core/*.pyx"))
-    ],
+    [Extension(f"ldpfast._core.{path.stem}", [str(path)]) for path in sorted(SRC.glob("ldpfast/_core/*.pyx"))],
     include_path=[str(SRC)],
     build_dir=None if mode == "coverage" else "build/cython",
     force=mode != "release",

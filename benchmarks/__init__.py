@@ -1,1 +1,1 @@
-"""Speed against what a user would pick instead: see README.md."""
+"""Speed compared with other libraries. See README.md."""

@@ -1,4 +1,4 @@
-"""Records to shares, client and server: ldpfast, NumPy and pure-ldp, with one thread."""
+"""From records to shares, on client and server: ldpfast, NumPy and pure-ldp, with one thread."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MECHANISMS: dict[str, Any] = {
 
 
 def with_ldpfast(mechanism: Any, x: NDArray[Any]) -> Task:
-    """Privatize and estimate; reports are stored in between."""
+    """Return a call that privatizes and estimates, with stored reports."""
     return lambda: mechanism.estimate(mechanism.privatize(x)).value
 
 
 def with_numpy(mechanism: Any, x: NDArray[Any]) -> Task:
-    """The same with the NumPy code of the cases."""
+    """Return the same call with the NumPy code of `ldpfast.bench`."""
     n = len(x)
     if isinstance(mechanism, ldp.UnaryEncoding):
         coins = _coins.unary(EPSILON, False)

@@ -1,6 +1,6 @@
-"""Throughput, one group per task: ldpfast, NumPy, numba and the libraries that answer the same question.
+"""Throughput, one group per task: ldpfast, NumPy, numba, and the libraries that perform the same task.
 
-One thread is measured by its CPU time, two threads by wall time. Every row records whether its answer was correct.
+One thread is measured by its CPU time, two threads by wall time. Each row records whether its answer is correct.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ THREADED = ("ldpfast", "numba")
 
 @lru_cache(maxsize=1)
 def case_of(name: str) -> bench.Case:
-    """The case of one task, kept for its group of libraries."""
+    """Return the case of one task, cached for all libraries of its group."""
     return bench.CASES[name](1.0)
 
 
 @lru_cache(maxsize=1)
 def machine() -> bench.Machine:
-    """Speed of key stream and memory, measured once per run."""
+    """Return the speeds of key stream and memory, measured once per run."""
     speeds = bench.Machine()
     for _ in range(7):
         speeds.sample()
@@ -49,7 +49,7 @@ def machine() -> bench.Machine:
 
 
 def libraries(name: str) -> list[Any]:
-    """Libraries that can do the task on this machine: one thread timed by CPU time, two threads by wall time."""
+    """Return the parameters of a task: its installed libraries, timed by CPU time, and with two threads by wall time."""
     found = ["ldpfast", "numpy", *rivals.installed(name)]
     if numba_tools.numba is not None and not name.startswith(("tally", "gaussian-simulated", "central")):
         found = [*found, "numba"]
@@ -62,7 +62,7 @@ def libraries(name: str) -> list[Any]:
 
 
 def make(library: str, name: str) -> tuple[bench.Case, bench.Task]:
-    """The case and one call of the library; fewer people where the library takes one record at a time."""
+    """Return the case and one call of the library, with fewer people if the library processes single records."""
     case = case_of(name)
     published = rivals.installed(name).get(library)
     if published is not None:
@@ -85,7 +85,7 @@ def bench_task(benchmark: Any, threads: None, name: str, library: str) -> None:
     case, call = make(library, name)
     count = 2 if library.endswith("2 threads") else 1
     ldp.set_num_threads(count)
-    answer = call()  # compiles, makes the pool, touches the pages
+    answer = call()  # compiles, creates the pool, and touches the memory pages
     benchmark.group = f"{case.task}, per {case.unit}"
     benchmark.extra_info.update(
         name=name, library=library, unit=case.unit, units=case.units, threads=count, target=case.target,
@@ -101,7 +101,7 @@ def bench_task(benchmark: Any, threads: None, name: str, library: str) -> None:
 def bench_single(benchmark: Any, name: str) -> None:
     """Privatize a single record with a fresh key."""
     mechanism, record = bench.singles()[name]
-    benchmark.group = "one single record, per call"
+    benchmark.group = "single record, per call"
     benchmark.extra_info.update(
         name=f"single-{name}", library="ldpfast", unit="call", units=1, threads=1, target=bench.SINGLE_TARGET * 1e3,
         correct=np.shape(mechanism.privatize(record)) == mechanism.report.shape,

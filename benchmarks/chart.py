@@ -1,7 +1,7 @@
 """Draw the speed chart of the README: ``python benchmarks/chart.py out.json [docs/benchmarks.png]``.
 
-Reads the JSON of ``pytest benchmarks --benchmark-json=out.json`` or of ``python -m ldpfast bench --json out.json``. Rivals are
-separated by what they guarantee: one panel for privacy packages, one for plain numerical code.
+Reads the JSON of ``pytest benchmarks --benchmark-json=out.json`` or of ``python -m ldpfast bench --json out.json``. One panel
+compares with privacy packages, the other with numerical code without a privacy guarantee.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ INK, GRAY, PALE = "#1b1f24", "#6b7480", "#e6e9ed"
 
 @dataclass(frozen=True)
 class Look:
-    """How a library appears: label in the legend, color, marker, size, filled or hollow."""
+    """Style of a library: label in the legend, color, marker, size, filled or hollow."""
 
     label: str
     color: str
@@ -74,7 +74,7 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Panel:
-    """Rivals that guarantee the same."""
+    """Libraries with the same kind of guarantee."""
 
     title: str
     subtitle: str
@@ -84,12 +84,12 @@ class Panel:
 PANELS = (
     Panel(
         "Privacy packages",
-        "All of them privatize; OpenDP and ldpfast sample exactly, and ldpfast draws from a cryptographic generator.",
+        "OpenDP and ldpfast sample exactly; ldpfast draws from a cryptographic generator.",
         ("multi-freq-ldpy", "pure-ldp", "diffprivlib", "opendp"),
     ),
     Panel(
         "Numerical code without a privacy guarantee",
-        "NumPy and numba: generators that are not cryptographic, coins of 8 to 32 bits or noise in floating point.",
+        "NumPy and numba: generators that are not cryptographic, coins of 16 to 61 bits or noise in floating point.",
         ("numpy", "numba", "numba, 2 threads"),
     ),
 )
@@ -105,6 +105,7 @@ class Numbers:
 
 
 def from_pytest(data: dict[str, Any]) -> Numbers:
+    """Read the JSON of pytest-benchmark."""
     cost: dict[str, dict[str, float]] = {}
     limit: dict[str, float] = {}
     for row in data["benchmarks"]:
@@ -118,6 +119,7 @@ def from_pytest(data: dict[str, Any]) -> Numbers:
 
 
 def from_report(data: dict[str, Any]) -> Numbers:
+    """Read the JSON of ``python -m ldpfast bench``."""
     cost: dict[str, dict[str, float]] = {}
     limit: dict[str, float] = {}
     for row in data["tasks"]:
@@ -134,12 +136,12 @@ def from_report(data: dict[str, Any]) -> Numbers:
 
 
 def brief(cost: float) -> str:
-    """A number with three digits."""
+    """Format a number with three significant digits."""
     return f"{cost:.2f}" if cost < 10 else f"{cost:.1f}" if cost < 100 else f"{cost:,.0f}"
 
 
 def draw_row(ax: Axes, y: float, costs: dict[str, float], limit: float | None) -> None:
-    """One task: a marker for each library, and a tick for the limit."""
+    """Draw one task: a marker for each library, and a tick for the limit."""
     ends = [min(costs.values()), max(costs.values())]
     ax.plot(ends, [y, y], color=PALE, linewidth=3.0, zorder=1, solid_capstyle="round")
     if limit is not None:
@@ -166,7 +168,7 @@ def draw_row(ax: Axes, y: float, costs: dict[str, float], limit: float | None) -
 
 
 def draw_panel(ax: Axes, panel: Panel, rows: dict[str, dict[str, float]], limits: dict[str, float]) -> None:
-    """All tasks that a rival of the panel does."""
+    """Draw all tasks of a panel."""
     for i, (name, costs) in enumerate(rows.items()):
         y = len(rows) - 1 - i
         draw_row(ax, y, costs, limits.get(name))
@@ -210,7 +212,7 @@ def draw_panel(ax: Axes, panel: Panel, rows: dict[str, dict[str, float]], limits
 
 
 def rows_of(panel: Panel, numbers: Numbers) -> dict[str, dict[str, float]]:
-    """Tasks that some rival of the panel does, with the figures of ldpfast and of these rivals."""
+    """Return the tasks that a library of the panel performs, with the times of ldpfast and of these libraries."""
     shown = ("ldpfast", "ldpfast, 2 threads", *panel.rivals)
     rows = {
         name: {lib: numbers.cost[name][lib] for lib in shown if lib in numbers.cost.get(name, {})} for name in TASKS
@@ -219,7 +221,7 @@ def rows_of(panel: Panel, numbers: Numbers) -> dict[str, dict[str, float]]:
 
 
 def draw(numbers: Numbers) -> Figure:
-    """The chart: one panel above the other, where there is something to show."""
+    """Draw the chart: the panels that have rows, one above the other."""
     rows = {panel: rows_of(panel, numbers) for panel in PANELS}
     panels = [panel for panel in PANELS if rows[panel]]
     head, foot = 1.25, 0.55

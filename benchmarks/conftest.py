@@ -1,4 +1,4 @@
-"""Fixtures that the benchmarks share."""
+"""Shared fixtures of the benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import ldpfast as ldp
 
 @pytest.fixture
 def threads() -> Iterator[None]:
-    """Restore the number of threads."""
+    """Restore the number of threads after the test."""
     before = ldp.get_num_threads()
     yield
     ldp.set_num_threads(before)

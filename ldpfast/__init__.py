@@ -1,7 +1,7 @@
 """ldpfast: fast private statistics.
 
-Mechanisms turn records into differentially private reports, with exact guarantees; aggregators turn reports into
-estimates with intervals. Submodules load when they are first used.
+Mechanisms turn records into differentially private reports with exact guarantees. Aggregators turn reports into
+estimates with intervals. Submodules are imported when they are first used.
 """
 
 from __future__ import annotations

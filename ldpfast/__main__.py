@@ -1,4 +1,4 @@
-"""``python -m ldpfast``."""
+"""Entry point of ``python -m ldpfast``."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""The rules for arguments, and the messages about bad ones.
+"""Checks of arguments, and their error messages.
 
-A message names the argument, says what is allowed, what was given and where; it never contains the value of a record.
-`TypeError` is for the wrong kind of thing, `ValueError` for the wrong value.
+A message names the argument, what is allowed, what was given and where. It never contains the value of a record.
+`TypeError` is for a wrong type, `ValueError` for a wrong value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._typing import AnyArray
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite number > 0."""
+    """Return `value` as a float, if it is a finite number > 0."""
     number = real(name, value)
     if not number > 0:
         raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
@@ -29,7 +29,7 @@ def positive(name: str, value: Any) -> float:
 
 
 def real(name: str, value: Any) -> float:
-    """A finite number."""
+    """Return `value` as a float, if it is a finite number."""
     if isinstance(value, bool | np.bool_ | str | bytes):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
     try:
@@ -44,7 +44,7 @@ def real(name: str, value: Any) -> float:
 
 
 def probability(name: str, value: Any) -> float:
-    """A number in (0, 1)."""
+    """Return `value` as a float, if it is in (0, 1)."""
     number = real(name, value)
     if not 0 < number < 1:
         raise ValueError(f"{name} must be in (0, 1), got {value!r}")
@@ -52,7 +52,7 @@ def probability(name: str, value: Any) -> float:
 
 
 def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """An integer in [least, most]."""
+    """Return `value` as an int, if it is an integer in [least, most]."""
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be an integer, got bool")
     try:
@@ -66,14 +66,14 @@ def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Return `value` as a bool, if it is a boolean."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a bool, got {type(value).__name__}")
     return bool(value)
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """One of a few words."""
+    """Return `value`, if it is one of the allowed strings."""
     words = tuple(allowed)
     if value not in words:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
@@ -81,7 +81,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def within(name: str, values: ArrayLike, lower: float, upper: float, ends: str = "[]") -> NDArray[np.float64]:
-    """Numbers in an interval, as float64; `ends` says which ends belong to the interval."""
+    """Return `values` as float64, if they are in an interval; `ends` are its brackets, such as "[)"."""
     numbers = floats(name, array(name, values)).astype(np.float64)
     above = numbers >= lower if ends[0] == "[" else numbers > lower
     outside = ~(above & (numbers <= upper if ends[1] == "]" else numbers < upper))
@@ -93,8 +93,11 @@ def within(name: str, values: ArrayLike, lower: float, upper: float, ends: str =
 
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:
-    """Finite ends lower < upper whose squares are finite too."""
-    low, high = real("lower", lower) + 0.0, real("upper", upper) + 0.0  # -0 becomes 0: equal mechanisms, equal bytes
+    """Return finite ends lower < upper with finite squares."""
+    low, high = (
+        real("lower", lower) + 0.0,
+        real("upper", upper) + 0.0,
+    )  # -0 becomes 0, so that equal mechanisms have equal bytes
     if not low < high:
         raise ValueError(f"lower and upper must be finite with lower < upper, got {lower!r} and {upper!r}")
     if max(-low, high) > 1e100 or high - low < 1e-100:
@@ -103,7 +106,7 @@ def interval(lower: Any, upper: Any) -> tuple[float, float]:
 
 
 def ascending(name: str, values: Any, most: int) -> tuple[float, ...]:
-    """Between 1 and `most` finite numbers, each larger than the one before."""
+    """Return between 1 and `most` finite numbers in strictly ascending order."""
     try:
         numbers = tuple(real(name, v) for v in ([values] if np.ndim(values) == 0 else values))
     except TypeError:
@@ -116,7 +119,7 @@ def ascending(name: str, values: Any, most: int) -> tuple[float, ...]:
 
 
 def array(name: str, values: ArrayLike) -> AnyArray:
-    """An array; masked and ragged input is refused."""
+    """Return `values` as an array; masked and ragged input raises TypeError."""
     if type(values) is np.ndarray:
         return values
     if isinstance(values, np.ma.MaskedArray):
@@ -124,40 +127,43 @@ def array(name: str, values: ArrayLike) -> AnyArray:
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise TypeError(f"{name} must be an array of numbers ({type(values).__name__} given)") from error
+        raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}") from error
 
 
 def is_laid_out(x: AnyArray) -> bool:
-    """Whether kernels can read and write `x` in place: contiguous, aligned, in native byte order."""
+    """Return whether kernels can read and write `x` in place: contiguous, aligned, in native byte order."""
     flags = x.flags
     return flags.c_contiguous and flags.aligned and x.dtype.isnative
 
 
 def laid_out(x: AnyArray, dtype: np.dtype[Any] | None = None) -> AnyArray:
-    """The same numbers in a layout that kernels read; copied only where necessary."""
+    """Return `x` in a layout that kernels can read, copied only if necessary."""
     if is_laid_out(x) and (dtype is None or x.dtype == dtype):
         return x
     return np.require(x, x.dtype.newbyteorder("=") if dtype is None else dtype, ["C", "A"])
 
 
 def integers(name: str, x: AnyArray, booleans: bool = False) -> AnyArray:
-    """An array of an integer dtype (or booleans, where they mean something)."""
+    """Return `x`, if it has an integer dtype (or bool, if `booleans`)."""
     if x.dtype.kind in "iu" or (booleans and x.dtype.kind == "b"):
         return x
-    if x.size == 0 and x.dtype == np.float64:  # what an empty list becomes
+    if x.size == 0 and x.dtype == np.float64:  # dtype of an empty list
         return x.astype(np.uint8)
     raise TypeError(f"{name} must be integers, got dtype {x.dtype}")
 
 
 def floats(name: str, x: AnyArray) -> AnyArray:
-    """An array of real numbers: floats up to double precision, or integers."""
+    """Return `x`, if it has real numbers: floats up to double precision, or integers."""
     if x.dtype.kind in "iu" or (x.dtype.kind == "f" and x.dtype.itemsize <= 8):
         return x
     raise TypeError(f"{name} must be real numbers (float32, float64 or integers), got dtype {x.dtype}")
 
 
 def dimensions(name: str, x: AnyArray, dim: int | None) -> bool:
-    """Whether `x` is a single record: a number, or a row of `dim` numbers. Many records have one dimension more."""
+    """Return whether `x` is a single record: a number, or a row of `dim` numbers.
+
+    An array of several records has one more dimension.
+    """
     ndim = 0 if dim is None else 1
     if x.ndim not in (ndim, ndim + 1):
         many, one = ("(n,)", "()") if dim is None else ("(n, dim)", "(dim,)")
@@ -168,12 +174,12 @@ def dimensions(name: str, x: AnyArray, dim: int | None) -> bool:
 
 
 def invalid(name: str, what: str, index: int, count: int, n: int) -> ValueError:
-    """The error for records outside of their domain; `index` is the first of `count`."""
+    """Return the error for records outside their domain; `index` is the first of `count`."""
     return ValueError(f"{name} must be {what}; index {index} is outside ({count} of {n} are)")
 
 
 def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
-    """An array that reports can be written to."""
+    """Return `out`, if reports can be written to it."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be an ndarray, got {type(out).__name__}")
     if out.shape != shape or out.dtype != dtype:
@@ -184,7 +190,7 @@ def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
 
 
 def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
-    """A number or an array of numbers to broadcast, none of them NaN, as float64."""
+    """Return a number or an array of numbers as float64, if none is NaN (or infinite, unless `infinite`)."""
     found = array(name, values)
     if found.dtype.kind == "O":  # integers beyond 64 bits, fractions
         if not all(isinstance(value, Real) and not isinstance(value, bool) for value in found.flat):
@@ -200,7 +206,7 @@ def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[
 
 
 def condition(theorem: str, rule: str, holds: Any, **given: Any) -> None:
-    """Check a condition of a theorem for one number or all of an array; `given` are the arguments it is about."""
+    """Check a condition of a theorem for a number or all numbers of an array; `given` are the arguments of the message."""
     holds = np.asarray(holds)
     if not holds.all():
         at = int(np.argmin(holds))
@@ -211,7 +217,7 @@ def condition(theorem: str, rule: str, holds: Any, **given: Any) -> None:
 
 
 def families(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float64]:
-    """Finite distributions along the last axis: nonnegative, sums 1 within 1e-9."""
+    """Return finite distributions along the last axis, if they are nonnegative and sum to 1 within 1e-9."""
     found = numbers(name, values)
     if found.ndim != ndim or 0 in found.shape:
         raise ValueError(
@@ -225,7 +231,7 @@ def families(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float64]:
 
 
 def keywords(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Names of keyword arguments that are passed on."""
+    """Check the names of keyword arguments that are passed on."""
     words = tuple(allowed)
     for word in given:
         if word not in words:

@@ -1,9 +1,9 @@
 """The integers of the coins, which turn a real epsilon into an exact guarantee.
 
-A coin is a Bernoulli draw with probability m / 2^b. Each mechanism is defined by its integer m, which is computed from
-the exact value of the double epsilon with decimals of 100 digits, rounded towards more privacy, and checked again in
-the same arithmetic. `epsilon_realized` is the logarithm of the ratio of the integers, rounded up to a double. A
-`ValueError` is raised where the coin cannot certify epsilon, or where rounding would remove the signal.
+A coin is a Bernoulli draw with probability m / 2^b, defined by the integer threshold m. m is computed from the exact
+value of the double epsilon with decimals of 100 digits, rounded toward more privacy, and checked again in the same
+arithmetic. `epsilon_realized` is the logarithm of the ratio of the integers, rounded up to a double. `ValueError` is
+raised if the coin cannot certify epsilon, or if rounding would remove the signal.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ WIDE = 1 << 128
 
 
 def round_up(x: Decimal | Fraction) -> float:
-    """The least double that is not below x."""
+    """Return the smallest double that is not below x."""
     nearest = float(x)
     return math.nextafter(nearest, math.inf) if type(x)(nearest) < x else nearest
 
 
 def sum_up(values: Iterable[float | Fraction]) -> float:
-    """The least double that is not below the exact sum; infinite where no double is."""
+    """Return the smallest double that is not below the exact sum, which can be infinity."""
     exact = sum((Fraction(v) for v in values), Fraction())
     return math.inf if exact > Fraction(sys.float_info.max) else round_up(exact)
 
 
 def log_up(ratio: Fraction) -> float:
-    """ln(ratio), rounded up to a double."""
+    """Return ln(ratio), rounded up to a double."""
     with decimal.localcontext(CONTEXT):
         return round_up((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
 
 
-def _refuse(epsilon: float, why: str) -> ValueError:
-    return ValueError(f"epsilon must be within what exact coins can certify, got {epsilon!r}: {why}")
+def _epsilon_error(epsilon: float, reason: str) -> ValueError:
+    return ValueError(f"epsilon must be within what exact coins can certify, got {epsilon!r}: {reason}")
 
 
 def _certify(epsilon: float, ratio: Fraction, allowed: Decimal) -> float:
-    """epsilon_realized = ln ratio, after ratio <= e^epsilon (`allowed`) and ratio > 1 have been checked."""
+    """Return epsilon_realized = ln ratio, after a check that 1 < ratio <= e^epsilon (`allowed`)."""
     if ratio <= 1:
-        raise _refuse(epsilon, "too small, the rounded coin carries no signal")
+        raise _epsilon_error(epsilon, "too small, the rounded coin carries no signal")
     if Decimal(ratio.numerator) > allowed * Decimal(ratio.denominator):
         raise AssertionError("a coin was rounded the wrong way")  # pragma: no cover
     return log_up(ratio)
@@ -67,18 +67,22 @@ class BinaryCoin:
 
 @lru_cache(maxsize=256)
 def binary(epsilon: float) -> BinaryCoin:
-    """The coin of one bit: m = floor(2^64 E / (E + 1)), E = e^epsilon."""
+    """Return the coin of one bit: m = floor(2^64 E / (E + 1)), E = e^epsilon."""
     with decimal.localcontext(CONTEXT):
         e = Decimal(epsilon).exp() if epsilon < 100 else Decimal("Infinity")
         if not e + 1 <= WORD:
-            raise _refuse(epsilon, "too large for a coin of 64 bits, at most ln(2^64 - 1) = 44.36")
+            raise _epsilon_error(epsilon, "too large for a coin of 64 bits, at most ln(2^64 - 1) = 44.36")
         heads = int((WORD * e / (e + 1)).to_integral_value(decimal.ROUND_FLOOR))
         return BinaryCoin(heads, _certify(epsilon, Fraction(heads, WORD - heads), e))
 
 
 @dataclass(frozen=True)
 class ResponseCoin:
-    """The truth is kept where a word of `bits` bits is below `keep`; every other symbol has exactly `words_per_symbol` words."""
+    """The coin of k-ary response.
+
+    The true symbol is reported if a random word of `bits` bits is below `keep`. Every other symbol has exactly
+    `words_per_symbol` words.
+    """
 
     k: int
     bits: int
@@ -96,27 +100,30 @@ class ResponseCoin:
 
     @property
     def reciprocal(self) -> int:
-        """Factor for the division by `words_per_symbol`; the quotient is too small by at most one."""
+        """Factor that replaces the division by `words_per_symbol`; the quotient is too small by at most one."""
         return min((1 << self.bits) // self.words_per_symbol, (1 << self.bits) - 1)
 
 
 def _response(k: int, epsilon: float, bits: int, e: Decimal) -> ResponseCoin:
     words = 1 << bits
     ideal = int((words * e / (e + k - 1)).to_integral_value(decimal.ROUND_FLOOR))
-    each = -(-(words - ideal) // (k - 1))  # rounded up: m goes down until k - 1 divides the rest
+    each = -(-(words - ideal) // (k - 1))  # rounded up, so that k - 1 divides the remaining words and p decreases
     keep = words - each * (k - 1)
     if keep <= 0:
-        raise _refuse(epsilon, f"too small, a word of {bits} bits cannot be divided among k={k} symbols")
+        raise _epsilon_error(epsilon, f"too small, a word of {bits} bits cannot be divided among k={k} symbols")
     return ResponseCoin(k, bits, keep, each, _certify(epsilon, Fraction(keep, each), e))
 
 
 @lru_cache(maxsize=256)
 def response(k: int, epsilon: float, *, wide: bool = False) -> ResponseCoin:
-    """The coin of k-ary response: 32 bits where k <= 256 and that costs at most 1e-5 of epsilon, else 64 (`wide`)."""
+    """Return the coin of k-ary response.
+
+    It has 32 bits if k <= 256 and they cost at most 1e-5 of epsilon, else 64 bits. `wide` selects 64 bits.
+    """
     with decimal.localcontext(CONTEXT):
         e = Decimal(epsilon).exp() if epsilon < 100 else Decimal("Infinity")
         if not e + k - 1 <= WORD:
-            raise _refuse(epsilon, f"too large for a word of 64 bits and k={k}, at most ln(2^64 - k + 1)")
+            raise _epsilon_error(epsilon, f"too large for a word of 64 bits and k={k}, at most ln(2^64 - k + 1)")
         if k <= 256 and not wide:
             try:
                 narrow = _response(k, epsilon, 32, e)
@@ -130,7 +137,7 @@ def response(k: int, epsilon: float, *, wide: bool = False) -> ResponseCoin:
 
 @dataclass(frozen=True)
 class UnaryCoins:
-    """A zero is reported as one with probability other / 2^64; a one stays with probability own / 2^64."""
+    """The coins of unary encoding: P(1 | 1) = own / 2^64 and P(1 | 0) = other / 2^64."""
 
     own: int
     other: int
@@ -147,28 +154,31 @@ class UnaryCoins:
 
 @lru_cache(maxsize=256)
 def unary(epsilon: float, optimized: bool) -> UnaryCoins:
-    """Two categories differ in two bits: each bit of the symmetric code has epsilon / 2; the optimized code keeps a one by
-    a fair coin and flips a zero with probability ceil(2^64 / (E + 1)) / 2^64."""
+    """Return the coins of unary encoding.
+
+    The codes of two categories differ in two bits, so each bit of the symmetric code has epsilon / 2. The optimized code
+    keeps a one by a fair coin and flips a zero with probability ceil(2^64 / (E + 1)) / 2^64.
+    """
     with decimal.localcontext(CONTEXT):
         e = Decimal(epsilon).exp() if epsilon < 200 else Decimal("Infinity")
         if optimized:
             if not e + 1 <= WORD:
-                raise _refuse(epsilon, "too large for a coin of 64 bits, at most ln(2^64 - 1) = 44.36")
+                raise _epsilon_error(epsilon, "too large for a coin of 64 bits, at most ln(2^64 - 1) = 44.36")
             other = int((WORD / (e + 1)).to_integral_value(decimal.ROUND_CEILING))
             return UnaryCoins(WORD // 2, other, _certify(epsilon, Fraction(WORD - other, other), e))
         root = (Decimal(epsilon) / 2).exp() if epsilon < 200 else e
         if not root + 1 <= WORD:
-            raise _refuse(epsilon, "too large for two coins of 64 bits, at most 2 ln(2^64 - 1) = 88.72")
+            raise _epsilon_error(epsilon, "too large for two coins of 64 bits, at most 2 ln(2^64 - 1) = 88.72")
         own = int((WORD * root / (root + 1)).to_integral_value(decimal.ROUND_FLOOR))
         return UnaryCoins(own, WORD - own, _certify(epsilon, Fraction(own, WORD - own) ** 2, e))
 
 
 @dataclass(frozen=True)
 class GeometricCoins:
-    """Digit j of a geometric variable is heads with probability digits[j] / 2^128, the carry with carry / 2^128.
+    """The coins of a geometric variable: P(digit j = 1) = digits[j] / 2^128, P(carry) = carry / 2^128.
 
-    `rate` a and `error` eta bound the loss: at most a t + min(d, t) eta for d coordinates whose integers differ by t
-    steps in total, none by more than 2^len(digits).
+    The rate a and the error eta (`geometric_error`) bound the loss. It is at most a t + min(d, t) eta for d coordinates
+    whose integers differ by t steps in total, none by more than 2^len(digits).
     """
 
     digits: tuple[int, ...]
@@ -177,7 +187,7 @@ class GeometricCoins:
 
     @property
     def mean_and_variance(self) -> tuple[float, float]:
-        """Mean and variance of G, from the integers."""
+        """Mean and variance of the geometric variable G, from the integers."""
         q = self.carry / WIDE
         k = 2.0 ** len(self.digits)
         p = [m / WIDE for m in self.digits]
@@ -187,7 +197,7 @@ class GeometricCoins:
 
     @property
     def noise_variance(self) -> float:
-        """Variance of N + 1/2 in squared steps; its mean is 0."""
+        """Variance of the noise N + 1/2, which has mean 0, in squared steps."""
         mean, variance = self.mean_and_variance
         return variance + (mean + 0.5) ** 2
 
@@ -196,7 +206,7 @@ MOST_DIGITS = 45  # the clamp of the reports' integers, 2^47, is then far out in
 
 
 def geometric_error(digits: tuple[int, ...], carry: int, width: int, rate: Decimal) -> Decimal:
-    """eta, the total error of the log-odds of the digit coins and of the log of the carry coin, against a 2^j and -a K."""
+    """Return eta, the total error of the log-odds of the digits and of the log of the carry, against a 2^j and -a K."""
     whole = Decimal(1 << width)
     total = abs((Decimal(carry) / whole).ln() + rate * (1 << len(digits)))
     for j, m in enumerate(digits):
@@ -205,7 +215,7 @@ def geometric_error(digits: tuple[int, ...], carry: int, width: int, rate: Decim
 
 
 def geometric_integers(rate: Decimal, count: int, width: int) -> tuple[tuple[int, ...], int]:
-    """The integers nearest to 2^width / (1 + e^(a 2^j)), j < count, and to 2^width e^(-a 2^count)."""
+    """Return the integers nearest to 2^width / (1 + e^(a 2^j)), j < count, and to 2^width e^(-a 2^count)."""
     whole = Decimal(1 << width)
     digits = tuple(int((whole / (1 + (rate * (1 << j)).exp())).to_integral_value()) for j in range(count))
     carry = int((whole * (-rate * (1 << count)).exp()).to_integral_value())
@@ -214,26 +224,26 @@ def geometric_integers(rate: Decimal, count: int, width: int) -> tuple[tuple[int
 
 @lru_cache(maxsize=64)
 def geometric(epsilon: float, diameter: int, span: int, dim: int) -> GeometricCoins:
-    """Coins of discrete Laplace noise for integer vectors of `dim` coordinates in [0, span] at l1 distance at most `diameter`.
+    """Return the coins of discrete Laplace noise for integer vectors with coordinates in [0, span] and l1 diameter D.
 
-    epsilon_realized = a D + min(dim, D) eta, rounded up: the rate a is lowered until it is at most epsilon.
+    epsilon_realized is a D + min(dim, D) eta, rounded up. The rate a is lowered until this is at most epsilon.
     """
     if span >= 1 << 31 or epsilon / diameter > 80:
-        raise _refuse(epsilon, "too large for coins of 128 bits and the grid")
+        raise _epsilon_error(epsilon, "too large for coins of 128 bits and the grid")
     with decimal.localcontext(CONTEXT):
         target, slack = Decimal(epsilon), Decimal(0)
         while True:
             rate = (target - slack) / diameter
             if rate <= 0:
-                raise _refuse(epsilon, "too small for coins of 128 bits")
+                raise _epsilon_error(epsilon, "too small for coins of 128 bits")
             count = 1
             while rate * (1 << count) < 24 or (1 << count) < span:
                 count += 1
                 if count > MOST_DIGITS:
-                    raise _refuse(epsilon, f"the noise would need more than {MOST_DIGITS} binary digits")
+                    raise _epsilon_error(epsilon, f"the noise would need more than {MOST_DIGITS} binary digits")
             digits, carry = geometric_integers(rate, count, 128)
             if carry == 0 or 0 in digits:
-                raise _refuse(epsilon, "too large, a coin of 128 bits is rounded to zero")
+                raise _epsilon_error(epsilon, "too large, a coin of 128 bits is rounded to zero")
             loss = rate * diameter + min(dim, diameter) * geometric_error(digits, carry, 128, rate)
             if loss <= target:
                 return GeometricCoins(digits, carry, round_up(loss))

@@ -1,6 +1,6 @@
 """Bytes of saved states: a magic number, a header in JSON, a payload, and a checksum.
 
-The checksum detects accidents, not forgery.
+The checksum detects accidental damage, not forgery.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ _DIGEST_BYTES = 16
 
 
 def canonical_json(described: Any) -> bytes:
-    """JSON with sorted keys and without spaces: equal descriptions give equal bytes."""
+    """Return JSON with sorted keys and without spaces, so that equal descriptions give equal bytes."""
     return json.dumps(described, sort_keys=True, separators=(",", ":")).encode()
 
 
 def seal(magic: bytes, header: dict[str, Any], payload: bytes) -> bytes:
-    """The bytes of a saved state.
+    """Return the bytes of a saved state.
 
     Parameters
     ----------
     magic : bytes
         Eight bytes; the last is the version of the layout.
     header : dict
-        Plain types.
+        Description of the state, of types that JSON has.
     payload : bytes
+        The state itself.
 
     Returns
     -------
@@ -41,14 +42,16 @@ def seal(magic: bytes, header: dict[str, Any], payload: bytes) -> bytes:
 
 
 def unseal(magic: bytes, what: str, data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header and payload that `seal` put together.
+    """Return the header and payload of bytes that `seal` returned.
 
     Parameters
     ----------
     magic : bytes
+        The eight bytes that `data` must start with.
     what : str
-        What the bytes should be, for messages: "an aggregator".
+        Name of the object in error messages, such as "an aggregator".
     data : bytes
+        The saved state.
 
     Returns
     -------
@@ -58,28 +61,28 @@ def unseal(magic: bytes, what: str, data: bytes) -> tuple[dict[str, Any], bytes]
     Raises
     ------
     TypeError, ValueError
-        If `data` are not bytes; if they are damaged, foreign, or of another version.
+        If `data` is not bytes; if it is damaged, of another object, or of another version.
     """
     whole = as_bytes(data)
     if whole[:7] != magic[:7]:
-        raise ValueError(f"data must be the bytes of {what}: they do not start like one")
+        raise ValueError(f"data must be the bytes of {what}: the magic number is wrong")
     if whole[:8] != magic:
         raise ValueError(f"data must be of layout version {magic[7]}, got {whole[7] if len(whole) > 7 else 'nothing'}")
     body, digest = whole[:-_DIGEST_BYTES], whole[-_DIGEST_BYTES:]
     if len(body) < _PREFIX.size or _digest(body) != digest:
-        raise ValueError(f"data must be the whole bytes of {what}: they are damaged or cut off")
+        raise ValueError(f"data must be the bytes of {what}: they are damaged or cut off")
     start = _PREFIX.size + _PREFIX.unpack_from(body)[1]
     try:
         header = json.loads(body[_PREFIX.size : start])
     except (RecursionError, ValueError) as error:
         raise ValueError(f"data must be the bytes of {what}: {error}") from error
     if not isinstance(header, dict):
-        raise ValueError(f"data must be the bytes of {what}: the header is no object")
+        raise ValueError(f"data must be the bytes of {what}: the header is not an object")
     return header, body[start:]
 
 
 def as_bytes(data: Any) -> bytes:
-    """Bytes of any bytes-like object."""
+    """Return the bytes of a bytes-like object."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data must be bytes, got {type(data).__name__}")
     return bytes(data)

@@ -1,4 +1,4 @@
-"""Formulas that several rooms use."""
+"""Formulas that several subpackages use."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _TABLE_SIZE = 200
 
 
 def normal_density(z: Any) -> Floats:
-    """Density of the standard normal distribution."""
+    """Return the density of the standard normal distribution."""
     return np.asarray(np.exp(-0.5 * np.square(z)) / ROOT_2PI)
 
 
 def clipping_constant(moment: float) -> float:
-    """(k - 1)^(k - 1) / k^k for k = `moment` > 1: the sharp constant of the bias of clipping.
+    """Return the sharp constant of the bias of clipping, (k - 1)^(k - 1) / k^k for k = `moment` > 1.
 
     If E|X|^k <= r^k, clipping to [-T, T] biases the mean by at most this constant times r^k T^(1 - k).
     """
@@ -29,7 +29,7 @@ def clipping_constant(moment: float) -> float:
 
 @cache
 def _table() -> Floats:
-    """c(d) for d below 200, by the recurrence c(d + 2) = c(d) (d + 1) / d."""
+    """Return c(d) for d below 200, by the recurrence c(d + 2) = c(d) (d + 1) / d."""
     table = np.empty(_TABLE_SIZE)
     table[:3] = 0.0, 1.0, math.pi / 2
     for d in range(1, _TABLE_SIZE - 2):
@@ -38,10 +38,10 @@ def _table() -> Floats:
 
 
 def half_space_constants(dim: Any) -> Floats:
-    """c(d) = 1 / E|U_1| for U uniform on the unit sphere of R^d, for an array of integers d >= 1.
+    """Return c(d) = 1 / E|U_1| for U uniform on the unit sphere of R^d, for an array of integers d >= 1.
 
-    c(d) = sqrt(pi) Gamma((d + 1) / 2) / Gamma(d / 2), to full double accuracy: a recurrence below 200 and an asymptotic
-    series from there. The difference of two log-gammas would lose nine digits at d = 1e7.
+    c(d) = sqrt(pi) Gamma((d + 1) / 2) / Gamma(d / 2), to full double accuracy. It is computed by a recurrence for
+    d below 200 and by an asymptotic series above. The difference of two log-gammas would lose nine digits at d = 1e7.
     """
     d = np.asarray(dim, np.float64)
     z = 2 / np.maximum(d, _TABLE_SIZE)

@@ -1,8 +1,8 @@
 """Randomness: one ChaCha20 key per call.
 
-``rng=None`` takes a fresh key from the operating system for every call, the only choice that is private. An int or a
+``rng=None`` takes a fresh key from the operating system for every call. Only this choice is private. An int or a
 `SeedSequence` gives the same key on every call; a `Generator` or `BitGenerator` is advanced by 32 bytes per call. Both
-are reproducible: for simulation and tests.
+are reproducible and meant for simulation and tests.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from ._typing import RNGLike
 
-# Stream ids of words for Python: STREAM_CENTRAL_WORDS of src/kernels/random/stream.h and the three after it,
-# STREAM_PYTHON.
+# Stream ids of words that Python code uses: STREAM_CENTRAL_WORDS and the three after it, and STREAM_PYTHON, in
+# src/kernels/random/stream.h.
 SMOOTH, M_ESTIMATE, ROUNDING, IDEAL = 33, 34, 35, 36
 PYTHON = 37
 
 
 def open_stream(rng: RNGLike | Stream) -> Stream:
-    """A stream with the key that `rng` stands for; an open stream is returned as it is."""
+    """Return a stream with the key of `rng`; an open stream is returned unchanged."""
     if rng is None:
         return Stream()
     if isinstance(rng, Stream):
@@ -49,19 +49,22 @@ def open_stream(rng: RNGLike | Stream) -> Stream:
 
 
 def open_generator(rng: RNGLike) -> Generator:
-    """A NumPy generator with the key that `rng` stands for: for simulated records and counts, never for a mechanism."""
+    """Return a NumPy generator with the key of `rng`, for simulated records and counts only, never for a mechanism."""
     return np.random.default_rng(int.from_bytes(cast(Any, open_stream(rng)), "little"))
 
 
 def words(stream: Stream, stream_id: int, n: int, block: int | None = None) -> NDArray[np.uint64]:
-    """n uniform words of 64 bits, from a given record block or from one that is reserved for them."""
+    """Return n uniform words of 64 bits, from a given record block or from a newly reserved one."""
     found = np.empty(-(-max(n, 1) // 128) * 128, np.uint64)
     raw(stream, stream_id, stream.take(1) if block is None else block, found)
     return found[:n]
 
 
 def normals(stream: Stream, n: int) -> NDArray[np.float64]:
-    """n standard normal numbers in doubles, for releases that are ideal only. From a key of their own, drawn from the stream."""
+    """Return n standard normal doubles, from a key drawn from the stream.
+
+    They are for releases that are private only with real numbers instead of doubles.
+    """
     found = np.empty(max(n, 1) + max(n, 1) % 2)
     _normals(words(stream, IDEAL, 4).tobytes(), found)
     return found[:n]
@@ -70,14 +73,14 @@ def normals(stream: Stream, n: int) -> NDArray[np.float64]:
 class Words:
     """Uniform random words of one record block, for mechanisms that are written in Python.
 
-    Each word is given out once. Words of different blocks and calls are independent.
+    Each word is returned once. Words of different blocks and calls are independent.
     """
 
     def __init__(self, stream: Stream, block: int) -> None:
         self._stream, self._block, self._used = stream, block, 0
 
     def uint64(self, n: int) -> NDArray[np.uint64]:
-        """The next n uniform words of 64 bits.
+        """Return the next n uniform words of 64 bits.
 
         Parameters
         ----------
@@ -91,7 +94,7 @@ class Words:
         return words(self._stream, PYTHON, self._used, self._block)[start:]
 
     def below(self, bound: int, n: int) -> NDArray[np.uint64]:
-        """n exactly uniform integers in [0, bound), by rejection.
+        """Return n exactly uniform integers in [0, bound), by rejection sampling.
 
         Parameters
         ----------
@@ -111,7 +114,7 @@ class Words:
         _check.integer("bound", bound, 1, 1 << 64)
         if bound == 1 << 64:
             return self.uint64(n)
-        limit = np.uint64((1 << 64) // bound * bound - 1)  # the largest word of a whole interval of `bound` words
+        limit = np.uint64((1 << 64) // bound * bound - 1)  # the last word below the largest multiple of `bound`
         found = self.uint64(n)
         while (rejected := found > limit).any():
             found[rejected] = self.uint64(int(rejected.sum()))
@@ -119,10 +122,10 @@ class Words:
 
 
 class Randomness:
-    """The randomness of an object with state.
+    """Random streams of an object with state.
 
-    A fresh key for every call where `rng` is None. Otherwise one key from first use on, whose record blocks are taken
-    in turn, so that no two calls share a coin.
+    If `rng` is None, each call gets a fresh key. Otherwise all calls share one key and get different record blocks, so
+    that no two calls use the same random numbers.
     """
 
     def __init__(self) -> None:
@@ -130,7 +133,7 @@ class Randomness:
         self._stream: Stream | None = None
 
     def stream(self, rng: RNGLike) -> Stream:
-        """The stream that belongs to `rng`; a new one has to be passed to `keep`."""
+        """Return the stream of `rng`; a new stream must be passed to `keep`."""
         if self._stream is None:
             return open_stream(rng)
         if not _same(rng, self._rng):
@@ -138,12 +141,12 @@ class Randomness:
         return self._stream
 
     def keep(self, rng: RNGLike, stream: Stream) -> None:
-        """Keep the stream of a call that has succeeded."""
+        """Keep the stream of a call that succeeded."""
         if rng is not None:
             self._rng, self._stream = rng, stream
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keys are never stored or copied. A key that can be derived again continues; a generator gives another one."""
+        """Pickle no key: an int or a `SeedSequence` continues its stream after a copy, a generator starts a new one."""
         if self._stream is None or _seed(self._rng) is None:
             return Randomness, ()
         return _restored, (self._rng, self._stream.take(0))
@@ -157,7 +160,7 @@ def _restored(rng: RNGLike, used: int) -> Randomness:
 
 
 def _seed(rng: RNGLike) -> object:
-    """Equal for arguments that give the same key on every call; None for all others."""
+    """Return a value that is equal for arguments with the same key on every call; None for other arguments."""
     if isinstance(rng, int | np.integer):
         return int(rng)
     return rng.generate_state(8).tolist() if isinstance(rng, np.random.SeedSequence) else None

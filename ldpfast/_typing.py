@@ -1,4 +1,4 @@
-"""Type aliases that all rooms share."""
+"""Type aliases that all subpackages share."""
 
 from __future__ import annotations
 

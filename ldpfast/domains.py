@@ -1,8 +1,8 @@
-"""Domains: what a record may be.
+"""Domains: sets of valid records.
 
-A domain turns input into arrays that kernels take and finds invalid records. `records` looks at dtype and shape only;
-`convert` makes a slice contiguous in the dtype of the kernel; `first_invalid` reads the values. Privacy never rests on
-these checks: kernels clamp every record.
+A domain converts input to arrays for kernels and finds invalid records. `records` checks dtype and shape only;
+`convert` makes a slice contiguous in the dtype of the kernel; `first_invalid` reads the values. Privacy does not depend
+on these checks, because kernels clamp every record.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from ._typing import AnyArray
 
 MAX = sys.float_info.max
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-PIECE_ROWS = 1 << 16  # records whose validity is looked at together, for an error message
+PIECE_ROWS = 1 << 16  # records that are checked together for an error message
 
 
 class Domain(ABC):
     """The set of valid records of a mechanism or a problem."""
 
-    clips = True  # whether there is a nearest valid record, for ``clip=True``
+    clips = True  # whether ``clip=True`` is allowed: every record has a nearest valid record
 
     @property
     def width(self) -> int | None:
-        """How many numbers a record has; None where records are numbers."""
+        """Number of coordinates of a record; None if a record is a single number."""
         return None
 
     @property
     @abstractmethod
     def range(self) -> tuple[float, float]:
-        """The least and largest possible mean of a decoded coordinate."""
+        """Smallest and largest possible mean of a decoded coordinate."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The set in words, for messages of the form "x must be ..."."""
+        """Return a description of the set, for messages of the form "x must be ..."."""
 
     def _check_dtype(self, x: AnyArray) -> AnyArray:
         return _check.floats("x", x)
 
     def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
-        """Records along the first axis, and whether `x` was a single record. Reads no value and copies nothing.
+        """Return records along the first axis, and whether `x` was a single record. Values are neither read nor copied.
 
         Parameters
         ----------
@@ -71,23 +71,23 @@ class Domain(ABC):
         return (array[np.newaxis] if single else array), single
 
     def kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
-        """The dtype in which kernels take records: float32 up to single precision, else float64."""
+        """Return the dtype of the records for kernels: float32 up to single precision, else float64."""
         return FLOAT32 if records.dtype.kind == "f" and records.dtype.itemsize <= 4 else FLOAT64
 
     def convert(self, records: AnyArray) -> AnyArray:
-        """Contiguous records in the dtype that kernels take; copied only where necessary."""
+        """Return contiguous records in the dtype for kernels, copied only if necessary."""
         return _check.laid_out(records, self.kernel_dtype(records))
 
     @abstractmethod
     def first_invalid(self, records: AnyArray) -> int:
-        """Index of the first invalid record, or -1; `records` as `convert` returns them."""
+        """Return the index of the first invalid record, or -1; `records` is a result of `convert`."""
 
     @abstractmethod
     def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
-        """Which records are invalid. Slower than `first_invalid`, with which it agrees; used for messages."""
+        """Return which records are invalid, in agreement with `first_invalid`. It is slower and used for messages."""
 
     def invalid_error(self, records: AnyArray) -> ValueError:
-        """The error for records, as `records` returns them, of which some are invalid."""
+        """Return the error for a result of `records` with invalid records."""
         first, count = -1, 0
         for start in range(0, len(records), PIECE_ROWS):
             bad = np.flatnonzero(self.invalid(self.convert(records[start : start + PIECE_ROWS])))
@@ -97,9 +97,9 @@ class Domain(ABC):
         return _check.invalid("x", self.describe(), first, count, len(records))
 
     def check_clip(self, clip: bool) -> bool:
-        """The argument `clip`, which categories do not have."""
+        """Return the argument `clip`, which must be False for categories."""
         if _check.flag("clip", clip) and not self.clips:
-            raise ValueError("clip must be False for categories: map what is out of range to a category of your own")
+            raise ValueError("clip must be False for categories, got True")
         return clip
 
 
@@ -129,7 +129,7 @@ class Categories(Domain):
         return self.dtype
 
     def convert(self, records: AnyArray) -> AnyArray:
-        """Contiguous records in the smallest dtype that holds k - 1.
+        """Return contiguous records in the smallest dtype that holds k - 1.
 
         Arrays with invalid records keep their dtype, so that `first_invalid` finds them: a cast would wrap around and
         turn them into valid codes.
@@ -148,7 +148,7 @@ class Categories(Domain):
 
 @dataclass(frozen=True)
 class Labels(Categories):
-    """Answers among declared categories, in the order of the declaration. `k` is their number."""
+    """The declared categories `labels`, with their positions as codes. `k` is their number."""
 
     labels: tuple[Any, ...] = ()
 
@@ -156,7 +156,7 @@ class Labels(Categories):
         return f"among the k={self.k} declared categories"
 
     def records(self, x: ArrayLike) -> tuple[AnyArray, bool]:
-        """Codes of the answers; an answer that was not declared has code k.
+        """Return the codes of labels, where an undeclared label has code k, and whether `x` was a single label.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Labels(Categories):
         return self._codes(values), False
 
     def _is_label(self, values: Any) -> bool:
-        """Whether `values` is one label and not a container of labels. A tuple is a label if it was declared."""
+        """Return whether `values` is one label, not a container of labels. A tuple is a label if it was declared."""
         if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
             return True
         return isinstance(values, tuple) and values in self.labels
@@ -182,7 +182,7 @@ class Labels(Categories):
         return {label: code for code, label in enumerate(self.labels)}
 
     def _codes(self, values: Any) -> NDArray[np.int64]:
-        categorical = getattr(values, "cat", values)  # of a pandas series, or a categorical itself
+        categorical = getattr(values, "cat", values)  # accessor of a pandas series, or a categorical itself
         code, k = self._codes_by_label(), self.k
         if hasattr(categorical, "codes") and hasattr(categorical, "categories"):
             table = [
@@ -213,26 +213,27 @@ def _wrong_shape(shape: tuple[int, ...]) -> ValueError:
 
 
 def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:
-    """The domain for a number of categories, or for a declared list of them.
+    """Return the domain for a number of categories or a declared list of categories.
 
     Parameters
     ----------
     k : int, sequence or pandas dtype
+        Number of categories, or the categories.
     booleans : bool, default False
-        Whether booleans are categories, too.
+        Whether booleans are accepted as categories.
 
     Returns
     -------
     domain : Categories
     labels : tuple or None
-        The declared list.
+        The declared list; None if `k` is a number.
 
     Raises
     ------
     TypeError, ValueError
         If `k` is neither an integer >= 2 nor at least two different labels.
     """
-    k = getattr(k, "categories", k)  # of a pandas dtype
+    k = getattr(k, "categories", k)  # categories of a pandas dtype
     if not hasattr(k, "__len__") or isinstance(k, str | bytes | Set | Mapping):
         return Categories(_check.integer("k", k, 2), booleans), None
     labels = tuple(k.tolist() if hasattr(k, "tolist") else k)
@@ -247,7 +248,7 @@ def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, .
 
 @dataclass(frozen=True)
 class Reals(Domain):
-    """Any finite number. What is estimated are the shares of symbols of the numbers."""
+    """Any finite number. Estimates are shares of the symbols that numbers are mapped to."""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -287,7 +288,7 @@ class Interval(Domain):
 
 @dataclass(frozen=True)
 class Ball(Domain):
-    """Vectors of `dim` numbers with a norm ("l2" or "linf") of at most `radius`. Norms of rounded rows have a tolerance."""
+    """Vectors of `dim` numbers with a norm ("l2" or "linf") of at most `radius`; the l2 norm has a rounding tolerance."""
 
     dim: int
     radius: float
@@ -315,14 +316,14 @@ class Ball(Domain):
             return np.asarray(~(np.abs(records) <= records.dtype.type(self.radius)).all(axis=1))
         bad, longest = np.zeros(len(records), np.bool_), self._longest(records)
         at = ranges.first_invalid_row(records, self.dim, 0.0, longest)
-        while at >= 0:  # the norm that `first_invalid` computes, so that rows on the edge are rounded alike
+        while at >= 0:  # same rounding of the norm as in `first_invalid`
             bad[at] = True
             later = ranges.first_invalid_row(records[at + 1 :], self.dim, 0.0, longest)
             at = at + 1 + later if later >= 0 else -1
         return bad
 
     def _longest(self, records: AnyArray) -> float:
-        """The largest norm of a valid row: the relative tolerance is 8 u sqrt(dim), u the unit roundoff."""
+        """Return the largest norm of a valid row. The relative tolerance is 8 u sqrt(dim), u the unit roundoff."""
         return self.radius * (1 + 4 * float(np.finfo(records.dtype).eps) * math.sqrt(self.dim))
 
 

@@ -1,4 +1,4 @@
-"""Results of an estimation: a value, its uncertainty, and the privacy guarantee of the people who answered."""
+"""Results of an estimation: a value, its uncertainty, and its privacy guarantee."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Value = TypeVar("Value", bound=float | Floats, covariant=True)
 
 
 class IntervalRule(Protocol):
-    """How an interval is computed: `tail` is the probability that one coordinate is beyond one of its limits."""
+    """A rule for limits: `tail` is the probability that one coordinate is beyond one of its limits."""
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]: ...
 
 
 class SmallSampleWarning(UserWarning):
-    """There are too few reports to trust the interval, or the size of the steps."""
+    """Warning that there are too few reports for the interval, or for the step sizes, to be reliable."""
 
 
 class DoubtfulWarning(UserWarning):
-    """The reports contradict an assumption of the estimate."""
+    """Warning that the reports contradict an assumption of the estimate."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Normal:
         return value - margin, value + margin
 
     def _biased(self, z: float, stderr: Floats, tail: float) -> Floats:
-        """The margin c stderr, by bisection of c between z and z + b."""
+        """Return the margin c stderr, by bisection of c between z and z + b."""
         from scipy.special import ndtr
 
         bias = self.bias / stderr
@@ -64,9 +64,9 @@ class Normal:
 
 @lru_cache(maxsize=256)
 def random_scaling_quantile(tail: float) -> float:
-    """t with P(T > t) = tail for T = W(1) / sqrt(integral of (W(r) - r W(1))^2 dr), W a Brownian motion.
+    """Return t with P(T > t) = tail for T = W(1) / sqrt(integral of (W(r) - r W(1))^2 dr), W a Brownian motion.
 
-    From P(|T| > t) = (2 / pi) integral of sqrt(u / sinh u) dphi over (0, pi / 2), u = t / sin phi.
+    It is computed from P(|T| > t) = (2 / pi) integral of sqrt(u / sinh u) dphi over (0, pi / 2), u = t / sin phi.
     """
     from scipy.integrate import quad
     from scipy.optimize import brentq
@@ -85,8 +85,8 @@ def random_scaling_quantile(tail: float) -> float:
 class RandomScaling:
     """Limits value +- q stderr for averages of stochastic gradient descent.
 
-    q is a quantile of a statistic whose scale is computed from the iterates themselves, so that no estimate of the
-    covariance, which would cost privacy, is needed.
+    q is a quantile of a statistic whose scale is computed from the iterates. So no estimate of the covariance is needed,
+    which would cost privacy.
 
     stderr^2 is 6 V / n: the mean of V is a sixth of the asymptotic variance (S. Lee, Y. Liao, M. H. Seo, Y. Shin, "Fast
     and robust online inference with stochastic gradient descent via random scaling", AAAI 2022).
@@ -98,10 +98,10 @@ class RandomScaling:
 
 
 def random_scaling(n: float, total: Any, squares: Any, cross: Any) -> Floats:
-    """The standard error of a mean of n positions by random scaling, from the sums over s of S_s, S_s^2 and s S_s.
+    """Return the standard error, by random scaling, of a mean of n positions.
 
-    Its square is 6 V / n. S_s is the sum of the first s positions, `total` is S_n, V = (1 / n^2) sum of
-    s^2 (S_s / s - S_n / n)^2.
+    S_s is the sum of the first s positions. `total` is S_n; `squares` and `cross` are the sums over s of S_s^2 and of
+    s S_s. The square of the standard error is 6 V / n with V = (1 / n^2) sum of s^2 (S_s / s - S_n / n)^2.
     """
     mean = np.asarray(total) / n
     spread = squares - 2 * mean * cross + mean**2 * (n * (n + 1) * (2 * n + 1) / 6)
@@ -110,7 +110,7 @@ def random_scaling(n: float, total: Any, squares: Any, cross: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Debiasing:
-    """The line that turns a reported bit into an unbiased number: 0 decodes to `zero`, 1 to `one`."""
+    """The affine map from a reported bit to an unbiased number: 0 is decoded as `zero`, 1 as `one`."""
 
     zero: float
     one: float
@@ -119,13 +119,13 @@ class Debiasing:
         return self.zero + (self.one - self.zero) * share
 
     def variance(self, mean: Any) -> Any:
-        """Variance of a decoded bit with the given mean."""
+        """Return the variance of a decoded bit with the given mean."""
         return (mean - self.zero) * (self.one - mean)
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixDebiasing:
-    """The matrix that turns shares of codes into unbiased estimates: row z is what code z decodes to.
+    """The linear map from shares of codes to unbiased estimates: code z is decoded as row z of a matrix.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class MatrixDebiasing:
         return np.asarray(share) @ self.matrix
 
     def covariance(self, share: Floats) -> Floats:
-        """Covariance of one decoded report, for the given probabilities of the codes."""
+        """Return the covariance of one decoded report, for the given probabilities of the codes."""
         decoded = share @ self.matrix
         return np.asarray((self.matrix.T * share) @ self.matrix - np.outer(decoded, decoded))
 
@@ -151,7 +151,7 @@ AnyDebiasing = Debiasing | MatrixDebiasing
 class Binomial:
     """Debiased Clopper-Pearson limits of a share of hits among n.
 
-    They hold for every n, and also for records that are fixed rather than drawn at random (Hoeffding 1956).
+    They are valid for every n, and also for records that are fixed rather than random (Hoeffding 1956).
     """
 
     hits: NDArray[np.int64]
@@ -163,11 +163,11 @@ class Binomial:
         return self.debiasing(low), self.debiasing(high)
 
 
-def _plain(value: Any) -> Any:
-    """Floats or lists of floats, with None for what is not finite, for JSON."""
+def _json_numbers(value: Any) -> Any:
+    """Return a float or nested lists of floats for JSON, with None for numbers that are not finite."""
     if np.ndim(value) == 0:
         return float(value) if math.isfinite(value) else None
-    return [_plain(part) for part in value]
+    return [_json_numbers(part) for part in value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,15 +179,15 @@ class Estimate(Generic[Value]):
     value : float or ndarray of float64
         The unbiased estimate.
     stderr : float or ndarray
-        Standard error, of the shape of `value`, for the mean of the population that the records were drawn from. It is
-        conservative for the mean of these very records.
+        Standard error, of the shape of `value`, for the mean of the population that the records were drawn from. For the
+        mean of the given records it is conservative.
     n : int
         Number of reports.
     guarantee : privacy.Guarantee
-        What each person was guaranteed, from the integers of the coins.
+        Privacy guarantee of each person, from the integers of the coins.
     covariance : ndarray or None
-        Covariance matrix of a vector value, where it is known and small enough. It is the plug-in estimate; for few
-        reports its diagonal may be below the square of the conservative `stderr`.
+        Covariance matrix of a vector value, if it is known and small enough. It is a plug-in estimate: for few reports,
+        its diagonal may be smaller than the square of the conservative `stderr`.
     """
 
     value: Value
@@ -203,7 +203,7 @@ class Estimate(Generic[Value]):
                 array.flags.writeable = False
 
     def __eq__(self, other: object) -> bool:
-        """Equal numbers and guarantees, whatever the interval rule."""
+        """Return whether the numbers and the guarantees are equal; interval rules are not compared."""
         if not isinstance(other, Estimate):
             return NotImplemented
         return (
@@ -221,21 +221,21 @@ class Estimate(Generic[Value]):
         return self.guarantee.epsilon
 
     def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Value, Value]:
-        """Limits that contain the true value with the given probability.
+        """Return limits that contain the true value with the given probability.
 
         Parameters
         ----------
         confidence : float, default 0.95
-            In (0, 1).
+            Confidence level, in (0, 1).
         simultaneous : bool, default False
-            Whether the limits of all coordinates hold at the same time (Bonferroni), instead of each by itself.
+            Whether the limits hold for all coordinates simultaneously (Bonferroni), instead of for each separately.
 
         Returns
         -------
         low, high : float or ndarray
-            Of the shape of `value`. Clopper-Pearson limits, valid for every n, where the statistic is a binomial count.
-            Otherwise the limits of the rule that the estimator documents: normal limits (with room for a bias), random
-            scaling, or the inversion of a test. They are not clipped to the range of the parameter.
+            Limits of the shape of `value`. For binomial counts they are Clopper-Pearson limits, which are valid for
+            every n. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a
+            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter.
 
         Raises
         ------
@@ -250,19 +250,19 @@ class Estimate(Generic[Value]):
         return limits  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
-        """Value, standard error, 95 % interval, n and guarantee as plain types for JSON; None for what is not finite."""
+        """Return value, standard error, 95 % interval, n and guarantee as types for JSON; None for non-finite numbers."""
         low, high = self.interval()
         return {
-            "value": _plain(self.value),
-            "stderr": _plain(self.stderr),
-            "interval": [_plain(low), _plain(high)],
+            "value": _json_numbers(self.value),
+            "stderr": _json_numbers(self.stderr),
+            "interval": [_json_numbers(low), _json_numbers(high)],
             "confidence": 0.95,
             "n": self.n,
             "guarantee": self.guarantee.to_dict(),
         }
 
     def _short_guarantee(self) -> str:
-        """The guarantee in short; the parameter has the name of its definition."""
+        """Return a short text of the guarantee, with the name of its parameter."""
         guarantee = self.guarantee
         name = {"kl": "kl", "tv": "tv", "smooth": "smooth epsilon"}.get(guarantee.definition, "epsilon")
         return f"{name} = {guarantee.epsilon:.6g}" + (f", delta = {guarantee.delta:.3g}" if guarantee.delta else "")

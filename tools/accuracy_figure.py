@@ -1,6 +1,6 @@
 """Draw the accuracy figure of the README: ``python tools/accuracy_figure.py [docs/accuracy.png]``.
 
-Three questions of real surveys, each person privatized at four values of epsilon. The same panels are part of
+Three questions of real surveys, with each answer privatized for four values of epsilon. The same panels are part of
 ``python -m ldpfast demo``.
 """
 
@@ -19,7 +19,7 @@ def main(target: str = "docs/accuracy.png") -> None:
     single = [c for c in comparisons if not c.question.answers]
     figure = _plots.figure(13.5, 4.4)
     figure.suptitle(
-        "Estimates from privatized answers: points and 95 % intervals, dashed line: without privacy", fontsize=13
+        "Estimates from privatized answers with 95 % intervals; dashed line: estimate without privacy", fontsize=13
     )
     surveys.draw(single, list(figure.subplots(1, 3)))
     figure.savefig(target, dpi=110)

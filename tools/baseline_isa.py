@@ -1,6 +1,6 @@
 """Check in the disassembly that wide instructions occur only in functions that are called after a run-time probe.
 
-A function that uses ymm or zmm registers must have the name of its instruction set in its own; all others run on any machine.
+A function that uses ymm or zmm registers must have the instruction set in its name. All other functions run on any machine.
 """
 
 import re
@@ -22,7 +22,7 @@ def main() -> int:
                 bad.add((where, name))
     for where, name in sorted(bad):
         print(f"{where}: {name} uses wide registers")
-    print(f"baseline: {wide} wide instructions in {len(objects)} objects, {len(bad)} functions have them by mistake")
+    print(f"baseline: {wide} wide instructions in {len(objects)} objects, {len(bad)} problems")
     return bool(bad) or wide == 0
 
 

@@ -1,4 +1,4 @@
-"""Check that wheel and sdist hold all files of the package, and nothing from the machine that built them."""
+"""Check that wheel and sdist contain all files of the package, and no build products or caches."""
 
 import subprocess
 import sys
@@ -11,7 +11,8 @@ ROOT = Path(__file__).parent.parent
 EXTENSIONS = {"native"}  # all Cython modules are in this file
 
 
-def complain(where: str, problems: list[str]) -> int:
+def print_problems(where: str, problems: list[str]) -> int:
+    """Print the problems of a file; return their number."""
     for problem in problems:
         print(f"{where}: {problem}")
     return len(problems)
@@ -21,16 +22,16 @@ def main() -> int:
     (wheel,) = (ROOT / "build" / "wheel").glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     python = {str(p.relative_to(ROOT)) for p in (ROOT / "ldpfast").rglob("*.py*") if "__pycache__" not in p.parts}
-    problems = [f"lacks {name}" for name in sorted(python - names)]
-    held = {name for name in names if name.endswith((".py", ".pyi"))}
-    problems += [f"holds {name}, which is not in the tree" for name in sorted(held - python)]
+    problems = [f"missing: {name}" for name in sorted(python - names)]
+    contained = {name for name in names if name.endswith((".py", ".pyi"))}
+    problems += [f"not in the source tree: {name}" for name in sorted(contained - python)]
     built = {Path(name).name.split(".")[0] for name in names if name.endswith(".so")}
-    problems += [f"lacks the extension {name}" for name in sorted(EXTENSIONS - built)]
+    problems += [f"missing: extension {name}" for name in sorted(EXTENSIONS - built)]
     problems += [
-        f"must not hold {n}" for n in sorted(names) if Path(n).suffix in (".pyx", ".c", ".h") or n.startswith("tests")
+        f"not allowed: {n}" for n in sorted(names) if Path(n).suffix in (".pyx", ".c", ".h") or n.startswith("tests")
     ]
-    problems += [] if any(n.endswith("LICENSE") for n in names) else ["lacks the license"]
-    failures = complain(wheel.name, problems)
+    problems += [] if any(n.endswith("LICENSE") for n in names) else ["missing: license"]
+    failures = print_problems(wheel.name, problems)
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable,
@@ -40,15 +41,15 @@ def main() -> int:
         subprocess.run([*command, folder], cwd=ROOT, check=True, capture_output=True)
         (sdist,) = Path(folder).glob("*.tar.gz")
         with tarfile.open(sdist) as archive:
-            held = {str(Path(*Path(name).parts[1:])) for name in archive.getnames()}
+            contained = {str(Path(*Path(name).parts[1:])) for name in archive.getnames()}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
     wanted = {n for n in tracked if n and not n.startswith(".git")}
-    problems = [f"lacks {name}" for name in sorted(wanted - held)]
-    problems += [f"must not hold {n}" for n in sorted(held) if n.endswith((".so", ".pyc")) or "__pycache__" in n]
-    failures += complain("sdist", problems)
-    print(f"contents: {len(names)} files in the wheel, {len(held)} in the sdist, {failures} complaints")
+    problems = [f"missing: {name}" for name in sorted(wanted - contained)]
+    problems += [f"not allowed: {n}" for n in sorted(contained) if n.endswith((".so", ".pyc")) or "__pycache__" in n]
+    failures += print_problems("sdist", problems)
+    print(f"contents: {len(names)} files in the wheel, {len(contained)} in the sdist, {failures} problems")
     return failures > 0
 
 

@@ -1,4 +1,4 @@
-"""Read the machine code of the built extension, function by function. The checks of instructions use it."""
+"""Disassembly of the built extension, for the checks of instructions."""
 
 import re
 import subprocess
@@ -8,12 +8,13 @@ from pathlib import Path
 
 
 def is_x86_64() -> bool:
+    """Return whether this machine is an x86-64."""
     return sysconfig.get_platform().split("-")[-1] == "x86_64"
 
 
 def instructions() -> Iterator[tuple[str, str, str]]:
-    """Object file, function and line of each instruction of the objects under build/, one function after the other."""
-    for path in sorted(Path("build").glob("temp.*/**/*.o")):  # not those of the sanitizers
+    """Yield object file, function and line of each instruction in the objects under build/, function by function."""
+    for path in sorted(Path("build").glob("temp.*/**/*.o")):  # not the objects of the sanitizer build
         command = ["objdump", "-d", "--no-show-raw-insn", str(path)]
         name = ""
         for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():

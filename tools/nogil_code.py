@@ -1,6 +1,6 @@
-"""Check that code without the GIL does not take it back: not by name, and not to look for an exception after a call.
+"""Check that code without the GIL does not acquire it, neither explicitly nor to check for an exception after a call.
 
-Inside `nogil` Cython itself refuses Python objects. What it lets pass is reported as a performance hint, which fails here.
+Cython rejects Python objects inside `nogil`. It reports a check for an exception as a performance hint, which fails here.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ def main() -> int:
     failures = []
     for path in sorted(SRC.rglob("*.p[yx][xdi]")):
         failures += [
-            f"{path.relative_to(SRC.parent)}:{number}: takes the GIL back"
+            f"{path.relative_to(SRC.parent)}:{number}: acquires the GIL"
             for number, line in enumerate(path.read_text().splitlines(), 1)
             if "with gil" in line
         ]
@@ -24,13 +24,13 @@ def main() -> int:
         for module in modules:
             directives = [
                 f"-X{name}=False" for name in ("boundscheck", "wraparound", "initializedcheck")
-            ]  # as setup.py
+            ]  # as in setup.py
             command = ["-3", *directives, "-I", str(SRC), "-o", str(Path(folder) / f"{module.stem}.c"), str(module)]
             done = subprocess.run(
                 [sys.executable, "-m", "cython", *command], capture_output=True, text=True, check=True
             )
             failures += [line for line in (done.stdout + done.stderr).splitlines() if "performance hint" in line]
-    print("\n".join([*failures, f"nogil code: {len(modules)} modules read, {len(failures)} complaints"]))
+    print("\n".join([*failures, f"nogil code: {len(modules)} modules read, {len(failures)} problems"]))
     return bool(failures) or not modules
 
 

@@ -1,7 +1,8 @@
-"""Check that kernels with a time independent of the record do not jump on a comparison of floating-point numbers.
+"""Check that kernels with a time independent of the record do not branch on a comparison of floating-point numbers.
 
-Reads the disassembly of the built objects (x86-64). In the functions named below a `comis` that is followed by a conditional
-jump is a choice that an attacker could time. Integer comparisons cannot be told apart from loop counters; they are reviewed.
+Reads the disassembly of the built objects (x86-64). In the functions named below, a `comis` followed by a conditional jump
+is a branch that a timing attack could observe. Integer comparisons cannot be distinguished from loop counters; they are
+checked by review.
 """
 
 import re
@@ -9,7 +10,7 @@ import sys
 
 from disassembly import instructions, is_x86_64
 
-# Which functions of which object files claim it: see docs/proofs/README.md.
+# Object files and functions with this claim. See docs/proofs/README.md.
 CLAIMED = {
     r"kernels/privatize/(?!laplace)\w+\.o": r".",
     r"kernels/random/coins\.o": r".",
@@ -17,11 +18,12 @@ CLAIMED = {
     r"kernels/series\.o": r"terms",
 }
 COMPARE, JUMP = re.compile(r"\tv?u?comis[sd]\s"), re.compile(r"\tj(?!mp)\w+\s")
-# Instructions that set the flags anew: a jump after one of them does not depend on the comparison.
+# Instructions that set the flags. A jump after one of them does not depend on the comparison.
 OTHER_FLAGS = re.compile(r"\t(cmp|test|add|sub|and|or|xor|inc|dec|neg|not|sh|sar|imul|bt|popcnt)")
 
 
 def is_claimed(where: str, name: str) -> bool:
+    """Return whether the claim applies to a function of an object file."""
     return any(re.search(rf"{place}$", where) and re.search(names, name) for place, names in CLAIMED.items())
 
 
@@ -38,7 +40,7 @@ def main() -> int:
             compared = bool(COMPARE.search(line)) or (compared and not OTHER_FLAGS.search(line))
             if compared and JUMP.search(line):
                 bad.append(f"{where}: {name}: {line.strip()}")
-    print("\n".join([*sorted(set(bad)), f"secret jumps: {len(seen)} functions read, {len(set(bad))} complaints"]))
+    print("\n".join([*sorted(set(bad)), f"secret jumps: {len(seen)} functions read, {len(set(bad))} problems"]))
     return bool(bad) or not seen
 
 

@@ -1,7 +1,7 @@
-"""Other implementations of the cases of `ldpfast.bench`: numba, and libraries that answer the same question.
+"""Other implementations of the cases of `ldpfast.bench`: numba, and libraries that perform the same task.
 
-A rival is a function that takes a `Case` and returns a call; ``case.check`` judges its answer. Libraries that take one record
-at a time get fewer people. A library that answers another question is not here.
+A rival is a function that takes a `Case` and returns a call, whose answer is checked by ``case.check``. Libraries that process
+single records get fewer people. Libraries that perform a different task are not included.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from . import diffprivlib, multi_freq_ldpy, opendp, pure_ldp
 
 
 class Library(NamedTuple):
-    """How a published library does one task."""
+    """A published library for one task: its module, the number of people, and the implementation."""
 
     module: str
     people: int
     rival: Callable[[Case], Task]
 
 
-# Task -> name of the library -> how it does the task.
+# Task -> name of the library -> implementation.
 LIBRARIES = {
     "response-128": {
         "pure-ldp": Library("pure_ldp", 20_000, pure_ldp.response),
@@ -50,12 +50,12 @@ LIBRARIES = {
 
 
 def installed(task: str) -> dict[str, Library]:
-    """The libraries for a task that are installed."""
+    """Return the installed libraries for a task."""
     return {name: library for name, library in LIBRARIES.get(task, {}).items() if find_spec(library.module) is not None}
 
 
 def fewer_people(case: Case, n: int) -> Case:
-    """The same case with the first n records only; answers are judged by the same rule."""
+    """Return the same case with the first n records only, checked by the same rule."""
     if n >= len(case.x):
         return case
     check = case.check

@@ -1,4 +1,4 @@
-"""diffprivlib: noise in floating point, and releases of a trusted curator."""
+"""diffprivlib: Laplace noise in floating point, and releases of the central model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def laplace(case: Case) -> Task:
 
 
 def mean(case: Case) -> Task:
-    """Release the mean."""
+    """Release the mean of records in an interval."""
     library = import_module("diffprivlib.tools")
     return lambda: library.mean(case.x, epsilon=EPSILON, bounds=(-3.0, 3.0))
 
 
 def median(case: Case) -> Task:
-    """Release the median."""
+    """Release the median of records in an interval."""
     library = import_module("diffprivlib.tools")
     return lambda: library.quantile(case.x, 0.5, epsilon=EPSILON, bounds=(0.0, 100.0))

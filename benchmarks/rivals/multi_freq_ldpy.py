@@ -1,6 +1,6 @@
 """multi-freq-ldpy: one client call per record.
 
-Its estimates are clipped and normalized, which answers another question, so only its clients are measured.
+Its estimates are clipped and normalized, which is a different task, so only its clients are measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cases of `ldpfast.bench` that are written in numba."""
+"""Cases of `ldpfast.bench` that are implemented in numba."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .numba_tools import ROWS, counter, drivers, looping, privatizer
 
 
 def numba_case(name: str, case: Case, threads: int) -> Task | None:
-    """The case in numba, or None where it is not written in numba."""
+    """Return a call that performs the case in numba, or None if the case is not implemented."""
     mechanism: Any = case.mechanism
     n = len(case.x)
     heads = float(_coins.binary(EPSILON).p)

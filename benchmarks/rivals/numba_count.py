@@ -1,4 +1,4 @@
-"""Counting in numba: carry-save adders, and privatizing and counting in one pass."""
+"""Counting in numba: carry-save adders, and privatization with counting in one pass."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from .numba_privatize import choose_sides, linf_chunk, unary_chunk, vertices
 from .numba_tools import ROWS, fill, njit, stream
 
-SLAB = 128  # words that are counted side by side
+SLAB = 128  # words that are counted in parallel
 
 
 @njit(nogil=True)
-def add_planes(planes: Any, s: Any, level: Any) -> None:
-    """One more slab of weight 2^level."""
-    for p in range(level, planes.shape[0]):
+def add_planes(planes: Any, s: Any, power: Any) -> None:
+    """Add a slab of weight 2^power."""
+    for p in range(power, planes.shape[0]):
         for i in range(SLAB):
             carry = planes[p, i] & s[i]
             planes[p, i] ^= s[i]
@@ -24,12 +24,12 @@ def add_planes(planes: Any, s: Any, level: Any) -> None:
 
 @njit(nogil=True)
 def count_words(words: Any, counts: Any) -> None:
-    """Carry-save adders, eight slabs at a time; counts has 64 entries for each word of a row."""
+    """Count bits by carry-save adders, eight slabs at a time; `counts` has 64 entries for each word of a row."""
     width, slabs = counts.size // 64, words.size // SLAB
-    levels = 1
-    while (1 << levels) <= slabs:
-        levels += 1
-    planes = np.zeros((max(levels, 4), SLAB), np.uint64)
+    powers = 1
+    while (1 << powers) <= slabs:
+        powers += 1
+    planes = np.zeros((max(powers, 4), SLAB), np.uint64)
     one, two, four = planes[0], planes[1], planes[2]
     rest = np.empty(SLAB, np.uint64)
     done = 0
@@ -99,7 +99,7 @@ def run_unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 @njit(nogil=True, fastmath=True)
 def cosines(x: Any, harmonic: Any, phase: Any, lower: Any, per_range: Any) -> Any:
-    """cos 2 pi (u h - s) for all harmonics h with their phases s; a Chebyshev fit after whole turns are taken away."""
+    """Return cos 2 pi (u h - s) for all harmonics h with phases s, by a Chebyshev fit after reduction to one period."""
     f = np.float32
     out = np.empty((x.size, harmonic.size), np.float32)
     for i in range(x.size):
@@ -115,7 +115,7 @@ def cosines(x: Any, harmonic: Any, phase: Any, lower: Any, per_range: Any) -> An
 
 @njit(nogil=True)
 def series_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
-    """Terms, vertices, directions of 32 bits per person; counted two people at a time."""
+    """Privatize 32 terms of a series per person, and count the bits of two people per word."""
     n, rows = x.size, ROWS // 32
     harmonic, phase = np.empty(32, np.float32), np.empty(32, np.float32)
     for j in range(32):

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent in numba: one person after the other."""
+"""Stochastic gradient descent in numba."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from ldpfast.bench import EPSILON, Case, Task
 from .numba_privatize import normals
 from .numba_tools import AnyArray, fill, fresh_seed, njit, stream
 
-PEOPLE = 1 << 11  # whose coins are drawn together
+BATCH_ROWS = 1 << 11  # people whose coins are drawn together
 
 
 @njit(nogil=True)
-def median_walk(x: Any, seed: Any, keep: Any, lower: Any, upper: Any, most: Any, any_time: Any, start: Any) -> Any:
-    """Sums over the positions but the first `start`: of their distances u to the middle, u^2, u^3, u^4, and over the
-    answers 1 of 1, u, u^2. Steps of size `most`, or most / sqrt(i)."""
-    words, lie, step = np.empty(PEOPLE // 2, np.uint64), np.empty(PEOPLE, np.uint8), np.full(PEOPLE, most)
+def median_walk(x: Any, seed: Any, keep: Any, lower: Any, upper: Any, base_step: Any, any_time: Any, start: Any) -> Any:
+    """Run a descent for the median; return sums over the positions after the first `start`.
+
+    With u the signed distance of a position from the middle, the sums are of u, u^2, u^3 and u^4 over all positions, and of
+    1, u and u^2 over the positions with answer 1. The step size is `base_step`, divided by sqrt(i) if `any_time`.
+    """
+    words, flip, step = np.empty(BATCH_ROWS // 2, np.uint64), np.empty(BATCH_ROWS, np.uint8), np.full(BATCH_ROWS, base_step)
     word = words.view(np.uint32)
     origin = (lower + upper) / 2
     at = origin
@@ -29,16 +32,16 @@ def median_walk(x: Any, seed: Any, keep: Any, lower: Any, upper: Any, most: Any,
     while done < x.size:
         if done == start:
             u1, u2, u3, u4, y0, y1, y2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        now = min(PEOPLE, x.size - done, start - done if done < start else PEOPLE)
+        now = min(BATCH_ROWS, x.size - done, start - done if done < start else BATCH_ROWS)
         fill(words, stream(seed, done))
         for i in range(now):
-            lie[i] = np.uint8(word[i] >= keep)
+            flip[i] = np.uint8(word[i] >= keep)
         if any_time:
             for i in range(now):
-                step[i] = most / np.sqrt(np.float64(done + i + 1))
+                step[i] = base_step / np.sqrt(np.float64(done + i + 1))
         for i in range(now):
             above, below = min(at + step[i], upper), max(at - step[i], lower)
-            bit = (x[done + i] >= at) ^ (lie[i] != 0)
+            bit = (x[done + i] >= at) ^ (flip[i] != 0)
             u = at - origin
             square, yes = u * u, 1.0 if bit else 0.0
             u1 += u
@@ -54,12 +57,13 @@ def median_walk(x: Any, seed: Any, keep: Any, lower: Any, upper: Any, most: Any,
 
 
 def median_case(case: Case) -> Task:
+    """Return a call that estimates a median."""
     model, n, start = case.mechanism, len(case.x), bench.left_out(len(case.x))
     keep, any_time = np.uint32(_coins.response(2, EPSILON).keep), model.horizon is None
-    most = (model.upper - model.lower) / (math.sqrt(2) if any_time else 2 * math.sqrt(n))
+    base_step = (model.upper - model.lower) / (math.sqrt(2) if any_time else 2 * math.sqrt(n))
 
     def call() -> tuple[float, int]:
-        sums = median_walk(case.x, fresh_seed(), keep, model.lower, model.upper, most, any_time, start)
+        sums = median_walk(case.x, fresh_seed(), keep, model.lower, model.upper, base_step, any_time, start)
         return (model.lower + model.upper) / 2 + sums[0] / (n - start), n
 
     return call
@@ -67,10 +71,13 @@ def median_case(case: Case) -> Task:
 
 @njit(nogil=True, fastmath=True)
 def logistic_walk(x: Any, y: Any, rates: Any, seed: Any, p: Any, start: Any) -> Any:
-    """Sums over the positions but the first `start`: S of them so far, then of S, S^2 and s S over all s."""
+    """Run a descent for logistic regression; return sums over the positions after the first `start`.
+
+    With S(s) the sum of the first s such positions, the rows are the last S, and the sums of S, S^2 and s S over all s.
+    """
     scale, heads, projection = p
     n, dim = x.shape
-    rows = PEOPLE // 8
+    rows = BATCH_ROWS // 8
     normal, coins = np.empty((rows * dim + 1) // 2 * 2, np.float32), np.empty(2 * rows, np.uint64)
     row, position, sums = np.empty((rows, dim), np.float32), np.zeros(dim), np.zeros((4, dim))
     done, counted = 0, 0
@@ -120,6 +127,7 @@ def logistic_walk(x: Any, y: Any, rates: Any, seed: Any, p: Any, start: Any) -> 
 
 
 def logistic_case(case: Case) -> Task:
+    """Return a call that fits a logistic regression."""
     model, n, start = case.mechanism, len(case.x), bench.left_out(len(case.x))
     p = math.sqrt(model.variance * model.dim), float(_coins.binary(EPSILON).p), model.projection
 

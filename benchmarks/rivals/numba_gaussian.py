@@ -1,4 +1,4 @@
-"""The mean of a normal distribution in numba: both rounds of the protocol, counted at once."""
+"""The mean of a normal distribution in numba: both rounds of the protocol, privatized and counted in one pass."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from .numba_tools import counter, fill, njit, stream
 
 @njit(nogil=True)
 def levels_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
-    """Whole periods of people; the first `slots` of each group of the search answer it. out: 4 counts per group."""
-    keep, share, reciprocal = np.uint32(p[0]), np.uint32(p[1]), np.uint32(p[2])
+    """Count the residues that the groups of the search report, 4 counts per group in `out`.
+
+    Only whole periods of people are used. In each period, every group has `slots` people.
+    """
+    keep, words_per_symbol, reciprocal = np.uint32(p[0]), np.uint32(p[1]), np.uint32(p[2])
     period, slots, groups, per_width = int(p[3]), int(p[4]), int(p[5]), p[6]
     m = x.size // period
     words, symbol, report = np.empty(m // 2 + 1, np.uint64), np.empty(m, np.uint8), np.empty(m, np.uint8)
@@ -27,7 +30,7 @@ def levels_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
         for i in range(m):
             symbol[i] = np.uint8(np.int32(math.floor(x[i * period + slot] * scale)) & 3)
         fill(words, stream(seed, 200 + slot))
-        respond(symbol, words.view(np.uint32), report, keep, share, reciprocal)
+        respond(symbol, words.view(np.uint32), report, keep, words_per_symbol, reciprocal)
         one, two, three = 0, 0, 0
         for i in range(m):
             one += report[i] == 1
@@ -41,7 +44,10 @@ def levels_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 @njit(nogil=True)
 def bits_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
-    """Whole periods of people; those from `first` on say whether they are at least `edge`. out: ones, people."""
+    """Count sign bits at `edge`; `out` has the number of ones and the number of people.
+
+    Only whole periods of people are used. In each period, the people from `first` on report a bit.
+    """
     keep, period, first, edge = np.uint32(p[0]), int(p[1]), int(p[2]), p[3]
     m, width = x.size // period, period - first
     words = np.empty((m * width + 1) // 2, np.uint64)
@@ -55,6 +61,7 @@ def bits_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 
 def gaussian_case(case: Case, threads: int) -> Task:
+    """Return a call that estimates a normal mean in two rounds."""
     model, plan = case.mechanism, case.mechanism.plan(len(case.x))
     levels, period = model._design.levels, plan.second.stop
     four, two = levels.questions[0]._coin, _coins.response(2, EPSILON)

@@ -1,7 +1,6 @@
 """Mechanisms in numba, chunk by chunk: ``chunk(x, out, seed, parameters)``.
 
-Written as well as numba allows: loops that LLVM vectorizes, polynomial logarithms and sines, bit planes. Coins have 8 to
-61 bits.
+Optimized for numba: loops that LLVM vectorizes, polynomial logarithms and sines, bit planes. Coins have 16 to 53 bits.
 """
 
 from __future__ import annotations
@@ -15,15 +14,16 @@ from .numba_tools import fill, njit, stream
 
 
 @njit(nogil=True)
-def respond(x: Any, word: Any, out: Any, keep: Any, share: Any, reciprocal: Any) -> None:
+def respond(x: Any, word: Any, out: Any, keep: Any, words_per_symbol: Any, reciprocal: Any) -> None:
+    """Privatize symbols by randomized response, with one random word each."""
     for i in range(x.size):
-        truth = np.uint32(x[i])
+        symbol = np.uint32(x[i])
         past = np.uint32(word[i] - keep)
         other = np.uint32((np.uint64(past) * np.uint64(reciprocal)) >> np.uint64(32))
-        rest = np.uint32(past - np.uint32(other * share))
-        other = np.uint32(other + np.uint32(rest >= share))
-        lie = np.uint32(other + np.uint32(other >= truth))
-        out[i] = np.uint8(lie if word[i] >= keep else truth)
+        rest = np.uint32(past - np.uint32(other * words_per_symbol))
+        other = np.uint32(other + np.uint32(rest >= words_per_symbol))
+        other = np.uint32(other + np.uint32(other >= symbol))
+        out[i] = np.uint8(other if word[i] >= keep else symbol)
 
 
 @njit(nogil=True)
@@ -54,7 +54,11 @@ def sign_bit_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 @njit(nogil=True)
 def unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
-    """Coins of 16 bits by bit planes, from the last digit to the first: `or` where the digit is one, else `and`."""
+    """Privatize categories by unary encoding.
+
+    Coins have 16 bits and are drawn by bit planes, from the last digit of the threshold to the first: `or` if the digit is
+    one, else `and`.
+    """
     threshold, optimized = np.uint64(p[0]), p[1] != 0
     n = out.size // 8
     plane = np.empty(n, np.uint64)
@@ -69,7 +73,7 @@ def unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
         else:
             for i in range(n):
                 words[i] &= plane[i]
-    if optimized:  # a fair coin in place of the own bit
+    if optimized:  # the bit of the record's category is a fair coin
         fair = np.empty(x.size, np.uint64)
         fill(fair, stream(seed, 16))
         for i in range(x.size):
@@ -82,7 +86,7 @@ def unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 @njit(nogil=True)
 def popcount(w: Any) -> Any:
-    """LLVM knows this for the instruction."""
+    """Count the ones of a word. LLVM compiles this to the popcount instruction."""
     w = w - ((w >> np.uint64(1)) & np.uint64(0x5555555555555555))
     w = (w & np.uint64(0x3333333333333333)) + ((w >> np.uint64(2)) & np.uint64(0x3333333333333333))
     w = (w + (w >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -91,7 +95,7 @@ def popcount(w: Any) -> Any:
 
 @njit(nogil=True)
 def vertices(x: Any, seed: Any, scale: Any) -> Any:
-    """A random vertex of the cube for each row: 16 random bits per coordinate, packed; dim a multiple of 8."""
+    """Draw a random vertex of the cube for each row, packed: 16 random bits per coordinate; dim is a multiple of 8."""
     n, dim = x.shape
     words = np.empty((n * dim + 3) // 4, np.uint64)
     fill(words, seed)
@@ -108,7 +112,10 @@ def vertices(x: Any, seed: Any, scale: Any) -> Any:
 
 @njit(nogil=True)
 def choose_sides(vertex: Any, direction: Any, seed: Any, dim: Any, heads: Any) -> None:
-    """Negate directions where the coin and the vertex say so; words of one dtype, whole ones per row."""
+    """Move each direction to the side of its vertex for heads, and to the opposite side for tails.
+
+    Both arrays have words of the same dtype, and each row consists of whole words.
+    """
     width = dim // (8 * direction.itemsize)
     signs = np.empty(direction.size // width, np.uint64)
     fill(signs, seed)
@@ -124,7 +131,7 @@ def choose_sides(vertex: Any, direction: Any, seed: Any, dim: Any, heads: Any) -
 
 @njit(nogil=True)
 def linf_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
-    """dim a multiple of 64."""
+    """Privatize rows by the mechanism of the l-infinity ball; dim is a multiple of 64."""
     vertex, direction = vertices(x, seed, np.float32(p[0])).view(np.uint64), out.reshape(-1).view(np.uint64)
     fill(direction, stream(seed, 1))
     choose_sides(vertex, direction, stream(seed, 2), x.shape[1], p[1])
@@ -132,7 +139,7 @@ def linf_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 @njit(nogil=True, fastmath=True)
 def normals(out: Any, seed: Any) -> None:
-    """Box-Muller with the polynomials of the library: LLVM has no vector logarithm, sine or cosine of its own."""
+    """Draw normal numbers by Box-Muller, with the polynomials of the library, because LLVM has no vector logarithm or sine."""
     f = np.float32
     half = out.size // 2
     words = np.empty((half + 1) // 2, np.uint64)
@@ -190,7 +197,7 @@ def l2_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 @njit(nogil=True, fastmath=True)
 def laplace_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
-    """In doubles: unsafe."""
+    """Add Laplace noise in double precision, which is unsafe."""
     b = p[0]
     words = np.empty(x.size, np.uint64)
     fill(words, seed)

@@ -1,4 +1,4 @@
-"""What every numba rival uses: the compiler, random words, and loops over chunks.
+"""Tools of the numba implementations: the compiler, random words, and loops over chunks.
 
 Random words come from a counter-based splitmix64, which LLVM vectorizes. It is not cryptographic. numba's own Mersenne
 Twister is several times slower.
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from ldpfast.bench import Case, Task
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # idle threads of numba must not disturb the next measurement
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # idle numba threads would disturb the next measurement
 numba: Any = import_module("numba") if find_spec("numba") is not None else None
 prange: Any = numba.prange if numba else range
 
 AnyArray = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
-ROWS = 1 << 14  # numbers per chunk: buffers stay in cache
+ROWS = 1 << 14  # numbers per chunk, so that buffers fit in cache
 
 
 def njit(**options: bool) -> Callable[[Function], Function]:
-    """numba.njit without the check for division by zero, which would keep LLVM from vectorizing.
+    """Return numba.njit without the check for division by zero, which prevents vectorization by LLVM.
 
-    Without numba it leaves the function as it is; nothing calls it then.
+    If numba is not installed, the decorator returns the function unchanged, and the function is not called.
     """
     if not numba:
         return lambda function: function
@@ -38,7 +38,7 @@ def njit(**options: bool) -> Callable[[Function], Function]:
 
 @njit(nogil=True)
 def fill(words: Any, seed: Any) -> None:
-    """splitmix64 in counter mode: eight words at a time in a vector register."""
+    """Fill an array with words of splitmix64 in counter mode, which LLVM vectorizes."""
     for i in range(words.size):
         z = seed + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -48,7 +48,7 @@ def fill(words: Any, seed: Any) -> None:
 
 @njit(nogil=True)
 def stream(seed: Any, number: Any) -> Any:
-    """The seed of stream `number` of a call: a word of splitmix64 itself, mixed once more than those of `fill`."""
+    """Return the seed of stream `number` of a call, mixed differently from the words of `fill`."""
     z = seed ^ (np.uint64(number) * np.uint64(0xD1342543DE82EF95) + np.uint64(0x2545F4914F6CDD1D))
     z = (z ^ (z >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
     z = (z ^ (z >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
@@ -56,11 +56,12 @@ def stream(seed: Any, number: Any) -> Any:
 
 
 def fresh_seed() -> np.uint64:
+    """Return a seed from the entropy of the operating system."""
     return np.uint64(np.random.SeedSequence().generate_state(1, np.uint64)[0])
 
 
 def drivers(chunk: Any) -> tuple[Any, Any]:
-    """Two loops over chunks: one thread, and all threads of numba."""
+    """Compile two loops over chunks: one for a single thread, and one for all threads of numba."""
 
     @njit(nogil=True)
     def serial(x: Any, out: Any, rows: Any, seed: Any, p: Any) -> None:
@@ -76,7 +77,7 @@ def drivers(chunk: Any) -> tuple[Any, Any]:
 
 
 def counting_drivers(chunk: Any) -> tuple[Any, Any]:
-    """As `drivers`, where each chunk adds to its own row of counts."""
+    """Compile two loops like those of `drivers`, in which each chunk adds to a separate row of counts."""
 
     @njit(nogil=True)
     def serial(x: Any, out: Any, rows: Any, seed: Any, p: Any) -> None:
@@ -95,7 +96,7 @@ _drivers: dict[Any, tuple[Any, Any]] = {}
 
 
 def looping(make: Any, chunk: Any, case: Case, out: AnyArray, rows: int, p: tuple[float, ...], threads: int) -> Task:
-    """A call that applies a chunk function to all records; compiled once per chunk function."""
+    """Return a call that applies a chunk function to all records. Each chunk function is compiled once."""
     if chunk not in _drivers:
         _drivers[chunk] = make(chunk)
     loop = _drivers[chunk][threads > 1]
@@ -110,13 +111,13 @@ def looping(make: Any, chunk: Any, case: Case, out: AnyArray, rows: int, p: tupl
 
 
 def privatizer(chunk: Any, case: Case, shape: tuple[int, ...], dtype: Any, p: tuple[float, ...], threads: int) -> Task:
-    """A call that privatizes all records into an array of this shape and dtype."""
+    """Return a call that privatizes all records into an array of the given shape and dtype."""
     rows = max(1, ROWS * len(case.x) // case.x.size)
     return looping(drivers, chunk, case, np.zeros(shape, dtype), rows, p, threads)
 
 
 def counter(chunk: Any, case: Case, rows: int, k: int, p: tuple[float, ...], threads: int) -> Task:
-    """A call that returns k counts of all records."""
+    """Return a call that computes k counts over all records."""
     chunks = -(-len(case.x) // rows)
 
     def call() -> AnyArray:

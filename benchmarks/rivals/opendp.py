@@ -1,6 +1,6 @@
-"""OpenDP: one call per record, or one call per array where it takes arrays.
+"""OpenDP: one call per record, or one call per array for noise.
 
-Its randomized response for one bit is Warner's mechanism, which is not among the cases.
+Its randomized response for one bit is Warner's mechanism, which is not a case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def response(case: Case) -> Task:
 
 
 def unary(case: Case) -> Task:
-    """Privatize bit vectors as RAPPOR does: each bit is flipped with probability f / 2."""
+    """Privatize bit vectors as in RAPPOR: each bit is flipped with probability f / 2."""
     dp, k = prelude(), case.mechanism.k
     space = dp.bitvector_domain(max_weight=1), dp.discrete_distance()
     measurement = dp.m.make_randomized_response_bitvec(*space, f=2 / (math.exp(EPSILON / 2) + 1))

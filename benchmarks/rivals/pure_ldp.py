@@ -27,7 +27,7 @@ def unary(case: Case) -> Task:
 
 
 def frequencies(mechanism: Any, x: NDArray[Any]) -> Task:
-    """Estimate shares: one `privatise` and one `aggregate` per person."""
+    """Estimate shares, with one call of `privatise` and one of `aggregate` per person."""
     unary = isinstance(mechanism, UnaryEncoding)
     library = import_module(f"pure_ldp.frequency_oracles.{'unary' if unary else 'direct'}_encoding")
     kinds = (library.UEClient, library.UEServer) if unary else (library.DEClient, library.DEServer)

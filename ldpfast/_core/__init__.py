@@ -1,7 +1,7 @@
-"""The compiled half of ldpfast. Nothing here is public.
+"""Compiled modules of ldpfast. Nothing here is public.
 
-All compiled modules lie in one extension file, that of `native` (PEP 489, "Multiple modules in one library"). They
-share one copy of the kernels and one choice of instruction set. Importing this package loads them.
+All compiled modules are in one extension file, that of `native` (PEP 489, "Multiple modules in one library"). They
+share one copy of the kernels and one choice of instruction set. Importing this package loads all of them.
 """
 
 import sys
@@ -15,7 +15,7 @@ __all__ = ["isa", "isas", "set_isa"]
 
 
 def _load(name: str) -> None:
-    """Import a module of the extension file, as ``from . import name`` does for a file of its own."""
+    """Import a module of the extension file, as ``from . import name`` would from a separate file."""
     full = f"{__name__}.{name}"
     loader = ExtensionFileLoader(full, native.__file__)
     spec = spec_from_loader(full, loader)

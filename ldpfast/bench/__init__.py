@@ -1,10 +1,12 @@
 """Throughput on this machine, compared with NumPy and with the limit of random bytes and memory.
 
-`throughput` measures one mechanism, your own included. `report` measures all cases; ``python -m ldpfast bench`` calls it.
+`throughput` measures one mechanism, including user-defined ones. `report` measures all cases; ``python -m ldpfast bench``
+calls it.
 
-A case is one task with its data. ldpfast and NumPy read the same array and write reports of the same format to memory that
-is allocated already, and one check judges both. The NumPy code is vectorized, works in chunks that stay in cache, uses single
-precision where that is fair, and draws from SFC64, NumPy's fastest generator, which is not cryptographic.
+A case is one task with its data. ldpfast and NumPy read the same array and write reports of the same format to allocated
+memory. The same check is applied to both answers. The NumPy code is vectorized, processes chunks that fit in cache, uses
+single precision where this is accurate enough, and draws from SFC64, NumPy's fastest generator, which is not
+cryptographic.
 """
 
 from ._case import EPSILON, Case, Task

@@ -1,4 +1,4 @@
-"""What is measured: one task with its data."""
+"""Benchmark case: one task with its data."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ class Case:
     Attributes
     ----------
     task, unit : str
-        What is done, and what it is counted in.
+        Name of the task, and unit of the measured time.
     units : int
-        How many of them one call does.
+        Number of units that one call processes.
     random_bytes, read_bytes, write_bytes : float
-        What a unit needs at least: random bytes of the algorithm, bytes of the record (read once), of the report.
+        Minimum number of bytes per unit: random bytes of the algorithm, bytes of the record (read once), bytes of the
+        report.
     ours, numpy : callable
-        One call each; the answer is what `check` judges.
+        One call of each library. The return value is the argument of `check`.
     check : callable
-        Whether an answer is correct; fails a correct answer with a chance of at most 1e-9 per statistic.
+        Whether an answer is correct. Rejects a correct answer with probability at most 1e-9 per statistic.
     mechanism, x : Mechanism or protocol, ndarray
-        For other libraries that shall do the same.
+        Mechanism and records, for implementations in other libraries.
     target, target_two : float or None
-        Nanoseconds per unit to reach on an AVX-512 machine: with one thread; with two, by wall time.
+        Target times on an AVX-512 machine, in nanoseconds per unit: one thread; two threads, wall time.
     threads : bool
-        Whether `ours` deals its work out to several threads.
+        Whether `ours` distributes its work among several threads.
     numpy_units : int or None
-        How many units `numpy` does, where it would take too long for all.
+        Number of units that `numpy` processes, if it is too slow for all.
     y : ndarray or None
-        Responses, for regressions.
+        Responses of a regression.
     note : str
-        What the NumPy side does not do, and what the limit does not know.
+        Differences between the NumPy code and the library, and costs that the limit does not include.
     """
 
     task: str

@@ -1,4 +1,4 @@
-"""Whether an answer is correct: bounds that a correct one misses with a chance of at most ALPHA per statistic."""
+"""Checks of answers: bounds that a correct answer violates with probability at most ALPHA per statistic."""
 
 from __future__ import annotations
 
@@ -13,68 +13,74 @@ from ..mechanisms import L2Ball, Laplace, LinfBall, RandomizedResponse, SignBit,
 from ._case import AnyArray
 from ._numpy import CHUNK
 
-ALPHA = 1e-9  # chance that one check fails a correct answer
+ALPHA = 1e-9  # probability that one statistic rejects a correct answer
 
 
 def bernstein(variance: float, largest: float, n: int) -> float:
-    """How far the mean of n independent numbers is from its expectation, but for a chance of ALPHA.
+    """Return the distance of the mean of n independent numbers from its expectation, exceeded with probability ALPHA.
 
-    Bernstein: P(|mean - E| > t) <= 2 exp(-n t^2 / (2 variance + 2 largest t / 3)) where no number is further than
-    `largest` from its expectation; solved for t, rounded up.
+    Bernstein's inequality: P(|mean - E| > t) <= 2 exp(-n t^2 / (2 variance + 2 largest t / 3)) if no number is farther
+    than `largest` from its expectation. The result is an upper bound of the t for which the right side is ALPHA.
     """
     weight = math.log(2 / ALPHA) / n
     return math.sqrt(2 * variance * weight) + 2 * largest * weight / 3
 
 
 def shares_agree(hits: AnyArray, expected: AnyArray, n: int) -> bool:
-    """Each of several means of n independent zeros and ones is where it should be."""
+    """Return whether each share of `hits` in n independent Bernoulli draws agrees with its expectation."""
     margins = [bernstein(float(p * (1 - p)), 1.0, n) for p in expected]
     return bool(np.all(np.abs(hits / n - expected) <= margins))
 
 
 def count_bits(reports: AnyArray) -> NDArray[np.int64]:
-    """How many packed rows have each bit: the obvious way."""
+    """Count how many packed rows have each bit, by unpacking them."""
     total = np.zeros(8 * reports.shape[1], np.int64)
     for at in range(0, len(reports), CHUNK):
         total += np.unpackbits(reports[at : at + CHUNK], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     return total
 
 
-def check_linf(mechanism: LinfBall, x: AnyArray, towards: AnyArray, reports: AnyArray) -> bool:
-    """Width of the reports, every coordinate by itself, and the projection on the direction of all records."""
+def check_linf(mechanism: LinfBall, x: AnyArray, direction: AnyArray, reports: AnyArray) -> bool:
+    """Check the shape of the reports, every coordinate of the mean, and its projection on the direction of the records."""
     return reports.shape == (len(x), (mechanism.dim + 7) // 8) and check_linf_mean(
         mechanism,
         len(x),
         x.mean(axis=0, dtype=np.float64),
-        towards,
+        direction,
         mechanism.scale * (2 * count_bits(reports)[: mechanism.dim] / len(x) - 1),
     )
 
 
-def check_linf_mean(mechanism: LinfBall, n: int, truth: AnyArray, towards: AnyArray, mean: AnyArray) -> bool:
-    """A projection on signs s has the variance (|s|^2 B^2 - <s, x>^2) / dim^2 <= B^2 / dim and is at most B."""
+def check_linf_mean(mechanism: LinfBall, n: int, truth: AnyArray, direction: AnyArray, mean: AnyArray) -> bool:
+    """Check every coordinate of a mean, and its projection on the signs `direction`, divided by dim.
+
+    The projection of one report on signs s has the variance (|s|^2 B^2 - <s, x>^2) / dim^2 <= B^2 / dim and is at most B.
+    """
     dim, scale = mechanism.dim, mechanism.scale
-    each = bernstein(scale**2, 2 * scale, n) + 1e-4  # NumPy's vertices have 16 bits
+    each = bernstein(scale**2, 2 * scale, n) + 1e-4  # NumPy draws vertices with 16 bits
     return bool(np.all(np.abs(mean - truth) <= each)) and bool(
-        abs(float((mean - truth) @ towards) / dim) <= bernstein(scale**2 / dim, 2 * scale, n) + 1e-4
+        abs(float((mean - truth) @ direction) / dim) <= bernstein(scale**2 / dim, 2 * scale, n) + 1e-4
     )
 
 
-def check_l2(mechanism: L2Ball, x: AnyArray, towards: AnyArray, reports: AnyArray) -> bool:
-    """Every norm, and the projection on the direction of all records: variance at most B^2 / dim, at most B."""
+def check_l2(mechanism: L2Ball, x: AnyArray, direction: AnyArray, reports: AnyArray) -> bool:
+    """Check the norm of every report, and the projection of the mean on the unit vector `direction` of the records.
+
+    The projection of one report has the variance at most B^2 / dim and is at most B.
+    """
     n, scale = len(x), mechanism.scale
     if reports.shape != x.shape or reports.dtype != x.dtype:
         return False
     norms = np.sqrt(np.einsum("ij,ij->i", reports, reports, dtype=np.float64))
-    # Not by BLAS: its threads go on spinning, and their time would be counted with what is measured next.
-    found, truth = (float(np.einsum("ij,j->", rows, towards, dtype=np.float64)) / n for rows in (reports, x))
+    # einsum, not BLAS: idle BLAS threads keep spinning and would disturb the next measurement.
+    found, truth = (float(np.einsum("ij,j->", rows, direction, dtype=np.float64)) / n for rows in (reports, x))
     return bool(np.all(np.abs(norms / scale - 1) <= 1e-4)) and abs(found - truth) <= bernstein(
         scale**2 / mechanism.dim, 2 * scale, n
     ) + 1e-4 * scale / math.sqrt(mechanism.dim)
 
 
 def check_unary(mechanism: UnaryEncoding, x: AnyArray, reports: AnyArray) -> bool:
-    """The share of ones in every place, and of own ones."""
+    """Check the share of ones at every position, and at the positions of the records."""
     coin, n = _coins.unary(mechanism.epsilon, False), len(x)
     if reports.shape != (n, (mechanism.k + 7) // 8):
         return False
@@ -87,7 +93,7 @@ def check_unary(mechanism: UnaryEncoding, x: AnyArray, reports: AnyArray) -> boo
 
 
 def check_response(coin: _coins.ResponseCoin, symbols: AnyArray, reports: AnyArray) -> bool:
-    """The share of every code, and of truths."""
+    """Check the share of every code, and of reports that equal the record."""
     n, p, q = len(symbols), float(coin.p), float(coin.q)
     if reports.shape != symbols.shape or reports.max() >= coin.k:
         return False
@@ -98,7 +104,7 @@ def check_response(coin: _coins.ResponseCoin, symbols: AnyArray, reports: AnyArr
 
 
 def check_sign_bit(mechanism: SignBit, x: AnyArray, reports: AnyArray) -> bool:
-    """Zeros and ones; their share among the upper and among the lower half of the records."""
+    """Check that reports are 0 or 1, and the share of ones in the upper and in the lower half of the interval."""
     if reports.shape != x.shape or reports.max() > 1:
         return False
     lowest, highest = (value / (mechanism.debiasing.one - mechanism.debiasing.zero) for value in (0.0, 1.0))
@@ -112,10 +118,10 @@ def check_sign_bit(mechanism: SignBit, x: AnyArray, reports: AnyArray) -> bool:
 
 
 def check_laplace(mechanism: Laplace, x: AnyArray, reports: AnyArray) -> bool:
-    """Mean of the noise (0) and of its size (b).
+    """Check the mean of the noise, which is 0, and of its absolute value, which is b.
 
-    A Laplace variable meets Bernstein's moment condition with variance 2 b^2 and largest b, so that
-    t = b w + sqrt(b^2 w^2 + 4 b^2 w), w = log(2 / ALPHA) / n. The grid moves the size by less than a step.
+    A Laplace variable satisfies Bernstein's moment condition with variance 2 b^2 and largest b, so that
+    t = b w + sqrt(b^2 w^2 + 4 b^2 w), w = log(2 / ALPHA) / n. The grid changes the absolute value by less than a step.
     """
     if reports.shape != x.shape or reports.dtype != np.float64:
         return False
@@ -126,7 +132,7 @@ def check_laplace(mechanism: Laplace, x: AnyArray, reports: AnyArray) -> bool:
 
 
 def check_frequencies(mechanism: RandomizedResponse | UnaryEncoding, x: AnyArray, shares: AnyArray) -> bool:
-    """The share of reports for every category, which the estimate is linear in."""
+    """Check the share of reports for every category, computed back from the estimate, which is linear in it."""
     n, k = len(x), mechanism.k
     coins: _coins.UnaryCoins | _coins.ResponseCoin
     if isinstance(mechanism, UnaryEncoding):
@@ -139,46 +145,55 @@ def check_frequencies(mechanism: RandomizedResponse | UnaryEncoding, x: AnyArray
 
 
 def left_out(n: int) -> int:
-    """How many of the first positions the mean of a descent leaves out: the largest power of two up to a quarter."""
+    """Return the burn-in of a descent: the largest power of two up to a quarter of the positions."""
     return 1 << (n // 4).bit_length() - 1 if n >= 4 else 0
 
 
-DEVIATIONS = math.sqrt(2 * math.log(2 / ALPHA))  # that a normal variable stays within, but for a chance of ALPHA
+DEVIATIONS = math.sqrt(
+    2 * math.log(2 / ALPHA)
+)  # a normal variable exceeds it in absolute value with probability at most ALPHA
 
 
 def check_median(model: MedianSGD, median: float, density: float, answer: tuple[float, int]) -> bool:
-    """The mean of m positions is asymptotically normal with standard deviation coth(epsilon / 2) / (2 density sqrt(m)), that
-    of one answer over the slope of its expectation (Polyak and Juditsky 1992); half as much again for what is not
-    asymptotic."""
+    """Check a median by its asymptotic standard deviation.
+
+    The mean of m positions is asymptotically normal with standard deviation coth(epsilon / 2) / (2 density sqrt(m)),
+    which is that of one answer over the slope of its expectation (Polyak and Juditsky 1992). A factor of 1.5 allows for
+    finite n.
+    """
     value, n = answer
     deviation = 1 / math.tanh(model.epsilon / 2) / (2 * density * math.sqrt(n - left_out(n)))
     return abs(value - median) <= 1.5 * DEVIATIONS * deviation
 
 
 def check_gaussian(model: GaussianMean, n: int, mu: float, mean: float) -> bool:
-    """The mean from at least half of n people, whose sign bits at a distance of up to 1.5 sigma have a variance of at most
-    (pi / 2) coth(epsilon / 2)^2 e^(1.5^2) sigma^2."""
+    """Check a mean of normal records, estimated from the sign bits of at least half of n people.
+
+    At a distance of up to 1.5 sigma, the variance per sign bit is at most (pi / 2) coth(epsilon / 2)^2 e^(1.5^2) sigma^2.
+    """
     sigma = model.sigma or 0.0
     deviation = sigma * math.sqrt(math.pi / 2 * math.exp(1.5**2) / (n / 2)) / math.tanh(model.epsilon / 2)
     return abs(mean - mu) <= DEVIATIONS * deviation
 
 
 def check_logistic(
-    model: GradientDescent, towards: AnyArray, length: float, truth: float, answer: tuple[AnyArray, int]
+    model: GradientDescent, direction: AnyArray, length: float, truth: float, answer: tuple[AnyArray, int]
 ) -> bool:
-    """Rows of one length a along one direction, coefficients `truth` along it; the position's part t along it is judged.
+    """Check the component t of the coefficients along the direction of the rows.
 
-    Its mean step is eta a (s(a truth) - s(a t)), s the logistic function, minus what the projection takes away: at most the
-    part eta^2 B^2 / (2 R^2) of t, from a position of norm R after a step of length eta B. So t settles between the place
-    where both are equal for the first eta that counts, and the truth. A report has the variance B^2 / dim along the
-    direction, the mean of m positions that over m slope^2; half as much again for what is not asymptotic.
+    The rows have the norm a = `length` along `direction`, and the true coefficients have the component `truth`. With s the
+    logistic function, the expected step of t is eta a (s(a truth) - s(a t)), minus the effect of the projection. The
+    projection removes at most the fraction eta^2 B^2 / (2 R^2) of t, from a position of norm R after a step of length
+    eta B. So t converges to a value between `truth` and the point where both terms are equal for the first eta after the
+    burn-in. A report has the variance B^2 / dim along the direction, and the mean of m positions this variance over
+    m slope^2. A factor of 1.5 allows for finite n.
     """
     value, n = answer
     m = left_out(n)
-    taken = model.eta0 * np.array([m, n]) ** -model.exponent * model.variance * model.dim / (2 * model.projection**2)
+    removed = model.eta0 * np.array([m, n]) ** -model.exponent * model.variance * model.dim / (2 * model.projection**2)
     places = np.linspace(0, truth, 1001)
-    chance = 1 / (1 + np.exp(-length * places))
-    low = int(np.argmin(np.abs(length * (chance[-1] - chance) - taken[0] * places)))
-    slope, found = length**2 * chance * (1 - chance), float(value @ towards)
+    probability = 1 / (1 + np.exp(-length * places))
+    low = int(np.argmin(np.abs(length * (probability[-1] - probability) - removed[0] * places)))
+    slope, found = length**2 * probability * (1 - probability), float(value @ direction)
     noise = 1.5 * DEVIATIONS * math.sqrt(model.variance / (n - m))
-    return bool(places[low] - noise / (slope[low] + taken[0]) <= found <= truth + noise / (slope[-1] + taken[1]))
+    return bool(places[low] - noise / (slope[low] + removed[0]) <= found <= truth + noise / (slope[-1] + removed[1]))

@@ -1,4 +1,4 @@
-"""Measuring a case, and the two currencies that its limit is paid in."""
+"""Measurement of a case, and of the costs that its limit is made of."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def _timed(clock: Callable[[], float], task: Task) -> float:
 
 @dataclass
 class Machine:
-    """The two currencies, in ns per byte, the best seen in this run; sampled again beside every task."""
+    """Costs of random bytes and of memory traffic, in ns per byte: the smallest of all samples in this run."""
 
-    stream: float = math.inf  # key stream, one thread, into a buffer that stays in cache: as the kernels use it
+    stream: float = math.inf  # key stream into a buffer that stays in cache, as in the kernels; one thread
     copy: float = math.inf  # a byte read and a byte written, large arrays, one thread
     read: float = math.inf  # a byte read, one thread
     read_two: float = math.inf  # wall time, two threads
@@ -38,7 +38,7 @@ class Machine:
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2), repr=False)
 
     def sample(self) -> None:
-        """One measurement of each."""
+        """Measure each cost once."""
 
         def produce() -> None:
             for block in range(32):
@@ -56,7 +56,7 @@ class Machine:
         self.read_two = min(self.read_two, _timed(wall, read_both) * 1e9 / size)
 
     def limit(self, case: Case) -> float:
-        """ns per unit: random bytes, then bytes in and out; what is both read and written costs as a copy."""
+        """Return the limit in ns per unit: random bytes plus bytes read and written, where a byte of both costs a copy."""
         both = min(case.read_bytes, case.write_bytes)
         write = max(self.copy - self.read, 0.0)
         moved = both * self.copy + (case.read_bytes - both) * self.read + (case.write_bytes - both) * write
@@ -65,7 +65,7 @@ class Machine:
 
 @dataclass
 class Row:
-    """One task, measured; ns per unit."""
+    """Measurements of one task, in ns per unit."""
 
     name: str
     task: str
@@ -76,9 +76,9 @@ class Row:
     ratio: float  # NumPy / ldpfast
     limit: float
     of_limit: float
-    two_threads: float | None  # speed-up, wall time
+    two_threads: float | None  # speedup, wall time
     two_threads_ns: float | None  # wall time per unit
-    of_read_bandwidth: float | None  # with two threads, of what two threads read; where nothing else is needed
+    of_read_bandwidth: float | None  # fraction reached with two threads, for tasks that only read
     target: float | None
     met: bool | None
     target_two: float | None
@@ -90,7 +90,10 @@ class Row:
 
 
 def measure(name: str, case: Case, machine: Machine, seconds: float, least: int = 3) -> Row:
-    """Best of the rounds that fit into `seconds`, at least `least`; in each, both sides one after the other."""
+    """Measure a case: the best of the rounds that fit into `seconds`, with at least `least` rounds.
+
+    Each round runs both libraries, one after the other.
+    """
     deadline, before = time.perf_counter() + seconds, _threads.get_num_threads()
     best = {"ours": math.inf, "numpy": math.inf, "one": math.inf, "two": math.inf}
     rounds = 0
@@ -107,7 +110,7 @@ def measure(name: str, case: Case, machine: Machine, seconds: float, least: int 
             best["numpy"] = min(best["numpy"], _timed(time.thread_time, case.numpy))
             if case.threads:
                 _threads.set_num_threads(2)
-                for _ in range(3):  # the first one makes the pool
+                for _ in range(3):  # the first call creates the pool
                     best["two"] = min(best["two"], _timed(time.perf_counter, case.ours))
             rounds += 1
         if case.threads:

@@ -1,4 +1,4 @@
-"""The cases in NumPy, as well as it can be."""
+"""Optimized NumPy implementations of the cases of mechanisms."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..estimation import SeriesDensity
 from ..mechanisms import L2Ball, Laplace, LinfBall, Residue, SignBit, UnaryEncoding
 from ._case import AnyArray, Task
 
-CHUNK = 1 << 16  # numbers that NumPy works on at a time: they stay in the second-level cache, and calls cost little
+CHUNK = 1 << 16  # numbers processed at a time: they fit in the second-level cache, and the overhead of calls is small
 
 
 class Words:
-    """Random words of SFC64, the fastest generator of NumPy."""
+    """Random words of SFC64, the fastest generator of NumPy, with a fixed seed."""
 
     def __init__(self) -> None:
         self.generator = np.random.Generator(np.random.SFC64(12345))
 
     def __call__(self, n: int, dtype: Any = np.uint64) -> AnyArray:
-        """n random integers of a dtype, cut out of words of 64 bits: four times as fast as to ask for each."""
+        """Return n random integers of a dtype, cut from 64-bit words: four times as fast as drawing them one by one."""
         size = np.dtype(dtype).itemsize
         words = self.generator.integers(0, 2**64 - 1, (n * size + 7) // 8, np.uint64, endpoint=True)
         cut: AnyArray = words.view(dtype)[:n]
@@ -33,13 +33,13 @@ class Words:
 class NumpyNormals:
     """Box-Muller in single precision: a third of the time of `Generator.standard_normal`."""
 
-    def __init__(self, words: Words, most: int) -> None:
-        self.words, self.half = words, (most + 1) // 2
+    def __init__(self, words: Words, size: int) -> None:
+        self.words, self.half = words, (size + 1) // 2
         self.radius, self.angle, self.wave = (np.empty(self.half, np.float32) for _ in range(3))
         self.normal = np.empty(2 * self.half, np.float32)
 
     def __call__(self) -> AnyArray:
-        """At least `most` of them, overwritten by the next call."""
+        """Return at least `size` standard normal numbers, which the next call overwrites."""
         half, radius, angle, wave, normal = self.half, self.radius, self.angle, self.wave, self.normal
         word = self.words(2 * half, np.int32)
         np.copyto(radius, word[:half], casting="unsafe")
@@ -57,6 +57,7 @@ class NumpyNormals:
 
 
 def numpy_l2(mechanism: L2Ball, x: AnyArray, out: AnyArray) -> Task:
+    """Return a call that privatizes rows by the mechanism of the l2 ball."""
     words, (n, dim) = Words(), x.shape
     rows = max(1, CHUNK // dim)
     normals, p = NumpyNormals(words, rows * dim), float(_coins.binary(mechanism.epsilon).p)
@@ -76,7 +77,7 @@ def numpy_l2(mechanism: L2Ball, x: AnyArray, out: AnyArray) -> Task:
 
 
 class NumpyLinf:
-    """16 random bits per vertex coordinate (a bias below 2^-16), packed comparisons, popcounts of words."""
+    """Mechanism of the l-infinity ball: 16 random bits per vertex coordinate (a bias below 2^-16), popcounts of words."""
 
     def __init__(self, mechanism: LinfBall) -> None:
         self.words, self.dim = Words(), mechanism.dim
@@ -84,17 +85,17 @@ class NumpyLinf:
         self.rows = CHUNK // self.dim
         self.scale = np.float32(32767.5 / mechanism.radius)
         self.heads = float(_coins.binary(mechanism.epsilon).p)
-        self.level = np.empty((self.rows, self.dim), np.float32)
+        self.scaled = np.empty((self.rows, self.dim), np.float32)
         self.threshold = np.empty((self.rows, self.dim), np.uint16)
         self.plus = np.empty((self.rows, self.dim), bool)
 
     def __call__(self, x: AnyArray, out: AnyArray) -> None:
-        """At most `rows` records; dim a multiple of 32."""
+        """Privatize at most `rows` records; dim is a multiple of 32."""
         n = len(x)
-        level, threshold, plus = self.level[:n], self.threshold[:n], self.plus[:n]
-        np.multiply(x, self.scale, out=level)
-        np.add(level, np.float32(32768), out=level)
-        np.copyto(threshold, level, casting="unsafe")
+        scaled, threshold, plus = self.scaled[:n], self.threshold[:n], self.plus[:n]
+        np.multiply(x, self.scale, out=scaled)
+        np.add(scaled, np.float32(32768), out=scaled)
+        np.copyto(threshold, scaled, casting="unsafe")
         np.less(self.words(n * self.dim, np.uint16).reshape(n, self.dim), threshold, out=plus)
         vertex = np.packbits(plus.reshape(-1), bitorder="little").view(self.packed).reshape(n, -1)
         direction = self.words(vertex.size, self.packed).reshape(vertex.shape)
@@ -104,6 +105,7 @@ class NumpyLinf:
 
 
 def numpy_linf(mechanism: LinfBall, x: AnyArray, out: AnyArray) -> Task:
+    """Return a call that privatizes rows by the mechanism of the l-infinity ball."""
     kernel = NumpyLinf(mechanism)
 
     def privatize() -> AnyArray:
@@ -115,7 +117,7 @@ def numpy_linf(mechanism: LinfBall, x: AnyArray, out: AnyArray) -> Task:
 
 
 class NumpyCounter:
-    """Carry-save adders over slabs of packed rows: those of weight 2^l are added three at a time, five operations."""
+    """Carry-save adders for slabs of packed rows; three slabs of weight 2^power are added with five operations."""
 
     SLAB_BYTES = 1 << 16
 
@@ -127,41 +129,49 @@ class NumpyCounter:
         self.difference = np.empty(0, np.uint64)
 
     def add(self, slab: AnyArray) -> None:
-        """Words of whole rows, all slabs of one size; the caller may overwrite a slab after the next call."""
+        """Add a slab of words of whole rows. All slabs have the same size.
+
+        The caller may overwrite a slab after the next call.
+        """
         if not self.planes:
             self.difference = np.empty_like(slab)
-        difference, level = self.difference, 0
+        difference, power = self.difference, 0
         while True:
-            if level == len(self.planes):
+            if power == len(self.planes):
                 self.planes.append(slab.copy())
                 self.waiting.append(None)
                 return
-            other = self.waiting[level]
+            other = self.waiting[power]
             if other is None:
-                self.waiting[level] = slab
+                self.waiting[power] = slab
                 return
-            plane = self.planes[level]
+            plane = self.planes[power]
             carry = self.spare.pop() if self.spare else np.empty_like(slab)
             np.bitwise_xor(plane, other, out=difference)
             np.bitwise_and(plane, other, out=carry)
             np.bitwise_xor(difference, slab, out=plane)
             np.bitwise_and(difference, slab, out=difference)
             np.bitwise_or(carry, difference, out=carry)
-            self.waiting[level] = None
-            if level:
+            self.waiting[power] = None
+            if power:
                 self.spare += [other, slab]
-            slab, level = carry, level + 1
+            slab, power = carry, power + 1
 
     def counts(self) -> NDArray[np.int64]:
+        """Return the counts of all slabs added so far."""
         total = np.zeros(64 * self.row_words, np.int64)
-        for level, slabs in enumerate(zip(self.planes, self.waiting, strict=True)):
+        for power, slabs in enumerate(zip(self.planes, self.waiting, strict=True)):
             for slab in slabs:
                 if slab is not None:
-                    total += self.positions(slab) << level
+                    total += self.positions(slab) << power
         return total
 
     def positions(self, slab: AnyArray) -> NDArray[np.int64]:
-        """Each bit of a byte by itself; bytes are added eight at a time, halves on halves, while they can hold it."""
+        """Count the ones of a slab, by position.
+
+        Each bit of a byte is counted separately. Words of eight counters are added in halves, at most seven times, so
+        that no byte overflows.
+        """
         found = np.empty((self.row_words * 8, 8), np.int64)
         for bit in range(8):
             part = slab >> np.uint64(bit)
@@ -176,6 +186,7 @@ class NumpyCounter:
 
 
 def numpy_count(reports: AnyArray) -> Task:
+    """Return a call that counts the ones of packed reports, by position."""
     row_bytes = reports.shape[1]
     words = reports.view(np.uint64).reshape(-1)
     slab = NumpyCounter.SLAB_BYTES // row_bytes * row_bytes // 8
@@ -189,8 +200,8 @@ def numpy_count(reports: AnyArray) -> Task:
     return count
 
 
-def count_while_hot(kernel: NumpyLinf | NumpyUnary | NumpySeries, x: AnyArray, row_bytes: int) -> NDArray[np.int64]:
-    """How many reports of all records have each bit: made and counted in cache, slab by slab."""
+def count_in_cache(kernel: NumpyLinf | NumpyUnary | NumpySeries, x: AnyArray, row_bytes: int) -> NDArray[np.int64]:
+    """Privatize all records and count the ones of the reports by position, slab by slab in cache."""
     counter = NumpyCounter(max(row_bytes, 8))
     rows = NumpyCounter.SLAB_BYTES // row_bytes
     slabs = [np.empty((rows, row_bytes), np.uint8) for _ in range(2)]
@@ -206,17 +217,18 @@ def count_while_hot(kernel: NumpyLinf | NumpyUnary | NumpySeries, x: AnyArray, r
 
 
 def numpy_run_linf(mechanism: LinfBall, x: AnyArray) -> Task:
+    """Return a call that estimates the mean of rows by the mechanism of the l-infinity ball."""
     kernel = NumpyLinf(mechanism)
 
     def run() -> AnyArray:
-        mean: AnyArray = mechanism.scale * (2 * count_while_hot(kernel, x, mechanism.dim // 8) / len(x) - 1)
+        mean: AnyArray = mechanism.scale * (2 * count_in_cache(kernel, x, mechanism.dim // 8) / len(x) - 1)
         return mean
 
     return run
 
 
 class NumpySeries:
-    """Cosines and sines in single precision, the cosines first; then the mechanism of the cube."""
+    """Cosines, then sines, in single precision, privatized by the mechanism of the l-infinity ball."""
 
     def __init__(self, problem: SeriesDensity) -> None:
         n_terms, (self.lower, upper) = problem.terms, problem.domain.range
@@ -227,6 +239,7 @@ class NumpySeries:
         self.terms = np.empty((self.rows, n_terms), np.float32)
 
     def __call__(self, x: AnyArray, out: AnyArray) -> None:
+        """Privatize at most `rows` records."""
         n = len(x)
         angle, terms = self.angle[:n], self.terms[:n]
         np.multiply.outer((x - self.lower).astype(np.float32), self.turns, out=angle)
@@ -236,11 +249,11 @@ class NumpySeries:
 
 
 def numpy_series(problem: SeriesDensity, x: AnyArray) -> Task:
-    """Records to coefficients."""
+    """Return a call that estimates the coefficients of a density."""
     kernel = NumpySeries(problem)
 
     def run() -> AnyArray:
-        plus = count_while_hot(kernel, x, problem.terms // 8).reshape(2, -1).T.reshape(-1)
+        plus = count_in_cache(kernel, x, problem.terms // 8).reshape(2, -1).T.reshape(-1)
         coefficients: AnyArray = problem.mechanism.scale * (2 * plus / len(x) - 1)
         return coefficients
 
@@ -248,7 +261,7 @@ def numpy_series(problem: SeriesDensity, x: AnyArray) -> Task:
 
 
 class NumpyUnary:
-    """8 random bits per coin; the 256th part that they do not decide gets 53 more."""
+    """Unary encoding with 8 random bits per coin, and 53 more for the coins that they do not decide, one in 256."""
 
     def __init__(self, mechanism: UnaryEncoding) -> None:
         self.words, self.k, self.optimized = Words(), mechanism.k, mechanism.variant == "optimized"
@@ -257,7 +270,7 @@ class NumpyUnary:
         self.one, self.tie = np.empty(self.rows * self.k, bool), np.empty(self.rows * self.k, bool)
 
     def __call__(self, x: AnyArray, out: AnyArray) -> None:
-        """At most `rows` records; k a multiple of 8."""
+        """Privatize at most `rows` records; k is a multiple of 8."""
         n, coins = len(x), len(x) * self.k
         high, one, tie = np.uint8(int(self.threshold)), self.one[:coins], self.tie[:coins]
         byte = self.words(coins, np.uint8)
@@ -267,14 +280,15 @@ class NumpyUnary:
         one[undecided] = self.words.generator.random(len(undecided)) < self.threshold - high
         packed = out.reshape(-1)
         packed[:] = np.packbits(one, bitorder="little")
-        place, own = self.first[:n] + (x >> 3), np.uint8(1) << (x & 7).astype(np.uint8)
-        if self.optimized:  # a fair coin in place of the own bit
-            packed[place] = (packed[place] & ~own) | (self.words(n, np.uint8) & own)
+        place, bit = self.first[:n] + (x >> 3), np.uint8(1) << (x & 7).astype(np.uint8)
+        if self.optimized:  # the bit of the record's category is a fair coin
+            packed[place] = (packed[place] & ~bit) | (self.words(n, np.uint8) & bit)
         else:
-            packed[place] ^= own
+            packed[place] ^= bit
 
 
 def numpy_unary(mechanism: UnaryEncoding, x: AnyArray, out: AnyArray) -> Task:
+    """Return a call that privatizes categories by unary encoding."""
     encode = NumpyUnary(mechanism)
 
     def privatize() -> AnyArray:
@@ -286,41 +300,46 @@ def numpy_unary(mechanism: UnaryEncoding, x: AnyArray, out: AnyArray) -> Task:
 
 
 def numpy_frequencies(mechanism: UnaryEncoding, x: AnyArray) -> Task:
-    """Records to shares."""
+    """Return a call that estimates the shares of categories by unary encoding."""
     encode, coins = NumpyUnary(mechanism), _coins.unary(mechanism.epsilon, mechanism.variant == "optimized")
     p, q = float(coins.p), float(coins.q)
 
     def estimate() -> AnyArray:
-        shares: AnyArray = (count_while_hot(encode, x, mechanism.k // 8) / len(x) - q) / (p - q)
+        shares: AnyArray = (count_in_cache(encode, x, mechanism.k // 8) / len(x) - q) / (p - q)
         return shares
 
     return estimate
 
 
 class NumpyResponse:
-    """The same word and the same integers as the library: NumPy divides by a constant with multiplications."""
+    """Randomized response with the same word and the same integer thresholds as the library.
+
+    NumPy computes the division by a constant with multiplications.
+    """
 
     def __init__(self, coin: _coins.ResponseCoin) -> None:
         self.words = Words()
-        self.keep, self.each = np.uint32(coin.keep), np.uint32(coin.words_per_symbol)
-        self.lies, self.skip = np.empty(CHUNK, bool), np.empty(CHUNK, bool)
+        self.keep, self.words_per_symbol = np.uint32(coin.keep), np.uint32(coin.words_per_symbol)
+        self.replaced, self.skip = np.empty(CHUNK, bool), np.empty(CHUNK, bool)
         self.other, self.mask = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint8)
 
     def __call__(self, symbol: AnyArray, out: AnyArray) -> None:
+        """Privatize at most `CHUNK` symbols."""
         n = len(symbol)
-        word, lies, skip, other = self.words(n, np.uint32), self.lies[:n], self.skip[:n], self.other[:n]
-        np.greater_equal(word, self.keep, out=lies)
+        word, replaced, skip, other = self.words(n, np.uint32), self.replaced[:n], self.skip[:n], self.other[:n]
+        np.greater_equal(word, self.keep, out=replaced)
         np.subtract(word, self.keep, out=word)
-        np.floor_divide(word, self.each, out=word)
+        np.floor_divide(word, self.words_per_symbol, out=word)
         np.copyto(other, word, casting="unsafe")
         np.greater_equal(other, symbol, out=skip)
         np.add(other, skip.view(np.uint8), out=other)
-        np.bitwise_xor(other, symbol, out=other)  # a choice by masks: no branch to mispredict
-        np.bitwise_and(other, np.negative(lies.view(np.uint8), out=self.mask[:n]), out=other)
+        np.bitwise_xor(other, symbol, out=other)  # branch-free choice by masks
+        np.bitwise_and(other, np.negative(replaced.view(np.uint8), out=self.mask[:n]), out=other)
         np.bitwise_xor(symbol, other, out=out)
 
 
 def numpy_response(coin: _coins.ResponseCoin, x: AnyArray, out: AnyArray) -> Task:
+    """Return a call that privatizes symbols by randomized response."""
     respond = NumpyResponse(coin)
 
     def privatize() -> AnyArray:
@@ -332,7 +351,10 @@ def numpy_response(coin: _coins.ResponseCoin, x: AnyArray, out: AnyArray) -> Tas
 
 
 def numpy_residue(mechanism: Residue, coin: _coins.ResponseCoin, x: AnyArray, out: AnyArray) -> Task:
-    """The modulus is a power of two: cells as 32-bit integers, low bits."""
+    """Return a call that privatizes residues of cells; the modulus is a power of two.
+
+    Cells are 32-bit integers, whose low bits are the residues.
+    """
     respond, rows = NumpyResponse(coin), CHUNK // 2
     cell, whole, symbol = np.empty(rows), np.empty(rows, np.int32), np.empty(rows, np.uint8)
 
@@ -353,18 +375,18 @@ def numpy_residue(mechanism: Residue, coin: _coins.ResponseCoin, x: AnyArray, ou
 
 
 def numpy_sign_bit(mechanism: SignBit, x: AnyArray, out: AnyArray) -> Task:
-    """A coin of 32 bits against a threshold that is linear in the record."""
+    """Return a call that draws sign bits: a random word of 32 bits below a threshold that is linear in the record."""
     words, rows = Words(), CHUNK // 2
     slope = 2.0**32 / (mechanism.debiasing.one - mechanism.debiasing.zero)
     start = -slope * mechanism.debiasing.zero - 2.0**31
-    level, threshold = np.empty(rows), np.empty(rows, np.int32)
+    scaled, threshold = np.empty(rows), np.empty(rows, np.int32)
 
     def privatize() -> AnyArray:
         for at in range(0, len(x), rows):
             n = len(x[at : at + rows])
-            np.multiply(x[at : at + rows], slope, out=level[:n])
-            np.add(level[:n], start, out=level[:n])
-            np.copyto(threshold[:n], level[:n], casting="unsafe")
+            np.multiply(x[at : at + rows], slope, out=scaled[:n])
+            np.add(scaled[:n], start, out=scaled[:n])
+            np.copyto(threshold[:n], scaled[:n], casting="unsafe")
             np.less(words(n, np.int32), threshold[:n], out=out[at : at + rows].view(bool))
         return out
 
@@ -372,7 +394,10 @@ def numpy_sign_bit(mechanism: SignBit, x: AnyArray, out: AnyArray) -> Task:
 
 
 def numpy_laplace(mechanism: Laplace, x: AnyArray, out: AnyArray) -> Task:
-    """Inverse of the distribution function, in doubles: what people do, and what leaks (Mironov 2012)."""
+    """Return a call that adds Laplace noise, by the inverse of the distribution function in double precision.
+
+    This is common practice, and it leaks information (Mironov 2012).
+    """
     generator, rows = Words().generator, CHUNK // 2
     b = (mechanism.upper - mechanism.lower) / mechanism.epsilon
     u, size = np.empty(rows), np.empty(rows)

@@ -1,4 +1,4 @@
-"""The releases of a trusted curator in NumPy: with noise in doubles, which is what one should not do."""
+"""Releases of the central model in NumPy, with noise in double precision, which is unsafe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._numpy import CHUNK
 
 
 def numpy_mean(x: AnyArray, radius: float) -> Task:
-    """Chunks that stay in cache; one Laplace number."""
+    """Return a call that releases a clipped mean, summed in chunks that fit in cache."""
     generator, buffer = np.random.default_rng(12), np.empty(CHUNK)
 
     def run() -> float:
@@ -25,7 +25,7 @@ def numpy_mean(x: AnyArray, radius: float) -> Task:
 
 
 def numpy_mean_rows(x: AnyArray, radius: float) -> Task:
-    """Norms, factors, a product with a matrix; Laplace numbers for the l1 diameter."""
+    """Return a call that releases the mean of clipped rows, with Laplace noise scaled to the l1 diameter."""
     generator, (n, dim) = np.random.default_rng(13), x.shape
     rows = max(1, CHUNK // dim)
 
@@ -43,7 +43,7 @@ def numpy_mean_rows(x: AnyArray, radius: float) -> Task:
 
 
 def numpy_median(x: AnyArray, lower: float, upper: float) -> Task:
-    """The exponential mechanism by sorting, logarithms of the gaps, and the largest of numbers with Gumbel noise."""
+    """Return a call of the exponential mechanism for the median, by sorting and Gumbel noise."""
     generator, n = np.random.default_rng(14), len(x)
 
     def run() -> float:
@@ -58,7 +58,10 @@ def numpy_median(x: AnyArray, lower: float, upper: float) -> Task:
 
 
 def numpy_smooth(z: AnyArray, beta: float, lower: float, upper: float) -> Task:
-    """Smooth sensitivity of the median of sorted data: for each distance all pairs around the middle, while it can matter."""
+    """Return a call that computes the smooth sensitivity of the median of sorted data.
+
+    Compares all pairs around the middle at each distance, until a larger distance cannot increase the result.
+    """
     n = len(z)
     middle = (n + 1) // 2
     ends = np.concatenate([[lower], z, [upper]])
@@ -75,6 +78,6 @@ def numpy_smooth(z: AnyArray, beta: float, lower: float, upper: float) -> Task:
 
 
 def numpy_gaussian_integers(sigma: float, n: int) -> Task:
-    """Doubles, rounded: neither exact nor private."""
+    """Return a call that draws rounded normal numbers, which are not exact discrete Gaussian noise and not private."""
     generator = np.random.default_rng(15)
     return lambda: np.rint(generator.normal(0, sigma, n))

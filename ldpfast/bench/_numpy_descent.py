@@ -1,4 +1,4 @@
-"""Stochastic gradient descent in NumPy: coins and sums in vectors, the chain of positions person by person."""
+"""Stochastic gradient descent in NumPy: vectorized coins and sums, and sequential steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from ._numpy import CHUNK, NumpyNormals, Words
 
 
 def numpy_median(model: MedianSGD, x: AnyArray) -> Task:
-    """Plain Python, which is faster than NumPy on single numbers; the sums of the interval in NumPy."""
+    """Return a call that estimates a median by descent.
+
+    The steps are plain Python, which is faster than NumPy for single numbers; the sums of the interval are NumPy.
+    """
     words, keep, n = Words(), np.uint32(_coins.response(2, model.epsilon).keep), len(x)
     lower, upper = model.lower, model.upper
 
@@ -24,11 +27,11 @@ def numpy_median(model: MedianSGD, x: AnyArray) -> Task:
             steps = ((upper - lower) / np.sqrt(2 * np.arange(1, n + 1))).tolist()
         else:
             steps = [(upper - lower) / (2 * math.sqrt(n))] * n
-        lies = (words(n, np.uint32) >= keep).tolist()
+        flips = (words(n, np.uint32) >= keep).tolist()
         positions, bits, at = [], [], (lower + upper) / 2
-        for value, lie, step in zip(x.tolist(), lies, steps, strict=True):
+        for value, flip, step in zip(x.tolist(), flips, steps, strict=True):
             positions.append(at)
-            if (value >= at) != lie:
+            if (value >= at) != flip:
                 bits.append(1.0)
                 at += step
                 if at > upper:
@@ -47,12 +50,15 @@ def numpy_median(model: MedianSGD, x: AnyArray) -> Task:
 
 
 def numpy_logistic(model: GradientDescent, ball: L2Ball, x: AnyArray, y: AnyArray) -> Task:
-    """A step is two inner products and a sum; what does not depend on the position is made in vectors before, sums after."""
+    """Return a call that fits a logistic regression by descent.
+
+    A step is two inner products and a sum. The quantities that do not depend on the position are vectorized.
+    """
     words, (n, dim) = Words(), x.shape
     rows = CHUNK // dim
     normals, p = NumpyNormals(words, rows * dim), float(_coins.binary(ball.epsilon).p)
     moved = np.empty((rows + 1, dim))
-    far = model.projection**2
+    squared_radius = model.projection**2
 
     def run() -> tuple[AnyArray, int]:
         sums, start = np.zeros((4, dim)), left_out(n)
@@ -72,9 +78,9 @@ def numpy_logistic(model: GradientDescent, ball: L2Ball, x: AnyArray, y: AnyArra
                 slope = 1 / (1 + math.exp(-here.dot(v[i]))) - labels[i]
                 minus = (slope * inner[i] < 0) ^ (rounding[i] >= abs(slope) * norm[i]) ^ tails[i]
                 (np.add if minus else np.subtract)(here, u[i], out=there)
-                length = there.dot(there)
-                if length > far:
-                    there *= math.sqrt(far / length)
+                squared_length = there.dot(there)
+                if squared_length > squared_radius:
+                    there *= math.sqrt(squared_radius / squared_length)
             first = max(0, start - at)
             if first < now:
                 s = np.cumsum(moved[1 + first : now + 1], axis=0)

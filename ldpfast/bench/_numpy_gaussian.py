@@ -1,4 +1,4 @@
-"""The two rounds of Gaussian estimation in NumPy, with the simpler decoder."""
+"""The two rounds of Gaussian estimation in NumPy, decoded by pairs of cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._numpy import CHUNK, NumpyResponse
 
 
 def inverted(model: GaussianMean, edge: float, ones: float, people: int) -> float:
-    """The mean from the number of sign bits at `edge`."""
+    """Return the mean estimated from the number of ones among the sign bits at `edge`."""
     from scipy.special import ndtri
 
     coin = Bins((edge,), model.epsilon)._coin
@@ -20,13 +20,16 @@ def inverted(model: GaussianMean, edge: float, ones: float, people: int) -> floa
 
 
 def search_edge(model: GaussianMean, levels: AnyArray) -> float:
-    """Where the first round puts the mean: by pairs of cells."""
+    """Return the location of the mean that the first round finds, decoded by pairs of cells."""
     edge, _ = model._design.levels.by_pairs(levels.ravel(), np.array([model.sigma]))
     return edge
 
 
 def numpy_gaussian(model: GaussianMean, x: AnyArray) -> Task:
-    """People are dealt to the groups by the same rule; columns of a chunk are the groups of the first round."""
+    """Return a call that estimates a normal mean in two rounds.
+
+    People are assigned to groups by the same rule as in the library. The columns of a chunk are the groups.
+    """
     plan, questions = model.plan(len(x)), model._design.levels.questions
     period, slots, groups = plan.second.stop, plan.search.slots, plan.search.groups
     first, second = (NumpyResponse(question._coin) for question in (questions[0], Bins((0.0,), model.epsilon)))

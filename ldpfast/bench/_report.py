@@ -1,4 +1,4 @@
-"""All cases as tables, and as JSON."""
+"""Report of all cases, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CASES: dict[str, Callable[[float], Case]] = {**mechanisms.CASES, **estimation.CA
 
 
 def cpu_name() -> str:
-    """As the operating system gives it."""
+    """Return the name of the processor as given by the operating system."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -52,33 +52,33 @@ def _line(row: Row, targets: bool) -> str:
 
 def _print_thread_targets(rows: list[Row]) -> None:
     print(
-        f"Two threads, at least {SPEEDUP_TARGET} times as fast or {BANDWIDTH_TARGET:.0%} of what two threads read, "
-        "or ns of wall time:"
+        f"Two threads: at least {SPEEDUP_TARGET} times as fast as one, or {BANDWIDTH_TARGET:.0%} of the read bandwidth of two "
+        "threads, or a wall time in ns:"
     )
     for row in rows:
         if row.met_two_threads is not None:
             part = "" if row.of_read_bandwidth is None else f", {row.of_read_bandwidth:.0%} of the read bandwidth"
             if row.target_two is not None:
-                part = f", {row.two_threads_ns:.3g} ns of at most {row.target_two:.3g}"
+                part = f", {row.two_threads_ns:.3g} ns (at most {row.target_two:.3g})"
             print(f"  {row.task:<43} {row.two_threads:5.2f} x{part}: {_mark(row.met_two_threads)}")
 
 
 def report(seconds: float = 50.0, json: str | None = None, targets: bool = False) -> int:
-    """Measure every case, print tables, and perhaps write all numbers to a file.
+    """Measure every case, print tables, and optionally write all numbers to a file.
 
     Parameters
     ----------
     seconds : float
-        About how long it may take; below 20, arrays become smaller too, and may then stay in cache.
+        Approximate duration. Below 20, the arrays are smaller and may fit in cache.
     json : str, optional
         File for all numbers.
     targets : bool, default False
-        Whether to print what an AVX-512 machine should reach, too.
+        Whether to print the targets for an AVX-512 machine.
 
     Returns
     -------
     status : int
-        0, or 1 if some answer was wrong. Slow is not wrong.
+        0, or 1 if an answer is wrong. Missed targets do not change it.
     """
     start, scale = time.perf_counter(), min(1.0, seconds / 20)
     about = {
@@ -94,7 +94,7 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
     print(
         f"ldpfast {about['ldpfast']} ({about['isa']}), NumPy {about['numpy']}, Python {about['python']}; "
         f"{about['cpu']}, {about['cpus']} CPUs\n"
-        "One thread, its CPU time, best of several; arrays in memory; epsilon = 1. NumPy draws from SFC64,\n"
+        "CPU time of one thread, best of several rounds; arrays in memory; epsilon = 1. NumPy draws from SFC64,\n"
         "which is not cryptographic. ratio: NumPy / ldpfast. limit: random bytes at the speed of the key stream,\n"
         "plus reading the records and writing the reports once at the speed of a memory copy.\n"
     )
@@ -106,8 +106,8 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
     for i, (name, build) in enumerate(CASES.items()):
         case = build(scale)
         left = seconds - (time.perf_counter() - start)
-        share = left / (len(CASES) - i) - 0.6 * scale  # the checks, and the data of the next case
-        rows.append(measure(name, case, machine, share))
+        duration = left / (len(CASES) - i) - 0.6 * scale  # reserves time for the checks and the data of the next case
+        rows.append(measure(name, case, machine, duration))
         print(_line(rows[-1], targets), flush=True)
     for note in dict.fromkeys(row.note for row in rows if row.note):
         print(f"  {'; '.join(row.task for row in rows if row.note == note)}: {note}")
@@ -115,7 +115,7 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
     print("\nGB/s: " + ", ".join(f"{name.replace('_', ' by ')} {1 / cost:.1f}" for name, cost in speeds.items()))
     if targets:
         _print_thread_targets(rows)
-    print("\nOne single record with a fresh key, us per call" + (f"; target {SINGLE_TARGET:g}:" if targets else ":"))
+    print("\nSingle record with a fresh key, us per call" + (f"; target {SINGLE_TARGET:g}:" if targets else ":"))
     for name, cost in single.items():
         print(f"  {name:<30} {cost:6.2f}" + (f"  {_mark(cost <= SINGLE_TARGET)}" if targets else ""))
     took = time.perf_counter() - start

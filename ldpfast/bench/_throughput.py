@@ -1,4 +1,4 @@
-"""Throughput of one mechanism, of the library or of the user."""
+"""Throughput of one mechanism."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..mechanisms import Mechanism
 
 @dataclass(frozen=True)
 class Throughput:
-    """Time that a mechanism needs, with the number of threads in use.
+    """Times of a mechanism, for the current number of threads.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ def throughput(mechanism: Mechanism, x: ArrayLike, *, rounds: int = 5) -> Throug
     Parameters
     ----------
     mechanism : Mechanism
-        Any mechanism, your own included.
+        Any mechanism, including user-defined ones.
     x : array_like
-        Records, many enough that one pass takes some milliseconds.
+        Records, so many that one pass takes some milliseconds.
     rounds : int, default 5
-        Passes over `x` of each kind; the fastest counts.
+        Number of passes over `x` for each time; the fastest pass counts.
 
     Returns
     -------
@@ -59,11 +59,11 @@ def throughput(mechanism: Mechanism, x: ArrayLike, *, rounds: int = 5) -> Throug
     Raises
     ------
     TypeError, ValueError
-        If `mechanism` is no mechanism, if `rounds` is below 1, if `x` is empty or no array of records.
+        If `mechanism` is not a `Mechanism`, `rounds` is below 1, or `x` is empty or not an array of records.
 
     Notes
     -----
-    Wall time; use an idle machine. The memory of reports is written once before the measurement.
+    Times are wall times; use an idle machine. The memory of the reports is written once before the measurement.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The cases of the central model: records to one private answer."""
+"""Cases of the central model: from records to one private answer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ._checks import bernstein
 from ._data import ball, people
 from ._numpy_central import numpy_gaussian_integers, numpy_mean, numpy_mean_rows, numpy_median, numpy_smooth
 
-TAIL = 23.0  # a Laplace number is further than so many scales from zero with chance 1e-10
-UNSAFE = "NumPy: noise in doubles"
+TAIL = 23.0  # a Laplace variable is farther than this from zero, in units of its scale, with probability 1e-10
+UNSAFE = "NumPy: unsafe noise in double precision"
 
 
 def _check_mean(truth: AnyArray, scale: float, value: AnyArray) -> bool:
-    """Noise of that scale in each coordinate, and single precision in NumPy's sums."""
+    """Check that each coordinate is within the noise; 1e-5 allows for single precision in NumPy's sums."""
     return bool(np.all(np.abs(value - truth) <= TAIL * scale + 1e-5))
 
 
 def mean(scale: float = 1.0) -> Case:
-    """float64 in."""
+    """Return the case of a clipped mean of float64 records."""
     radius, x = 3.0, np.random.default_rng(16).normal(0.5, 1.0, people(10_000_000, scale))
     truth = np.clip(x, -radius, radius).mean()
     return Case(
@@ -37,7 +37,7 @@ def mean(scale: float = 1.0) -> Case:
 
 
 def mean_rows(scale: float = 1.0) -> Case:
-    """float32 in."""
+    """Return the case of a clipped mean of float32 rows."""
     dim, radius = 100, 0.95
     x = ball(people(250_000, scale), dim)
     norms = np.sqrt(np.vecdot(x, x, dtype=np.float64))
@@ -50,13 +50,17 @@ def mean_rows(scale: float = 1.0) -> Case:
 
 
 def _check_median(x: AnyArray, value: float) -> bool:
-    """The rank is as far off as a weight of exp(-epsilon / 2 per rank) allows over 2^32 grid points, but for chance 1e-10."""
-    most = 2 / EPSILON * math.log(2.0**32 * 1e10)
-    return abs(int((x <= value).sum()) - len(x) / 2) <= most + 1
+    """Check the rank of a median.
+
+    With weights exp(-epsilon / 2 per rank) on 2^32 grid points, the rank error exceeds `bound` with probability at most
+    1e-10.
+    """
+    bound = 2 / EPSILON * math.log(2.0**32 * 1e10)
+    return abs(int((x <= value).sum()) - len(x) / 2) <= bound + 1
 
 
 def median(scale: float = 1.0) -> Case:
-    """float64 in."""
+    """Return the case of the median of float64 records by the exponential mechanism."""
     x = np.random.default_rng(17).lognormal(0, 1, people(1_000_000, scale))
     return Case(
         "central median, exponential mechanism", "record", len(x), 0, 8, 0,
@@ -66,7 +70,7 @@ def median(scale: float = 1.0) -> Case:
 
 
 def smooth(scale: float = 1.0) -> Case:
-    """Sorted float64 in."""
+    """Return the case of the smooth sensitivity of the median of sorted float64 records."""
     x = np.sort(np.random.default_rng(18).normal(0, 1, people(1_000_000, scale)))
     beta, reference = EPSILON / (2 * math.log(1e6)), numpy_smooth(x, EPSILON / (2 * math.log(1e6)), -10, 10)
     truth = reference()
@@ -82,7 +86,7 @@ def _check_equal(truth: float, value: float) -> bool:
 
 
 def gaussian(scale: float = 1.0) -> Case:
-    """Integers out."""
+    """Return the case of discrete Gaussian noise."""
     sigma, n = 1000.0, people(100_000, scale)
     out = np.empty(n, np.int64)
 
@@ -98,7 +102,7 @@ def gaussian(scale: float = 1.0) -> Case:
 
 
 def _check_gaussian(sigma: float, sample: AnyArray) -> bool:
-    """The shares beyond 0, one and two deviations, by half a step."""
+    """Check the shares of the sample above 0, 1 and 2 standard deviations, up to half a step of the integers."""
     n = len(sample)
     for place in (0.0, 1.0, 2.0):
         share = 0.5 * math.erfc(place / math.sqrt(2))

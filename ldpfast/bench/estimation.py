@@ -1,4 +1,4 @@
-"""The cases of estimation: records to answers."""
+"""Cases of estimation: from records to estimates."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ._numpy_descent import numpy_logistic, numpy_median
 from ._numpy_gaussian import numpy_gaussian
 from .mechanisms import DIGIT_BYTES
 
-CHAIN = "a chain of steps, which the limit does not know of and NumPy cannot vectorise"
+CHAIN = "sequential steps, which the limit does not include and NumPy cannot vectorize"
 
 
 def _descend(protocol: Callable[[], Estimate[Any]]) -> Answer:
-    """The answer and how many were asked; whether they were enough for an interval is not asked."""
+    """Run a protocol; return the estimate and the number of people. Warnings about small samples are ignored."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)
         estimate = protocol()
@@ -34,7 +34,7 @@ def _descend(protocol: Callable[[], Estimate[Any]]) -> Answer:
 
 
 def median(any_time: bool, scale: float = 1.0) -> Case:
-    """float64 in, of density 2x."""
+    """Return the case of the median by descent, for float64 records of density 2x on [0, 1]."""
     n = people(1_000_000, scale)
     x, few, horizon = np.sqrt(np.random.default_rng(8).random(n)), min(n, 1 << 16), None if any_time else n
     model = problems.MedianSGD(EPSILON, 0, 1, n=horizon)
@@ -46,29 +46,29 @@ def median(any_time: bool, scale: float = 1.0) -> Case:
         f"median, float64, {'any-time' if any_time else 'known horizon'}", "person", n, 8, 8, 0,
         partial(_descend, ours), numpy_median(model, x[:few]),
         partial(check_median, model, math.sqrt(0.5), math.sqrt(2)), model, x, 3.5,
-        threads=False, numpy_units=few, note=f"{CHAIN}: plain Python, {few:,} people",
+        threads=False, numpy_units=few, note=f"{CHAIN}; NumPy column: plain Python, {few:,} people",
     )  # fmt: skip
 
 
 def logistic(dtype: DTypeLike, scale: float = 1.0) -> Case:
-    """Rows along a direction and against it, coefficients of norm 2 along it."""
+    """Return the case of logistic regression, for rows along an axis in both senses and coefficients of norm 2 along it."""
     dim, n, truth = 50, people(1 << 18, scale, 4096), 2.0
-    towards, generator, few = direction(dim) / math.sqrt(dim), np.random.default_rng(9), min(n, 1 << 14)
+    axis, generator, few = direction(dim) / math.sqrt(dim), np.random.default_rng(9), min(n, 1 << 14)
     x = ball(n, dim).astype(dtype, copy=False)
     x *= generator.choice(np.array([-1, 1], np.int8), (n, 1))
-    y = (generator.random(n) < 1 / (1 + np.exp(-truth * np.einsum("ij,j->i", x, towards)))).astype(np.float64)
+    y = (generator.random(n) < 1 / (1 + np.exp(-truth * np.einsum("ij,j->i", x, axis)))).astype(np.float64)
     model = problems.GradientDescent("logistic", dim, EPSILON)
     return Case(
         f"logistic regression, {np.dtype(dtype)}, dim {dim}", "person", n, 3 * dim + 16, x[0].nbytes + 8, 0,
         partial(_descend, lambda: problems.GradientDescent("logistic", dim, EPSILON).run(x, y)),
         numpy_logistic(model, L2Ball(dim, EPSILON), x[:few], y[:few]),
-        partial(check_logistic, model, towards, 0.9, truth), model, x, 130.0,
-        threads=False, numpy_units=few, y=y, note=f"{CHAIN}: a loop over {few:,} people",
+        partial(check_logistic, model, axis, 0.9, truth), model, x, 130.0,
+        threads=False, numpy_units=few, y=y, note=f"{CHAIN}; NumPy column: a loop over {few:,} people",
     )  # fmt: skip
 
 
 def frequencies(scale: float = 1.0) -> Case:
-    """uint16 in."""
+    """Return the case of the shares of 1024 categories, for uint16 records."""
     k = 1024
     problem, x = problems.Frequencies(k, EPSILON), categories(people(1_000_000, scale), k)
     mechanism: Any = problem.mechanism
@@ -80,7 +80,7 @@ def frequencies(scale: float = 1.0) -> Case:
 
 
 def series(scale: float = 1.0) -> Case:
-    """float64 in, coefficients out."""
+    """Return the case of the coefficients of a density, for float64 records."""
     n_terms = 32
     problem = problems.SeriesDensity(EPSILON, n_terms=n_terms)
     x = np.random.default_rng(10).beta(20, 50, people(1_000_000, scale))
@@ -97,7 +97,10 @@ def series(scale: float = 1.0) -> Case:
 
 
 def gaussian(simulated: bool, scale: float = 1.0) -> Case:
-    """float64 in; or a simulation of many more people, by the law of the counts."""
+    """Return the case of a normal mean, for float64 records.
+
+    If `simulated`, the library simulates 10^9 people from the distribution of the counts.
+    """
     mu, sigma = 3.7, 1.0
     x = np.random.default_rng(11).normal(mu, sigma, people(10_000_000, scale, 50_000))
     model, n = problems.GaussianMean(EPSILON, sigma=sigma, mu_bound=4096.0), 10**9 if simulated else len(x)
@@ -107,7 +110,7 @@ def gaussian(simulated: bool, scale: float = 1.0) -> Case:
         0 if simulated else 4, 0 if simulated else 8, 0,
         (lambda: model.simulate(n, mu, sigma).value) if simulated else (lambda: model.run(x).value),
         numpy_gaussian(model, x[:few]), partial(check_gaussian, model, few, mu), model, x, 1.0 if simulated else 2.0,
-        threads=not simulated, numpy_units=few, note="simulated by counts; NumPy runs the people" if simulated else "",
+        threads=not simulated, numpy_units=few, note="counts are simulated; NumPy processes records" if simulated else "",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The cases of mechanisms: reports, counts, and single records."""
+"""Cases of mechanisms: reports, counts, and single records."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ from ._numpy import (
     numpy_unary,
 )
 
-DIGIT_BYTES = 1 / 3  # random bytes of one exact coin by bit planes: two digits a round, a quarter goes on; 8/3 bits
-SINGLE_TARGET = 5.0  # us per call
+DIGIT_BYTES = 1 / 3  # expected random bytes of one exact coin by bit planes: 2 bits per round, 1/4 of the coins go on
+SINGLE_TARGET = 5.0  # microseconds per call
 
 
 def _privatize(mechanism: Mechanism, x: AnyArray, out: AnyArray) -> Task:
@@ -59,7 +59,7 @@ def _privatize(mechanism: Mechanism, x: AnyArray, out: AnyArray) -> Task:
 
 
 def l2_ball(dim: int, scale: float = 1.0) -> Case:
-    """float32 in, float32 out."""
+    """Return the case of the l2 ball: float32 in, float32 out."""
     mechanism, x = L2Ball(dim, EPSILON), ball(people(8_000_000 // dim, scale, 256), dim)
     out = np.zeros_like(x)
     return Case(
@@ -70,7 +70,7 @@ def l2_ball(dim: int, scale: float = 1.0) -> Case:
 
 
 def linf_ball(dim: int, scale: float = 1.0) -> Case:
-    """float32 in, packed signs out."""
+    """Return the case of the l-infinity ball: float32 in, packed signs out."""
     mechanism, x = LinfBall(dim, EPSILON), cube(people(16_777_216 // dim, scale, 256), dim)
     out = np.zeros((len(x), dim // 8), np.uint8)
     return Case(
@@ -81,7 +81,7 @@ def linf_ball(dim: int, scale: float = 1.0) -> Case:
 
 
 def run_linf(scale: float = 1.0) -> Case:
-    """Records to mean; nothing stored."""
+    """Return the case of the mean by the l-infinity ball, without stored reports: float32 in."""
     dim = 128
     mechanism, x = LinfBall(dim, EPSILON), cube(people(16_777_216 // dim, scale, 256), dim)
     return Case(
@@ -92,7 +92,7 @@ def run_linf(scale: float = 1.0) -> Case:
 
 
 def unary(scale: float = 1.0) -> Case:
-    """uint8 in, packed bits out."""
+    """Return the case of unary encoding: uint8 in, packed bits out."""
     k = 128
     mechanism, x = UnaryEncoding(k, EPSILON), categories(people(1 << 20, scale), k)
     out = np.zeros((len(x), k // 8), np.uint8)
@@ -110,7 +110,7 @@ def _reports(k: int, scale: float) -> tuple[UnaryEncoding, AnyArray, Callable[[A
 
 
 def count(k: int, scale: float = 1.0) -> Case:
-    """Packed reports to counts: checks, counts and adds."""
+    """Return the case of counting packed reports by an aggregator, including its checks."""
     mechanism, reports, check = _reports(k, scale)
     return Case(
         f"counting packed reports of {k} bits", "report", len(reports), 0, k / 8, 0,
@@ -120,7 +120,7 @@ def count(k: int, scale: float = 1.0) -> Case:
 
 
 def tally(k: int, scale: float = 1.0) -> Case:
-    """The kernel of `count` alone."""
+    """Return the case of the kernel of `count` alone."""
     mechanism, reports, check = _reports(k, scale)
 
     def ours() -> AnyArray:
@@ -135,19 +135,19 @@ def tally(k: int, scale: float = 1.0) -> Case:
 
 
 def response(scale: float = 1.0) -> Case:
-    """uint8 in, uint8 out."""
+    """Return the case of k-ary randomized response: uint8 in, uint8 out."""
     k = 128
     mechanism, x = RandomizedResponse(k, EPSILON), categories(people(16 << 20, scale), k)
     coin, out = _coins.response(k, EPSILON), np.zeros_like(x)
     return Case(
-        f"k-ary randomised response, k = {k}", "person", len(x), coin.bits / 8, 1, 1,
+        f"k-ary randomized response, k = {k}", "person", len(x), coin.bits / 8, 1, 1,
         _privatize(mechanism, x, out), numpy_response(coin, x, np.zeros_like(out)),
         partial(check_response, coin, x), mechanism, x, 1.6,
     )  # fmt: skip
 
 
 def laplace(scale: float = 1.0) -> Case:
-    """float64 in, float64 out."""
+    """Return the case of Laplace noise: float64 in, float64 out."""
     mechanism = Laplace(0.0, 1.0, EPSILON)
     x = np.random.default_rng(4).random(people(4 << 20, scale))
     out = np.zeros_like(x)
@@ -156,12 +156,12 @@ def laplace(scale: float = 1.0) -> Case:
     return Case(
         "Laplace, exact on a grid", "value", len(x), (digits + 1) * DIGIT_BYTES + 1 / 8 + 4, 8, 8,
         _privatize(mechanism, x, out), numpy_laplace(mechanism, x, np.zeros_like(out)),
-        partial(check_laplace, mechanism, x), mechanism, x, 6.0, note="NumPy: unsafe, noise in floating point",
+        partial(check_laplace, mechanism, x), mechanism, x, 6.0, note="NumPy: unsafe noise in double precision",
     )  # fmt: skip
 
 
 def residue(scale: float = 1.0) -> Case:
-    """float64 in, uint8 out."""
+    """Return the case of residues: float64 in, uint8 out."""
     mechanism = Residue(0.5, 0.1, 4, EPSILON)
     x = np.random.default_rng(6).normal(0.6, 0.4, people(8 << 20, scale))
     coin, out = _coins.response(4, EPSILON), np.zeros(len(x), np.uint8)
@@ -174,14 +174,14 @@ def residue(scale: float = 1.0) -> Case:
 
 
 def sign_bit(scale: float = 1.0) -> Case:
-    """float64 in, uint8 out."""
+    """Return the case of sign bits: float64 in, uint8 out."""
     mechanism = SignBit(0.0, 1.0, EPSILON)
     x = np.random.default_rng(7).random(people(8 << 20, scale))
     out = np.zeros(len(x), np.uint8)
     return Case(
         "sign bit, float64", "value", len(x), 8, 8, 1,
         _privatize(mechanism, x, out), numpy_sign_bit(mechanism, x, np.zeros_like(out)),
-        partial(check_sign_bit, mechanism, x), mechanism, x, note="NumPy: a coin of 32 bits",
+        partial(check_sign_bit, mechanism, x), mechanism, x, note="NumPy: coins with 32 bits",
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ CASES: dict[str, Callable[[float], Case]] = {
 
 
 def singles() -> dict[str, tuple[Mechanism, Any]]:
-    """Every mechanism with one record, as a client has it."""
+    """Return mechanisms with one record each, as on a client."""
     vector = np.full(128, 0.01, np.float32)
     return {
         "Warner": (Warner(EPSILON), 1),
@@ -222,7 +222,7 @@ def singles() -> dict[str, tuple[Mechanism, Any]]:
 
 
 def measure_singles(calls: int = 200, rounds: int = 25) -> dict[str, float]:
-    """us per call for a single record of every mechanism: fresh key, checks, report."""
+    """Measure microseconds per call for a single record of every mechanism: fresh key, checks, report."""
     cases = singles()
     found = dict.fromkeys(cases, math.inf)
     for _ in range(rounds):

@@ -1,8 +1,8 @@
 """Estimation in the local model: each person randomizes their own record and answers once.
 
-Each problem is one call for arrays in memory (`truncated_mean`, `median`, `vector_mean`, ...), and a class whose client
-part and server part run on different machines and exchange reports only (`TruncatedMean`, `MedianSGD`, `VectorMean`,
-...).
+Each problem has a function for arrays in memory (`truncated_mean`, `median`, `vector_mean`, ...) and a class
+(`TruncatedMean`, `MedianSGD`, `VectorMean`, ...). The client part and the server part of a class run on different
+machines and exchange reports only.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _REGRESSIONS = ("LinearRegression", "LogisticRegression", "PoissonRegression")
 
 
 def __getattr__(name: str) -> Any:
-    """The scikit-learn estimators load when they are first used: scikit-learn is an extra."""
+    """Import the scikit-learn estimators on first use, because scikit-learn is an optional dependency."""
     if name not in _REGRESSIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import _regression

@@ -1,4 +1,4 @@
-"""Estimated densities on an interval: functions with a band."""
+"""Estimated densities on an interval, with confidence bands."""
 
 from __future__ import annotations
 
@@ -15,72 +15,85 @@ from .._typing import Floats
 from ..results import Estimate
 from ._frequencies import project_simplex
 
-POINTS = 4096  # of the grid on which the projection is found
+POINTS = 4096  # of the grid on which the projection is computed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DensityEstimate(Estimate[Floats]):
-    """An estimated density: call it on points.
+    """Estimated density on an interval; call it with points to evaluate it.
 
     Attributes
     ----------
     lower, upper : float
-        The interval; the density is zero elsewhere.
+        Ends of the interval. The density is zero elsewhere.
     """
 
     lower: float = 0.0
     upper: float = 1.0
 
     def __call__(self, points: ArrayLike) -> Any:
-        """The estimated density, unbiased up to what the series or the bins cannot resolve; it may be negative.
+        """Return the estimated density at the given points.
+
+        The estimate is unbiased up to the resolution of the series or the bins. It may be negative.
 
         Parameters
         ----------
         points : array_like of float
-            Of any shape.
+            Points, in an array of any shape.
 
         Returns
         -------
         density : float or ndarray
-            Of the shape of `points`; zero outside of [lower, upper].
+            Density in the shape of `points`; zero outside [lower, upper].
 
         Raises
         ------
         TypeError
-            If they are not real numbers.
+            If `points` are not real numbers.
         """
-        return self._on(points, self._density)
+        return self._evaluate(points, self._density)
 
     def band(self, points: ArrayLike, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Any, Any]:
-        """Limits of the density, as far as the series or the bins resolve it: bias is not included.
+        """Return confidence limits of the density at the given points.
+
+        The limits are for the density at the resolution of the series or the bins. They do not include its bias.
 
         Parameters
         ----------
         points : array_like of float
+            Points, in an array of any shape.
         confidence : float, default 0.95
+            Confidence level.
         simultaneous : bool, default False
-            Whether they hold on the whole interval together.
+            Whether the limits hold for the whole interval at once.
 
         Returns
         -------
         low, high : float or ndarray
-            Of the shape of `points`; zero outside of [lower, upper].
+            Limits in the shape of `points`; zero outside [lower, upper].
 
         Raises
         ------
         TypeError, ValueError
-            If `points` are not real numbers, or `confidence` not in (0, 1).
+            If `points` are not real numbers, or `confidence` is not in (0, 1).
         """
         tail = (1 - _check.probability("confidence", confidence)) / 2
         limits = self._limits(tail, simultaneous)
-        return self._on(points, limits[0]), self._on(points, limits[1])
+        return self._evaluate(points, limits[0]), self._evaluate(points, limits[1])
 
     def project(self) -> ProjectedDensity:
-        """The nearest density: max(f - tau, 0), with tau such that it integrates to one. Never farther from the truth in
-        integrated squared error, up to the grid of 4096 places on which tau is found."""
+        """Return the nearest density: max(f - tau, 0), with tau such that the integral is one.
+
+        Its integrated squared error is never larger than that of the estimate f, up to the grid of 4096 points on which
+        tau is computed.
+
+        Returns
+        -------
+        density : ProjectedDensity
+        """
         step = (self.upper - self.lower) / POINTS
-        places = self.lower + step * (np.arange(POINTS) + 0.5)
-        heights = np.asarray(self(places))
+        grid = self.lower + step * (np.arange(POINTS) + 0.5)
+        heights = np.asarray(self(grid))
         projected = project_simplex(heights * step) / step
         kept = projected > 0
         return ProjectedDensity(self, float((heights[kept] - projected[kept]).mean()))
@@ -91,9 +104,11 @@ class DensityEstimate(Estimate[Floats]):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            By default a new one.
-        confidence, simultaneous
-            Of the band.
+            Axes to draw in; new ones by default.
+        confidence : float, default 0.95
+            Confidence level of the band.
+        simultaneous : bool, default True
+            Whether the band holds for the whole interval at once.
 
         Returns
         -------
@@ -106,17 +121,18 @@ class DensityEstimate(Estimate[Floats]):
         """
         ax = axes(ax)
         step = (self.upper - self.lower) / 1000
-        places = self.lower + step * (np.arange(1000) + 0.5)
-        low, high = self.band(places, confidence, simultaneous)
+        grid = self.lower + step * (np.arange(1000) + 0.5)
+        low, high = self.band(grid, confidence, simultaneous)
         kind = "simultaneous" if simultaneous else "pointwise"
-        ax.fill_between(places, low, high, color=SKY, alpha=0.35, linewidth=0, label=f"{100 * confidence:g} %, {kind}")
-        ax.plot(places, self(places), color=BLUE, label=f"private estimate, n = {self.n:,}")
+        ax.fill_between(grid, low, high, color=SKY, alpha=0.35, linewidth=0, label=f"{100 * confidence:g} %, {kind}")
+        ax.plot(grid, self(grid), color=BLUE, label=f"private estimate, n = {self.n:,}")
         ax.set_xlim(self.lower, self.upper)
         ax.set_ylabel("density")
         ax.legend()
         return ax
 
-    def _on(self, points: ArrayLike, function: Any) -> Any:
+    def _evaluate(self, points: ArrayLike, function: Any) -> Any:
+        """Return a function of the points that are inside [lower, upper], and zero for the others."""
         x = np.asarray(_check.floats("points", _check.array("points", points)), np.float64)
         flat = np.ascontiguousarray(x).reshape(-1)
         with np.errstate(invalid="ignore"):
@@ -126,20 +142,28 @@ class DensityEstimate(Estimate[Floats]):
 
     @abstractmethod
     def _density(self, x: Floats) -> Floats:
-        """At places inside."""
+        """Return the density at points inside [lower, upper]."""
 
     @abstractmethod
     def _limits(self, tail: float, simultaneous: bool) -> tuple[Any, Any]:
-        """Two functions of places inside."""
+        """Return the lower and the upper limit, as functions of points inside [lower, upper]."""
 
 
 @dataclass(frozen=True)
 class ProjectedDensity:
-    """A density: never negative, integral one. Call it on points."""
+    """Density that is nowhere negative and has integral one; call it with points to evaluate it.
+
+    Attributes
+    ----------
+    estimate : DensityEstimate
+        The density f before projection.
+    tau : float
+        Number such that max(f - tau, 0) has integral one.
+    """
 
     estimate: DensityEstimate
     tau: float
 
     def __call__(self, points: ArrayLike) -> Any:
-        """As `DensityEstimate.__call__`."""
-        return self.estimate._on(points, lambda x: np.maximum(self.estimate._density(x) - self.tau, 0))
+        """Return the density at the given points, like `DensityEstimate.__call__`."""
+        return self.estimate._evaluate(points, lambda x: np.maximum(self.estimate._density(x) - self.tau, 0))

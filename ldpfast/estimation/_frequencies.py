@@ -1,4 +1,4 @@
-"""The distribution of answers over categories."""
+"""Distribution of answers over categories."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ MECHANISMS = ("auto", "k-ary", "symmetric", "optimized")
 
 
 def project_simplex(v: ArrayLike) -> Floats:
-    """The nearest distribution: the Euclidean projection on the simplex.
+    """Return the nearest probability distribution: the Euclidean projection on the simplex.
 
     Parameters
     ----------
     v : array_like of float, shape (..., k)
-        Finite numbers, k >= 1.
+        Finite numbers, k >= 1. Each row is projected separately.
 
     Returns
     -------
     projection : ndarray, shape (..., k)
-        max(v - tau, 0), with tau such that it adds up to 1.
+        max(v - tau, 0), with tau such that the sum is 1.
 
     Raises
     ------
@@ -41,13 +41,13 @@ def project_simplex(v: ArrayLike) -> Floats:
 
     Notes
     -----
-    O(k log k). Never farther from any distribution than `v` is; but it biases: rare categories go up.
+    O(k log k) time per row. The projection is never farther from any distribution than `v` is. It is biased: the shares
+    of rare categories increase.
 
     References
     ----------
     .. [1] J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra, "Efficient projections onto the l1-ball for learning in
-    high
-       dimensions", ICML 2008.
+       high dimensions", ICML 2008.
     """
     values = np.asarray(_check.floats("v", _check.array("v", v)), np.float64)
     if values.ndim == 0 or values.shape[-1] == 0:
@@ -62,14 +62,14 @@ def project_simplex(v: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencyEstimate(Estimate[Floats]):
-    """Shares of the categories.
+    """Estimated shares of categories.
 
     Attributes
     ----------
     categories : tuple or None
-        The declared labels, in the order of the shares.
+        Declared labels, in the order of the shares.
     raw : ndarray
-        The unbiased shares: what standard errors and intervals are for. `value` is the same, or their projection.
+        Unbiased shares, to which standard errors and intervals refer. `value` is equal to `raw`, or is its projection.
     """
 
     categories: tuple[Any, ...] | None = None
@@ -77,47 +77,47 @@ class FrequencyEstimate(Estimate[Floats]):
 
     @property
     def projected(self) -> Floats:
-        """The shares projected on the simplex: none negative, sum 1; biased."""
+        """Shares projected on the simplex: none is negative and their sum is 1, but they are biased."""
         return project_simplex(self.raw)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `Estimate.to_dict`, with the labels."""
+        """Return a dictionary like that of `Estimate.to_dict`, with the labels."""
         described = super().to_dict()
         return described if self.categories is None else {**described, "categories": list(self.categories)}
 
 
 @dataclass(frozen=True)
 class Frequencies(Problem[FrequencyEstimate]):
-    """The shares of categories.
+    """Shares of categories in a population.
 
     Parameters
     ----------
     k : int or sequence
-        Number of categories, >= 2, or the declared list of them: labels of any kind that can be hashed. Never taken
-        from the data.
+        Number of categories, >= 2, or the declared list of labels, of any hashable type. It is never taken from the
+        data.
     epsilon : float
         Privacy parameter of an answer, > 0.
     method : {"auto", "k-ary", "symmetric", "optimized"}
-        The mechanism: `RandomizedResponse`, or `UnaryEncoding` of either variant. "auto": the smallest variance of the
-        share of a rare category, from k and epsilon alone.
+        Mechanism. "k-ary": `RandomizedResponse`. "symmetric", "optimized": variants of `UnaryEncoding`. "auto": the
+        mechanism with the smallest variance for the share of a rare category; it depends on k and epsilon only.
     project : bool, default False
         Whether the value of the estimate is projected on the simplex.
 
     Raises
     ------
     TypeError, ValueError
-        If `k` is neither an integer >= 2 nor at least 2 different labels; if `method` is another word; as the
-        mechanism.
+        If `k` is neither an integer >= 2 nor a list of at least 2 different labels; if `method` is not one of the
+        above; if the mechanism rejects a parameter.
 
     Notes
     -----
-    Records: integers in [0, k); with labels, answers in a list, a NumPy or Arrow array, a pandas series or categorical.
-    An answer that was not declared is refused, which is outside the guarantee: declare a category for the others.
-    Intervals are Clopper-Pearson, valid for every n.
+    Records are integers in [0, k). With labels, they are answers in a list, a NumPy or Arrow array, a pandas series or
+    categorical. An undeclared answer raises ValueError, which is outside the privacy guarantee: declare a category for
+    all other answers. Intervals are Clopper-Pearson, valid for every n.
 
     Privacy
     -------
-    That of the mechanism.
+    The guarantee of the mechanism.
 
     References
     ----------
@@ -154,32 +154,44 @@ class Frequencies(Problem[FrequencyEstimate]):
 def frequencies(
     x: ArrayLike, k: Any, epsilon: float, *, mechanism: str = "auto", project: bool = False, rng: RNGLike = None
 ) -> FrequencyEstimate:
-    """The shares of categories, each answer privatized by itself.
+    """Return the shares of categories, each answer privatized separately.
+
+    See `Frequencies` for the parameters, the intervals and the privacy guarantee.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        Integers in [0, k), or answers among declared labels (list, NumPy or Arrow array, pandas series or categorical).
+        Integers in [0, k), or declared labels in any container that `Frequencies` accepts.
     k : int or sequence
-        Number of categories, or the declared list of them.
+        Number of categories, or the declared list of labels.
     epsilon : float
+        Privacy parameter of an answer.
     mechanism : {"auto", "k-ary", "symmetric", "optimized"}
+        The `method` of `Frequencies`.
     project : bool, default False
-        As for `Frequencies`, whose `method` the mechanism is.
+        Whether the value is projected on the simplex.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : FrequencyEstimate
-        With Clopper-Pearson intervals, and `projected`.
+        Shares with Clopper-Pearson intervals, and `projected`.
 
     Raises
     ------
     TypeError, ValueError
-        As `Frequencies`; if an answer is not among the categories.
+        If `Frequencies` rejects a parameter, or an answer is not among the categories.
 
     Privacy
     -------
-    Each answer is epsilon-LDP by itself; everything else is a function of the reports.
+    Each answer is epsilon-LDP.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import frequencies
+    >>> estimate = frequencies(["yes"] * 7000 + ["no"] * 3000, ["yes", "no"], 2.0, rng=1)
+    >>> bool(abs(estimate.value[0] - 0.7) < 0.05)
+    True
     """
     return Frequencies(k, epsilon, _check.choice("mechanism", mechanism, MECHANISMS), project).run(x, rng=rng)

@@ -1,4 +1,4 @@
-"""Densities by histograms (Duchi, Jordan, Wainwright 2018, section 5)."""
+"""Density estimation by histograms (Duchi, Jordan, Wainwright 2018, section 5)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MOST_BINS = 1 << 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HistogramEstimate(DensityEstimate):
-    """A histogram; `value` are the shares of its bins, which are of one width."""
+    """Density estimated by a histogram with bins of equal width; `value` contains the shares of the bins."""
 
     def _bins(self, x: Floats) -> NDArray[np.intp]:
-        return _bin(x, self.lower, self.upper, len(self.value))
+        return _bin_index(x, self.lower, self.upper, len(self.value))
 
     def _density(self, x: Floats) -> Floats:
         return np.asarray((self.value * (len(self.value) / (self.upper - self.lower)))[self._bins(x)])
@@ -39,57 +39,56 @@ class HistogramEstimate(DensityEstimate):
         return lambda x: low[self._bins(x)], lambda x: high[self._bins(x)]
 
 
-def _bin(x: AnyArray, lower: float, upper: float, bins: int) -> NDArray[np.intp]:
-    """Which of the bins; the upper end belongs to the last."""
+def _bin_index(x: AnyArray, lower: float, upper: float, bins: int) -> NDArray[np.intp]:
+    """Return the index of the bin of each number. The upper end belongs to the last bin."""
     place = (np.asarray(x, np.float64) - lower) * (bins / (upper - lower))
     return np.clip(np.nan_to_num(place, nan=bins // 2), 0, bins - 1).astype(np.intp)
 
 
 @dataclass(frozen=True)
 class HistogramDensity(Problem[HistogramEstimate]):
-    """The density of a number in an interval, by a histogram of bins of one width.
+    """Density of a number in an interval by a histogram with bins of equal width.
 
     Parameters
     ----------
     epsilon : float
         Privacy parameter of the number, > 0.
     n : int, optional
-        How many people are asked: the number of bins depends on it. Not needed with `bins`.
+        Number of people who are asked, from which the number of bins is computed. Not needed with `bins`.
     bins : int, optional
-        Number of bins, >= 2. By default about (L^2 n / (12 v))^(1/4), v the variance of a share of one report: the
-        smallest bound on the risk, L^2 / (12 bins^2) + bins^2 v / n.
+        Number of bins, >= 2. The default is about (L^2 n / (12 v))^(1/4), where v is the variance of a share in one
+        report. It minimizes a bound on the risk, L^2 / (12 bins^2) + bins^2 v / n.
     lower, upper : float
-        Ends of the interval, public.
+        Public ends of the interval.
     noise : {"unary", "laplace"}
-        `UnaryEncoding` (symmetric), or Laplace noise on the one-hot vector, the baseline of twice the variance.
+        Mechanism: the symmetric `UnaryEncoding`, or `LaplaceOneHot`, a baseline with twice the variance.
     lipschitz : float, default 1.0
         L, a bound on the slope of the density on the unit interval.
 
     Attributes
     ----------
     n_bins : int
-        `bins`, or the number chosen.
+        `bins`, or the number computed from `n`.
 
     Raises
     ------
     TypeError, ValueError
-        If neither `n` nor `bins` is given; if an argument is out of range.
+        If both or none of `n` and `bins` are given; if an argument is out of range.
 
     Notes
     -----
-    Records: floats in [lower, upper]. No histogram attains the best rate for densities that are smoother than
-    Lipschitz: use `SeriesDensity`. Bands are Clopper-Pearson ("unary"), valid for every n, or normal; of what the bins
-    resolve.
+    Records are floats in [lower, upper]. Histograms do not attain the optimal rate for densities smoother than
+    Lipschitz; use `SeriesDensity` for these. Bands are for the shares of the bins: Clopper-Pearson ("unary"), valid for
+    every n, or normal ("laplace").
 
     Privacy
     -------
-    That of the mechanism.
+    The guarantee of the mechanism.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), section 5.
+       JASA 113 (2018), section 5.
     """
 
     epsilon: float
@@ -122,7 +121,7 @@ class HistogramDensity(Problem[HistogramEstimate]):
 
     def _encode(self, records: AnyArray) -> AnyArray:
         lower, upper = self.domain.range
-        return _bin(records, lower, upper, self.n_bins).astype(np.min_scalar_type(self.n_bins - 1))
+        return _bin_index(records, lower, upper, self.n_bins).astype(np.min_scalar_type(self.n_bins - 1))
 
     def _conclude(self, raw: Estimate[Any]) -> HistogramEstimate:
         if self.noise == "laplace":
@@ -143,31 +142,55 @@ def histogram_density(
     clip: bool = False,
     rng: RNGLike = None,
 ) -> HistogramEstimate:
-    """The density of numbers in an interval, each of them privatized by itself: a histogram.
+    """Return the density of numbers in an interval by a histogram, each number privatized separately.
+
+    See `HistogramDensity` for the parameters, the bands and the privacy guarantee. Its n is the length of `x`.
 
     Parameters
     ----------
     x : array_like of float, shape (n,)
-        In [lower, upper].
-    epsilon, bins, lower, upper, noise, lipschitz
-        As for `HistogramDensity`; n is the length of `x`.
+        Numbers in [lower, upper].
+    epsilon : float
+        Privacy parameter of a number.
+    bins : int, optional
+        Number of bins.
+    lower, upper : float
+        Ends of the interval.
+    noise : {"unary", "laplace"}
+        Mechanism.
+    lipschitz : float, default 1.0
+        Bound on the slope of the density on the unit interval.
     clip : bool, default False
-        Move numbers that are outside to the ends, instead of refusing them.
+        Move numbers that are outside to the nearer end, instead of raising ValueError.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     density : HistogramEstimate
-        Callable on points; `band`, `project`, `plot`.
+        Callable with points; `band`, `project`, `plot`.
 
     Raises
     ------
     TypeError, ValueError
-        As `HistogramDensity`; if a number is outside and `clip` is false.
+        If `HistogramDensity` rejects a parameter, or a number is outside and `clip` is false.
+
+    Warns
+    -----
+    SmallSampleWarning
+        For fewer than 100 people with ``noise="laplace"``.
 
     Privacy
     -------
-    Each number is epsilon-LDP by itself; everything else is a function of the reports.
+    Each number is epsilon-LDP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import histogram_density
+    >>> density = histogram_density(np.random.default_rng(1).random(100_000), 1.0, bins=4, rng=1)
+    >>> bool(abs(density(0.5) - 1.0) < 0.2)
+    True
     """
     n = max(1, np.size(_check.array("x", x))) if bins is None else None
     return HistogramDensity(epsilon, n, bins, lower, upper, noise, lipschitz).run(x, rng=rng, clip=clip)

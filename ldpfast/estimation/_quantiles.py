@@ -1,4 +1,4 @@
-"""Median and other quantiles in one call."""
+"""Median and other quantiles of arrays in memory."""
 
 from __future__ import annotations
 
@@ -22,38 +22,41 @@ if TYPE_CHECKING:
 def quantile(
     x: ArrayLike, q: float, epsilon: float, lower: float, upper: float, rng: RNGLike = None
 ) -> Estimate[float]:
-    """A quantile by private stochastic gradient descent, one bit per person.
+    """Return a quantile by private stochastic gradient descent, with one bit per person.
+
+    See `MedianSGD` for the interval, its assumptions and the privacy guarantee. Its n is the length of `x`.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        Finite numbers, asked in this order; they may lie anywhere.
+        Finite numbers of any size. People are asked in this order.
     q : float
         Which quantile, in (0, 1).
     epsilon : float
-        Privacy parameter of each person's one bit.
+        Privacy parameter of each person's bit.
     lower, upper : float
-        Where the quantile is known to lie.
+        Public range that contains the quantile.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : Estimate
-        With an interval from a local regression of the answers.
+        Quantile, with an interval from a local regression of the answers.
 
     Raises
     ------
     TypeError, ValueError
-        As `MedianSGD`, and if `x` is empty or not finite.
+        If `MedianSGD` rejects a parameter, or `x` is empty or not finite.
 
     Warns
     -----
     SmallSampleWarning
-        Where n is too small for the interval.
+        If n is too small for the interval.
 
     Privacy
     -------
-    One bit per person, exactly `epsilon_realized`-LDP; see `MedianSGD`.
+    One bit per person, which is epsilon-LDP.
 
     Examples
     --------
@@ -71,20 +74,37 @@ def quantile(
 
 
 def median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLike = None) -> Estimate[float]:
-    """The median by private stochastic gradient descent: `quantile` with q = 1/2.
+    """Return the median by private stochastic gradient descent: `quantile` with q = 1/2.
 
     Parameters
     ----------
-    x, epsilon, lower, upper, rng
-        As for `quantile`.
+    x : array_like, shape (n,)
+        Finite numbers of any size. People are asked in this order.
+    epsilon : float
+        Privacy parameter of each person's bit.
+    lower, upper : float
+        Public range that contains the median.
+    rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : Estimate
+        Median, with an interval from a local regression of the answers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `MedianSGD` rejects a parameter, or `x` is empty or not finite.
+
+    Warns
+    -----
+    SmallSampleWarning
+        If n is too small for the interval.
 
     Privacy
     -------
-    One bit per person; see `quantile`.
+    One bit per person, which is epsilon-LDP.
 
     Examples
     --------
@@ -99,43 +119,44 @@ def median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLik
 
 
 def naive_median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLike = None) -> Estimate[float]:
-    """The median of numbers with Laplace noise: a baseline that is biased for every n unless the distribution is symmetric.
+    """Return the median of numbers with Laplace noise, a baseline with a bias for skewed distributions.
 
-    Symmetric noise moves the median of a skewed distribution: salaries with median 24,968 and noise for an interval of
-    400,000 and epsilon = 1 have the median 37,800. Use `median`.
+    Symmetric noise moves the median of a skewed distribution, for every n: salaries with median 24,968 and noise for an
+    interval of 400,000 and epsilon = 1 have the median 37,800. Use `median` instead.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        Finite numbers; clipped to the interval.
+        Finite numbers, which are clipped to the interval.
     epsilon : float
+        Privacy parameter of a number.
     lower, upper : float
-        The interval of the clipping, which sets the noise.
+        Public interval to which numbers are clipped; its length determines the noise.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : Estimate
-        The interval is for the median of the noisy numbers, not for the median of the records.
+        Median of the noisy numbers. Its interval is for their median, not for that of the records.
 
     Raises
     ------
     TypeError, ValueError
-        If `x` is empty or not finite; as `Laplace`.
+        If `x` is empty or not finite, or `Laplace` rejects a parameter.
 
     Privacy
     -------
-    That of `Laplace`: exact.
+    The exact guarantee of `Laplace`.
 
     Notes
     -----
-    Stores the n reports.
+    The n reports are stored.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 41; the claim before it, that such noise keeps the median, fails for skewed distributions.
+       JASA 113 (2018), eq. 41. The claim before it, that such noise keeps the median, fails for skewed distributions.
     """
     mechanism, domain = Laplace(lower, upper, epsilon), Reals()
     records, _ = domain.records(x)

@@ -1,4 +1,4 @@
-"""Generalised linear models as scikit-learn estimators."""
+"""Generalized linear models as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ multiclass = optional("sklearn.utils.multiclass", "sklearn")
 
 
 class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
-    """What the estimators share. Every row that is fitted answers once: `fit` asks each row of X, in one pass."""
+    """Base class of the estimators: `fit` asks each row of X once, in one pass."""
 
     _family: str
     _descent: GradientDescent
-    _state: Any  # the random state that was given last, and what it is as an `rng`
+    _state: Any  # the latest random state, and the `rng` that was made of it
     _given: RNGLike
 
     def __init__(
@@ -59,6 +59,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         self.random_state = random_state
 
     def _protocol(self, features: int) -> GradientDescent:
+        """Return the protocol with the parameters of this estimator."""
         column, _ = 0.0, _check.positive("radius", self.radius)
         if _check.flag("fit_intercept", self.fit_intercept):
             scaling = self.radius if self.intercept_scaling is None else self.intercept_scaling
@@ -79,16 +80,16 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         )
 
     def _responses(self, y: Any) -> AnyArray:
-        """As the protocol takes them."""
+        """Return the responses as numbers for the protocol."""
         return np.asarray(y, np.float64)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
-        """Fit the model: every row answers once, after what was fitted before is forgotten.
+        """Fit the model, where each row answers once. Earlier fits are discarded.
 
         Parameters
         ----------
         X : array_like of float, shape (n, n_features)
-            Rows are clipped to the radius.
+            Rows, which are clipped to the radius.
         y : array_like, shape (n,)
             Responses.
 
@@ -104,17 +105,17 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         Warns
         -----
         SmallSampleWarning
-            Where n is too small for the steps to have forgotten their start.
+            If n is too small for the intervals; see `GradientDescent`.
 
         Privacy
         -------
         The coefficients are a function of one epsilon-LDP report per row. Fitting the same rows again costs epsilon
         again: k-fold cross-validation fits each row k - 1 times.
         """
-        return self._learn(X, y, first=True)
+        return self._fit_rows(X, y, first=True)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
-        """Go on with further rows: the steps continue where they were.
+        """Continue the fit with further rows; the step sizes continue as well.
 
         Parameters
         ----------
@@ -127,11 +128,11 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
 
         Privacy
         -------
-        As `fit`: rows that were not fitted before cost nothing more than their own epsilon.
+        As for `fit`. Rows that were not fitted before cost their own epsilon only.
         """
-        return self._learn(X, y, first=not hasattr(self, "_descent"))
+        return self._fit_rows(X, y, first=not hasattr(self, "_descent"))
 
-    def _learn(self, X: Any, y: Any, first: bool) -> Self:  # noqa: N803
+    def _fit_rows(self, X: Any, y: Any, first: bool) -> Self:  # noqa: N803
         X, y = validation.validate_data(  # noqa: N806
             self, X, y, reset=first, dtype=[np.float64, np.float32], y_numeric=self._family != "logistic", order="C"
         )
@@ -147,32 +148,33 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         if self.covariance_ is None:
             self.covariance_ = np.asarray(self.estimate_.stderr) ** 2
         value = np.array(self.estimate_.value)
-        self._publish(value[: X.shape[1]], float(value[-1]) if self.fit_intercept else 0.0)
+        self._store_coefficients(value[: X.shape[1]], float(value[-1]) if self.fit_intercept else 0.0)
         return self
 
-    def _publish(self, coefficients: Floats, intercept: float) -> None:
+    def _store_coefficients(self, coefficients: Floats, intercept: float) -> None:
         self.coef_: AnyArray = coefficients
         self.intercept_: Any = intercept
 
-    def _linear(self, X: ArrayLike) -> AnyArray:  # noqa: N803
-        """The linear predictor of new rows, which are not clipped."""
+    def _linear_predictor(self, X: ArrayLike) -> AnyArray:  # noqa: N803
+        """Return the linear predictor of new rows, which are not clipped."""
         validation.check_is_fitted(self)
         rows = validation.validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return np.asarray(rows @ np.ravel(self.coef_) + np.ravel(self.intercept_))
 
     def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Floats, Floats]:
-        """Limits of the coefficients, by random scaling.
+        """Return confidence limits of the coefficients, by random scaling.
 
         Parameters
         ----------
         confidence : float, default 0.95
+            Confidence level.
         simultaneous : bool, default False
-            Whether they hold together (Bonferroni).
+            Whether the limits hold for all coefficients at once (Bonferroni).
 
         Returns
         -------
         low, high : ndarray, shape (n_features,) or (n_features + 1,)
-            The intercept is last, where there is one.
+            Limits; the intercept, if any, is last.
 
         Raises
         ------
@@ -183,19 +185,21 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         return self.estimate_.interval(confidence, simultaneous)
 
     def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
-        """The asymptotic covariance for a Hessian that the caller knows from public rows, or has estimated privately.
+        """Return the asymptotic covariance of the coefficients for a given Hessian.
 
-        See `GradientDescent.plug_in_covariance`; it is never computed from the rows that were fitted.
+        The Hessian comes from public rows or from a private estimate, never from the rows that were fitted. See
+        `GradientDescent.plug_in_covariance`.
         """
         validation.check_is_fitted(self)
         return self._descent.plug_in_covariance(hessian)
 
     def summary(self, confidence: float = 0.95) -> str:
-        """A table of coefficients with standard errors and intervals.
+        """Return a table of coefficients with standard errors and intervals.
 
         Parameters
         ----------
         confidence : float, default 0.95
+            Confidence level.
 
         Returns
         -------
@@ -204,7 +208,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         Raises
         ------
         NotFittedError, TypeError, ValueError
-            As `interval`.
+            As for `interval`.
         """
         low, high = self.interval(confidence)
         names = [
@@ -224,7 +228,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
 
 
 def _rng(random_state: Any) -> RNGLike:
-    """What scikit-learn calls a random state, as an `rng`; its legacy generators give a seed."""
+    """Convert a `random_state` of scikit-learn to an `rng`; a legacy generator supplies a seed."""
     if isinstance(random_state, np.random.RandomState):
         return int.from_bytes(random_state.bytes(16), "little")
     known = int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.BitGenerator | None
@@ -234,7 +238,7 @@ def _rng(random_state: Any) -> RNGLike:
             f"{type(random_state).__name__}"
         )
     if isinstance(random_state, int | np.integer) and random_state < 0:
-        raise ValueError(f"random_state must be >= 0 where it is an int, got {random_state!r}")
+        raise ValueError(f"random_state must be >= 0 if it is an int, got {random_state!r}")
     return random_state
 
 
@@ -244,49 +248,54 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     Parameters
     ----------
     epsilon : float, default 1.0
-        Privacy parameter of a row's one report.
+        Privacy parameter of the report of a row.
     norm : {"l2", "linf"}
-        In which rows are clipped, and gradients privatized.
+        Norm in which rows are clipped and gradients privatized.
     radius : float, default 1.0
-        Rows are clipped to it: public, so scale the features by public knowledge before (`StandardScaler` reads the
-        data).
+        Norm to which rows are clipped. It is public, so scale the features by public ranges first (`StandardScaler`
+        reads the data).
     noise : {"half-space", "laplace"}
-        `L2Ball` or `LinfBall`; or `LaplaceVector`, the baseline.
+        "half-space": `L2Ball` or `LinfBall`. "laplace": `LaplaceVector`, the baseline.
     fit_intercept : bool, default True
+        Whether the model has an intercept.
     intercept_scaling : float, optional
-        The value in the intercept's column, by default `radius`: the gradient bound is the norm of both.
+        Value in the column of the intercept, by default `radius`. The bound on the gradient is the norm of both.
     eta0 : float, optional
-        Size of the first step. By default the diameter of the projection over the standard deviation of a report's
-        coordinate.
+        Size of the first step. The default is the diameter of the projection divided by the standard deviation of a
+        coordinate of a report.
     exponent : float, default 0.6
-        Steps are eta0 i^-exponent; in (1/2, 1).
+        Step i has size eta0 i^-exponent; in (1/2, 1).
     projection : float, optional
-        Coefficients are kept within this norm; by default 5 / radius, for linear regression 5 residual / radius.
+        Largest Euclidean norm of the coefficients. The default is 5 / radius, for linear regression 5 residual /
+        radius.
     shuffle : bool, default False
-        Take rows in random order, each once. Sorted data need it.
+        Take rows in random order, each once. Required for sorted data.
     covariance : {"diagonal", "full"}
-        What is kept for `covariance_`.
+        Whether `covariance_` contains variances or the matrix.
     random_state : None, int, SeedSequence, Generator, BitGenerator or RandomState
-        As `rng` elsewhere: ``None`` draws a fresh key from the operating system, the only choice that is private.
+        Source of randomness. ``None`` draws a fresh key from the operating system, and is the only private choice.
 
     Attributes
     ----------
     coef_ : ndarray, shape (1, n_features)
+        Coefficients of the features.
     intercept_ : ndarray, shape (1,)
+        Intercept, 0 if there is none.
     classes_ : ndarray, shape (2,)
-        Taken from `y`, or declared (`partial_fit`): which classes there are is seen from the raw data.
+        Classes, declared in `partial_fit` or taken from `y`. Taking them from `y` reads the raw data.
     covariance_ : ndarray, shape (dim, dim), or (dim,) with "diagonal"
-        Of the coefficients, the intercept's last, by random scaling.
+        Covariance matrix or variances of the coefficients, intercept last, by random scaling.
     estimate_ : Estimate
+        Coefficients with standard errors and intervals.
     n_seen_ : int
-        Rows fitted so far.
+        Number of rows fitted so far.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
     Notes
     -----
-    O(n n_features) time in one pass. `score` and validation errors see raw data, too. Intervals cover less than they
-    say, 0.86 to 0.93 for 0.95, even without a `SmallSampleWarning`: see `GradientDescent`.
+    O(n n_features) time in one pass. `score` and validation errors read raw data as well. Intervals cover less than
+    nominal, 0.86 to 0.93 for 0.95, even without a `SmallSampleWarning`: see `GradientDescent`.
 
     Privacy
     -------
@@ -295,8 +304,7 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), section 4.2.2.
+       JASA 113 (2018), section 4.2.2.
     """
 
     _family = "logistic"
@@ -321,14 +329,14 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         return super().fit(X, y)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:  # noqa: N803
-        """Go on with further rows.
+        """Continue the fit with further rows; the step sizes continue as well.
 
         Parameters
         ----------
         X, y
             As for `fit`.
         classes : array_like, shape (2,), optional
-            The two classes: declared at the first call, or taken from its `y`.
+            The two classes, declared at the first call. If omitted, they are taken from its `y`.
 
         Returns
         -------
@@ -341,7 +349,7 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
 
         Privacy
         -------
-        As `fit`.
+        As for `fit`.
         """
         known = getattr(self, "classes_", None)
         if classes is not None:
@@ -354,39 +362,41 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         self._declared = known
         return super().partial_fit(X, y)
 
-    def _publish(self, coefficients: Floats, intercept: float) -> None:
+    def _store_coefficients(self, coefficients: Floats, intercept: float) -> None:
         self.coef_, self.intercept_ = coefficients[np.newaxis], np.array([intercept])
         self.classes_ = self._pending
 
     def decision_function(self, X: ArrayLike) -> AnyArray:  # noqa: N803
-        """The log-odds of the second class, shape (n,)."""
-        return self._linear(X)
+        """Return the log-odds of the second class, shape (n,)."""
+        return self._linear_predictor(X)
 
     def predict_proba(self, X: ArrayLike) -> AnyArray:  # noqa: N803
-        """Chances of the two classes, shape (n, 2)."""
+        """Return the probabilities of the two classes, shape (n, 2)."""
         from scipy.special import expit
 
-        z = self._linear(X)
+        z = self._linear_predictor(X)
         return np.stack([expit(-z), expit(z)], axis=1)
 
     def predict_log_proba(self, X: ArrayLike) -> AnyArray:  # noqa: N803
-        """Their logarithms."""
-        z = self._linear(X)
+        """Return the logarithms of the probabilities of the two classes, shape (n, 2)."""
+        z = self._linear_predictor(X)
         return -np.stack([np.logaddexp(0, z), np.logaddexp(0, -z)], axis=1)
 
     def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
-        """The likelier class, shape (n,)."""
-        z = self._linear(X)
+        """Return the more probable class, shape (n,)."""
+        z = self._linear_predictor(X)
         return np.asarray(self.classes_[(z > 0).astype(int)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # of tens of rows, with noise
+        tags.classifier_tags.poor_score = True  # scikit-learn checks it with tens of rows
         return tags
 
 
 class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,name-defined]
+    """Base class of the estimators with numerical responses."""
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -421,19 +431,20 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
         self.residual = residual
 
     def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
-        """The fitted mean, shape (n,)."""
-        return self._linear(X)
+        """Return the fitted mean, shape (n,)."""
+        return self._linear_predictor(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # of tens of rows, with noise
+        tags.regressor_tags.poor_score = True  # scikit-learn checks it with tens of rows
         return tags
 
 
 class LinearRegression(_Regressor):
     """Linear regression by private stochastic gradient descent: one epsilon-LDP report per row.
 
-    Residuals are clipped, which makes it a Huber regression: robust, and for symmetric errors of the same coefficients.
+    Residuals are clipped, which makes it a Huber regression. It is robust, and for symmetric errors its coefficients are
+    those of least squares.
 
     Parameters
     ----------
@@ -442,18 +453,21 @@ class LinearRegression(_Regressor):
     covariance, random_state
         As for `LogisticRegression`.
     residual : float, default 1.0
-        Residuals are clipped to [-residual, residual]: public, in units of y.
+        Public bound: residuals are clipped to [-residual, residual], in units of y.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept, 0 if there is none.
     covariance_, estimate_, n_seen_, n_features_in_, feature_names_in_
         As for `LogisticRegression`.
 
     Notes
     -----
-    As for `LogisticRegression`; the gradient is bounded by residual times the norm of a row.
+    Time and raw data as for `LogisticRegression`; coverage as in `GradientDescent`. The gradient is bounded by residual
+    times the norm of a row.
 
     Privacy
     -------
@@ -473,20 +487,22 @@ class PoissonRegression(_Regressor):
     covariance, random_state
         As for `LogisticRegression`.
     residual : float, default 1.0
-        Residuals, fitted mean minus y, are clipped to [-residual, residual]: public. Clipping biases skewed counts;
-        take it as large as the counts that matter.
+        Public bound: residuals, fitted mean minus y, are clipped to [-residual, residual]. Clipping biases the fit of
+        skewed counts, so the bound should be as large as the counts that matter.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept, 0 if there is none.
     covariance_, estimate_, n_seen_, n_features_in_, feature_names_in_
         As for `LogisticRegression`.
 
     Notes
     -----
-    Responses are numbers >= 0. As for `LogisticRegression`; the gradient is bounded by residual times the norm of a
-    row.
+    Responses are numbers >= 0. Time and raw data as for `LogisticRegression`; coverage as in `GradientDescent`. The
+    gradient is bounded by residual times the norm of a row.
 
     Privacy
     -------
@@ -496,8 +512,8 @@ class PoissonRegression(_Regressor):
     _family = "poisson"
 
     def predict(self, X: ArrayLike) -> AnyArray:  # noqa: N803
-        """The fitted mean count, shape (n,)."""
-        return np.asarray(np.exp(self._linear(X)))
+        """Return the fitted mean count, shape (n,)."""
+        return np.asarray(np.exp(self._linear_predictor(X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

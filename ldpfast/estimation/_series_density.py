@@ -1,4 +1,4 @@
-"""Densities by orthogonal series (Duchi, Jordan, Wainwright 2018, section 5.1)."""
+"""Density estimation by orthogonal series (Duchi, Jordan, Wainwright 2018, section 5.1)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from .._typing import RNGLike
 
 MOST_TERMS = 1 << 16
-BOUND = math.sqrt(2)  # of every term of the series
+BOUND = math.sqrt(2)  # largest absolute value of a term of the series
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesEstimate(DensityEstimate):
-    """A trigonometric series; `value` are its coefficients on the unit interval: cos, sin of 1, 2, ... turns, times sqrt 2.
+    """Density estimated by a trigonometric series.
+
+    `value` contains the coefficients on the unit interval, of sqrt 2 times cos and sin of 1, 2, ... periods.
 
     Attributes
     ----------
@@ -45,12 +47,12 @@ class SeriesEstimate(DensityEstimate):
     def _limits(self, tail: float, simultaneous: bool) -> tuple[Any, Any]:
         from scipy.special import ndtri
 
-        z = _tube(len(self.value), 2 * tail) if simultaneous else -float(ndtri(tail))
+        z = _simultaneous_quantile(len(self.value), 2 * tail) if simultaneous else -float(ndtri(tail))
         width, size = self.upper - self.lower, len(self.value)
 
         def limits(x: Floats, sign: float) -> Floats:
-            # A height f is inside if (estimate - f)^2 n <= z^2 variance(f): that of the noise, scale^2 times the sum of
-            # the terms' squares, minus (f - 1)^2. Solved for f - 1.
+            # The band contains the heights f with (estimate - f)^2 n <= z^2 variance(f). The variance is that of the
+            # noise, scale^2 times the sum of the squares of the terms, minus (f - 1)^2. Solved for f - 1.
             odd = np.cos(2 * np.pi * ((size + 1) // 2) * (x - self.lower) / width) if size % 2 else 0.0
             squares = size + (2 * odd**2 - 1 if size % 2 else 0.0)
             away, weight = self._density(x) * width - 1, z**2 / self.n
@@ -60,11 +62,14 @@ class SeriesEstimate(DensityEstimate):
         return lambda x: limits(x, -1.0), lambda x: limits(x, 1.0)
 
 
-def _tube(terms: int, alpha: float) -> float:
-    """c with P(|Z(x)| > c somewhere on the circle) = alpha, Z the Gaussian process of the terms scaled to variance one: by the
-    expected number of crossings, (length / pi) exp(-c^2 / 2) for both signs, with the length of the curve of the scaled terms
-    (J. Sun, C. R. Loader, "Simultaneous confidence bands for linear regression and smoothing", Annals of Statistics 22, 1994).
-    A lonely cosine at the end is taken as a pair."""
+def _simultaneous_quantile(terms: int, alpha: float) -> float:
+    """Return the critical value c of a simultaneous band: P(|Z(x)| > c for some x on the circle) = alpha.
+
+    Z is the Gaussian process of the terms, scaled to variance one. The number of crossings of +-c is treated as Poisson
+    with mean (length / pi) exp(-c^2 / 2), where length is that of the curve of the scaled terms (J. Sun, C. R. Loader,
+    "Simultaneous confidence bands for linear regression and smoothing", Annals of Statistics 22, 1994). A last cosine
+    without its sine is counted as a pair.
+    """
     m = (terms + 1) // 2
     length = 2 * math.pi * math.sqrt((m + 1) * (2 * m + 1) / 6)
     return math.sqrt(2 * max(math.log(length / math.pi / -math.log1p(-alpha)), 0.0))
@@ -72,49 +77,49 @@ def _tube(terms: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class SeriesDensity(Problem[SeriesEstimate]):
-    """The density of a number in an interval, by a trigonometric series of which everybody privatizes all terms at once.
+    """Density of a number in an interval by a trigonometric series; each person privatizes all terms at once.
 
     Parameters
     ----------
     epsilon : float
         Privacy parameter of the number, > 0.
     n : int, optional
-        How many people are asked: the number of terms depends on it. Not needed with `n_terms`.
+        Number of people who are asked, from which the number of terms is computed. Not needed with `n_terms`.
     smoothness : float, optional
-        beta > 1/2: sum of j^(2 beta) coefficient_j^2 at most radius^2, on the unit interval. By default 2.
+        beta > 1/2, by default 2: the sum of j^(2 beta) coefficient_j^2 is at most radius^2 on the unit interval.
     radius : float, default 1.0
-        Of that Sobolev ellipsoid.
+        Radius of this Sobolev ellipsoid.
     n_terms : int, optional
-        Number of terms, 1 to 65536, instead.
+        Number of terms, 1 to 65536. Replaces `n` and `smoothness`.
     lower, upper : float
-        Ends of the interval, public.
+        Public ends of the interval.
 
     Attributes
     ----------
     terms : int
-        `n_terms`, or the number with the smallest bound on the risk, k B_k^2 / n + radius^2 (k + 1)^(-2 beta).
+        `n_terms`, or the number k that minimizes a bound on the risk, k B_k^2 / n + radius^2 (k + 1)^(-2 beta).
 
     Raises
     ------
     TypeError, ValueError
-        If both or none of `n` and `n_terms` say how many terms; if an argument is out of range.
+        If both or none of `n` and `n_terms` are given, or `smoothness` with `n_terms`; if an argument is out of range.
 
     Notes
     -----
-    Records: floats in [lower, upper]. Reports: a bit per term. The integrated squared error on the unit interval is
-    exactly (k B^2 - sum of the first k coefficients squared) / n + sum of the later ones squared, of order (n
-    epsilon^2)^(-2 beta / (2 beta + 2)). The terms are those of a periodic function: a density whose ends differ in
-    height is not smooth in this sense. O(n k) time; memory does not depend on n. Sufficient n for the bands: 100.
+    Records are floats in [lower, upper]. Reports have one bit per term. The expected integrated squared error on the
+    unit interval is exactly (k B^2 - sum of the first k coefficients squared) / n + sum of the later ones squared. It
+    is of order (n epsilon^2)^(-2 beta / (2 beta + 2)) for the default number of terms. The terms are periodic
+    functions: a density with different heights at the two ends is not smooth in this sense. O(n k) time; memory does
+    not depend on n. 100 reports are sufficient for the bands.
 
     Privacy
     -------
-    That of `LinfBall`: exact for the whole vector of terms.
+    The guarantee of `LinfBall`, exact for the whole vector of terms.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 34 to 39 and corollary 7.
+       JASA 113 (2018), eq. 34 to 39 and corollary 7.
     """
 
     epsilon: float
@@ -172,8 +177,8 @@ class SeriesDensity(Problem[SeriesEstimate]):
 
 
 def _best_terms(n: int, epsilon: float, beta: float, radius: float) -> int:
-    """The number of terms with the smallest bound on the risk; the bound first falls, then rises."""
-    unit = LinfBall(1, epsilon, BOUND).scale  # sqrt 2 coth(epsilon / 2), from the coin
+    """Return the number of terms with the smallest bound on the risk; the bound first falls, then rises."""
+    unit = LinfBall(1, epsilon, BOUND).scale  # sqrt 2 coth(epsilon / 2), with the probability of the coin
 
     def risk(k: int) -> float:
         scale = unit * half_space_constant(k if k % 2 else k + 1)
@@ -196,27 +201,36 @@ def series_density(
     clip: bool = False,
     rng: RNGLike = None,
 ) -> SeriesEstimate:
-    """The density of numbers in an interval, each of them privatized by itself: a trigonometric series.
+    """Return the density of numbers in an interval by a trigonometric series, each number privatized separately.
+
+    See `SeriesDensity` for the parameters, the bands and the privacy guarantee. Its n is the length of `x`.
 
     Parameters
     ----------
     x : array_like of float, shape (n,)
-        In [lower, upper].
-    epsilon, smoothness, radius, n_terms, lower, upper
-        As for `SeriesDensity`; n is the length of `x`.
+        Numbers in [lower, upper].
+    epsilon : float
+        Privacy parameter of a number.
+    smoothness, radius : float, optional
+        Declared smoothness of the density.
+    n_terms : int, optional
+        Number of terms.
+    lower, upper : float
+        Ends of the interval.
     clip : bool, default False
-        Move numbers that are outside to the ends, instead of refusing them.
+        Move numbers that are outside to the nearer end, instead of raising ValueError.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     density : SeriesEstimate
-        Callable on points; `band`, `project`, `plot`.
+        Callable with points; `band`, `project`, `plot`.
 
     Raises
     ------
     TypeError, ValueError
-        As `SeriesDensity`; if a number is outside and `clip` is false.
+        If `SeriesDensity` rejects a parameter, or a number is outside and `clip` is false.
 
     Warns
     -----
@@ -225,7 +239,15 @@ def series_density(
 
     Privacy
     -------
-    Each number is epsilon-LDP by itself; everything else is a function of the reports.
+    Each number is epsilon-LDP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import series_density
+    >>> density = series_density(np.random.default_rng(1).beta(2, 2, 100_000), 1.0, rng=1)
+    >>> bool(abs(density(0.5) - 1.5) < 0.3)
+    True
     """
     n = max(1, np.size(_check.array("x", x))) if n_terms is None else None
     return SeriesDensity(epsilon, n, smoothness, radius, n_terms, lower, upper).run(x, rng=rng, clip=clip)

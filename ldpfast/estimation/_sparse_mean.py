@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseEstimate(Estimate[Floats]):
-    """A thresholded mean. Standard errors and intervals are those of the raw mean: they need not contain the value.
+    """Thresholded mean of vectors.
+
+    Standard errors and intervals are those of the raw mean, so an interval need not contain the value.
 
     Attributes
     ----------
     raw : ndarray
-        The unbiased mean, before the threshold.
+        Unbiased mean, before the threshold.
     penalty : float
-        The threshold.
+        Threshold.
     """
 
     raw: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -37,39 +39,44 @@ class SparseEstimate(Estimate[Floats]):
 
     @property
     def support(self) -> NDArray[np.intp]:
-        """Coordinates that are not zero."""
+        """Indices of the coordinates that are not zero."""
         return np.flatnonzero(self.value)
 
 
 @dataclass(frozen=True)
 class SparseMean(Problem[SparseEstimate]):
-    """The mean of vectors in a box, if most of its coordinates are zero: soft thresholding.
+    """Mean of vectors in a box by soft thresholding, for a mean with few nonzero coordinates.
 
     Parameters
     ----------
     dim : int
+        Dimension d >= 1.
     epsilon : float
+        Privacy parameter of the whole vector, > 0.
     radius : float
-        r > 0, records in [-r, r]^d.
+        r > 0; records are in [-r, r]^d.
     penalty : float, optional
-        The threshold, >= 0. By default B sqrt(2 log(2 d n) / n), B the scale of `LinfBall`: by Hoeffding's inequality
-        the raw mean is that close in all coordinates with probability 1 - 1/n, and then the support is within the true
-        one and the squared error at most 4 s penalty^2 for s coordinates that are not zero.
+        Threshold, >= 0. The default is B sqrt(2 log(2 d n) / n), where B is the scale of `LinfBall`.
 
     Raises
     ------
     TypeError, ValueError
-        If `penalty` is not a number >= 0; as `LinfBall`.
+        If `penalty` is not a number >= 0, or `LinfBall` rejects a parameter.
+
+    Notes
+    -----
+    By Hoeffding's inequality, all coordinates of the raw mean are within the default threshold of the true mean with
+    probability 1 - 1/n. The support is then a subset of the true support, and the squared error is at most 4 s
+    penalty^2 for a mean with s nonzero coordinates.
 
     Privacy
     -------
-    That of `LinfBall`; the threshold is applied to the mean of the reports.
+    The guarantee of `LinfBall`. The threshold is applied to the mean of the reports.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), corollary 5.
+       JASA 113 (2018), corollary 5.
     """
 
     dim: int
@@ -101,27 +108,47 @@ def sparse_mean(
     clip: bool = False,
     rng: RNGLike = None,
 ) -> SparseEstimate:
-    """The mean of vectors of which most coordinates are zero on average, each vector privatized by itself.
+    """Return a mean vector with few nonzero coordinates, each row privatized separately.
+
+    See `SparseMean` for the parameters, the threshold and the privacy guarantee.
 
     Parameters
     ----------
     x : array_like of float, shape (n, dim)
-    epsilon, radius, penalty
-        As for `SparseMean`.
+        One row per person.
+    epsilon : float
+        Privacy parameter of a row.
+    radius : float
+        Largest absolute value of a coordinate.
+    penalty : float, optional
+        Threshold.
     clip : bool, default False
+        Project rows that are outside, instead of raising ValueError.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : SparseEstimate
+        Thresholded mean, with the raw mean and its intervals.
 
     Raises
     ------
     TypeError, ValueError
-        As `SparseMean`; if a row is outside and `clip` is false.
+        If `SparseMean` rejects a parameter, or a row is outside and `clip` is false.
 
     Privacy
     -------
-    Each row is epsilon-LDP by itself; everything else is a function of the reports.
+    Each row is epsilon-LDP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import sparse_mean
+    >>> votes = np.random.default_rng(1).integers(-1, 2, (50_000, 32)).astype(float)
+    >>> votes[:, 7] = 1.0
+    >>> estimate = sparse_mean(votes, 2.0, radius=1, rng=1)
+    >>> estimate.support.tolist()
+    [7]
     """
     return SparseMean(row_width(x), epsilon, radius, penalty).run(x, rng=rng, clip=clip)

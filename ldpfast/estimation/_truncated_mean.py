@@ -1,4 +1,4 @@
-"""The mean of a number without bounds, from a bound on one of its moments (Duchi, Jordan, Wainwright 2018, eq. 10)."""
+"""Mean of an unbounded number with a bounded moment (Duchi, Jordan, Wainwright 2018, eq. 10)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class MeanSquaredError(NamedTuple):
-    """What the mean squared error is made of.
+    """Components of the mean squared error of an estimate.
 
     Attributes
     ----------
     sampling : float
-        Variance of the clipped records over n.
+        Variance of the clipped records, divided by n.
     noise : float
-        Variance that the mechanism adds, over n.
+        Variance that the mechanism adds, divided by n.
     squared_bias : float
-        Of the clipping.
+        Square of the bias caused by clipping.
     """
 
     sampling: float
@@ -38,61 +38,63 @@ class MeanSquaredError(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The mean squared error."""
+        """Sum of the components."""
         return self.sampling + self.noise + self.squared_bias
 
 
 @dataclass(frozen=True)
 class TruncatedMean(Problem[Estimate[float]]):
-    """The mean of a number of which only a moment is bounded: E|X|^moment <= radius^moment.
+    """Mean of an unbounded number with a bounded moment: E|X|^moment <= radius^moment.
 
-    Everybody clips to [-T, T]. A large T costs noise, a small one bias; the level T balances them.
+    Each person clips their number to [-T, T] and privatizes it. A larger threshold T adds noise, a smaller one adds
+    bias.
 
     Parameters
     ----------
     epsilon : float
         Privacy parameter, > 0.
     moment : float
-        k > 1.
+        Order k of the moment, > 1.
     radius : float
-        r > 0, a bound on (E|X|^k)^(1/k), public.
+        Public bound r > 0 on (E|X|^k)^(1/k).
     n : int
-        How many people are asked: the level depends on it.
+        Number of people who are asked; the threshold depends on it.
     rule : {"paper", "opt"} or float
-        "paper": T = r (n epsilon^2)^(1/(2k)). "opt": the T with the smallest bound on the mean squared error. A number:
-        T itself.
+        Threshold T. "paper": r (n epsilon^2)^(1/(2k)). "opt": the minimizer of a bound on the mean squared error for
+        clipping to [-T, T]. A number: T itself.
     noise : {"laplace", "sign-bit"}
-        `Laplace` on [-T, T], or one bit (`SignBit`), which has the smaller variance for epsilon below 2.3.
+        Mechanism: `Laplace`, or `SignBit`, which sends one bit and has the smaller variance for epsilon below 2.3.
     lower, upper : float, optional
-        Where the numbers are known to lie; clips to [max(lower, -T), min(upper, T)].
+        Known range of the numbers. They are then clipped to [max(lower, -T), min(upper, T)].
 
     Attributes
     ----------
     level : float
-        T.
+        Threshold T.
     bias_bound : float
-        Of the clipping, for any law with this moment.
+        Bound on the bias of clipping, for any distribution with this moment.
 
     Raises
     ------
     TypeError, ValueError
-        If `moment` is not > 1, `radius` or a level not > 0, `n` not an integer >= 1, or nothing is left of [lower,
-        upper].
+        If `moment` is not in (1, 1e6], `radius` not in [1e-60, 1e60], a threshold not > 0, or `n` not an integer >= 1;
+        if [lower, upper] and [-T, T] leave no interval.
 
     Notes
     -----
-    Records: finite floats of any size. Of `estimate`, the interval is for the mean of the population and allows for the
-    bias: it covers for every law with the moment, with exactly the confidence for the worst one. Sufficient n: 100.
+    Records are finite floats of any size. The interval of `estimate` is for the mean of the population and allows for
+    the bias of clipping. It covers for every distribution with the moment, and its coverage is exactly the confidence
+    for the worst one. 100 reports are sufficient.
 
     Privacy
     -------
-    That of the mechanism; clipping the own record is free.
+    The guarantee of the mechanism. The client clips before it randomizes, which costs no privacy.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 10 and corollary 1. The constant of the bias, (k-1)^(k-1) / k^k, is sharp; theirs is larger.
+       JASA 113 (2018), eq. 10 and corollary 1. The constant of the bias used here, (k-1)^(k-1) / k^k, is sharp; the
+       published one is larger.
     """
 
     epsilon: float
@@ -117,7 +119,7 @@ class TruncatedMean(Problem[Estimate[float]]):
             raise ValueError(f"radius must be in [1e-60, 1e60], got {self.radius!r}")
         kind = {"laplace": Laplace, "sign-bit": SignBit}[_check.choice("noise", self.noise, ("laplace", "sign-bit"))]
         constant = clipping_constant(k)
-        # Noise of variance v T^2 / n; the bias is at most constant r^k T^(1 - k).
+        # The noise has variance v T^2 / n. The bias is at most constant r^k T^(1 - k).
         unit = kind(-1.0, 1.0, epsilon)
         v = float(unit.variance(0.0))
         if isinstance(self.rule, str):
@@ -130,7 +132,8 @@ class TruncatedMean(Problem[Estimate[float]]):
         upper = level if self.upper is None else min(_check.real("upper", self.upper), level)
         if not lower < upper:
             raise ValueError(
-                f"lower and upper must leave an interval within the level {level:.6g}, got {self.lower!r} and {self.upper!r}"
+                f"lower and upper must leave an interval within [{-level:.6g}, {level:.6g}], "
+                f"got {self.lower!r} and {self.upper!r}"
             )
         clips = lower == -level or upper == level
         self._define(
@@ -145,17 +148,18 @@ class TruncatedMean(Problem[Estimate[float]]):
         return replace(raw, rule=Normal(self.bias_bound))
 
     def mean_squared_error(self, values: ArrayLike | None = None) -> MeanSquaredError:
-        """What the mean squared error of the estimate is made of, to plan with.
+        """Return the components of the mean squared error of the estimate, for planning.
 
         Parameters
         ----------
         values : array_like, optional
-            A population, public or imagined. Without it: bounds that hold for every law with the moment.
+            A public or hypothetical population. If omitted, the result is a bound for every distribution with the
+            moment.
 
         Returns
         -------
         error : MeanSquaredError
-            Exact for the population, people drawn with replacement.
+            Exact for the population, from which people are drawn with replacement.
 
         Raises
         ------
@@ -167,7 +171,7 @@ class TruncatedMean(Problem[Estimate[float]]):
         if values is None:
             k, r, width = self.moment, self.radius, upper - lower
             spread = min(r**2 if k >= 2 else r**2 * (self.level / r) ** (2 - k), width**2 / 4)
-            worst = float(mechanism.variance((lower + upper) / 2))  # a sign bit: of sampling and noise together
+            worst = float(mechanism.variance((lower + upper) / 2))  # for a sign bit: sampling and noise together
             noise = worst - spread if self.noise == "sign-bit" else worst
             return MeanSquaredError(spread / n, noise / n, self.bias_bound**2)
         x = np.asarray(_check.floats("values", _check.array("values", values)), np.float64)
@@ -193,25 +197,36 @@ def truncated_mean(
     upper: float | None = None,
     rng: RNGLike = None,
 ) -> Estimate[float]:
-    """The mean of numbers with a bounded moment, each of them privatized by itself.
+    """Return the mean of numbers with a bounded moment, each privatized separately.
+
+    See `TruncatedMean` for the parameters, the interval and the privacy guarantee. Its n is the length of `x`.
 
     Parameters
     ----------
     x : array_like, shape (n,)
         Finite numbers.
-    epsilon, moment, radius, rule, noise, lower, upper
-        As for `TruncatedMean`, which says what they mean; n is the length of `x`.
+    epsilon : float
+        Privacy parameter.
+    moment, radius : float
+        Order and bound of the moment.
+    rule : {"paper", "opt"} or float
+        Clipping threshold.
+    noise : {"laplace", "sign-bit"}
+        Mechanism.
+    lower, upper : float, optional
+        Known range of the numbers.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : Estimate
-        Of the mean of the population; the interval allows for the bias of the clipping.
+        Mean of the population, with an interval that allows for the bias of clipping.
 
     Raises
     ------
     TypeError, ValueError
-        As `TruncatedMean`; if a number is not finite.
+        If `TruncatedMean` rejects a parameter, or a number is not finite.
 
     Warns
     -----
@@ -220,7 +235,16 @@ def truncated_mean(
 
     Privacy
     -------
-    Each number is epsilon-LDP by itself; everything else is a function of the reports.
+    Each number is epsilon-LDP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import truncated_mean
+    >>> x = np.random.default_rng(1).exponential(2.0, 100_000)  # third moment 48
+    >>> estimate = truncated_mean(x, 1.0, moment=3, radius=4, lower=0, rng=1)
+    >>> bool(abs(estimate.value - 2.0) < 0.5)
+    True
     """
     n = max(1, np.size(_check.array("x", x)))
     problem = TruncatedMean(epsilon, moment, radius, n, rule, noise, lower, upper)

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorEstimate(Estimate[Floats]):
-    """The estimate of a mean vector.
+    """Estimate of a mean vector.
 
     Attributes
     ----------
     center : ndarray
-        Middle of the ball or box that the records are in.
+        Center of the ball or box that contains the records.
     scale : ndarray
-        Standard deviation of each coordinate of a decoded report of a record in the middle.
+        Standard deviation of each coordinate of a decoded report, for a record at the center.
     """
 
     center: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -37,8 +37,11 @@ class VectorEstimate(Estimate[Floats]):
 
     @property
     def shrunken(self) -> Floats:
-        """The value moved towards the center by the factor max(0, 1 - noise / size), in units of `scale`: the center itself
-        where n is too small to see anything, and then the better estimate; biased."""
+        """Value shrunk toward the center, which is biased and has a smaller error where n is small.
+
+        The difference from the center is multiplied by max(0, 1 - dim / (n |u|^2)), where u is this difference in units
+        of `scale`. The result is the center itself where n is too small to detect a difference.
+        """
         away = (self.value - self.center) / self.scale
         size = float(away @ away) * self.n
         return np.asarray(
@@ -46,11 +49,12 @@ class VectorEstimate(Estimate[Floats]):
         )
 
     def region(self, confidence: float = 0.95) -> Region:
-        """A region that contains the mean vector with the given probability, by the chi-square law.
+        """Return a confidence region for the mean vector, by the chi-square distribution.
 
         Parameters
         ----------
         confidence : float, default 0.95
+            Probability that the region contains the mean vector.
 
         Returns
         -------
@@ -70,10 +74,24 @@ class VectorEstimate(Estimate[Floats]):
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """All means m with (value - m)^T C(m)^-1 (value - m) at most a quantile of chi-square.
+    """Confidence region for a mean vector, which is nearly an ellipsoid.
 
-    C(m) is the covariance of the value if m is the mean: that of the noise, which is diagonal, minus the outer product
-    of m from the center over n. About an ellipsoid.
+    It contains all m for which (value - m)^T C(m)^-1 (value - m) is at most a quantile of the chi-square distribution.
+    C(m) is the covariance of the value if m is the mean: the diagonal covariance of the noise, minus the outer product
+    of m - center with itself over n.
+
+    Attributes
+    ----------
+    value : ndarray
+        Estimated mean.
+    stderr : ndarray
+        Standard deviation of each coordinate of the noise.
+    center : ndarray
+        Center of the ball or box that contains the records.
+    n : int
+        Number of reports.
+    limit : float
+        Quantile of the chi-square distribution.
     """
 
     value: Floats
@@ -84,11 +102,11 @@ class Region:
 
     @property
     def radii(self) -> Floats:
-        """Half axes, along the coordinates, of the ellipsoid of the noise alone, which contains this region."""
+        """Half-axes of the ellipsoid for the noise alone, which contains this region and is parallel to the axes."""
         return math.sqrt(self.limit) * self.stderr
 
     def contains(self, points: ArrayLike) -> Any:
-        """Whether points are inside.
+        """Return whether points are in the region.
 
         Parameters
         ----------
@@ -101,48 +119,49 @@ class Region:
         tested = np.asarray(points, np.float64)
         away = (tested - self.value) / self.stderr
         mean = (tested - self.center) / self.stderr / math.sqrt(self.n)
-        norm = np.minimum((mean**2).sum(axis=-1), 1 - 1e-9)  # below 1 for every mean that is possible
+        norm = np.minimum((mean**2).sum(axis=-1), 1 - 1e-9)  # below 1 for every possible mean
         distance = (away**2).sum(axis=-1) + (away * mean).sum(axis=-1) ** 2 / (1 - norm)
         return distance <= self.limit
 
 
 @dataclass(frozen=True)
 class VectorMean(Problem[VectorEstimate]):
-    """The mean of vectors in a Euclidean ball, or in a box.
+    """Mean of vectors in a Euclidean ball or in a box.
 
     Parameters
     ----------
     dim : int
-        d >= 1.
+        Dimension d >= 1.
     epsilon : float
         Privacy parameter of the whole vector, > 0.
     norm : {"l2", "linf"}
-        "l2": Euclidean ball, `L2Ball`. "linf": box, `LinfBall`.
+        "l2": Euclidean ball, privatized by `L2Ball`. "linf": box, privatized by `LinfBall`.
     radius : float, optional
-        r > 0: the ball or box around zero. By default 1, if no `lower` and `upper` are given.
+        Radius r > 0 of the ball or box around zero. The default is 1 if `lower` and `upper` are not given.
     lower, upper : float or sequence of float, optional
-        Ends of the box ("linf"), for all coordinates or for each. Records are centerd and scaled first: for data in [0,
-        1] this divides the variance by four.
+        Ends of the box ("linf"), for all coordinates or for each. Records are centered and scaled before they are
+        privatized; for data in [0, 1] this divides the variance by four.
 
     Raises
     ------
     TypeError, ValueError
-        If both a radius and ends are given, or ends with norm "l2"; if not every lower < upper; as the mechanism.
+        If ends are given with a radius or with norm "l2"; if not every lower < upper; if the mechanism rejects a
+        parameter.
 
     Notes
     -----
-    Records: floats, shape (n, dim). The estimate is unbiased, with `interval` (simultaneous too), `region`, and
-    `shrunken`. E|value - mean|^2 = (B^2 - |mean|^2) / n for the ball. Sufficient n for the intervals: 100.
+    Records are floats of shape (n, dim). The estimate is unbiased, with `interval` (also simultaneous), `region` and
+    `shrunken`. For the ball, E|value - mean|^2 = (B^2 - |mean|^2) / n, where B is the scale of the mechanism. 100
+    reports are sufficient for the intervals.
 
     Privacy
     -------
-    That of the mechanism; centring the own record is free.
+    The guarantee of the mechanism. The client centers and scales before it randomizes, which costs no privacy.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 25 and 26, corollary 4.
+       JASA 113 (2018), eq. 25 and 26, corollary 4.
     """
 
     dim: int
@@ -197,15 +216,15 @@ class VectorMean(Problem[VectorEstimate]):
             raw.n,
             raw.guarantee,
             None,
-            _Moved(raw, self._center, self._half),
+            _AffineRule(raw, self._center, self._half),
             self._center,
             self._half * noise,
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Moved:
-    """The interval rule of an estimate, for its linear image."""
+class _AffineRule:
+    """Interval rule of an estimate, for an affine image of the estimate."""
 
     raw: Estimate[Floats]
     center: Floats
@@ -217,7 +236,7 @@ class _Moved:
 
 
 def _ends(name: str, values: Any, dim: int) -> tuple[float, ...]:
-    """One end for each coordinate."""
+    """Return one end for each coordinate."""
     ends = [values] * dim if np.ndim(values) == 0 else list(values)
     if len(ends) != dim:
         raise ValueError(f"{name} must be a number, or one for each of dim={dim} coordinates, got {len(ends)}")
@@ -225,7 +244,7 @@ def _ends(name: str, values: Any, dim: int) -> tuple[float, ...]:
 
 
 def row_width(x: ArrayLike) -> int:
-    """Number of columns of an array of rows."""
+    """Return the number of columns of an array of rows."""
     shape = np.shape(_check.array("x", x))
     if len(shape) != 2 or shape[1] == 0:
         raise ValueError(f"x must have shape (n, dim) with dim >= 1, got shape {shape}")
@@ -243,26 +262,36 @@ def vector_mean(
     clip: bool = False,
     rng: RNGLike = None,
 ) -> VectorEstimate:
-    """The mean of vectors, each of them privatized by itself.
+    """Return the mean of vectors in a ball or a box, each privatized separately.
+
+    See `VectorMean` for the parameters, the intervals and the privacy guarantee.
 
     Parameters
     ----------
     x : array_like of float, shape (n, dim)
-    epsilon, norm, radius, lower, upper
-        As for `VectorMean`.
+        One row per person.
+    epsilon : float
+        Privacy parameter of a row.
+    norm : {"l2", "linf"}
+        Ball or box.
+    radius : float, optional
+        Radius of the ball or box.
+    lower, upper : float or sequence of float, optional
+        Ends of the box.
     clip : bool, default False
-        Project rows that are outside, instead of refusing them.
+        Project rows that are outside, instead of raising ValueError.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : VectorEstimate
-        With `shrunken` and `region` beside value and intervals.
+        Value and intervals, `shrunken` and `region`.
 
     Raises
     ------
     TypeError, ValueError
-        As `VectorMean`; if a row is outside and `clip` is false.
+        If `VectorMean` rejects a parameter, or a row is outside and `clip` is false.
 
     Warns
     -----
@@ -271,6 +300,15 @@ def vector_mean(
 
     Privacy
     -------
-    Each row is epsilon-LDP by itself; everything else is a function of the reports.
+    Each row is epsilon-LDP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import vector_mean
+    >>> answers = np.random.default_rng(1).random((100_000, 3)) < [0.2, 0.5, 0.9]
+    >>> estimate = vector_mean(answers.astype(float), 1.0, norm="linf", lower=0, upper=1, rng=1)
+    >>> bool(abs(estimate.value - [0.2, 0.5, 0.9]).max() < 0.05)
+    True
     """
     return VectorMean(row_width(x), epsilon, norm, radius, lower, upper).run(x, rng=rng, clip=clip)

@@ -115,7 +115,7 @@ class Panel:
     errors: dict[str, Curve]
 
     def factor(self, method: str) -> Floats:
-        """How many times the error of the sample, for each epsilon."""
+        """Return the ratio of the error of a method to the sampling error, for each epsilon."""
         return self.errors[method].mean / self.errors[SAMPLE].mean
 
     @property

@@ -160,13 +160,13 @@ def problems() -> list[tuple[Problem, Problem]]:
     from scipy.special import ndtri
 
     normal = np.clip(100 + ndtri((np.arange(100_000) + 0.5) / 100_000), *NORMAL_RANGE)
-    made = np.repeat(np.arange(len(SHARES), dtype=np.uint8), np.round(100 * np.array(SHARES)).astype(int))
+    simulated = np.repeat(np.arange(len(SHARES), dtype=np.uint8), np.round(100 * np.array(SHARES)).astype(int))
     capped = np.minimum(visits().values, MOST_VISITS)
     clipped = "N(100, 1) clipped to [97, 103]"
     return [
         (mean_of(clipped, normal, *NORMAL_RANGE), mean_of("visits to a doctor, real", capped, 0.0, MOST_VISITS)),
         (
-            shares_of("6 simulated categories", made, len(SHARES)),
+            shares_of("6 simulated categories", simulated, len(SHARES)),
             shares_of("own health, real", own_health(), len(HEALTH)),
         ),
         (
@@ -301,7 +301,7 @@ def _draw(sweep: Sweep, ax: Any) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     lowest = min(theory.min() for theory in sweep.theory.values())
-    ax.set_ylim(bottom=lowest / 8)  # cuts the bands where their lower quantile is far below the mean
+    ax.set_ylim(bottom=lowest / 8)  # cuts bands that are far below the mean
     if sweep.axis == "epsilon":
         ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
         ax.set_xticks([], minor=True)

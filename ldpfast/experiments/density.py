@@ -24,7 +24,7 @@ from .salaries import diseases
 SMOOTHNESS, EPSILON = 2.0, 1.0
 RATE = -2 * SMOOTHNESS / (2 * SMOOTHNESS + 2)
 TERMS, LARGEST = 200, 0.5  # number of coefficients of the true density, and the first coefficient
-AIMED, FULL_AIMED = (3, 5, 7), (3, 5, 7, 9)  # numbers of terms; for each, the n for which it is best
+AIMED, FULL_AIMED = (3, 5, 7), (3, 5, 7, 9)  # numbers of terms that the sizes make optimal; odd ones need less noise
 BINS, BINS_SIZES = 16, (1_000, 6_000, 40_000)
 REAL_RANGE, REAL_BINS, REAL_TERMS, REAL_EPSILON = (0.0, 60.0), 15, 15, 2.0
 PEOPLE = 20_000_000  # records in all repetitions of one size; the number of repetitions has these limits

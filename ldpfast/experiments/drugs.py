@@ -199,7 +199,7 @@ def run(
     people = population() if people is None else people
     truth = _unpack(people).mean(axis=0)
     draw = np.random.default_rng(rng)
-    one_each_rng = None if rng is None else rng.spawn(1)[0]  # separate, so that the samples do not depend on this method
+    one_each_rng = None if rng is None else rng.spawn(1)[0]  # does not change the samples of the other methods
     errors: dict[str, list[Floats]] = {method: [] for method in STYLE}
     largest: dict[str, list[Floats]] = {method: [] for method in STYLE}
     for n in sizes:

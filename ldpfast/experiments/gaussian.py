@@ -86,14 +86,11 @@ class Errors:
 
 @dataclass(frozen=True)
 class Search:
-    """One search by pairs of cells: cell widths and debiased shares of the search levels, widest first.
-
-    `kept` has the first of the two cells that each search level keeps.
-    """
+    """One search by pairs of cells: for each search level, widest first, cell width, debiased shares and kept cells."""
 
     widths: Floats
     shares: Floats  # shape (levels, 4)
-    kept: tuple[int, ...]  # number of the lower of two neighboring cells
+    kept: tuple[int, ...]  # index of the lower one of the two cells kept
 
     @property
     def found(self) -> float:
@@ -165,7 +162,9 @@ class GaussianStudy(Study):
 
     def draw(self, figure: Any) -> None:
         """Draw the search (docs/gaussian.png)."""
-        (records, corner), (levels, bars) = figure.subplots(2, 2, width_ratios=(3, 1), height_ratios=(1, 3.6), sharex="col")
+        (records, corner), (levels, bars) = figure.subplots(
+            2, 2, width_ratios=(3, 1), height_ratios=(1, 3.6), sharex="col"
+        )
         corner.remove()
         _draw_records(self.search, records)
         _draw_levels(self.search, levels)
@@ -187,7 +186,9 @@ class GaussianStudy(Study):
             finish(ax, title, "epsilon", "|error| epsilon sqrt(n) / sigma")
             ax.get_legend().remove()
         handles, names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=5, title="median, with a band up to the 95 % quantile")
+        figure.legend(
+            handles, names, loc="outside lower center", ncols=5, title="median, with a band up to the 95 % quantile"
+        )
 
 
 class GaussianExperiment(Experiment):

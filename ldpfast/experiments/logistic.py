@@ -1,8 +1,9 @@
-"""The paper's experiment on logistic regression: classify documents, at several levels of privacy (figure 7).
+"""The paper's experiment on logistic regression: classify documents, for several values of epsilon (figure 7).
 
-Duchi, Jordan and Wainwright (JASA 2018) classify news stories by their words. Those cannot be shipped; the documents
-are stand-ins. Words are independent, the frequent ones tell the class, and of each document as many words are kept as
-make its vector one of length 1 at most. Who goes to a doctor more than once a year is real data.
+Duchi, Jordan and Wainwright (JASA 2018) classify news stories by their words. These data cannot be distributed; the
+documents are stand-ins. Their words are independent, and the most frequent words determine the probability of the class.
+The number of words kept per document is bounded, so that each vector has norm at most 1. The real data are whether a
+person goes to a doctor more than once a year.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ from ._study import Curve, Experiment, Study
 from .surveys import RAND, records
 
 EPSILONS = (1.0, 2.0, 4.0, 6.0)
-QUICK_EPSILONS = (2.0, 3.0, 4.0, 6.0)  # of many words: few repetitions cannot tell two guesses apart at epsilon 1
-TRAINED = 0.75  # share of the records
+# For many words: at epsilon 1 both errors are near 1/2, and few repetitions cannot order them.
+QUICK_EPSILONS = (2.0, 3.0, 4.0, 6.0)
+TRAINED = 0.75  # fraction of the records used for training
 REPETITIONS, QUICK_REPETITIONS = 25, 8
-LENGTH = 5.0  # of the true coefficients, and what estimates are projected to
+LENGTH = 5.0  # norm of the true coefficients of the stand-ins, and radius of the projection
 STAND_IN_SEED = 71  # the documents are the same in every run
 
 PLAIN, HALF_SPACE, LAPLACE = "no privacy", "l2 mechanism", "Laplace noise"
 NOISES = {HALF_SPACE: "half-space", LAPLACE: "laplace"}
 STYLES = {LAPLACE: (VERMILION, "s", "-"), HALF_SPACE: (BLUE, "o", "-"), PLAIN: (BLACK, "D", "--")}
-# Of the RAND health insurance experiment: public ranges, mapped to [-1, 1].
+# Columns of the RAND health insurance experiment and their public ranges, mapped to [-1, 1].
 COVARIATES = {
     "lncoins": (0.0, 5.0),
     "idp": (0.0, 1.0),
@@ -49,7 +51,7 @@ COVARIATES = {
 
 @dataclass(frozen=True)
 class Data:
-    """Rows of length 1 at most, and their classes, 0 or 1."""
+    """Rows of norm at most 1, and their classes, 0 or 1."""
 
     name: str
     x: NDArray[np.float32]
@@ -57,17 +59,22 @@ class Data:
 
 
 def documents(n: int, words: int, rarest: float, kept: int, telling: int) -> Data:
-    """Stand-ins for documents: binary words with log-spaced frequencies from 40 %, classes from the most frequent words.
+    """Generate stand-ins for documents: log-spaced word frequencies from 40 %, classes from the most frequent words.
 
     Parameters
     ----------
     n, words : int
+        Number of documents, and number of words.
     rarest : float
         Frequency of the rarest word.
     kept : int
-        How many words of a document are kept, at most, in random order: each counts 1 / sqrt(kept).
+        Largest number of words kept per document, chosen at random. Each has the value 1 / sqrt(kept).
     telling : int
-        Number of words with a coefficient that is not 0; they balance, so that the classes do.
+        Number of words with a nonzero coefficient. The coefficients are such that the classes are balanced.
+
+    Returns
+    -------
+    data : Data
     """
     draw = np.random.default_rng(STAND_IN_SEED)
     frequencies = np.geomspace(0.4, rarest, words).astype(np.float32)
@@ -87,7 +94,7 @@ def documents(n: int, words: int, rarest: float, kept: int, telling: int) -> Dat
 
 @cache
 def patients() -> Data:
-    """Real data: whether somebody went to a doctor more than once in a year, from nine covariates and a constant."""
+    """Return the real data: nine covariates and a constant; class 1 is more than one visit to a doctor in a year."""
     table = records(RAND)
     scaled = [
         np.clip(2 * (table[name].to_numpy() - low) / (high - low) - 1, -1, 1)
@@ -99,7 +106,7 @@ def patients() -> Data:
 
 
 def maximum_likelihood(x: NDArray[np.float32], y: NDArray[np.float32], start: Floats) -> Floats:
-    """Logistic regression without privacy; a ridge as large as coefficients of length `LENGTH` suggest."""
+    """Fit a logistic regression without privacy, with the ridge penalty that matches coefficients of norm `LENGTH`."""
     from scipy.optimize import minimize
 
     ridge = x.shape[1] / LENGTH**2
@@ -114,13 +121,13 @@ def maximum_likelihood(x: NDArray[np.float32], y: NDArray[np.float32], start: Fl
 
 
 def held_out_error(theta: Floats, x: NDArray[np.float32], y: NDArray[np.float32]) -> float:
-    """Share of the records whose class is not the one that is more likely."""
+    """Return the fraction of records that are misclassified."""
     return float(np.mean((x @ theta.astype(np.float32) > 0) != y))
 
 
 @dataclass(frozen=True)
 class LogisticStudy(Study):
-    """For each data set the held-out errors of each method against epsilon."""
+    """Held-out errors of each method against epsilon, for each data set."""
 
     errors: dict[str, dict[str, Curve]]  # real data last
 
@@ -128,7 +135,7 @@ class LogisticStudy(Study):
 
     @property
     def ordered(self) -> dict[str, bool]:
-        """For each data set, whether none < l2 < Laplace on average at every level of privacy."""
+        """For each data set, whether the mean errors satisfy no privacy < l2 < Laplace for every epsilon."""
         return {
             data: bool(
                 (curves[PLAIN].mean < curves[HALF_SPACE].mean).all()
@@ -151,7 +158,7 @@ class LogisticStudy(Study):
         ordered = ", ".join("yes" if ordered else "NO" for ordered in self.ordered.values())
         return (
             f"held-out error at epsilon {EPSILONS[-1]:g} without privacy, by the l2 mechanism, by Laplace noise: "
-            f"{'; '.join(at_last)}; in this order at every level: {ordered}"
+            f"{'; '.join(at_last)}; in this order for every epsilon: {ordered}"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -163,20 +170,20 @@ class LogisticStudy(Study):
                 curve.draw(ax, STYLES[method], method, of_mean=True)
             ax.axhline(0.5, color=GRAY, linestyle=":", label="guessing")
             ax.set_xscale("log")
-            levels = curves[PLAIN].places
-            ax.set_xticks(levels, [f"{epsilon:g}" for epsilon in levels])
+            epsilons = curves[PLAIN].places
+            ax.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
             ax.set_xticks([], minor=True)
-            legend: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 0.08)}  # not on the line below
+            legend: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 0.08)}  # above the line at the bottom
             finish(ax, data, "epsilon", "held-out error", title="mean and two standard errors", **legend)
         figure.suptitle(
-            "Figure 7: logistic regression at four levels of privacy, three quarters of the records used for training"
+            "Figure 7: logistic regression for four values of epsilon, three quarters of the records used for training"
         )
 
 
 def measure(
     data: Data, rng: np.random.Generator | None, repetitions: int, epsilons: tuple[float, ...] = EPSILONS
 ) -> dict[str, Curve]:
-    """Split, fit and test many times.
+    """Repeatedly split the records, fit each method, and measure the held-out errors.
 
     Parameters
     ----------
@@ -189,12 +196,12 @@ def measure(
     Returns
     -------
     errors : dict of str to Curve
-        By method, against epsilon.
+        Errors against epsilon, by method.
 
     Privacy
     -------
-    The coefficients of the two mechanisms are functions of epsilon-LDP reports of gradients; those without privacy and
-    the errors are not private.
+    The coefficients of the two mechanisms are functions of epsilon-LDP reports of gradients. The coefficients without
+    privacy and the errors are not private.
     """
     draw = np.random.default_rng(rng)
     trained = int(TRAINED * len(data.y))
@@ -217,12 +224,12 @@ def measure(
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> LogisticStudy:
-    """Few words, many words, and patients."""
+    """Run the experiment on documents with few words, on documents with many words, and on patients."""
     repetitions = REPETITIONS if full else QUICK_REPETITIONS
     few = documents(120_000, 50, 0.1, 5, 15)
     many = documents(280_000, 450, 0.005, 20, 10)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallSampleWarning)  # of the intervals, which are not used
+        warnings.simplefilter("ignore", SmallSampleWarning)  # about intervals, which are not used
         real = patients()
         return LogisticStudy(
             {

@@ -1,7 +1,6 @@
-"""The price of privacy: for each problem what no procedure can do, what the library does, and the estimator without privacy.
+"""The price of privacy: lower bounds, errors of the mechanisms, and errors without privacy, for each problem.
 
-Nothing is drawn at random: these are the bounds of `ldpfast.bounds` and the exact errors of the mechanisms, against
-epsilon.
+Nothing is random: these are the bounds of `ldpfast.bounds` and the exact errors of the mechanisms, against epsilon.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ..bounds._plan_plot import paint
 from ._study import Curve, Experiment, Row, Study
 
 PEOPLE, PLACES = 100_000, 21
-FEW = 100  # for a bound that falls exponentially in n epsilon
+FEW = 100  # number of people for a bound that decreases exponentially in n epsilon
 EPSILONS = np.geomspace(0.05, 10, PLACES)
 PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mean_1d", {"moment": 3.0}),
@@ -46,7 +45,7 @@ PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True)
 class Price:
-    """A problem at several epsilons."""
+    """Bound and errors of one problem, for several values of epsilon."""
 
     problem: str
     fixed: dict[str, Any]
@@ -57,19 +56,19 @@ class Price:
 
     @property
     def title(self) -> str:
-        """The problem and its arguments."""
+        """Name of the problem and its arguments."""
         people = {"n": self.n} if self.n == FEW else {}
         return ", ".join([self.problem, *(f"{name} {value}" for name, value in {**people, **self.fixed}.items())])
 
     @property
     def in_order(self) -> bool:
-        """No mechanism is below the lower bound, and that not above the upper one."""
+        """Whether no error is below the lower bound, and the lower bound is not above the upper bound."""
         lower = self.bound.lower
         ordered = bool((lower <= self.bound.upper * (1 + 1e-12)).all())
         return ordered and all(not (errors < lower).any() for errors in self.mechanisms.values())
 
     def rows(self) -> Iterator[Row]:
-        """A row per epsilon."""
+        """Yield a row per epsilon."""
         for at, epsilon in enumerate(self.epsilon):
             numbers = {name: getattr(self.bound, name)[at] for name in ("lower", "upper", "nonprivate", "rate")}
             yield {
@@ -83,7 +82,7 @@ class Price:
 
 @dataclass(frozen=True)
 class PriceStudy(Study):
-    """All problems."""
+    """Prices of all problems."""
 
     prices: tuple[Price, ...]
 
@@ -96,11 +95,11 @@ class PriceStudy(Study):
     @property
     def verdict(self) -> str:
         broken = [price.title for price in self.prices if not price.in_order]
-        said = "yes" if not broken else f"NO ({'; '.join(broken)})"
-        return f"{len(self.prices)} problems: no mechanism is below the lower bound, nor that above the proved error: {said}"
+        answer = "yes" if not broken else f"NO ({'; '.join(broken)})"
+        return f"{len(self.prices)} problems: lower bound at most the error of every mechanism and the upper bound: {answer}"
 
     def curves(self) -> Iterator[Curve]:
-        """Nothing is repeated."""
+        """Return no curves, because nothing is repeated."""
         return iter(())
 
     def rows(self) -> list[Row]:
@@ -117,13 +116,13 @@ class PriceStudy(Study):
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
-    """The bounds; nothing is random, and there is nothing to repeat."""
+    """Compute the bounds and the errors. `rng` and `full` are ignored."""
     prices = []
     for problem, fixed in PROBLEMS:
         epsilon = EPSILONS
-        most = _problem.PROBLEMS[problem].most_epsilon(fixed)
-        if most <= 1:
-            epsilon = np.geomspace(EPSILONS[0] / 50, most, PLACES)
+        largest = _problem.PROBLEMS[problem].most_epsilon(fixed)
+        if largest <= 1:
+            epsilon = np.geomspace(EPSILONS[0] / 50, largest, PLACES)
         elif problem.startswith("central"):
             epsilon = EPSILONS / 50
         people = FEW if problem == "central_range" else PEOPLE

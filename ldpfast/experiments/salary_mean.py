@@ -1,9 +1,9 @@
-"""The paper's experiment on the mean salary: error against the moment that is assumed (figure 5 and table 1).
+"""The paper's experiment on the mean salary: error against the assumed moment (figure 5 and table 1).
 
-Duchi, Jordan and Wainwright (JASA 2018) take half of the people without replacement, truncate at a level that depends
-on the assumed number k of moments, and add Laplace noise. A small k truncates too little and adds much noise; a large k
-has a radius that the few largest salaries dominate. The salaries are a stand-in (see `salaries`); visits to a doctor
-are real data.
+Duchi, Jordan and Wainwright (JASA 2018) draw half of the people without replacement, truncate at a threshold that depends
+on the assumed number k of moments, and add Laplace noise. A small k gives a large threshold and much noise. For a large k
+the few largest salaries dominate the radius. The salaries are a stand-in (see `salaries`); the visits to a doctor are
+real data.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .salaries import Population, salaries, visits
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 MOMENTS = tuple(float(k) for k in np.geomspace(1.2, 20, 10))
 REPETITIONS, QUICK_REPETITIONS = 400, 100
-COMPARED_AT = 1.0  # the epsilon of the variants
+COMPARED_AT = 1.0  # epsilon of the variants
 
 PAPER = "as in the paper"
 VARIANTS: dict[str, dict[str, Any]] = {
     PAPER: {},
-    "level that minimises the bound": {"rule": "opt"},
+    "threshold that minimizes the bound": {"rule": "opt"},
     "one bit per person": {"noise": "sign-bit"},
-    "known to be at least 0": {"lower": 0.0},
+    "lower bound of 0 known": {"lower": 0.0},
     "all three": {"rule": "opt", "noise": "sign-bit", "lower": 0.0},
 }
 STYLES: tuple[Style, ...] = (
@@ -45,7 +45,10 @@ STYLES: tuple[Style, ...] = (
 
 @dataclass(frozen=True)
 class Errors:
-    """Absolute errors over the mean of one population: by epsilon, by variant at `COMPARED_AT`, and without privacy."""
+    """Absolute errors relative to the mean of one population.
+
+    They are given by epsilon, by variant at `COMPARED_AT`, and without privacy.
+    """
 
     people: Population
     by_epsilon: dict[float, Curve]
@@ -53,19 +56,19 @@ class Errors:
     plain: Floats
 
     def best(self, epsilon: float) -> tuple[float, float]:
-        """The moment with the least mean error, and that error."""
+        """Return the moment with the smallest mean error, and that error."""
         mean = self.by_epsilon[epsilon].mean
         return MOMENTS[int(mean.argmin())], float(mean.min())
 
     @property
     def inside(self) -> bool:
-        """Whether the best moment is neither the smallest nor the largest, at every epsilon."""
+        """Whether the best moment is neither the smallest nor the largest, for every epsilon."""
         return all(MOMENTS[0] < self.best(epsilon)[0] < MOMENTS[-1] for epsilon in self.by_epsilon)
 
 
 @dataclass(frozen=True)
 class MeanStudy(Study):
-    """The stand-in and the real data."""
+    """Errors for the stand-in and for the real data."""
 
     salaries: Errors
     visits: Errors
@@ -84,7 +87,7 @@ class MeanStudy(Study):
         return (
             f"mean error at epsilon {COMPARED_AT:g}: {ends[0]:.0%} at k = {MOMENTS[0]:g}, {least:.1%} at k = {moment:.1f}, "
             f"{ends[1]:.0%} at k = {MOMENTS[-1]:g}, {self.salaries.plain.mean():.2%} without privacy "
-            f"(least inside at every epsilon: {inside[self.salaries.inside]}; real visits: {inside[self.visits.inside]})"
+            f"(least inside for every epsilon: {inside[self.salaries.inside]}; real visits: {inside[self.visits.inside]})"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -108,7 +111,7 @@ def _draw_epsilons(errors: Errors, ax: Any, what: str) -> None:
     for style, (epsilon, curve) in zip(STYLES, errors.by_epsilon.items(), strict=False):
         moment, least = errors.best(epsilon)
         curve.draw(ax, style, f"epsilon {epsilon:g}: {least:.1%} at k = {moment:.1f}", of_mean=True)
-    _finish(ax, errors, f"{errors.people.name}: {what}", "least error and where")
+    _finish(ax, errors, f"{errors.people.name}: {what}", "smallest error and its moment")
 
 
 def _draw_variants(errors: Errors, ax: Any) -> None:
@@ -117,8 +120,8 @@ def _draw_variants(errors: Errors, ax: Any) -> None:
     _finish(
         ax,
         errors,
-        f"{errors.people.name}: epsilon {COMPARED_AT:g}, better choices",
-        "level, noise and range; means of the runs",
+        f"{errors.people.name}: epsilon {COMPARED_AT:g}, variants",
+        "threshold, noise and range; means of the runs",
     )
 
 
@@ -148,7 +151,7 @@ def measure(
         ``None`` draws fresh keys from the operating system. A generator makes the reports reproducible, not private.
     repetitions : int
     epsilons : sequence of float
-        Holds `COMPARED_AT`.
+        Must contain `COMPARED_AT`.
 
     Returns
     -------
@@ -157,7 +160,7 @@ def measure(
     Privacy
     -------
     Each estimate is a function of epsilon-LDP reports. The radius is the moment of the population, which a real study
-    would assume, and the errors are measured against the truth: neither is private.
+    would have to assume. Neither the radius nor the errors are private.
     """
     draw = np.random.default_rng(rng)
     radii = [people.moment(k) for k in MOMENTS]
@@ -186,7 +189,7 @@ def measure(
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> MeanStudy:
-    """Both populations, with the repetitions of the paper or a quarter of them."""
+    """Run both populations. `full` selects the repetitions of the paper instead of a quarter of them."""
     repetitions = REPETITIONS if full else QUICK_REPETITIONS
     return MeanStudy(measure(salaries(), rng, repetitions), measure(visits(), rng, repetitions))
 

@@ -1,8 +1,8 @@
 """The paper's experiment on the median salary: one bit per person against noise on the salary itself (figure 6).
 
 Stochastic gradient steps of one private bit each converge to the median. The median of salaries with Laplace noise does
-not: symmetric noise moves the median of a skewed law, and nobody who answers later mends that (the paper says otherwise
-before its equation 41). The salaries are a stand-in (see `salaries`); an index of chronic diseases is real data.
+not: symmetric noise shifts the median of a skewed distribution, for every n. (The paper claims the contrary before its
+equation 41.) The salaries are a stand-in (see `salaries`); the index of chronic diseases is real data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ._study import Curve, Experiment, Study, slope
 from .salaries import Population, diseases, salaries
 
 EPSILON = 1.0
-RADII = (1.5, 2.0, 4.0, 8.0, 16.0)  # in units of the population
+RADII = (1.5, 2.0, 4.0, 8.0, 16.0)  # upper ends of the intervals, in units of the population
 SIZES = (1_000, 4_000, 15_000, 60_000, 252_540)
 REFERENCE_RADIUS, LEAST_RATIO = 4.0, 10.0
 REPETITIONS, QUICK_REPETITIONS, PLAIN_REPETITIONS = 400, 40, 40
@@ -34,7 +34,10 @@ STYLES = {NAIVE: (VERMILION, "s", "-"), SGD: (BLUE, "o", "-"), PLAIN: (BLACK, "D
 
 @dataclass(frozen=True)
 class Guesses:
-    """The estimates for one population and interval [0, radius unit]: for each method and size one per repetition."""
+    """Estimates for one population and interval [0, radius unit].
+
+    There is one estimate per repetition, for each method and size.
+    """
 
     people: Population
     radius: float
@@ -43,26 +46,26 @@ class Guesses:
 
     @property
     def upper(self) -> float:
-        """End of the interval."""
+        """Upper end of the interval."""
         return self.radius * self.people.unit
 
     def curve(self, method: str) -> Curve:
-        """Gaps E|guess - X| - E|median - X|."""
+        """Return the gaps E|guess - X| - E|median - X| of a method."""
         labels = {"data": self.people.name, "method": method, "radius": f"{self.radius:g}"}
         return Curve(labels, "n", self.sizes, tuple(self.people.gap(guesses) for guesses in self.guesses[method]))
 
     def distance(self, method: str, at: int) -> float:
-        """Mean distance of the estimates from the median, for a size by its index."""
+        """Return the mean distance of the estimates from the median, for the size with index `at`."""
         return float(np.abs(self.guesses[method][at] - self.people.median).mean())
 
     def bound(self) -> Floats:
-        """Of the mean gap of private steps that are all averaged, for each size: r coth(epsilon / 2) / sqrt(n)."""
+        """Return the bound r coth(epsilon / 2) / sqrt(n) on the mean gap if all private steps are averaged, for each size."""
         return np.asarray(self.upper / 2 / np.tanh(EPSILON / 2) / np.sqrt(self.sizes))
 
 
 @dataclass(frozen=True)
 class MedianStudy(Study):
-    """The salaries at each of `RADII`, and the diseases at one."""
+    """Estimates for the salaries at each of `RADII`, and for the diseases at one radius."""
 
     salaries: tuple[Guesses, ...]
     diseases: Guesses
@@ -71,13 +74,16 @@ class MedianStudy(Study):
 
     @property
     def distances(self) -> tuple[float, float]:
-        """From the median at the reference radius: private steps of the last size but one, naive median of everybody."""
+        """Mean distances from the median at the reference radius.
+
+        The first is that of private steps at the second-largest size, the second that of the naive median at the largest.
+        """
         panel = self.salaries[RADII.index(REFERENCE_RADIUS)]
         return panel.distance(SGD, -2), panel.distance(NAIVE, -1)
 
     @property
     def slopes(self) -> list[float]:
-        """Of the mean gap of the private steps against n on logarithmic axes, one per radius."""
+        """Slopes of the mean gap of the private steps against n on logarithmic axes, one per radius."""
         return [slope(panel.sizes, panel.curve(SGD).mean) for panel in self.salaries]
 
     @property
@@ -88,11 +94,11 @@ class MedianStudy(Study):
 
     @property
     def verdict(self) -> str:
-        (near, far), (few, everybody) = self.distances, self.salaries[0].sizes[-2:]
+        (near, far), (few, total) = self.distances, self.salaries[0].sizes[-2:]
         return (
             f"distance from the median at radius {REFERENCE_RADIUS:g}: {near:,.0f} with n = {few:,} private bits, "
-            f"{far:,.0f} for the median of {everybody:,} noisy salaries, {far / near:.0f} times more (at least "
-            f"{LEAST_RATIO:g}); gap like n^{min(self.slopes):.2f} to n^{max(self.slopes):.2f} (n^-0.5 or faster)"
+            f"{far:,.0f} for the median of {total:,} noisy salaries, {far / near:.0f} times as much (at least "
+            f"{LEAST_RATIO:g}); the gap falls like n^{min(self.slopes):.2f} to n^{max(self.slopes):.2f} (n^-0.5 or faster)"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -106,7 +112,7 @@ class MedianStudy(Study):
             ax.plot(panel.sizes, panel.bound(), color=GRAY, linestyle=":", label=THEORY)
             ax.set_xscale("log")
             ax.set_yscale("log")
-            ax.set_ylim(bottom=panel.curve(PLAIN).mean.min() / 5)  # the best runs are better by luck
+            ax.set_ylim(bottom=panel.curve(PLAIN).mean.min() / 5)  # cuts bands that are far below the mean
             title = f"{panel.people.name}: interval [0, {panel.upper:,.0f}]"
             finish(ax, title, "number of people n", "E|guess - X| - E|median - X|")
             ax.get_legend().remove()
@@ -118,15 +124,15 @@ class MedianStudy(Study):
 
 
 def plain_steps(samples: Floats, uppers: Floats, sizes: Sequence[int]) -> list[Floats]:
-    """Averages of gradient steps without privacy, on many samples and intervals at once.
+    """Compute averages of gradient steps without privacy, for many samples and intervals at once.
 
     Parameters
     ----------
     samples : ndarray, shape (repetitions, n)
     uppers : ndarray, shape (number of intervals,)
-        The median is known to lie in [0, upper].
+        Upper ends of the intervals [0, upper] that contain the median.
     sizes : sequence of int
-        After how many people the averages are taken.
+        Numbers of people after which the averages are taken.
 
     Returns
     -------
@@ -151,19 +157,19 @@ def measure(
     repetitions: int,
     sizes: tuple[int, ...] = SIZES,
 ) -> tuple[Guesses, ...]:
-    """Estimate the median of samples with replacement, for every interval, method and size.
+    """Estimate the median from samples with replacement, for every interval, method and size.
 
     Parameters
     ----------
     people : Population
     radii : sequence of float
-        Of the intervals [0, radius unit] that are known to hold the median.
+        Radii of the intervals [0, radius unit] that contain the median.
     rng : None or Generator
         ``None`` draws fresh keys from the operating system. A generator makes the reports reproducible, not private.
     repetitions : int
-        The steps without privacy take `PLAIN_REPETITIONS` at most.
+        Number of repetitions; at most `PLAIN_REPETITIONS` for the steps without privacy.
     sizes : tuple of int
-        Increasing.
+        Numbers of people, in increasing order.
 
     Returns
     -------
@@ -193,10 +199,10 @@ def measure(
 
 
 def run(rng: np.random.Generator | None, full: bool = False) -> MedianStudy:
-    """Both populations, with the repetitions of the paper or a tenth of them."""
+    """Run both populations. `full` selects the repetitions of the paper instead of a tenth of them."""
     repetitions = REPETITIONS if full else QUICK_REPETITIONS
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallSampleWarning)  # the error of small samples is what is measured
+        warnings.simplefilter("ignore", SmallSampleWarning)  # errors of small samples are measured here
         (of_diseases,) = measure(diseases(), (REFERENCE_RADIUS,), rng, repetitions)
         return MedianStudy(measure(salaries(), RADII, rng, repetitions), of_diseases)
 

@@ -1,6 +1,6 @@
-"""Two sensitive surveys, privatized record by record at several levels of epsilon, beside the truth.
+"""Two sensitive surveys, privatized record by record for several values of epsilon, beside the true values.
 
-The data ship inside statsmodels: the RAND health insurance experiment and Fair's survey on extramarital affairs. Ranges
+The data are part of statsmodels: the RAND health insurance experiment and Fair's survey on extramarital affairs. Ranges
 and categories are declared here, not taken from the data.
 """
 
@@ -30,15 +30,15 @@ MARRIAGE = ("very poor", "poor", "fair", "good", "very good")
 RAND = "RAND health insurance experiment"
 FAIR = "Fair's survey on affairs"
 
-SHADES = ("#9ECAE1", "#5BA3D0", "#2171B5", "#08306B")  # of the epsilons
+SHADES = ("#9ECAE1", "#5BA3D0", "#2171B5", "#08306B")  # colors, one per epsilon
 MARKERS = ("o", "s", "D", "^")
 
 
 @dataclass(frozen=True)
 class Question:
-    """What people are asked: a share or a mean where `answers` is empty, else the distribution over the answers.
+    """One question: a share or a mean if `answers` is empty, else the distribution of the answers.
 
-    `records` are what the mechanism takes; `lower` and `upper` bound the numbers whose mean is estimated.
+    `records` are the input of the mechanism. `lower` and `upper` bound the numbers whose mean is estimated.
     """
 
     survey: str
@@ -52,18 +52,18 @@ class Question:
 
     @property
     def columns(self) -> Floats:
-        """The numbers whose means are estimated, shape (n, number of answers or 1): 0 or 1 for each answer."""
+        """Numbers whose means are estimated, shape (n, max(number of answers, 1)); 0 or 1 for each answer."""
         column = self.records[:, np.newaxis]
         return np.asarray(column == np.arange(len(self.answers)) if self.answers else column, np.float64)
 
     def laplace(self, epsilon: float) -> Laplace:
-        """The noise that a column needs: a change of answer moves two columns, which share epsilon."""
+        """Return the Laplace mechanism of one column. A change of answer changes two columns, which share epsilon."""
         return Laplace(self.lower, self.upper, epsilon / 2 if self.answers else epsilon)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One question at one epsilon: truth, the library's estimate, and one from Laplace noise in each column."""
+    """One question at one epsilon: true value, estimate of the library, and estimates with Laplace noise per column."""
 
     question: Question
     epsilon: float
@@ -73,31 +73,31 @@ class Comparison:
     laplace: tuple[Estimate[Any], ...]
 
     def ours(self) -> tuple[Floats, Floats, Floats]:
-        """Value and 95 % limits, one per answer."""
+        """Return the estimates of the library and their 95 % limits, one per answer."""
         low, high = self.estimate.interval()
         return np.atleast_1d(self.estimate.value), np.atleast_1d(low), np.atleast_1d(high)
 
     def theirs(self) -> tuple[Floats, Floats, Floats]:
-        """The same of Laplace noise."""
+        """Return the estimates with Laplace noise and their 95 % limits, one per answer."""
         low, high = zip(*(e.interval() for e in self.laplace), strict=True)
         return np.array([e.value for e in self.laplace]), np.array(low), np.array(high)
 
 
 @cache
 def records(survey: str) -> Any:
-    """The answers of everybody, as a data frame (pandas): `RAND` or `FAIR`."""
+    """Return all answers of a survey, `RAND` or `FAIR`, as a pandas data frame."""
     datasets = optional("statsmodels.datasets", "demo")
     return {RAND: datasets.randhie, FAIR: datasets.fair}[survey].load_pandas().data
 
 
 def own_health() -> NDArray[np.uint8]:
-    """How the people of `RAND` rate their health: index into `HEALTH`."""
+    """Return how the people of `RAND` rate their health, as indices into `HEALTH`."""
     answers = records(RAND)[["hlthg", "hlthf", "hlthp"]].to_numpy()
     return np.asarray(answers @ np.arange(1, len(HEALTH)), np.uint8)
 
 
 def questions() -> list[Question]:
-    """The questions, with the records of everybody.
+    """Return the questions with the records of all people.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def questions() -> list[Question]:
     """
     rand, fair = records(RAND), records(FAIR)
     return [
-        # A few imputed answers are fractions: yes from one half on.
+        # A few imputed answers are fractions; at least one half means yes.
         Question(RAND, "Share of people with a physical limitation", rand["physlm"].to_numpy() >= 0.5, Warner),
         Question(
             RAND,
@@ -154,7 +154,7 @@ def compare(question: Question, epsilon: float, rng: np.random.Generator | None)
 
     Privacy
     -------
-    Each of the two estimates is a function of epsilon-LDP reports; the truth is not private.
+    Each of the two estimates is a function of epsilon-LDP reports. The true values are not private.
     """
     mechanism, noise, columns = question.mechanism(epsilon), question.laplace(epsilon), question.columns
     return Comparison(
@@ -168,7 +168,7 @@ def compare(question: Question, epsilon: float, rng: np.random.Generator | None)
 
 
 def run(rng: np.random.Generator | None) -> list[Comparison]:
-    """All questions at all of `EPSILONS`.
+    """Compare all questions at all `EPSILONS`.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def run(rng: np.random.Generator | None) -> list[Comparison]:
     Returns
     -------
     comparisons : list of Comparison
-        The epsilons of the first question first.
+        Ordered by question, then by epsilon.
 
     Privacy
     -------
@@ -188,23 +188,23 @@ def run(rng: np.random.Generator | None) -> list[Comparison]:
 
 
 def by_question(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:
-    """The comparisons of each question together."""
+    """Group the comparisons by question."""
     texts = dict.fromkeys(c.question.text for c in comparisons)
     return [[c for c in comparisons if c.question.text == text] for text in texts]
 
 
 def counts(comparisons: Sequence[Comparison]) -> dict[str, int]:
-    """How many questions each survey asks."""
+    """Return the number of questions in each survey."""
     return dict(Counter(group[0].question.survey for group in by_question(comparisons)))
 
 
 def total(comparisons: Sequence[Comparison], survey: str, epsilon: float) -> Guarantee:
-    """What somebody who answers all questions of a survey once is guaranteed."""
+    """Return the guarantee of a person who answers all questions of a survey once."""
     return compose(*(c.estimate.guarantee for c in comparisons if c.question.survey == survey and c.epsilon == epsilon))
 
 
 def tables(comparisons: Sequence[Comparison]) -> Iterator[Any]:
-    """A table (rich) for each question, and one of the totals.
+    """Yield a table (rich) for each question, and a table of the totals.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def tables(comparisons: Sequence[Comparison]) -> Iterator[Any]:
         table = _table(f"{question.text} ({question.unit})\n{question.survey}, n = {n:,}, {' or '.join(names)}")
         for name in ("answer",) if question.answers else ():
             table.add_column(name)
-        for name in ("truth", "epsilon", "estimate", "95 % interval", "Laplace", "95 % interval"):
+        for name in ("true", "epsilon", "estimate", "95 % interval", "Laplace", "95 % interval"):
             table.add_column(name, justify="right", no_wrap=True)
         for answer, label in enumerate(question.answers or ("",)):
             for row, c in enumerate(group):
@@ -232,8 +232,8 @@ def tables(comparisons: Sequence[Comparison]) -> Iterator[Any]:
                 table.add_row(*cells, end_section=row == len(group) - 1)
         yield table
     table = _table(
-        "Total epsilon of a person who answers all questions of a survey once: the sum\n"
-        "RAND asked in several years: each year costs the total again"
+        "Total epsilon of a person who answers all questions of a survey once\n"
+        "RAND asked the same people in several years: the totals of the years add up"
     )
     table.add_column("survey")
     table.add_column("questions", justify="right")
@@ -255,7 +255,7 @@ def _table(title: str) -> Any:
 
 
 def _scale(question: Question) -> float:
-    """Shares are shown in percent."""
+    """Return the factor for display: shares are shown in percent."""
     return 100.0 if question.unit == "%" else 1.0
 
 
@@ -265,28 +265,28 @@ def _number(comparison: Comparison, value: float) -> str:
 
 
 def draw(comparisons: Sequence[Comparison], axes: Sequence[Any]) -> None:
-    """One panel per question: truth, estimates and 95 % intervals.
+    """Draw one panel per question: true values, estimates and 95 % intervals.
 
     Parameters
     ----------
     comparisons : sequence of Comparison
     axes : sequence of matplotlib.axes.Axes
-        Three for the shares and means, then two for the distributions.
+        Three axes for the shares and means, then two for the distributions.
     """
     groups = by_question(comparisons)
     single = [group for group in groups if not group[0].question.answers]
     several = [group for group in groups if group[0].question.answers]
     for group, ax in zip(single, axes, strict=False):
-        _draw_levels(group, ax)
+        _draw_by_epsilon(group, ax)
     for group, ax in zip(several, axes[len(single) :], strict=True):
         _draw_answers(group, ax)
 
 
-def _draw_levels(group: Sequence[Comparison], ax: Any) -> None:
-    """A share or a mean against epsilon."""
+def _draw_by_epsilon(group: Sequence[Comparison], ax: Any) -> None:
+    """Draw a share or a mean against epsilon."""
     question, places = group[0].question, np.arange(len(group))
     scale = _scale(question)
-    ax.axhline(scale * group[0].truth[0], color=BLACK, linewidth=1.5, linestyle="--", label="truth")
+    ax.axhline(scale * group[0].truth[0], color=BLACK, linewidth=1.5, linestyle="--", label="true value")
     ours = scale * np.array([c.ours() for c in group])[:, :, 0].T
     theirs = scale * np.array([c.theirs() for c in group])[:, :, 0].T
     _interval(ax, places - 0.12, ours, color=BLUE, marker="o", label="ldpfast")
@@ -297,11 +297,11 @@ def _draw_levels(group: Sequence[Comparison], ax: Any) -> None:
 
 
 def _draw_answers(group: Sequence[Comparison], ax: Any) -> None:
-    """A distribution: a bar for the truth, an estimate for each epsilon."""
+    """Draw a distribution: bars for the true shares, and an estimate for each epsilon."""
     question, places = group[0].question, np.arange(len(group[0].question.answers))
     truth = 100 * group[0].truth
     ax.bar(places, truth, width=0.88, color="#E6E6E6")
-    ax.hlines(truth, places - 0.44, places + 0.44, color=BLACK, linewidth=1.5, linestyle="--", label="truth")
+    ax.hlines(truth, places - 0.44, places + 0.44, color=BLACK, linewidth=1.5, linestyle="--", label="true value")
     for i, c in enumerate(group):
         at = places + 0.2 * (i - (len(group) - 1) / 2)
         name = f"ldpfast, epsilon {c.epsilon:g}"

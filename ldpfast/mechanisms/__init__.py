@@ -1,4 +1,4 @@
-"""The client side: mechanisms turn one person's record into a private report."""
+"""Mechanisms, the client side: each turns one person's record into a private report."""
 
 from ..reports import Aggregator
 from ._base import Mechanism

@@ -1,4 +1,4 @@
-"""The base of all mechanisms: everything that does not depend on which mechanism it is."""
+"""Base class of all mechanisms."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumera
 
 
 class Mechanism(ABC):
-    """An immutable description of one channel: what a record may be, what a report looks like, and what it costs.
+    """An immutable description of one channel: its records, its reports and its privacy guarantee.
 
     Mechanisms are compared by their parameters, can be pickled, and have a `repr` that can be evaluated.
 
-    A subclass is a frozen dataclass of its parameters that calls `define` in ``__post_init__`` and gives the channel in
-    one of two ways: `channel_rows` (a finite channel of integers or fractions) or `privatize_block` (any function of
-    records and uniform random words). It then has everything below. docs/custom_mechanism.md has an example.
+    A subclass is a frozen dataclass of its parameters that calls `define` in ``__post_init__``. It defines the channel
+    by `channel_rows` (a finite channel of integers or fractions) or by `privatize_block` (any function of records and
+    uniform random words), and inherits everything else. docs/custom_mechanism.md has an example.
 
     Attributes
     ----------
     epsilon : float
-        The privacy parameter that was asked for.
+        Requested privacy parameter.
     epsilon_realized : float
-        The exact guarantee of the coins in use, at most `epsilon`.
+        Exact guarantee of the coins in use, at most `epsilon`.
     domain : Domain
-        What a record may be.
+        Set of valid records.
     report : Format
-        What a report looks like.
+        Format of reports.
     debiasing : Debiasing, MatrixDebiasing or None
-        What turns reports into unbiased numbers; None for formats whose reports are numbers already.
+        Linear map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
     """
 
     epsilon: float
@@ -57,7 +57,7 @@ class Mechanism(ABC):
     debiasing: AnyDebiasing | None = None
     _pipeline: Pipeline
 
-    # What a subclass gives ------------------------------------------------------------------------------------------
+    # Methods for subclasses -----------------------------------------------------------------------------------------
 
     def define(
         self,
@@ -70,24 +70,25 @@ class Mechanism(ABC):
         first_block: int = 0,
         **attributes: Any,
     ) -> None:
-        """Set what follows from the parameters; a subclass calls it at the end of ``__post_init__``.
+        """Set the attributes that follow from the parameters. Called by subclasses at the end of ``__post_init__``.
 
         Parameters
         ----------
         epsilon_realized : float
-            The exact guarantee, at most `epsilon`, which it becomes where the class has no parameter of that name.
+            Exact guarantee, at most `epsilon`. It also becomes `epsilon` if the class has no parameter of that name.
         domain : Domain
-            One of `ldpfast.domains`.
+            Domain of records, from `ldpfast.domains`.
         report : Format
-            One of `ldpfast.reports`.
+            Format of reports, from `ldpfast.reports`.
         debiasing : Debiasing or MatrixDebiasing, optional
-            For codes and bits. By default a mechanism with `channel_rows` gets the inverse of its channel.
+            Debiasing of codes or bits. The default for a mechanism with `channel_rows` is the inverse of its channel.
         kernel : Kernel, optional
-            By default `privatize_block`, called block by block.
+            Kernel for encoded records. The default calls `privatize_block` for each block.
         first_block : int
-            Record blocks start here: two mechanisms that use the kernel of one share no random word.
+            Number of the first record block. With different numbers, two mechanisms with the same kernel share no
+            random word.
         **attributes
-            Other attributes.
+            Other attributes of the instance.
 
         Raises
         ------
@@ -111,7 +112,7 @@ class Mechanism(ABC):
         self._set(_pipeline=Pipeline(domain, kernel, self.encode if has_encoding else None, width, first_block))
 
     def _inversion(self) -> Any:
-        """A `privatize_block` that draws from `channel_rows`; also sets the debiasing where none was given."""
+        """Return a `privatize_block` that draws from `channel_rows`, and set the debiasing if none was given."""
         rows = self.channel_rows()
         if rows is None or not isinstance(self.domain, Categories) or not isinstance(self.report, Codes):
             raise TypeError(
@@ -129,28 +130,29 @@ class Mechanism(ABC):
         return invert(weights)
 
     def encode(self, records: AnyArray) -> AnyArray:
-        """Valid records as the kernel takes them, each row from its own record alone. By default unchanged.
+        """Return the input of the kernel for valid records. The default returns them unchanged.
 
         Parameters
         ----------
         records : ndarray
-            As ``domain.convert`` returns them.
+            Result of ``domain.convert``.
 
         Returns
         -------
         encoded : ndarray
+            Row i depends on record i alone.
         """
         return records
 
     def privatize_block(self, records: AnyArray, words: Words) -> AnyArray:
-        """The reports of a block of at most 4096 records: what a mechanism in Python gives instead of a compiled kernel.
+        """Return the reports of a block of at most 4096 records, for mechanisms without a compiled kernel.
 
         Parameters
         ----------
         records : ndarray
-            As `encode` returns them.
+            Result of `encode`.
         words : Words
-            Uniform random words: ``words.uint64(n)``, ``words.below(bound, n)``. The only source of randomness.
+            The only source of randomness: uniform random words ``words.uint64(n)`` and ``words.below(bound, n)``.
 
         Returns
         -------
@@ -160,22 +162,22 @@ class Mechanism(ABC):
         raise NotImplementedError
 
     def channel_rows(self) -> Any:
-        """Rows of the channel over the extreme inputs, as integers or fractions; None where it is not finite or too large.
+        """Return the rows of the channel over the extreme inputs; None if it is infinite or too large.
 
         Returns
         -------
         rows : sequence of sequences of int or Fraction, or None
-            Rows have equal sums.
+            Probabilities up to a common factor: all rows have the same sum.
         """
         return None
 
     def report_variance(self, records: AnyArray) -> Floats:
-        """Variance of one decoded report of each record, per coordinate. By default from the channel.
+        """Return the variance of one decoded report of each record, per coordinate. The default uses the channel.
 
         Parameters
         ----------
         records : ndarray
-            As ``domain.convert`` returns them.
+            Result of ``domain.convert``.
 
         Returns
         -------
@@ -193,9 +195,9 @@ class Mechanism(ABC):
 
     @property
     def worst_variance(self) -> float:
-        """Largest variance of a coordinate of one decoded report, of noise and of sampling, over all populations.
+        """Largest variance of a coordinate of one decoded report, from noise and sampling, over all populations.
 
-        The variance of a coordinate of a decoded report of a person who is drawn at random from the worst population.
+        The person is drawn at random from the worst population.
         """
         low, high = self.domain.range
         if isinstance(self.debiasing, Debiasing):  # a decoded bit has two values
@@ -206,16 +208,16 @@ class Mechanism(ABC):
             raise NotImplementedError(f"{type(self).__name__} must have worst_variance")
         return float(self.report_variance(inputs).max()) + 0.25
 
-    # What all mechanisms have ---------------------------------------------------------------------------------------
+    # Methods of all mechanisms --------------------------------------------------------------------------------------
 
     @property
     def guarantee(self) -> Guarantee:
-        """What each person is guaranteed: local differential privacy of one report, from the integers of the coins."""
+        """Guarantee of each person: local differential privacy of one report, from the integers of the coins."""
         return Guarantee("local", self.epsilon_realized)
 
     @property
     def report_bytes(self) -> int:
-        """Size of one report in bytes (of double precision records, where that matters)."""
+        """Size of one report in bytes, for records in double precision if it depends on the precision."""
         return self.report.nbytes
 
     @property
@@ -231,16 +233,16 @@ class Mechanism(ABC):
         Parameters
         ----------
         x : array_like
-            One record per person, or a single record (one dimension less). The class says which dtype and shape.
+            One record per person, or a single record (one dimension less). Each class documents dtype and shape.
         rng : None, int, SeedSequence, Generator or BitGenerator
             ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence
-            not private: for simulation and tests only. The same key and records give the same reports, whatever the
-            number of threads and the instruction set; but ``privatize(x[:m])`` need not be ``privatize(x)[:m]``.
+            not private: for simulation and tests only. The same key and records give the same reports for any number
+            of threads and any instruction set, but ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
         out : ndarray, optional
-            Where to write the reports, of the shape and dtype that they have.
+            Array for the reports, of their shape and dtype.
         clip : bool, default False
-            Project records that are out of the domain, and map NaN to its center, instead of refusing them. A client in
-            the field uses it, because an error that depends on the record would itself be a report.
+            Project records outside the domain on it and map NaN to its center, instead of raising an error. Use it in
+            deployed clients: an error that depends on the record would itself be a report.
 
         Returns
         -------
@@ -250,12 +252,12 @@ class Mechanism(ABC):
         Raises
         ------
         TypeError, ValueError
-            If `x` or `out` has a wrong dtype or shape; if a record is out of the domain (NaN always is) and `clip` is
-            false. Nothing is written and no coin is drawn before the whole input is accepted.
+            If `x` or `out` has a wrong dtype or shape; if a record is outside the domain (NaN always is) and `clip` is
+            false. Nothing is written and no coin is drawn before the whole input is checked.
 
         Privacy
         -------
-        Each report is epsilon-LDP with `epsilon_realized`, exactly; see the class and docs/proofs.
+        Each report is exactly `epsilon_realized`-LDP; see the class and docs/proofs.
         """
         self.domain.check_clip(clip)
         records, single = self.domain.records(x)
@@ -275,12 +277,12 @@ class Mechanism(ABC):
         return out
 
     def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Estimate[Any]:
-        """Privatize and aggregate block by block, without storing reports: a simulation, or a trusted device.
+        """Privatize and aggregate block by block, without storing reports, for simulations or a trusted device.
 
         Parameters
         ----------
         x : array_like
-            As for `privatize`. A memory map is read once, in pieces.
+            Records as for `privatize`. A memory map is read once, in pieces.
         rng, clip
             As for `privatize`.
 
@@ -292,7 +294,7 @@ class Mechanism(ABC):
         Raises
         ------
         TypeError, ValueError
-            As for `privatize`; if `x` is empty. Nothing is returned then.
+            As for `privatize`; if `x` is empty.
 
         Privacy
         -------
@@ -311,44 +313,44 @@ class Mechanism(ABC):
         return aggregator.estimate()
 
     def decode(self, reports: ArrayLike) -> Floats:
-        """Unbiased numbers from reports, one row per report.
+        """Return unbiased numbers from reports, one row per report.
 
         Parameters
         ----------
         reports : array_like
-            As `privatize` returns them.
+            Results of `privatize`.
 
         Returns
         -------
         decoded : ndarray of float64, shape (n,) or (n, k) or (n, dim)
-            Their expectation is the record (one-hot for categories); their mean is ``estimate(reports).value``. One
-            dimension less for a single report.
+            The expectation of a row is the record (one-hot for categories). The mean of the rows is
+            ``estimate(reports).value``. A single report gives one dimension less.
 
         Raises
         ------
         TypeError, ValueError
-            If they are not reports of this mechanism.
+            If `reports` are not reports of this mechanism.
         """
         decoded = self.report.decode(self.report.validate(reports), self.debiasing)
         return decoded[0] if np.ndim(reports) == len(self.report.shape) else decoded
 
     def variance(self, x: ArrayLike) -> Floats:
-        """Exact variance of one decoded report of a record, per coordinate.
+        """Return the exact variance of one decoded report of each record, per coordinate.
 
         Parameters
         ----------
         x : array_like
-            As for `privatize`.
+            Records as for `privatize`.
 
         Returns
         -------
         variance : ndarray of float64
-            Of the shape of ``decode(privatize(x))``.
+            Variances, in the shape of ``decode(privatize(x))``.
 
         Raises
         ------
         TypeError, ValueError
-            If a record is out of the domain.
+            If a record is outside the domain.
         """
         records, single = self.domain.records(x)
         converted = self.domain.convert(records)
@@ -358,7 +360,7 @@ class Mechanism(ABC):
         return variance[0] if single else variance
 
     def aggregator(self) -> Aggregator:
-        """An empty aggregator for reports of this mechanism.
+        """Return an empty aggregator for reports of this mechanism.
 
         Returns
         -------
@@ -367,12 +369,12 @@ class Mechanism(ABC):
         return self.report.aggregator(self, self.report, self.debiasing, self.domain.range, self.guarantee)
 
     def estimate(self, reports: ArrayLike) -> Estimate[Any]:
-        """The estimate from one batch of reports: ``aggregator().update(reports).estimate()``.
+        """Return the estimate from one batch of reports: ``aggregator().update(reports).estimate()``.
 
         Parameters
         ----------
         reports : array_like
-            As `privatize` returns them.
+            Results of `privatize`.
 
         Returns
         -------
@@ -381,18 +383,18 @@ class Mechanism(ABC):
         Raises
         ------
         TypeError, ValueError
-            If they are not reports of this mechanism, or there are none.
+            If `reports` are not reports of this mechanism, or are empty.
         """
         return self.aggregator().update(reports).estimate()
 
     def channel(self) -> Channel:
-        """The exact channel over the extreme inputs, for mechanisms with few reports.
+        """Return the exact channel over the extreme inputs, for mechanisms with few reports.
 
         Returns
         -------
         channel : privacy.Channel
-            Inputs: all categories, both ends of the interval, the vertices of the cube, one input per symbol. Reports
-            in the order of their codes, or of their bits read as a binary number, first bit lowest.
+            The inputs are all categories, both ends of the interval, the vertices of the cube, or one input per symbol.
+            The reports are in the order of their codes, or of their bits read as a binary number, first bit lowest.
 
         Raises
         ------
@@ -410,22 +412,23 @@ class Mechanism(ABC):
         _registry.register(cls)
 
     def to_dict(self) -> dict[str, Any]:
-        """The class and its parameters as plain types.
+        """Return the class and its parameters as plain types.
 
         Returns
         -------
-        described : dict
+        description : dict
         """
         parameters = {name: _plain(getattr(self, name)) for name in self.parameter_names()}
         return {"mechanism": type(self).__name__, **parameters}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The mechanism that `to_dict` described.
+        """Return the mechanism described by `to_dict`.
 
         Parameters
         ----------
         data : dict
+            Result of `to_dict`.
 
         Returns
         -------
@@ -434,7 +437,7 @@ class Mechanism(ABC):
         Raises
         ------
         TypeError, ValueError
-            If `data` do not describe a mechanism of this version.
+            If `data` does not describe a mechanism of this version.
         """
         mechanism = _registry.from_dict(data)
         if not isinstance(mechanism, cls):
@@ -446,11 +449,11 @@ class Mechanism(ABC):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Names of the parameters, in the order of the constructor."""
+        """Return the names of the parameters, in the order of the constructor."""
         return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
 
     def _set(self, **values: Any) -> None:
-        """Store attributes of a frozen instance, at construction."""
+        """Set attributes of a frozen instance, during construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

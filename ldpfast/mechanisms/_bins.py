@@ -16,12 +16,12 @@ from ._response import ResponseMechanism
 
 @dataclass(frozen=True)
 class Bins(ResponseMechanism):
-    """k-ary response to the number of cuts that are <= x. With one cut it is the threshold bit.
+    """k-ary randomized response to the number of cuts <= x. With one cut it is a threshold bit.
 
     Parameters
     ----------
     cuts : float or sequence of float
-        1 to 255 strictly ascending numbers; there is one symbol more.
+        1 to 255 strictly ascending numbers, which define len(cuts) + 1 symbols.
     epsilon : float
         Privacy parameter, > 0.
 
@@ -37,7 +37,8 @@ class Bins(ResponseMechanism):
 
     Privacy
     -------
-    Exact, as for `RandomizedResponse` with k = len(cuts) + 1; no branch. docs/proofs/bins.md.
+    Exactly `epsilon_realized`-LDP, as `RandomizedResponse` with k = len(cuts) + 1. No branch depends on the record.
+    docs/proofs/bins.md.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Choice of a mechanism by the exact variance in the worst case, from public arguments alone."""
+"""Choice of the mechanism with the smallest exact worst-case variance, from public arguments alone."""
 
 from __future__ import annotations
 
@@ -15,37 +15,38 @@ from ._unary_encoding import UnaryEncoding
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 
 
-def _certified(*makers: Callable[[], AnyMechanism]) -> list[AnyMechanism]:
-    """The mechanisms whose coins exist for these arguments; raises the first refusal if there are none."""
-    found, refusals = [], []
+def _constructible(*makers: Callable[[], AnyMechanism]) -> list[AnyMechanism]:
+    """Return the mechanisms that accept their arguments; raise the first error if there are none."""
+    found, errors = [], []
     for make in makers:
         try:
             found.append(make())
-        except ValueError as refusal:
-            refusals.append(refusal)
+        except ValueError as error:
+            errors.append(error)
     if not found:
-        raise refusals[0]
+        raise errors[0]
     return found
 
 
 def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
-    """The mechanism for a number in an interval with the smallest variance in the worst case.
+    """Return the mechanism for a number in an interval with the smallest worst-case variance.
 
     Parameters
     ----------
     lower, upper : float
-        The declared interval; it must not be taken from the data.
+        Ends of the declared interval, which must not be taken from the data.
     epsilon : float
+        Privacy parameter, > 0.
 
     Returns
     -------
     mechanism : SignBit or Laplace
-        `SignBit` below an epsilon of about 2.3. The choice depends on the arguments alone.
+        `SignBit` for epsilon below about 2.3, else `Laplace`. The choice depends on the arguments alone.
 
     Raises
     ------
     TypeError, ValueError
-        If neither mechanism takes these arguments.
+        If neither mechanism accepts these arguments.
 
     Examples
     --------
@@ -58,22 +59,23 @@ def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
         partial(Laplace, lower, upper, epsilon),
     ]
 
-    def worst(mechanism: Mechanism) -> float:
-        # At the center; rounding to the grid adds most in the middle of a step.
-        place = lower + (mechanism.grid / 2 if isinstance(mechanism, Laplace) else (upper - lower) / 2)
-        return float(mechanism.variance(place))
+    def worst_case_variance(mechanism: Mechanism) -> float:
+        # Largest for SignBit at the center, and for Laplace in the middle of a grid step, where rounding adds most.
+        x = lower + (mechanism.grid / 2 if isinstance(mechanism, Laplace) else (upper - lower) / 2)
+        return float(mechanism.variance(x))
 
-    return min(_certified(*makers), key=worst)
+    return min(_constructible(*makers), key=worst_case_variance)
 
 
 def for_categories(k: int, epsilon: float) -> RandomizedResponse | UnaryEncoding:
-    """The mechanism for k categories whose estimate of the share of a rare category has the smallest variance.
+    """Return the mechanism for k categories with the smallest variance of the estimated share of a rare category.
 
     Parameters
     ----------
     k : int
         Number of declared categories, >= 2.
     epsilon : float
+        Privacy parameter, > 0.
 
     Returns
     -------
@@ -83,7 +85,7 @@ def for_categories(k: int, epsilon: float) -> RandomizedResponse | UnaryEncoding
     Raises
     ------
     TypeError, ValueError
-        If no mechanism takes these arguments.
+        If no mechanism accepts these arguments.
 
     Examples
     --------
@@ -96,4 +98,4 @@ def for_categories(k: int, epsilon: float) -> RandomizedResponse | UnaryEncoding
         partial(UnaryEncoding, k, epsilon, "symmetric"),
         partial(UnaryEncoding, k, epsilon, "optimized"),
     ]
-    return min(_certified(*makers), key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))
+    return min(_constructible(*makers), key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))

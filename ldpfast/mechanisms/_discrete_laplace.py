@@ -1,4 +1,4 @@
-"""What the discrete Laplace mechanisms have in common: records are rounded to a grid and get integer noise."""
+"""Base class of the discrete Laplace mechanisms, which round records to a grid and add integer noise."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ STEPS_PER_EPSILON = 1024  # grid steps in one unit of noise: rounding adds less 
 
 
 def grid_steps(epsilon: float, dim: int = 1) -> int:
-    """Grid steps of one coordinate: so many that the rounding of records adds a negligible variance."""
-    steps = STEPS_PER_EPSILON * min(epsilon, 2.0**40) / dim  # coins are refused far below 2^40
+    """Return the number of grid steps of one coordinate, so that rounding adds a negligible variance."""
+    steps = STEPS_PER_EPSILON * min(epsilon, 2.0**40) / dim  # _coins.geometric rejects epsilons far below 2^40
     return max(1, math.ceil(steps))
 
 
@@ -49,23 +49,30 @@ class DiscreteLaplace(Mechanism):
         l1_limit: int = 0,
         radius: float = 0.0,
     ) -> None:
-        """Set what follows from the grid and the coins.
+        """Set the attributes that follow from the grid and the coins.
 
         Parameters
         ----------
         domain : Domain
+            Domain of records.
         use : str
-            Which streams the noise comes from.
+            Name of the random streams of the noise.
         dim : int
-            Numbers of a report; `scalar`: a report is one number.
+            Numbers per report.
+        scalar : bool
+            Whether a report is a single number, not a row of length 1.
         lower, upper : float
-            Ends of the grid of one number, `span` steps apart.
+            Ends of the grid of one number.
+        span : int
+            Steps from `lower` to `upper`.
         diameter : int
-            Largest l1 distance of two records, in steps, after rounding.
+            Largest l1 distance of two records after rounding, in steps.
         changes : int
-            In how many numbers two records can differ.
-        l1_limit, radius
-            For rows of the l2 ball: the limit of the l1 norm of a rounded row, and the radius.
+            Largest number of coordinates in which two records can differ.
+        l1_limit : int
+            Limit of the l1 norm of a rounded row of the l2 ball, in steps; 0 for none.
+        radius : float
+            Radius of the l2 ball.
         """
         grid = (upper - lower) / span
         coins = _coins.geometric(self.epsilon, diameter, span, changes)
@@ -83,7 +90,7 @@ class DiscreteLaplace(Mechanism):
             )
 
     def numbers(self, records: AnyArray) -> AnyArray:
-        """The numbers that are rounded to the grid."""
+        """Return the numbers that are rounded to the grid."""
         return records
 
     def report_variance(self, records: AnyArray) -> Floats:
@@ -97,5 +104,5 @@ class DiscreteLaplace(Mechanism):
         return self.report.noise_variance + self.grid**2 / 4 + ((high - low) / 2) ** 2
 
     def _span(self) -> tuple[float, float]:
-        """Ends of the interval of one number."""
+        """Return the ends of the interval of one number."""
         return self.domain.range

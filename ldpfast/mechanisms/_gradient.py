@@ -1,4 +1,4 @@
-"""The gradient of a generalized linear model at a public position: the question of private gradient descent."""
+"""Private gradients of generalized linear models at a public position, for stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ from ._laplace_vector import LaplaceVector
 from ._linf_ball import LinfBall
 
 FAMILIES = ("logistic", "linear", "poisson")
-FAR = 1e30  # responses and numbers beyond this count as this
-FIRST_BLOCK = (
-    1 << 63
-)  # record blocks of gradients start here, so that they share no coin with the mechanism of the ball
+FAR = 1e30  # bound of the magnitude of features and responses; larger ones are clipped to it
+FIRST_BLOCK = 1 << 63  # first record block of gradients, so that they share no coin with the mechanism of the ball
 
 
 @dataclass(frozen=True)
 class Examples(Domain):
-    """Rows of `features` finite numbers, then the response: in {0, 1} (logistic), any number (linear), >= 0 (poisson).
+    """Rows of `features` finite numbers and a response: 0 or 1 (logistic), any number (linear), >= 0 (poisson).
 
-    `reach` bounds the coordinates of a gradient.
+    `reach` is a bound of the coordinates of a gradient.
     """
 
     features: int
@@ -57,7 +55,7 @@ class Examples(Domain):
         return self.invalid_examples(records[:, :-1], records[:, -1])
 
     def accepts(self, rows: AnyArray, responses: NDArray[np.float64]) -> bool:
-        """Whether all examples are valid; rows and responses are contiguous arrays."""
+        """Return whether all examples are valid. `rows` and `responses` are contiguous arrays."""
         least, most = {"logistic": (0.0, 1.0), "linear": (-MAX, MAX), "poisson": (0.0, MAX)}[self.family]
         return (
             ranges.first_invalid_number(rows, -MAX, MAX) < 0
@@ -66,7 +64,7 @@ class Examples(Domain):
         )
 
     def invalid_examples(self, rows: AnyArray, responses: AnyArray) -> NDArray[np.bool_]:
-        """Which examples are invalid; rows and responses are in arrays of their own."""
+        """Return which examples are invalid."""
         bad = ~(np.isfinite(rows).all(axis=1) & np.isfinite(responses))
         if self.family == "logistic":
             bad |= (responses != 0) & (responses != 1)
@@ -76,7 +74,7 @@ class Examples(Domain):
 
 
 def padded(numbers: Sequence[float] | Floats, length: int) -> Floats:
-    """Numbers followed by zeros, as the kernels take positions and reports."""
+    """Return numbers padded with zeros to `length`, as kernels require for positions and reports."""
     out = np.zeros(length)
     out[: len(numbers)] = numbers
     return out
@@ -84,54 +82,53 @@ def padded(numbers: Sequence[float] | Floats, length: int) -> Floats:
 
 @dataclass(frozen=True)
 class Gradient(Mechanism):
-    """The gradient of one person's negative log-likelihood at a public position, privatized in a ball.
+    """Gradient of one person's negative log-likelihood at a public position, privatized in a ball.
 
     Parameters
     ----------
     family : {"logistic", "linear", "poisson"}
-        The generalized linear model, with its canonical link.
+        Generalized linear model, with its canonical link.
     position : sequence of float
-        Public coefficients; that of the intercept's column is last if there is one.
+        Public coefficients. The intercept's coefficient, if there is one, is last.
     epsilon : float
         Privacy parameter of the whole gradient, > 0.
     norm : {"l2", "linf"}
         Norm of rows and gradients.
     radius : float, default 1.0
-        r > 0: rows are clipped to it.
+        Bound r > 0 to which the norm of a row is clipped.
     column : float, default 0.0
-        The value in the intercept's column, > 0; 0: no intercept.
+        Value in the intercept's column, > 0; 0 for no intercept.
     residual : float, optional
-        c > 0: the residual, fitted mean minus response, is clipped to [-c, c]. Needed unless the family is "logistic",
-        whose residual is always within [-1, 1].
+        Bound c > 0. The residual, fitted mean minus response, is clipped to [-c, c]. Optional only for "logistic", whose
+        residual is always within [-1, 1].
     noise : {"half-space", "laplace"}
-        `L2Ball` or `LinfBall`, or `LaplaceVector`, the baseline.
+        Mechanism of the ball: `L2Ball` or `LinfBall` for "half-space", `LaplaceVector` (a baseline) for "laplace".
 
     Attributes
     ----------
     ball : Mechanism
-        The mechanism that privatizes the gradient.
+        Mechanism that privatizes the gradient.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above, or not allowed by the mechanism of the ball.
+        If an argument is not as above, or is not allowed by the mechanism of the ball.
 
     Notes
     -----
-    Records: rows of features, then the response, shape (n, features + 1). The gradient is residual times row, of norm
-    at most c sqrt(r^2 + column^2) ("l2") or c max(r, column) ("linf"). It is computed in single precision. Reports are
-    those of `ball`, in as many dimensions as `position` has.
+    Records: rows of features followed by the response, shape (n, features + 1). The gradient is residual times row, of
+    norm at most c sqrt(r^2 + column^2) ("l2") or c max(r, column) ("linf"). It is computed in single precision. Reports
+    are those of `ball`, in len(position) dimensions.
 
     Privacy
     -------
-    The exact guarantee of `ball`, whatever the gradient is. Clipping and `exp` may take a time that depends on the
-    record: nothing is claimed about time. docs/proofs/gradient.md.
+    The exact guarantee of `ball`, for every gradient. Resistance to timing attacks is not claimed, because the time of
+    clipping and of `exp` may depend on the record. docs/proofs/gradient.md.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), section 4.2.2, eq. 33.
+       JASA 113 (2018), section 4.2.2, eq. 33.
 
     Examples
     --------
@@ -192,7 +189,7 @@ class Gradient(Mechanism):
         )
 
     def descent(self, projection: float) -> sgd.GradientDescent:
-        """The compiled model: gradients, and the steps after them, with positions within a norm."""
+        """Return the compiled gradients and steps, for positions of Euclidean norm at most `projection`."""
         return sgd.GradientDescent(
             self.domain.features,
             self.radius,
@@ -206,7 +203,7 @@ class Gradient(Mechanism):
         )
 
     def encode(self, records: AnyArray) -> AnyArray:
-        """Gradients of any records: NaN counts as 0 (a label as 1/2), and numbers beyond 1e30 as 1e30."""
+        """Return the gradients of records, valid or not. NaN becomes 0 (1/2 for a label), and magnitudes are at most 1e30."""
         clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
         response = clean[:, -1].astype(np.float64)
         if self.family == "logistic":

@@ -1,20 +1,20 @@
-"""What the half-space mechanisms for vectors have in common."""
+"""Constants and checks of the half-space mechanisms for vectors."""
 
 from __future__ import annotations
 
 from .. import _check
 from .._formulas import half_space_constants
 
-MOST_DIM = 1 << 34  # the packed signs of one row stay far below the end of a stream
+MOST_DIM = 1 << 34  # the packed signs of one row are far below the length of a stream
 
 
 def half_space_constant(dim: int) -> float:
-    """c(d) = 1 / E|U_1| for U uniform on the unit sphere of R^d.
+    """Return c(d) = 1 / E|U_1| for U uniform on the unit sphere of R^d.
 
     Parameters
     ----------
     dim : int
-        d >= 1.
+        Dimension d >= 1.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def half_space_constant(dim: int) -> float:
 
 
 def check_ball(dim: int, epsilon: float, radius: float) -> tuple[int, float, float]:
-    """The parameters of a mechanism for vectors in a ball."""
+    """Return the parameters of a mechanism for vectors in a ball, after checks."""
     dim, epsilon = _check.integer("dim", dim, 1, MOST_DIM), _check.positive("epsilon", epsilon)
     radius = _check.positive("radius", radius)
     if not 1e-18 <= radius <= 1e18:
@@ -45,7 +45,7 @@ def check_ball(dim: int, epsilon: float, radius: float) -> tuple[int, float, flo
 
 
 def check_scale(scale: float) -> float:
-    """The size of reports, which single precision has to hold."""
+    """Return the magnitude of reports, after a check that single precision can hold it."""
     if not scale <= 1e37:
         raise ValueError(
             f"radius / epsilon must leave the reports within single precision, at most 1e37, got {scale:.3g}"

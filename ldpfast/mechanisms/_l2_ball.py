@@ -22,16 +22,16 @@ class L2Ball(Mechanism):
     Parameters
     ----------
     dim : int
-        d >= 1.
+        Dimension d >= 1.
     epsilon : float
         Privacy parameter of the whole vector, > 0 and at most about 44.3.
     radius : float, default 1.0
-        r > 0.
+        Radius r > 0 of the ball.
 
     Attributes
     ----------
     scale : float
-        The constant B, the Euclidean norm of every report.
+        The constant B, which is the Euclidean norm of every report.
 
     Raises
     ------
@@ -41,22 +41,21 @@ class L2Ball(Mechanism):
 
     Notes
     -----
-    Records: floats, shape (n, dim), with Euclidean norm at most `radius` (rounded rows have a relative tolerance of 8 u
-    sqrt(dim), u the unit roundoff). Reports: floats of the same shape and dtype, unbiased as they are. Their covariance
-    is (B^2 / d) I - x x^T, with B^2 about (pi / 2) d r^2 coth(epsilon / 2)^2. O(n dim) time, 3 random bytes per
-    coordinate in single precision, 8 in double.
+    Records: floats, shape (n, dim), with Euclidean norm at most `radius`, up to a relative tolerance of 8 u sqrt(dim)
+    for rounding, u the unit roundoff. Reports: unbiased floats of the same shape and dtype. Their covariance is
+    (B^2 / d) I - x x^T, with B^2 about (pi / 2) d r^2 coth(epsilon / 2)^2. O(n dim) time, 3 random bytes per coordinate
+    in single precision, 8 in double precision.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP in floating point: the direction is drawn without looking at the record. All that
-    depends on the record is one private sign, whose probability is m / 2^64 or 1 - m / 2^64 whatever the rounding was.
-    The time does not depend on record or coin. The dtype of the records is public. docs/proofs/l2_ball.md.
+    Exactly `epsilon_realized`-LDP in floating point. The direction is drawn independently of the record. Only one
+    private sign depends on the record; its probability is m / 2^64 or 1 - m / 2^64 for every rounding. The time does not
+    depend on the record or the coin. The dtype of the records is public. docs/proofs/l2_ball.md.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 25.
+       JASA 113 (2018), eq. 25.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from ._discrete_laplace import DiscreteLaplace, grid_steps
 
 @dataclass(frozen=True)
 class Laplace(DiscreteLaplace):
-    """Discrete Laplace noise, exact on a grid: the classical noise without its floating-point leak.
+    """Discrete Laplace noise for a number in an interval, exact on a grid and without the floating-point leak.
 
     Parameters
     ----------
@@ -36,19 +36,20 @@ class Laplace(DiscreteLaplace):
     -----
     Records: floats in [lower, upper], shape (n,). Reports: float64, lower + grid (j + 1/2) with j an integer. The
     variance is about 2 (upper - lower)^2 / epsilon^2. O(n) time, about 11 random bytes per number. The time of the
-    noise is not constant, and nothing is claimed about it; it does not depend on the record.
+    noise varies, independently of the record. Resistance to timing attacks is not claimed.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP: a record is rounded at random to an integer and gets integer noise whose binary
-    digits are exact coins of 128 bits; the error of their rounding is included. docs/proofs/laplace.md.
+    Exactly `epsilon_realized`-LDP. A record is rounded at random to an integer and gets integer noise. The binary
+    digits of the noise are exact coins of 128 bits, and the guarantee includes the rounding error of their thresholds.
+    docs/proofs/laplace.md.
 
     References
     ----------
-    .. [1] C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating noise to sensitivity in private data analysis", TCC
-    2006.
-    .. [2] I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012: the leak of
-    doubles.
+    .. [1] C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating noise to sensitivity in private data analysis",
+       TCC 2006.
+    .. [2] I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012 (the leak of
+       doubles).
 
     Examples
     --------

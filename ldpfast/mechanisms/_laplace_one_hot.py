@@ -18,9 +18,9 @@ MOST_COLUMNS = 1 << 20
 
 @dataclass(frozen=True)
 class LaplaceOneHot(DiscreteLaplace):
-    """Discrete Laplace noise in every entry of the one-hot vector of a category: the baseline for histograms.
+    """Discrete Laplace noise in every entry of the one-hot vector of a category, a baseline for histograms.
 
-    `UnaryEncoding` has half the variance, and reports of k bits.
+    `UnaryEncoding` has half the variance, and its reports have k bits.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class LaplaceOneHot(DiscreteLaplace):
     Raises
     ------
     TypeError, ValueError
-        If `k` is not such an integer, or `epsilon` not a finite number > 0 that the coins can certify.
+        If `k` is not an integer in [2, 2^20], or `epsilon` not a finite number > 0 that the coins can certify.
 
     Notes
     -----
@@ -46,14 +46,13 @@ class LaplaceOneHot(DiscreteLaplace):
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP, as `Laplace`: the entries are 0 and 1, points of the grid, so nothing is rounded.
-    Nothing is claimed about time. docs/proofs/laplace_one_hot.md.
+    Exactly `epsilon_realized`-LDP, as `Laplace`. The entries 0 and 1 are points of the grid, so nothing is rounded.
+    Resistance to timing attacks is not claimed. docs/proofs/laplace_one_hot.md.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), section 5.2.
+       JASA 113 (2018), section 5.2.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Discrete Laplace noise for the place of a number within its period."""
+"""Discrete Laplace noise for the position of a number within its period."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..domains import Reals
 from ..reports import Grid
 from ._discrete_laplace import DiscreteLaplace, grid_steps
 
-MOST_PERIODS = 2.0**52  # numbers farther away count as that far
+MOST_PERIODS = 2.0**52  # distances from the offset are clipped to this many periods
 
 
 @dataclass(frozen=True)
 class LaplaceResidue(DiscreteLaplace):
     """Discrete Laplace noise on the signed distance of a number from the nearest node of offset + width Z.
 
-    The published message of the one-round protocol for unknown variance, with safe noise. `Residue` is more
-    informative.
+    This is the published message of the one-round protocol for unknown variance, without the floating-point leak of its
+    noise. `Residue` is more informative.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class LaplaceResidue(DiscreteLaplace):
     -----
     Records: finite floats of any size and sign, shape (n,). Reports: float64, grid (j + 1/2) - width / 2 with j an
     integer. With ``clip=True`` NaN counts as a node. The variance is about 2 (width / epsilon)^2. O(n) time, about 11
-    random bytes per number. Nothing is claimed about time.
+    random bytes per number.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP, as `Laplace` of the interval [-width / 2, width / 2]: the kernel clamps the distance
-    to it. docs/proofs/laplace_residue.md.
+    Exactly `epsilon_realized`-LDP, as `Laplace` on [-width / 2, width / 2], because the kernel clamps the distance to
+    this interval. Resistance to timing attacks is not claimed. docs/proofs/laplace_residue.md.
 
     References
     ----------
@@ -88,7 +88,7 @@ class LaplaceResidue(DiscreteLaplace):
         )
 
     def encode(self, records: AnyArray) -> Floats:
-        """Signed distances from the nearest node; NaN counts as a node."""
+        """Return signed distances from the nearest node. NaN counts as a node."""
         with np.errstate(over="ignore", invalid="ignore"):
             periods = np.clip((records.astype(np.float64) - self.offset) / self.width, -MOST_PERIODS, MOST_PERIODS)
         periods[np.isnan(periods)] = 0.0

@@ -14,20 +14,20 @@ from ._half_space import check_ball
 
 @dataclass(frozen=True)
 class LaplaceVector(DiscreteLaplace):
-    """Discrete Laplace noise in every coordinate of a vector: the baseline of the half-space mechanisms.
+    """Discrete Laplace noise in every coordinate of a vector, a baseline for the half-space mechanisms.
 
-    It has the smaller variance only for epsilon above about 2.26 sqrt(dim).
+    Its variance is smaller than theirs only for epsilon above about 2.26 sqrt(dim).
 
     Parameters
     ----------
     dim : int
-        d >= 1.
+        Dimension d >= 1.
     epsilon : float
         Privacy parameter of the whole vector, > 0.
     radius : float, default 1.0
-        r > 0.
+        Radius r > 0 of the ball.
     norm : {"l2", "linf"}
-        Which ball of radius r the records are in.
+        Norm of the ball.
 
     Attributes
     ----------
@@ -37,25 +37,24 @@ class LaplaceVector(DiscreteLaplace):
     Raises
     ------
     TypeError, ValueError
-        If `dim` is not an integer >= 1, `radius` not in [1e-18, 1e18], `norm` another word, or `epsilon` not a finite
+        If `dim` is not an integer >= 1, `radius` not in [1e-18, 1e18], `norm` not as above, or `epsilon` not a finite
         number > 0 that the coins can certify.
 
     Notes
     -----
-    Records: floats, shape (n, dim). Reports: float64 of that shape on a grid. The variance per coordinate is about
+    Records: floats, shape (n, dim). Reports: float64 of the same shape, on a grid. The variance per coordinate is about
     2 (D / epsilon)^2 with D the l1 diameter of the ball: 2 r sqrt(d) ("l2") or 2 r d ("linf"). O(n dim) time.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP, as `Laplace`, with the diameter counted in integers after rounding. Where the
-    integers of a row have a larger l1 norm than the l2 ball allows, the last ones are cut. Nothing is claimed about
-    time. docs/proofs/laplace_vector.md.
+    Exactly `epsilon_realized`-LDP, as `Laplace`, with the diameter counted in integers after rounding. If the l1 norm
+    of the integers of a row exceeds the limit for the l2 ball, the last ones are truncated. Resistance to timing attacks
+    is not claimed. docs/proofs/laplace_vector.md.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 24.
+       JASA 113 (2018), eq. 24.
 
     Examples
     --------
@@ -92,17 +91,18 @@ class LaplaceVector(DiscreteLaplace):
 
 
 def _box_steps(dim: int, epsilon: float) -> tuple[int, int, int]:
-    """Steps across [-r, r], l1 diameter of the cube in steps, and 0: there is no limit of the l1 norm."""
+    """Return the steps across [-r, r], the l1 diameter of the cube in steps, and 0 for no limit of the l1 norm."""
     span = grid_steps(epsilon, dim)
     return span, dim * span, 0
 
 
 def _ball_steps(dim: int, epsilon: float) -> tuple[int, int, int]:
-    """Steps across [-r, r], l1 diameter of the l2 ball in steps, and the limit of the l1 norm of a rounded row.
+    """Return the steps across [-r, r], the l1 diameter of the l2 ball in steps, and the limit of the l1 norm of a row.
 
-    With 2^h steps to the radius, a rounded row has an l1 norm of at most 2^h sqrt(d) on average. It exceeds that by 4
-    sqrt(d) (eight standard deviations of the random rounding) with a probability below e^-32; its last numbers are cut
-    then. With h = 20 the excess costs 8e-6 of the variance; h is smaller where the noise would not fit the reports.
+    With 2^h steps to the radius, a rounded row has an l1 norm of at most 2^h sqrt(d) on average. It exceeds that by
+    4 sqrt(d) (eight standard deviations of the random rounding) with a probability below e^-32. Its last numbers are
+    truncated then. With h = 20 the excess costs 8e-6 of the variance. h is smaller if the noise would not fit the
+    reports.
     """
     for h in range(20, 9, -1):
         limit = math.isqrt(dim << 2 * h) + 1 + 4 * (math.isqrt(dim) + 1)

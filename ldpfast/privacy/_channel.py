@@ -19,7 +19,7 @@ from .._plots import BLUE, GRAY, VERMILION, axes
 from . import _divergence, _testing
 from ._comparison import deficiency
 from ._exact import ExactPair
-from ._numbers import Floats, plain
+from ._numbers import Floats, float_or_array
 
 
 def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
@@ -80,7 +80,7 @@ class Channel:
     """
 
     def __init__(self, matrix: ArrayLike, *, neighbours: Iterable[tuple[int, int]] | None = None) -> None:
-        # dtype=object: NumPy would convert integers beyond 64 bits to doubles.
+        # dtype=object: NumPy would convert integers beyond 63 bits to doubles.
         rows = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
         if rows.ndim != 2 or 0 in rows.shape:
             raise ValueError(f"matrix must have shape (inputs, reports), got shape {rows.shape}")
@@ -155,7 +155,7 @@ class Channel:
             If `delta` is not in [0, 1).
         """
         deltas = _check.within("delta", delta, 0, 1, "[)")
-        return plain(np.array([self._epsilon(float(d)) for d in deltas.flat]).reshape(deltas.shape))
+        return float_or_array(np.array([self._epsilon(float(d)) for d in deltas.flat]).reshape(deltas.shape))
 
     def _epsilon(self, delta: float) -> float:
         if delta == 0 and self.neighbours is None:
@@ -208,7 +208,7 @@ class Channel:
         array([0.5       , 0.33781968, 0.        ])
         """
         epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
-        return plain(np.array([self._delta(float(e)) for e in epsilons.flat]).reshape(epsilons.shape))
+        return float_or_array(np.array([self._delta(float(e)) for e in epsilons.flat]).reshape(epsilons.shape))
 
     def _delta(self, epsilon: float) -> float:
         if self._exact is None:
@@ -357,7 +357,7 @@ class Channel:
     # Hypothesis tests -------------------------------------------------------------------------------------------------
 
     def disclosure_risk(self) -> float:
-        """Return the smallest error probability of a guess which of two equally likely inputs made the report.
+        """Return the smallest error probability of guessing which of two equally likely inputs made the report.
 
         Returns
         -------
@@ -394,7 +394,7 @@ class Channel:
             pairs = (pair.rows for pair in self._exact_pairs)
         for p, q in pairs:
             least = np.minimum(least, _divergence.trade_off(p, q, alarms))
-        return plain(least)
+        return float_or_array(least)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the trade-off between false alarms and misses, with that of a random guess and the bound from epsilon.
@@ -421,7 +421,7 @@ class Channel:
         epsilon = self.epsilon()
         if epsilon < math.inf:
             bound = misses(alarms, epsilon)
-            ax.plot(alarms, bound, color=VERMILION, linestyle="--", label=f"least for epsilon = {epsilon:.3g}")
+            ax.plot(alarms, bound, color=VERMILION, linestyle="--", label=f"bound for epsilon = {epsilon:.3g}")
         ax.plot(alarms, self.misses(alarms), color=BLUE, label="this channel, best test")
         ax.set_xlabel("false alarms")
         ax.set_ylabel("misses")

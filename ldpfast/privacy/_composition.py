@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check, _coins
-from ._numbers import Floats, plain
+from ._numbers import Floats, float_or_array
 
 MOST_LOSSES = 1 << 22
 MAX_EPSILON = 1e100
@@ -96,7 +96,7 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
     at = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     losses, logs = _losses(rounds)
     pure = np.array([_hockey_stick(losses, logs, float(e)) for e in at.flat]).reshape(at.shape)
-    return plain(-np.expm1(np.log1p(-pure) + np.log1p(-d).sum()) if (d > 0).any() else pure)
+    return float_or_array(-np.expm1(np.log1p(-pure) + np.log1p(-d).sum()) if (d > 0).any() else pure)
 
 
 def _hockey_stick(losses: Floats, logs: Floats, epsilon: float) -> float:

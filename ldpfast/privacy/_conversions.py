@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._numbers import Floats, plain
+from ._numbers import Floats, float_or_array
 from ._testing import inherited
 
 MODES = ("sharp", "paper")
@@ -57,7 +57,7 @@ def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> 
     """
     at, epsilon, delta = _nonnegative("at", at), _nonnegative("epsilon", epsilon), _delta(delta)
     gap = np.minimum(at - epsilon, 0.0)
-    return plain(delta + (1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))
+    return float_or_array(delta + (1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))
 
 
 def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp") -> Any:
@@ -84,8 +84,8 @@ def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     if _check.choice("mode", mode, MODES) == "paper":
-        return plain(np.minimum(1.0, epsilon / 2 + delta))
-    return plain(delta + (1 - delta) * np.tanh(epsilon / 2))
+        return float_or_array(np.minimum(1.0, epsilon / 2 + delta))
+    return float_or_array(delta + (1 - delta) * np.tanh(epsilon / 2))
 
 
 def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
@@ -112,7 +112,7 @@ def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     if (delta > tv).any():
         raise ValueError(f"delta must be at most tv, got {float(delta[delta > tv].flat[0])!r}")
     with np.errstate(divide="ignore"):
-        return plain(2 * np.arctanh((tv - delta) / (1 - delta)))
+        return float_or_array(2 * np.arctanh((tv - delta) / (1 - delta)))
 
 
 def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
@@ -141,11 +141,11 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     The bound printed in Barber and Duchi, equation (3), has 2 - delta instead of 2 - 2 delta and is false.
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
-    return plain(2 * (1 - delta) * np.exp(-epsilon) / (1 + np.exp(-epsilon)))
+    return float_or_array(2 * (1 - delta) * np.exp(-epsilon) / (1 + np.exp(-epsilon)))
 
 
 def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
-    """Return the smallest error probability of a guess which of two equally likely records made a report.
+    """Return the smallest error probability of guessing which of two equally likely records made a report.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     >>> disclosure_risk(1.0)
     0.2689414213699951
     """
-    return plain(np.asarray(least_error(epsilon, delta)) / 2)
+    return float_or_array(np.asarray(least_error(epsilon, delta)) / 2)
 
 
 def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
@@ -199,7 +199,7 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     with np.errstate(over="ignore"):
         steep = 1 - delta - np.where(alarms > 0, np.exp(epsilon), 1.0) * alarms
-    return plain(np.maximum(0.0, np.maximum(steep, np.exp(-epsilon) * (1 - delta - alarms))))
+    return float_or_array(np.maximum(0.0, np.maximum(steep, np.exp(-epsilon) * (1 - delta - alarms))))
 
 
 # Kullback-Leibler privacy ---------------------------------------------------------------------------------------------
@@ -230,8 +230,8 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     epsilon = _nonnegative("epsilon", epsilon)
     if _check.choice("mode", mode, MODES) == "paper":
         with np.errstate(over="ignore"):
-            return plain(epsilon * np.expm1(epsilon))
-    return plain(epsilon * np.tanh(epsilon / 2))
+            return float_or_array(epsilon * np.expm1(epsilon))
+    return float_or_array(epsilon * np.tanh(epsilon / 2))
 
 
 def epsilon_for_kl(kl: ArrayLike) -> Any:
@@ -255,7 +255,7 @@ def epsilon_for_kl(kl: ArrayLike) -> Any:
     kl = _nonnegative("kl", kl)
     low = np.maximum(kl, math.sqrt(2) * np.sqrt(kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
     low, _ = _bisect(lambda a: a * np.tanh(a / 2) <= kl, low, kl + 2 * np.sqrt(kl) + 2)
-    return plain(low)
+    return float_or_array(low)
 
 
 def kl_binary(x: Floats, y: Floats) -> Floats:
@@ -299,7 +299,9 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
         return x * -np.expm1(np.minimum(epsilon - s, 0.0))
 
     with np.errstate(over="ignore"):
-        return plain(np.where(kl > 0, _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0))
+        return float_or_array(
+            np.where(kl > 0, _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0)
+        )
 
 
 def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
@@ -325,7 +327,7 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     if _check.choice("mode", mode, MODES) == "sharp":
         return tv_from_dp(epsilon_for_kl(kl))
     kl = _nonnegative("kl", kl)
-    return plain(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
+    return float_or_array(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
 
 
 def kl_for_tv(tv: ArrayLike) -> Any:
@@ -349,7 +351,7 @@ def kl_for_tv(tv: ArrayLike) -> Any:
     """
     tv = _check.within("tv", tv, 0, 1)
     with np.errstate(divide="ignore"):
-        return plain(2 * tv * np.arctanh(tv))
+        return float_or_array(2 * tv * np.arctanh(tv))
 
 
 # Total variation privacy ----------------------------------------------------------------------------------------------
@@ -368,7 +370,7 @@ def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
     Returns
     -------
     delta : float or ndarray
-        `tv`, for every epsilon. `release_one_at_random` attains it.
+        `tv`, for every epsilon. No smaller delta is true: see `release_one_at_random`.
 
     Raises
     ------
@@ -376,7 +378,7 @@ def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
         If an argument is out of its range.
     """
     epsilon, tv = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _check.within("tv", tv, 0, 1))
-    return plain(tv.copy())
+    return float_or_array(tv.copy())
 
 
 # Conditional hypothesis testing ---------------------------------------------------------------------------------------
@@ -410,12 +412,14 @@ def conditional_testing_from_dp(
     TypeError, ValueError
         If an argument is out of its range.
     """
-    a, d, m = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)"))
+    a, d, m = np.broadcast_arrays(
+        _nonnegative("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)")
+    )
     if _check.choice("mode", mode, MODES) == "paper":
         enough = m * -np.expm1(-a) >= d * np.exp(-a) ** 2  # m (e^2a - e^a) >= d
-        return plain(np.where(enough, np.minimum(1.0, (1 + np.exp(-a)) * (1 - np.exp(-a) ** 2)), 1.0))
+        return float_or_array(np.where(enough, np.minimum(1.0, (1 + np.exp(-a)) * (1 - np.exp(-a) ** 2)), 1.0))
     parameters = [_marked_response(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
-    return plain(np.array(parameters).reshape(a.shape))
+    return float_or_array(np.array(parameters).reshape(a.shape))
 
 
 def _marked_response(epsilon: float, delta: float, mass: float) -> float:
@@ -448,7 +452,7 @@ def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tupl
         If an argument is out of its range.
     """
     c, m = np.broadcast_arrays(_check.within("level", level, 0, 1, "[)"), _check.within("mass", mass, 0, 1, "[)"))
-    return plain(4 * np.arctanh(c)), plain(np.minimum(1.0, m * (1 + c) / (1 - c)))
+    return float_or_array(4 * np.arctanh(c)), float_or_array(np.minimum(1.0, m * (1 + c) / (1 - c)))
 
 
 # Search ---------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Two rows of integers with the same sum, as one test sees them: no rounding but the last, towards the larger loss."""
+"""Exact divergences of two rows of integers with the same sum; only the result is rounded, toward the larger loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._numbers import Floats
 
 
 def power_down(epsilon: float) -> Fraction:
-    """A number that is at most e^epsilon and has its first 99 digits."""
+    """Return a number that is at most e^epsilon and agrees with it in 99 digits."""
     if epsilon == 0:
         return Fraction(1)
     with decimal.localcontext(_coins.CONTEXT) as context:
@@ -26,7 +26,7 @@ def power_down(epsilon: float) -> Fraction:
 
 @dataclass(frozen=True)
 class ExactPair:
-    """Row p against row q: reports of one likelihood ratio are one, the largest ratio first."""
+    """Rows p and q, with the reports of equal likelihood ratio merged and in descending order of the ratio."""
 
     p: tuple[int, ...]
     q: tuple[int, ...]
@@ -34,7 +34,7 @@ class ExactPair:
 
     @classmethod
     def of(cls, columns: Iterable[tuple[tuple[int, int], int]], total: int) -> ExactPair:
-        """From entries (p, q) and how often each occurs."""
+        """Make a pair from its columns (p, q) and the number of times that each occurs."""
         merged: Counter[tuple[int, int]] = Counter()
         for (p, q), times in columns:
             common = math.gcd(p, q)
@@ -44,26 +44,27 @@ class ExactPair:
         return cls(tuple(r[0] * merged[r] for r in order), tuple(r[1] * merged[r] for r in order), total)
 
     def reversed(self) -> ExactPair:
+        """Return the pair in the other order."""
         return ExactPair(self.q[::-1], self.p[::-1], self.total)
 
     @property
     def rows(self) -> tuple[Floats, Floats]:
-        """As doubles."""
+        """The probabilities of both rows, as doubles."""
         return np.array([v / self.total for v in self.p]), np.array([v / self.total for v in self.q])
 
     def hockey_stick(self, epsilon: float) -> Fraction:
-        """The sum of (p - e^epsilon q)_+, or more by a part in 1e99."""
+        """Return the sum of (p - e^epsilon q)_+, with e^epsilon rounded down to 99 digits."""
         first = 1 if self.q[0] == 0 else 0
-        alone = self.p[0] if first else 0
+        singular = self.p[0] if first else 0
         if first == len(self.p) or self.p[first] == 0 or _loss(self.p[first], self.q[first]) <= epsilon:
-            return Fraction(alone, self.total)
+            return Fraction(singular, self.total)
         power = power_down(epsilon)
         n, d = power.numerator, power.denominator
         above = sum(max(0, p * d - n * q) for p, q in zip(self.p[first:], self.q[first:], strict=True))
-        return Fraction(alone * d + above, self.total * d)
+        return Fraction(singular * d + above, self.total * d)
 
     def largest_loss(self, delta: float) -> float:
-        """The least epsilon >= 0 at which the hockey stick is at most delta, rounded up."""
+        """Return the smallest epsilon >= 0 at which the hockey-stick divergence is at most delta, rounded up."""
         spare = Fraction(delta) * self.total
         worst, head, tail = Fraction(1), Fraction(0), 0
         for p, q in zip(self.p, self.q, strict=True):
@@ -75,7 +76,7 @@ class ExactPair:
         return _coins.log_up(worst)
 
     def kullback_leibler(self) -> float:
-        """The sum of p log(p / q), rounded up."""
+        """Return the sum of p log(p / q), rounded up."""
         if self.q[0] == 0:
             return math.inf
         with decimal.localcontext(_coins.CONTEXT):
@@ -83,7 +84,7 @@ class ExactPair:
             return _coins.round_up(sum(terms, Decimal(0)) / self.total)
 
     def conditional(self) -> float:
-        """(sqrt R - 1) / (sqrt R + 1) for the quotient R of the largest and the smallest ratio, rounded up."""
+        """Return (sqrt R - 1) / (sqrt R + 1), rounded up, for the quotient R of the largest and the smallest ratio."""
         if self.q[0] == 0 or self.p[-1] == 0:
             return 1.0
         with decimal.localcontext(_coins.CONTEXT):

@@ -1,6 +1,7 @@
-"""Normal noise: what it guarantees, exactly, and how much of it is needed; and what its concentrated privacy does.
+"""Privacy of Gaussian noise: exact guarantees, calibration, and zero-concentrated privacy.
 
-Of real numbers and ideal normal noise: a calibration for integer noise on a grid is another one.
+`gaussian_delta` and `gaussian_sigma` are for real numbers with ideal normal noise. Integer noise on a grid needs a different
+calibration.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._numbers import Floats, plain
+from ._numbers import Floats, float_or_array
 
-LEAST_ORDER, MOST_ORDER = 1e-12, 1e20  # of Renyi divergences, less 1
+LEAST_ORDER, MOST_ORDER = 1e-12, 1e20  # range of the orders of Renyi divergences, minus 1
 
 
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
-    """Of Gauss and Legendre on [-1, 1]: nodes and weights."""
+    """Return nodes and weights of Gauss-Legendre quadrature on [-1, 1]."""
     return np.polynomial.legendre.leggauss(16)
 
 
@@ -30,10 +31,11 @@ def _positive(name: str, values: ArrayLike) -> Floats:
 
 
 def _log_delta(s: Floats, epsilon: Floats) -> Floats:
-    """log delta for s standard deviations per unit of sensitivity.
+    """Return log delta for s standard deviations per unit of sensitivity.
 
-    delta = Phi(h - t) - e^epsilon Phi(-h - t), h = 1 / (2 s), t = epsilon s, from the difference of the logarithms. Of two that
-    are close it is the integral of z + phi(z) / Phi(z) over z from -h - t to h - t: nothing cancels.
+    delta = Phi(h - t) - e^epsilon Phi(-h - t) with h = 1 / (2 s) and t = epsilon s is computed from the difference of the
+    logarithms of both terms. If they are close, the difference is computed without cancellation, as the integral of
+    z + phi(z) / Phi(z) over z from -h - t to h - t.
     """
     from scipy.special import erfcx, log_ndtr
 
@@ -48,7 +50,7 @@ def _log_delta(s: Floats, epsilon: Floats) -> Floats:
 
 
 def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
-    """The delta of a number or vector that is released with normal noise.
+    """Return the delta of a release of a number or vector with normal noise.
 
     Parameters
     ----------
@@ -57,12 +59,12 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
     sigma : array_like
         Standard deviation of the noise, > 0, the same for all coordinates.
     sensitivity : array_like, default 1.0
-        Largest Euclidean change by one record, > 0.
+        Largest Euclidean norm of the change by one record, > 0.
 
     Returns
     -------
     delta : float or ndarray
-        The exact hockey-stick divergence, to about 12 digits, far into the tail.
+        The exact hockey-stick divergence, to about 12 digits also for very small values.
 
     Raises
     ------
@@ -81,11 +83,11 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
     """
     epsilon = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     s = _positive("sigma", sigma) / _positive("sensitivity", sensitivity)
-    return plain(np.exp(_log_delta(*np.broadcast_arrays(s, epsilon))))
+    return float_or_array(np.exp(_log_delta(*np.broadcast_arrays(s, epsilon))))
 
 
 def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
-    """The least standard deviation of normal noise for (epsilon, delta)-privacy.
+    """Return the smallest standard deviation of normal noise for (epsilon, delta)-privacy.
 
     Parameters
     ----------
@@ -94,22 +96,22 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     delta : array_like
         In (0, 1).
     sensitivity : array_like, default 1.0
-        Largest Euclidean change by one record, > 0.
+        Largest Euclidean norm of the change by one record, > 0.
 
     Returns
     -------
     sigma : float or ndarray
-        The upper end of the last interval of a bisection of `gaussian_delta`.
+        Found by bisection of `gaussian_delta`, the upper end of the last interval.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of its range: with delta = 0 no normal noise is enough.
+        If an argument is out of its range; `delta` = 0 is, because no normal noise is enough for it.
 
     Notes
     -----
-    The published standard deviation sqrt(log(1 / delta) / 2) / epsilon, for sensitivity 1, is too small by far: with epsilon
-    = 1 and delta = 1e-6 its true delta is 8.3e-4.
+    The published standard deviation sqrt(log(1 / delta) / 2) / epsilon, for sensitivity 1, is too small. For epsilon = 1 and
+    delta = 1e-6, the actual delta is 8.3e-4.
 
     Examples
     --------
@@ -125,26 +127,26 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
         high = np.where(short, 2 * high, high)
     while (enough := _log_delta(low, epsilon) <= target).any():
         low = np.where(enough, low / 2, low)
-    for _ in range(64):  # geometric: the quotient of the ends starts at a power of two and ends at 1 + 2^-52
+    for _ in range(64):  # geometric means: the quotient of the ends falls from a power of two to 1 + 2^-52
         middle = np.sqrt(low) * np.sqrt(high)
         enough = _log_delta(middle, epsilon) <= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return plain(high * unit)
+    return float_or_array(high * unit)
 
 
-def _best_rho(epsilon: Floats, more: Floats) -> Floats:
-    """The rho for which the order 1 + more is the best: where the derivative of `_log_bound` by the order vanishes."""
-    return np.asarray((epsilon + np.log1p(1 / more)) / (1 + 2 * more))
+def _best_rho(epsilon: Floats, excess: Floats) -> Floats:
+    """Return the rho for which the order 1 + excess minimizes `_log_bound`: the root of its derivative by the order."""
+    return np.asarray((epsilon + np.log1p(1 / excess)) / (1 + 2 * excess))
 
 
-def _log_bound(epsilon: Floats, rho: Floats, more: Floats) -> Floats:
-    """log of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) for the order a = 1 + more."""
-    order = 1 + more
-    return np.asarray(more * (order * rho - epsilon) - order * np.log1p(1 / more) - np.log(more))
+def _log_bound(epsilon: Floats, rho: Floats, excess: Floats) -> Floats:
+    """Return the log of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) for the order a = 1 + excess."""
+    order = 1 + excess
+    return np.asarray(excess * (order * rho - epsilon) - order * np.log1p(1 / excess) - np.log(excess))
 
 
 def _orders(shape: tuple[int, ...], holds: Callable[[Floats], Any]) -> tuple[Floats, Floats]:
-    """The ends, as orders less 1, of where `holds`, which does so up to some order."""
+    """Return an interval of orders, minus 1, around the largest order for which `holds` is true."""
     low, high = np.full(shape, LEAST_ORDER), np.full(shape, MOST_ORDER)
     for _ in range(70):
         middle = np.sqrt(low) * np.sqrt(high)
@@ -154,19 +156,21 @@ def _orders(shape: tuple[int, ...], holds: Callable[[Floats], Any]) -> tuple[Flo
 
 
 def concentrated_delta(epsilon: ArrayLike, rho: ArrayLike) -> Any:
-    """The delta at a given epsilon of zero-concentrated privacy: what integer normal noise has in several dimensions.
+    """Return the delta at a given epsilon that zero-concentrated privacy guarantees.
+
+    Integer normal noise in several dimensions is certified in this way.
 
     Parameters
     ----------
     epsilon : array_like
         > 0.
     rho : array_like
-        > 0: the divergence of Renyi of every order a is at most a rho. Normal noise has sensitivity^2 / (2 sigma^2).
+        > 0. The Renyi divergence of every order a is at most a rho. For normal noise, rho = sensitivity^2 / (2 sigma^2).
 
     Returns
     -------
     delta : float or ndarray
-        The least of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) over a > 1, rounded up, and at most 1.
+        The minimum of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) over a > 1, rounded up, and at most 1.
 
     Raises
     ------
@@ -178,12 +182,12 @@ def concentrated_delta(epsilon: ArrayLike, rho: ArrayLike) -> Any:
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, corollary 13.
     """
     epsilon, rho = np.broadcast_arrays(_positive("epsilon", epsilon), _positive("rho", rho))
-    low, _ = _orders(epsilon.shape, lambda more: _best_rho(epsilon, more) >= rho)
-    return plain(np.minimum(1.0, np.exp(_log_bound(epsilon, rho, low)) * (1 + 1e-9)))
+    low, _ = _orders(epsilon.shape, lambda excess: _best_rho(epsilon, excess) >= rho)
+    return float_or_array(np.minimum(1.0, np.exp(_log_bound(epsilon, rho, low)) * (1 + 1e-9)))
 
 
 def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
-    """The largest rho of zero-concentrated privacy that gives (epsilon, delta)-privacy.
+    """Return the largest rho of zero-concentrated privacy that guarantees (epsilon, delta)-privacy.
 
     Parameters
     ----------
@@ -204,24 +208,24 @@ def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
     """
     epsilon, delta = np.broadcast_arrays(_positive("epsilon", epsilon), _check.within("delta", delta, 0, 1, "()"))
     goal = np.log(delta) - 2e-9
-    _, high = _orders(epsilon.shape, lambda more: _log_bound(epsilon, _best_rho(epsilon, more), more) > goal)
-    return plain(_best_rho(epsilon, high) * (1 - 1e-12))
+    _, high = _orders(epsilon.shape, lambda excess: _log_bound(epsilon, _best_rho(epsilon, excess), excess) > goal)
+    return float_or_array(_best_rho(epsilon, high) * (1 - 1e-12))
 
 
 def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
-    """The Kullback-Leibler divergence of a release with normal noise.
+    """Return the Kullback-Leibler divergence of a release with normal noise.
 
     Parameters
     ----------
     sigma : array_like
         Standard deviation of the noise, > 0.
     sensitivity : array_like, default 1.0
-        Largest Euclidean change by one record, > 0.
+        Largest Euclidean norm of the change by one record, > 0.
 
     Returns
     -------
     kl : float or ndarray
-        ``(sensitivity / sigma)**2 / 2``. For a level b: sigma = sensitivity / sqrt(2 b).
+        ``(sensitivity / sigma)**2 / 2``. For a divergence b: sigma = sensitivity / sqrt(2 b).
 
     Raises
     ------
@@ -229,18 +233,18 @@ def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
         If an argument is out of its range.
     """
     with np.errstate(over="ignore"):
-        return plain((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2)
+        return float_or_array((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2)
 
 
 def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
-    """The total variation of a release with normal noise.
+    """Return the total variation of a release with normal noise.
 
     Parameters
     ----------
     sigma : array_like
         Standard deviation of the noise, > 0.
     sensitivity : array_like, default 1.0
-        Largest Euclidean change by one record, > 0.
+        Largest Euclidean norm of the change by one record, > 0.
 
     Returns
     -------
@@ -254,4 +258,4 @@ def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     """
     from scipy.special import erf
 
-    return plain(erf(_positive("sensitivity", sensitivity) / _positive("sigma", sigma) / math.sqrt(8)))
+    return float_or_array(erf(_positive("sensitivity", sensitivity) / _positive("sigma", sigma) / math.sqrt(8)))

@@ -1,4 +1,4 @@
-"""What was promised to the people in the data, and how promises add up."""
+"""Privacy guarantees, their composition, and group privacy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import _check, _coins
 
-WEAKER = ("local", "smooth", "pure", "approximate")  # local and smooth imply pure, which implies approximate
+BY_STRENGTH = ("local", "smooth", "pure", "approximate")  # local and smooth imply pure, which implies approximate
 DEFINITIONS = ("local", "pure", "approximate", "smooth", "kl", "tv")
 
 
@@ -22,11 +22,11 @@ class Guarantee:
     Parameters
     ----------
     definition : {"local", "pure", "approximate", "smooth", "kl", "tv"}
-        "local": each report is differentially private by itself, before anybody sees it. The others are about a trusted
-        curator's release, and one record replaced. "pure": epsilon-differentially private. "approximate":
-        (epsilon, delta)-differentially private. "smooth": epsilon times the distance of the data sets bounds the loss, in a
-        metric that is at most 1 for one record. "kl": epsilon bounds the Kullback-Leibler divergence. "tv": epsilon bounds
-        the total variation.
+        "local": each report is differentially private by itself, without a trusted curator. The other definitions are for
+        the release of a trusted curator; neighboring datasets differ in one record, which is replaced. "pure":
+        epsilon-differentially private. "approximate": (epsilon, delta)-differentially private. "smooth": the loss is at most
+        epsilon times the distance of the datasets, in a metric that is at most 1 for one record. "kl": the Kullback-Leibler
+        divergence is at most epsilon. "tv": the total variation is at most epsilon.
     epsilon : float
         The parameter of the definition, >= 0; at most 1 for "tv".
     delta : float, default 0.0
@@ -54,35 +54,35 @@ class Guarantee:
             raise ValueError(f"delta must be 0 for {self.definition!r}, got {self.delta!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain types."""
+        """Return the fields as plain types."""
         return {"definition": self.definition, "epsilon": self.epsilon, "delta": self.delta}
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
-    """The guarantee of somebody who takes part in all of several releases.
+    """Return the guarantee of several releases together, for a person who takes part in all of them.
 
     Parameters
     ----------
     *guarantees : Guarantee
-        At least one; all of the same definition, or of those that imply another of them: local, or smooth, then pure, then
-        approximate. Each round may look at the answers of the earlier ones.
+        At least one, all with the same definition or with definitions that imply a common one: "local" and "smooth" imply
+        "pure", which implies "approximate". A round may depend on the answers of the earlier ones.
 
     Returns
     -------
     total : Guarantee
-        The epsilons and deltas add up; only total variations t do so as 1 minus the product of all 1 - t. Rounded up.
+        The epsilons and deltas are added. For "tv", the total is 1 minus the product of all 1 - t. Rounded up.
 
     Raises
     ------
     TypeError, ValueError
-        If one is not a `Guarantee`; if there is none, or no definition is implied by all (`kl_from_dp` and `tv_from_dp`
-        convert); if the sum of the deltas is 1 or more.
+        If an argument is not a `Guarantee`; if there is none; if no definition is implied by all (`kl_from_dp` and
+        `tv_from_dp` convert); if the sum of the deltas is 1 or more.
 
     Notes
     -----
-    Basic composition: pure and smooth losses add, KL by the chain rule, total variation by a coupling of the rounds one after
-    the other. Attained, but for "approximate": there, and for a delta that many pure rounds may have, `composition_delta` is
-    exact.
+    This is basic composition: pure and smooth losses add up, Kullback-Leibler divergences add up by the chain rule, and total
+    variations are combined by a coupling of successive rounds. The result is attained, except for "approximate". For
+    "approximate", and for pure rounds if a delta > 0 is acceptable, `composition_delta` is exact.
 
     Examples
     --------
@@ -91,10 +91,10 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Guarantee(definition='local', epsilon=1.5, delta=0.0)
     """
     for guarantee in guarantees:
-        _instance("guarantees", guarantee)
+        _require_guarantee("guarantees", guarantee)
     definitions = {g.definition for g in guarantees}
-    if len(definitions) > 1 and definitions <= set(WEAKER):
-        definitions = {max(definitions - {"local", "smooth"} or {"pure"}, key=WEAKER.index)}
+    if len(definitions) > 1 and definitions <= set(BY_STRENGTH):
+        definitions = {max(definitions - {"local", "smooth"} or {"pure"}, key=BY_STRENGTH.index)}
     if len(definitions) != 1:
         raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")
     definition = definitions.pop()
@@ -105,24 +105,26 @@ def compose(*guarantees: Guarantee) -> Guarantee:
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:
-    """What a guarantee for one record says about several together.
+    """Return the guarantee for several records together that a guarantee for one record implies.
 
     Parameters
     ----------
     guarantee : Guarantee
+        The guarantee for one record.
     size : int
-        How many records are replaced, at least 1.
+        Number of records that are replaced, at least 1.
 
     Returns
     -------
     guarantee : Guarantee
-        Epsilon, and a total variation, times `size`; delta times ``(e^(size epsilon) - 1) / (e^epsilon - 1)``. Rounded up.
+        Epsilon is multiplied by `size` (and is at most 1 for "tv"), delta by ``(e^(size epsilon) - 1) / (e^epsilon - 1)``.
+        Rounded up.
 
     Raises
     ------
     TypeError, ValueError
-        If `guarantee` is no `Guarantee` or `size` no integer >= 1; for "kl", which bounds nothing for two records; if delta
-        comes out as 1 or more.
+        If `guarantee` is not a `Guarantee`, or `size` is not an integer >= 1; if the definition is "kl" and `size` > 1, where
+        there is no bound; if the resulting delta is 1 or more.
 
     Examples
     --------
@@ -130,24 +132,24 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
     >>> group(Guarantee("pure", 0.5), 3)
     Guarantee(definition='pure', epsilon=1.5, delta=0.0)
     """
-    _instance("guarantee", guarantee)
+    _require_guarantee("guarantee", guarantee)
     size = _check.integer("size", size, 1)
     definition, epsilon = guarantee.definition, guarantee.epsilon
     if definition == "kl" and size > 1:
-        raise ValueError("guarantee must not be of the definition 'kl': it bounds nothing for two records")
+        raise ValueError(f"guarantee must not be of the definition 'kl', which gives no bound for size={size}")
     total = _coins.sum_up([Fraction(epsilon) * size])
     if definition == "tv":
         return Guarantee("tv", min(1.0, total))
     if guarantee.delta == 0:
         return Guarantee(definition, total)
     if total > 700:
-        raise ValueError(f"size must be less for epsilon={epsilon!r} and a delta above 0, got {size}")
+        raise ValueError(f"size must be smaller for epsilon={epsilon!r} and a delta above 0, got {size}")
     with decimal.localcontext(_coins.CONTEXT):
         one = Decimal(epsilon).exp()
         times = (one**size - 1) / (one - 1) if one > 1 else Decimal(size)
         return Guarantee(definition, total, _coins.round_up(Decimal(guarantee.delta) * times))
 
 
-def _instance(name: str, value: Any) -> None:
+def _require_guarantee(name: str, value: Any) -> None:
     if not isinstance(value, Guarantee):
         raise TypeError(f"{name} must be Guarantee objects, got {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""Numbers or arrays of them: what goes in, and what comes out."""
+"""Conversion of results to numbers or arrays."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def plain(values: Any) -> Any:
-    """A float where all arguments were numbers, an array otherwise."""
+def float_or_array(values: Any) -> Any:
+    """Return a float if `values` has no dimension, else an array."""
     return float(values) if np.ndim(values) == 0 else np.asarray(values)

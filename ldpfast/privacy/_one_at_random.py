@@ -1,4 +1,4 @@
-"""The channel that shows what a definition can miss."""
+"""The release of one record at random, which shows what a definition can miss."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from ._channel import Channel
 
 
 def release_one_at_random(n: int, k: int = 2) -> Channel:
-    """The channel that releases one record of a data set, chosen at random: the cautionary example.
+    """Return the channel that releases one record of a dataset, chosen uniformly at random.
+
+    It is a cautionary example: see Notes.
 
     Parameters
     ----------
     n : int
-        Records in a data set.
+        Number of records of a dataset.
     k : int, default 2
-        Values that a record can have.
+        Number of values that a record can have.
 
     Returns
     -------
     channel : Channel
-        Inputs: the histograms of the data sets, in lexicographic order; neighbours differ in one record. Exact.
+        An exact channel. Its inputs are the histograms of the datasets, in lexicographic order; neighbors differ in one
+        record.
 
     Raises
     ------
@@ -31,8 +34,9 @@ def release_one_at_random(n: int, k: int = 2) -> Channel:
 
     Notes
     -----
-    Total variation 1/n: by that, and by (epsilon, 1/n)-privacy for every epsilon, it is private, although somebody's record is
-    published. KL is infinite, and the level of conditional testing is 1.
+    The total variation is 1/n. So the channel satisfies total variation privacy, and (epsilon, 1/n)-privacy for every epsilon,
+    with small parameters, although it publishes a record. Its Kullback-Leibler divergence is infinite, and its parameter of
+    conditional testing is 1.
 
     Examples
     --------
@@ -43,16 +47,16 @@ def release_one_at_random(n: int, k: int = 2) -> Channel:
     n, k = _check.integer("n", n, 1), _check.integer("k", k, 2)
     if math.comb(n + k - 1, k - 1) * k > 100_000:
         raise ValueError(f"n and k must give at most 100,000 entries, got n={n} and k={k}")
-    # A histogram is n + k - 1 places, k - 1 of which are walls.
-    walls = combinations(range(n + k - 1), k - 1)
-    rows = [tuple(b - a - 1 for a, b in zip((-1, *w), (*w, n + k - 1), strict=True)) for w in walls]
-    number = {row: i for i, row in enumerate(rows)}
+    # Stars and bars: a histogram is a choice of k - 1 bars among n + k - 1 places.
+    bars = combinations(range(n + k - 1), k - 1)
+    rows = [tuple(b - a - 1 for a, b in zip((-1, *chosen), (*chosen, n + k - 1), strict=True)) for chosen in bars]
+    index = {row: i for i, row in enumerate(rows)}
     neighbours = []
-    for row, i in number.items():
+    for row, i in index.items():
         for a in range(k):
             for b in range(a + 1, k):
                 if row[a]:
                     moved = list(row)
                     moved[a], moved[b] = row[a] - 1, row[b] + 1
-                    neighbours.append((i, number[tuple(moved)]))
+                    neighbours.append((i, index[tuple(moved)]))
     return Channel(rows, neighbours=neighbours)

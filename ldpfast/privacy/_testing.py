@@ -1,7 +1,7 @@
-"""Conditional hypothesis testing: how well two rows can be told apart by somebody who knows that the report is in a set.
+"""Conditional hypothesis testing: how well two rows can be distinguished if the report is known to be in some set.
 
-The level at a mass is the largest total variation between p(. | A) and q(. | A) over the sets A that have at least that mass
-under both rows (R. F. Barber, J. C. Duchi, "Privacy and Statistical Risk: Formalisms and Minimax Bounds", 2014).
+The parameter for a mass is the largest total variation between p(. | A) and q(. | A) over the sets A that have at least that
+mass under both rows (R. F. Barber, J. C. Duchi, "Privacy and Statistical Risk: Formalisms and Minimax Bounds", 2014).
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ MOST_REPORTS = 14  # 2^14 sets
 
 
 def over_sets(p: Any, q: Any, total: int | None, mass: float) -> Fraction | float:
-    """The level over sets of reports, by looking at all of them.
+    """Return the parameter over sets of reports, by enumeration of all sets.
 
-    Integers with the sum `total` in arrays of objects give the exact fraction; doubles (`total` None) a double.
+    For integers with the sum `total`, in arrays of objects, the result is an exact fraction. For doubles, `total` is None and
+    the result is a double.
     """
     reports = len(p)
     members = (np.arange(1 << reports)[:, None] >> np.arange(reports) & 1).astype(p.dtype)
@@ -37,16 +38,17 @@ def over_sets(p: Any, q: Any, total: int | None, mass: float) -> Fraction | floa
 
 
 def inherited(p: Floats, q: Floats, mass: float) -> float:
-    """The level over sets of whatever is made of the report: weights w in [0, 1] in the place of sets.
+    """Return the parameter over sets of post-processed reports: weights w in [0, 1] of the reports instead of sets.
 
-    Sorted by p / q, the best w is 1 on a block of large ratios (the head) and on one of small ratios (the tail), with a
-    fraction at each of the two cuts, and the smaller of the two masses is exactly `mass`: to scale w down changes nothing, to
-    gather its weight at the ends only helps. For each pair of cut reports that leaves a line on which the value is a quotient
-    of quadratics: its ends, the point where both masses are `mass`, and the root of the derivative. O(m^2).
+    With the reports sorted by p / q, the best w is 1 on a block of large ratios (the head) and on a block of small ratios (the
+    tail), and a fraction at each of the two cuts. The smaller of the two masses is exactly `mass`, because scaling w does not
+    change the value and moving its weight to the ends does not decrease it. For each pair of cut reports, the remaining w form
+    a line, on which the value is a quotient of quadratics. The maximum is at one of its ends, at the point where both masses
+    are `mass`, or at the root of the derivative. O(m^2) time.
     """
     if mass == 0:
-        return _of_ratio(p, q)
-    head, tail = float(p[q == 0].sum()), float(q[p == 0].sum())  # these always help
+        return _without_mass(p, q)
+    head, tail = float(p[q == 0].sum()), float(q[p == 0].sum())  # weights of 1 here never decrease the value
     if head >= mass and tail >= mass:
         return 1.0
     both = (p > 0) & (q > 0)
@@ -60,10 +62,11 @@ def inherited(p: Floats, q: Floats, mass: float) -> float:
     before[0] += head
     after[1] += tail
     cells = np.array([p, q])
-    return max((_cut(cells, before, after, i, mass) for i in range(len(p))), default=0.0)
+    return max((_best_of_cut(cells, before, after, i, mass) for i in range(len(p))), default=0.0)
 
 
-def _of_ratio(p: Floats, q: Floats) -> float:
+def _without_mass(p: Floats, q: Floats) -> float:
+    """Return the parameter for mass 0, from the largest and the smallest loss."""
     p, q = p[(p > 0) | (q > 0)], q[(p > 0) | (q > 0)]
     if (p == 0).any() or (q == 0).any():
         return 1.0
@@ -71,11 +74,12 @@ def _of_ratio(p: Floats, q: Floats) -> float:
     return math.tanh(float(loss.max() - loss.min()) / 4)
 
 
-def _cut(cells: Floats, before: Floats, after: Floats, i: int, mass: float) -> float:
-    """The best value with the head cut in report i, over all reports j >= i for the cut of the tail.
+def _best_of_cut(cells: Floats, before: Floats, after: Floats, i: int, mass: float) -> float:
+    """Return the largest value with the head cut in report i, over all reports j >= i for the cut of the tail.
 
-    A point of the line is a fraction of one of the two cut reports, which gives that of the other. Both ways are gone: where
-    one fraction is the quotient of small numbers the other is not. Every point that counts is a w of enough mass.
+    A point of the line is given by the fraction of one of the two cut reports, which determines the fraction of the other.
+    Both parametrizations are used, because where one is inaccurate (a quotient of small numbers) the other is not. Only points
+    with enough mass are used.
     """
     best = 0.0
     head, tail = np.broadcast_to(before[:, i : i + 1], after[:, i:].shape), after[:, i:]
@@ -91,16 +95,17 @@ def _cut(cells: Floats, before: Floats, after: Floats, i: int, mass: float) -> f
 def _points(
     own: Floats, cell: Floats, other: Floats, other_cell: Floats, tight: int, mass: float
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Fractions of a cut report on one side, and of that on the other side, that make the mass of the row `tight` right.
+    """Yield fractions of the cut report of one side and of the other side for which row `tight` has mass `mass`.
 
-    The other row's mass is a + b f in the fraction f; the derivative of the value has the sign of a constant minus its square.
+    The mass of the other row is a + b f for the fraction f. The derivative of the value has the sign of a constant minus the
+    square of this mass.
     """
     slack = 1 - tight
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rest = mass - own[tight] - other[tight]
         low = np.maximum(0.0, (rest - other_cell[tight]) / cell[tight])
         high = np.minimum(1.0, rest / cell[tight])
-        low[0] = 0.0  # both cuts are in one report: the fractions add up to `high`
+        low[0] = 0.0  # both cuts are in one report, and the fractions add up to `high`
         if rest[0] > cell[tight, 0]:
             high[0] = -1.0
         a = own[slack] + other[slack] + rest * (other_cell[slack] / other_cell[tight])
@@ -112,7 +117,7 @@ def _points(
 
 
 def _value(head: Floats, tail: Floats, mass: float, fractions: tuple[Floats, Floats]) -> float:
-    """The largest total variation of head against tail, where both masses are enough and the fractions are in [0, 1]."""
+    """Return the largest total variation of head against tail, over points with enough mass and fractions in [0, 1]."""
     masses = head + tail
     allowed = masses.min(axis=0) >= mass * (1 - 1e-12)  # false for NaN
     for fraction in fractions:

@@ -1,8 +1,8 @@
 """Reports and their aggregation.
 
-A format says what a report is: layout, validation, decoding, counting and size. It chooses the aggregator: bits and
-codes are counted, real numbers are added as 128-bit integers. So any order of the reports, on any number of machines,
-gives the same bytes. Floating point enters when the estimate is asked for. Nothing here knows a mechanism.
+A format defines layout, validation, decoding, counting and size of a report, and its aggregator. Bits and codes are
+counted; real numbers are added as 128-bit integers. So the state does not depend on the order of the reports or on the
+number of machines. Floating point is used only for the estimate. This package does not depend on mechanisms.
 """
 
 from ._base import Aggregator, Format, Source, set_reader

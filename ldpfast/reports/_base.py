@@ -1,4 +1,4 @@
-"""What all report formats and their aggregators have."""
+"""Base classes of report formats and aggregators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..privacy import Guarantee
 from ..results import AnyDebiasing, Estimate
 
 MAGIC = b"LDPFAST\x02"  # the last byte is the version of the layout
-MOST_REPORTS = 1 << 62  # no count comes near the end of 64 bits
+MOST_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
 
 
 class Format(ABC):
@@ -26,7 +26,7 @@ class Format(ABC):
     Attributes
     ----------
     aggregator : type of Aggregator
-        What adds up reports of this format.
+        Class of the aggregators of this format.
     """
 
     aggregator: type[Aggregator]
@@ -38,16 +38,16 @@ class Format(ABC):
 
     @abstractmethod
     def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
-        """Dtype of the reports of records of a given dtype."""
+        """Return the dtype of the reports of records of a given dtype."""
 
     @property
     @abstractmethod
     def bits(self) -> int:
-        """Size of one report in bits, without padding (of double precision records)."""
+        """Size in bits of the report of a double precision record, without padding."""
 
     @property
     def nbytes(self) -> int:
-        """Size of one report in bytes (of double precision records)."""
+        """Size in bytes of the report of a double precision record."""
         size: int = self.dtype(np.dtype(np.float64)).itemsize
         return int(np.prod(self.shape, dtype=np.int64)) * size
 
@@ -57,7 +57,7 @@ class Format(ABC):
         """Shape and dtype of the state that `tally` adds to."""
 
     def new_state(self) -> AnyArray:
-        """The state of no reports."""
+        """Return the state of zero reports."""
         return np.zeros(*self.state_layout)
 
     @abstractmethod
@@ -66,14 +66,14 @@ class Format(ABC):
 
     @abstractmethod
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
-        """Valid reports as unbiased numbers, one row per report."""
+        """Return the unbiased numbers of valid reports, one row per report."""
 
     @abstractmethod
     def invalidity(self, reports: AnyArray) -> str | None:
-        """What is wrong with the values of reports, in the words of "reports must ..."; None where nothing is."""
+        """Return the end of a message "reports must ..." for invalid values, or None if all values are valid."""
 
     def validate(self, reports: ArrayLike) -> AnyArray:
-        """Contiguous reports along the first axis, all of them possible.
+        """Return contiguous reports along the first axis, after a check that they are valid.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Format(ABC):
         Raises
         ------
         TypeError, ValueError
-            If they are not reports of this format; the message says why.
+            If they are not reports of this format.
         """
         array = _check.array("reports", reports)
         wanted = self.dtype(array.dtype.newbyteorder("="))
@@ -106,7 +106,7 @@ class Format(ABC):
 
 
 class Source(Protocol):
-    """What made the reports of an aggregator: a mechanism. Aggregators compare and describe it, and use nothing else of it."""
+    """The mechanism that made the reports of an aggregator. Aggregators only compare, print and describe it."""
 
     def to_dict(self) -> dict[str, Any]: ...
 
@@ -114,21 +114,20 @@ class Source(Protocol):
 class Aggregator(ABC):
     """Mergeable sufficient statistics of reports.
 
-    `Mechanism.aggregator` makes one. Not safe to update from several threads at once: give each thread its own, and
-    merge.
+    `Mechanism.aggregator` makes one. `update` is not thread-safe: use one aggregator per thread, then `merge`.
 
     Parameters
     ----------
     source : Mechanism
-        What made the reports.
+        Mechanism that made the reports.
     report : Format
         Format of the reports.
     debiasing : Debiasing or None
-        Turns shares of ones into estimates, for counted reports.
+        Map from shares to estimates, for counted reports.
     span : tuple of float
-        The least and largest possible mean of a decoded coordinate.
+        Smallest and largest possible mean of a decoded coordinate.
     guarantee : privacy.Guarantee
-        What each person was guaranteed.
+        Privacy guarantee of each person.
 
     Attributes
     ----------
@@ -154,7 +153,7 @@ class Aggregator(ABC):
 
     @abstractmethod
     def _is_possible(self) -> bool:
-        """Whether the state can be that of n reports."""
+        """Return whether n reports can have this state."""
 
     @abstractmethod
     def _combine(self, state: AnyArray, other: AnyArray) -> None:
@@ -162,7 +161,7 @@ class Aggregator(ABC):
 
     @abstractmethod
     def estimate(self) -> Estimate[Any]:
-        """The unbiased estimate from all reports so far.
+        """Return the unbiased estimate from all reports so far.
 
         Returns
         -------
@@ -189,8 +188,8 @@ class Aggregator(ABC):
         Raises
         ------
         TypeError, ValueError
-            If they are not reports of this mechanism: wrong dtype or width, padding bits that are set, impossible
-            values. The aggregator is then unchanged.
+            If they are not reports of this mechanism: wrong dtype or width, nonzero padding bits, or invalid values.
+            The aggregator is then unchanged.
         """
         accepted = self.report.validate(reports)
 
@@ -207,7 +206,7 @@ class Aggregator(ABC):
         Parameters
         ----------
         other : Aggregator
-            Stays unchanged.
+            Aggregator of the same mechanism. It stays unchanged.
 
         Returns
         -------
@@ -216,7 +215,7 @@ class Aggregator(ABC):
         Raises
         ------
         TypeError, ValueError
-            If `other` is no aggregator, or of another mechanism; the message names the difference.
+            If `other` is not an aggregator, or is one of another mechanism.
         """
         if not isinstance(other, Aggregator):
             raise TypeError(f"other must be an Aggregator, got {type(other).__name__}")
@@ -239,7 +238,7 @@ class Aggregator(ABC):
         return self.n
 
     def to_bytes(self) -> bytes:
-        """The mechanism, n and the state, with a checksum. Equal statistics give equal bytes.
+        """Return the mechanism, n and the state as bytes, with a checksum. Equal aggregators give equal bytes.
 
         Returns
         -------
@@ -250,11 +249,12 @@ class Aggregator(ABC):
 
     @staticmethod
     def from_bytes(data: bytes) -> Aggregator:
-        """The aggregator that `to_bytes` saved.
+        """Return the aggregator that `to_bytes` saved.
 
         Parameters
         ----------
         data : bytes
+            Result of `to_bytes`.
 
         Returns
         -------
@@ -263,8 +263,8 @@ class Aggregator(ABC):
         Raises
         ------
         TypeError, ValueError
-            If `data` are not bytes; if they are damaged, foreign, or of another version; if no reports can have this
-            state.
+            If `data` is not bytes; if it is damaged, of another object, or of another version; if no reports can have
+            this state.
         """
         header, payload = unseal(MAGIC, "an aggregator", data)
         if set(header) != {"n", "source"} or not isinstance(header["n"], int) or isinstance(header["n"], bool):
@@ -276,7 +276,7 @@ class Aggregator(ABC):
             raise ValueError(f"data must name a mechanism of this version: {error}") from error
         shape, dtype = report.state_layout
         expected = math.prod(shape) * np.dtype(dtype).itemsize
-        if len(payload) != expected:  # before memory is allocated for it
+        if len(payload) != expected:  # before memory is allocated for the state
             raise ValueError(f"data must hold a state of {expected} bytes, got {len(payload)}")
         aggregator = make()
         aggregator.n = n
@@ -300,14 +300,16 @@ Reader = Callable[[dict[str, Any]], tuple[Callable[[], Aggregator], Format]]
 
 
 def _no_reader(described: dict[str, Any]) -> tuple[Callable[[], Aggregator], Format]:
-    raise ValueError("no mechanisms are known: import ldpfast.mechanisms first")
+    raise ValueError("no mechanisms are registered, ldpfast.mechanisms was not imported")
 
 
 _reader: Reader = _no_reader
 
 
 def set_reader(reader: Reader) -> None:
-    """Say how the description of a source becomes an empty aggregator; `ldpfast.mechanisms`, which has the registry, calls it.
+    """Set the function that makes an empty aggregator from the description of a source.
+
+    `ldpfast.mechanisms`, which has the registry of mechanisms, calls it.
 
     Parameters
     ----------

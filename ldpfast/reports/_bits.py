@@ -15,12 +15,12 @@ from ._counts import CountAggregator
 
 
 class BitCounts(CountAggregator):
-    """Number of reports that have each bit, by positional population count."""
+    """Number of reports with each bit set, by positional population count."""
 
 
 @dataclass(frozen=True)
 class Bits(Format):
-    """k bits per person, packed, little bit order, padded with zeros to whole bytes."""
+    """k bits per person, packed in little bit order and padded with zeros to whole bytes."""
 
     k: int
     aggregator = BitCounts
@@ -52,4 +52,4 @@ class Bits(Format):
         if self.k % 8 == 0:
             return None
         bad = np.flatnonzero(reports[:, -1] >> self.k % 8)
-        return f"have zeros in the padding after {self.k} bits; row {int(bad[0])} has not" if len(bad) else None
+        return f"have zeros in the padding after {self.k} bits; row {int(bad[0])} does not" if len(bad) else None

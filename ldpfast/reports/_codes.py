@@ -15,11 +15,11 @@ from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, Normal
 from ._base import Format
 from ._counts import CountAggregator
 
-COVARIANCE_LIMIT = 256  # coordinates of the largest covariance matrix that is computed
+COVARIANCE_LIMIT = 256  # largest number of coordinates for which the covariance matrix is computed
 
 
 class CodeCounts(CountAggregator):
-    """A histogram of codes. Of flags (one bit per report), the number of ones is the statistic."""
+    """Histogram of codes. For flags (one bit per report), the statistic is the number of ones."""
 
     report: Codes
 
@@ -40,7 +40,7 @@ class CodeCounts(CountAggregator):
         if not isinstance(self.debiasing, MatrixDebiasing):
             return super().estimate()
         n, k = self._require_reports(), len(self._state)
-        # Half a report more of every code, so that the variance is never zero.
+        # Half a report is added for each code, so that the variance is never zero.
         covariance = self.debiasing.covariance((self._state + 0.5) / (n + 0.5 * k)) / n
         stderr = np.sqrt(np.diag(covariance))
         value = self.debiasing(self._state / n)
@@ -49,7 +49,10 @@ class CodeCounts(CountAggregator):
 
 @dataclass(frozen=True)
 class Codes(Format):
-    """One code in [0, k) per person. `onehot`: a code stands for a vector of k shares; otherwise k is 2 and it is a flag."""
+    """One code in [0, k) per person.
+
+    If `onehot`, a code stands for a vector of k shares. Otherwise k is 2 and a code is a flag.
+    """
 
     k: int
     onehot: bool = True

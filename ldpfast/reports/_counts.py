@@ -13,11 +13,11 @@ from ._base import Aggregator
 
 
 class CountAggregator(Aggregator):
-    """64-bit counts of ones. Each of them is binomial, so intervals are those of Clopper and Pearson."""
+    """64-bit counts of ones. Each count is binomial, so intervals are Clopper-Pearson intervals."""
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many reports have each bit, or each code (a copy)."""
+        """Number of reports with each bit or code, as a copy."""
         return self._state.copy()
 
     def _is_possible(self) -> bool:
@@ -27,7 +27,7 @@ class CountAggregator(Aggregator):
         state += other
 
     def _hits(self) -> NDArray[np.int64]:
-        """The counts that are debiased."""
+        """Return the counts that are debiased."""
         return self._state
 
     def _covariance(self, n: int) -> Floats | None:
@@ -37,7 +37,7 @@ class CountAggregator(Aggregator):
         n, hits, debiasing = self._require_reports(), self._hits().copy(), self.debiasing
         assert isinstance(debiasing, Debiasing)
         value = debiasing(hits / n)
-        # The variance of a decoded bit at the possible mean nearest to the estimate: never zero, even for one report.
+        # The variance at the possible mean nearest to the estimate is never zero, even for one report.
         stderr = np.sqrt(debiasing.variance(np.clip(value, *self.span)) / n)
         rule = Binomial(hits, n, debiasing)
         if hits.ndim == 0:

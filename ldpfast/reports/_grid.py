@@ -13,7 +13,7 @@ from ..results import AnyDebiasing, Estimate, Normal
 from ._base import Format
 from ._sums import ExactSums
 
-FEW_REPORTS = 30  # below this, the sample variance says little about the spread of the records
+FEW_REPORTS = 30  # below this number, the sample variance of the records is not reliable
 
 
 class GridSums(ExactSums):
@@ -24,15 +24,15 @@ class GridSums(ExactSums):
     def _is_possible(self) -> bool:
         dim = self.report.dim
         total, square = self._sums(slice(0, dim)), self._sums(slice(dim, None))
-        # Squares of integers up to 2^47 and, by the Cauchy-Schwarz inequality, sum^2 <= n sum of squares.
+        # Integers are at most 2^47 in size. By the Cauchy-Schwarz inequality, sum^2 <= n sum of squares.
         return bool((square <= self.n * 2.0**94).all() and (total**2 <= self.n * square * (1 + 1e-9)).all())
 
     def estimate(self) -> Estimate[Any]:
         n, report = self._require_reports(), self.report
         mean, square = self._sums(slice(0, report.dim)) / n, self._sums(slice(report.dim, None)) / n
         value = report.lower + report.grid * (mean + 0.5)
-        # The sample variance, but at least that of the noise alone. For few reports, the records have their largest
-        # possible variance.
+        # The sample variance, but at least that of the noise. For few reports, the variance of the records is set to its
+        # largest possible value.
         sample = np.maximum(square - mean * mean, 0) * (n / max(n - 1, 1))
         lower, upper = self.span
         widest = (upper - lower) ** 2 / 4 if n < FEW_REPORTS else 0.0
@@ -45,7 +45,7 @@ class GridSums(ExactSums):
 
 @dataclass(frozen=True)
 class Grid(Format):
-    """Doubles lower + grid (j + 1/2) with an integer |j| <= 2^47: one number per person (`scalar`), or `dim`.
+    """Doubles lower + grid (j + 1/2) with an integer |j| <= 2^47: one number per person if `scalar`, else `dim`.
 
     Attributes
     ----------

@@ -17,7 +17,10 @@ class ExactSums(Aggregator):
         state[:, 0] = low
 
     def _sums(self, rows: slice) -> Floats:
-        """Sums as doubles. Sign and magnitude are separated first, because the low word of a small negative number is large."""
+        """Return the sums as doubles.
+
+        Sign and magnitude are separated first, because the low word of a small negative number is large.
+        """
         low, high = self._state[rows, 0], self._state[rows, 1]
         negative = high >> np.uint64(63) == 1
         low, high = np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)

@@ -15,7 +15,7 @@ from ._sums import ExactSums
 
 
 class VectorSums(ExactSums):
-    """Sums of vectors of a known length, in steps of bound 2^-40. Their noise does not depend on the record."""
+    """Sums of vectors of a known length, in steps of bound 2^-40. The standard error does not depend on the records."""
 
     report: Vectors
 
@@ -31,7 +31,7 @@ class VectorSums(ExactSums):
 
 @dataclass(frozen=True)
 class Vectors(Format):
-    """`dim` floats per person with Euclidean norm `bound` up to rounding, float32 or float64 like the records."""
+    """`dim` floats per person with Euclidean norm `bound` up to rounding, of the dtype (float32 or float64) of the records."""
 
     dim: int
     bound: float
@@ -61,4 +61,4 @@ class Vectors(Format):
     def invalidity(self, reports: AnyArray) -> str | None:
         tolerance = 8 * float(np.finfo(reports.dtype).eps) * (1 + self.dim**0.5)
         row = ranges.first_invalid_row(reports, self.dim, self.bound * (1 - tolerance), self.bound * (1 + tolerance))
-        return None if row < 0 else f"have Euclidean norm {self.bound!r}; row {row} has not"
+        return None if row < 0 else f"have Euclidean norm {self.bound!r}; row {row} does not"

@@ -291,7 +291,7 @@ def test_invalid_shapes_of_answers():
             Frequencies(WORDS, 1.0).run(x)
     with raises(TypeError, "x must hold labels like the declared categories"):
         Frequencies(WORDS, 1.0).run(np.array(["never", []], object))
-    with raises(ValueError, "clip must be False for categories: map what is out of range to a category of your own"):
+    with raises(ValueError, "clip must be False for categories, got True"):
         Frequencies(WORDS, 1.0).run(["never"], clip=True)
 
 
@@ -364,7 +364,7 @@ def test_records_that_are_not_numbers(call):
     for dtype in ("object", "complex128", "U3", "S3", "bool", "datetime64[s]", "longdouble"):
         with raises(TypeError, f"x must be real numbers (float32, float64 or integers), got dtype {np.dtype(dtype)}"):
             call(np.zeros(shape, dtype))
-    with raises(TypeError, "x must be an array of numbers (list given)"):
+    with raises(TypeError, "x must be an array of numbers, got list"):
         call([[1.0], [1.0, 2.0]])
     with raises(TypeError, "x must not be a masked array"):
         call(np.ma.masked_array(np.zeros(shape), True))

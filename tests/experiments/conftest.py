@@ -1,4 +1,4 @@
-"""The small studies that several test files share."""
+"""Small studies that several test files use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ldpfast.experiments import (
 
 @pytest.fixture(scope="session")
 def studies() -> dict[str, _study.Study]:
-    """Every experiment with few repetitions and records, and a fixed seed. Treat it as read-only."""
+    """Studies of all experiments with few repetitions, few records and a fixed seed; read-only."""
     rng = np.random.default_rng(1)
     small = salaries.Population("small", salaries.salaries().values[::10], 25_000.0)
     sizes = (2_000, 40_000, 60_000)

@@ -1,4 +1,4 @@
-"""Claims of the papers: they hold for small studies, and a study of other numbers reports that they do not."""
+"""Claims of the papers: small studies confirm them, and studies with altered numbers report that they fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration: questions, estimates, the claim on 27 answers, tables and picture."""
+"""The demonstration: questions, estimates, the claim on 27 answers, tables and figure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_questions_have_the_statistics_of_the_surveys():
 
 
 def test_every_estimate_is_near_the_true_value(comparisons):
-    """Seven standard errors: a normal error exceeds them with a probability of less than 1e-9."""
+    """A normal error exceeds seven standard errors with a probability of less than 1e-9."""
     for c in comparisons:
         value, low, high = c.ours()
         assert (abs(value - c.truth) < 7 * np.atleast_1d(c.estimate.stderr)).all()
@@ -59,7 +59,7 @@ def test_every_record_has_the_stated_guarantee(comparisons):
     for c in comparisons:
         assert c.estimate.epsilon <= c.epsilon
         spent = [e.epsilon for e in c.laplace]
-        assert (2 if c.question.answers else 1) * max(spent) <= c.epsilon  # an answer moves two of the columns
+        assert (2 if c.question.answers else 1) * max(spent) <= c.epsilon  # a change of answer changes two columns
     assert surveys.counts(comparisons) == {surveys.RAND: 3, surveys.FAIR: 2}
     for epsilon in surveys.EPSILONS:
         assert surveys.total(comparisons, surveys.RAND, epsilon).epsilon == pytest.approx(3 * epsilon, rel=1e-4)

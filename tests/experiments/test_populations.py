@@ -64,7 +64,7 @@ def test_the_true_density_has_the_declared_coefficients():
     n = 100_000
     people = density.sample(n, np.random.default_rng(1))
     cosine = np.sqrt(2) * np.cos(2 * np.pi * people)
-    # Numbers in [-sqrt 2, sqrt 2]: Hoeffding.
+    # Hoeffding's inequality for numbers in [-sqrt 2, sqrt 2].
     assert cosine.mean() == pytest.approx(density.coefficients()[0], abs=2 * np.sqrt(2) * hoeffding_radius(n, ALPHA))
 
 

@@ -366,7 +366,7 @@ def test_floats_are_no_categories(call, dtype):
 @pytest.mark.parametrize("x", [[[1.0], [1.0, 2.0]], [1.0, [2.0]]])
 def test_ragged_records_are_refused(call, x):
     for mechanism in (KARY, BINS, BALL):
-        with raises(TypeError, "x must be an array of numbers (list given)"):
+        with raises(TypeError, "x must be an array of numbers, got list"):
             getattr(mechanism, call)(x)
 
 

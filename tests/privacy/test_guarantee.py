@@ -148,7 +148,7 @@ def test_guarantees_of_groups():
         group(Guarantee("kl", 0.4), 2)
     with pytest.raises(ValueError, match=r"^delta must be in "):
         group(Guarantee("approximate", 1.0, 1e-6), 20)
-    with pytest.raises(ValueError, match=r"^size must be less for epsilon=1.0 and a delta above 0, got 1000$"):
+    with pytest.raises(ValueError, match=r"^size must be smaller for epsilon=1.0 and a delta above 0, got 1000$"):
         group(Guarantee("approximate", 1.0, 1e-300), 1000)
     assert group(Guarantee("approximate", 0.0, 0.125), 3).delta == pytest.approx(0.375)
     with pytest.raises(TypeError, match=r"^guarantee must be Guarantee objects, got float$"):

@@ -79,7 +79,7 @@ def test_missing_and_extra_bytes_are_detected(kind):
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x93NUMPY" + b"\0" * 100, b"{}", b"\0" * 64])
 def test_foreign_bytes_are_rejected(data):
-    with raises(ValueError, "data must be the bytes of an aggregator: they do not start like one"):
+    with raises(ValueError, "data must be the bytes of an aggregator: the magic number is wrong"):
         Aggregator.from_bytes(data)
 
 

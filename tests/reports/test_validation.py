@@ -101,7 +101,7 @@ def test_wide_codes_and_flags_out_of_range(mechanism, reports, message):
 def test_padding_bits_that_are_set(mechanism, bit):
     reports = np.full((6, 2), 0b00011111, np.uint8)
     reports[3, 1] |= 1 << bit
-    message = "reports must have zeros in the padding after 13 bits; row 3 has not"
+    message = "reports must have zeros in the padding after 13 bits; row 3 does not"
     assert_rejected(mechanism, reports, ValueError, message)
 
 
@@ -132,7 +132,7 @@ def test_vectors_of_a_wrong_norm(dtype, factor):
     rows = mechanism.privatize(np.zeros((5, 3), dtype))
     rows[2, 1:] = 0
     rows[2, 0] = mechanism.scale * factor
-    message = f"reports must have Euclidean norm {mechanism.scale!r}; row 2 has not"
+    message = f"reports must have Euclidean norm {mechanism.scale!r}; row 2 does not"
     assert_rejected(mechanism, rows, ValueError, message)
 
 

@@ -1,4 +1,4 @@
-"""The mean of normal records (Joseph, Kulkarni, Mao, Wu 2019, with improvements)."""
+"""Mean of normal records (Joseph, Kulkarni, Mao, Wu 2019, with improvements)."""
 
 from ._gaussian_mean import GaussianMean
 from ._plan import Plan

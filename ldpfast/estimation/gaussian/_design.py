@@ -1,4 +1,4 @@
-"""What a variant of the protocol decides: the questions, how many people are asked each, and the conclusions from the counts."""
+"""Base class of the variants: their questions, numbers of people and estimates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._levels import Levels
 from ._plan import Plan, parts
 from ._result import GaussianEstimate
 
-LEAST_KAPPA = 2.0  # below this, the search finds nothing
+LEAST_KAPPA = 2.0  # below this, the search does not work
 
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of the records: they are normal, the mean is within `mu_bound` of zero, sigma is known or bounded.
+    """Model of the records: they are normal, the mean is within `mu_bound` of zero, sigma is known or bounded.
 
-    `free` are the bounds of sigma; None where it is known.
+    `free` are the bounds of sigma, or None if it is known.
     """
 
     epsilon: float
@@ -31,7 +31,7 @@ class Model:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Bounds of sigma, which are equal where it is known."""
+        """Bounds of sigma; they are equal if it is known."""
         if self.free is not None:
             return self.free
         assert self.sigma is not None
@@ -39,13 +39,13 @@ class Model:
 
     @property
     def reach(self) -> float:
-        """How far from zero the search has to look."""
+        """Distance from zero that the search must cover."""
         return self.mu_bound if self.free is None else max(self.mu_bound, 4 * self.free[1])
 
 
 @dataclass(frozen=True)
 class Located:
-    """The mean and standard deviation that the search found."""
+    """Mean and standard deviation that the search found."""
 
     mu: float
     sigma: float
@@ -53,30 +53,29 @@ class Located:
 
 
 class Design(ABC):
-    """One variant: the questions of the search, those of the second step, and the conclusions.
+    """Variant of the protocol: questions of the search, second questions, and the estimate.
 
     Attributes
     ----------
     levels : Levels
-        The search.
+        Questions of the search.
     """
 
-    safe_kappa = (
-        8.0  # from here on the search seldom fails: one to two times in a thousand, at 12 once in three thousand
-    )
-    second_groups = 1  # of the second of two rounds
+    # The search fails one or two times in 1000 at this kappa, and once in 3000 at 12.
+    safe_kappa = 8.0
+    second_groups = 1  # in the second of two rounds
 
     def __init__(self, model: Model, rounds: int, narrowest: float) -> None:
         self.model, self.rounds = model, rounds
         self.levels = Levels(model.epsilon, narrowest, model.reach)
 
     @abstractmethod
-    def searchers(self, n: int) -> float:
-        """How many of n people answer the search, if there are enough of them."""
+    def search_people(self, n: int) -> float:
+        """Return how many of n people answer the search, if there are enough of them."""
 
     @abstractmethod
     def nonadaptive_questions(self, n: int | None) -> tuple[Mechanism, ...]:
-        """The second questions of the protocol of one round with n people, which do not depend on the answers to the search."""
+        """Return the second questions for one round with n people; they do not depend on the search."""
 
     @abstractmethod
     def locate(self, search: Groups) -> Located:
@@ -84,45 +83,45 @@ class Design(ABC):
 
     @abstractmethod
     def adaptive_questions(self, located: Located, n: int) -> tuple[Mechanism, ...]:
-        """The second questions of the protocol of two rounds; n is the number of people in both rounds."""
+        """Return the second questions for two rounds; n is the number of people in both rounds."""
 
     @abstractmethod
     def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
-        """The estimate."""
+        """Return the estimate from all answers."""
 
     def guarantee(self, groups: Groups) -> Guarantee:
-        """The weakest guarantee of an answer."""
+        """Return the weakest guarantee of an answer."""
         return max((group.question.guarantee for group in groups), key=lambda guarantee: guarantee.epsilon)
 
     def least(self) -> int:
-        """The least number of people with which the protocol works: half of them answer the search."""
+        """Return the least number of people with which the protocol works; half of them answer the search."""
         return 2 * self.levels.people(LEAST_KAPPA)
 
-    def plan(self, n: int, others: int) -> Plan:
-        """How many people answer which question, with `others` second questions; raises if n is too small."""
+    def plan(self, n: int, second_groups: int) -> Plan:
+        """Assign n people to questions, with `second_groups` second questions. Raises ValueError if n is too small."""
         levels = self.levels
         if n < self.least():
             raise ValueError(
                 f"n must be at least {self.least()} for epsilon = {self.model.epsilon:g} and {len(levels)} levels, got {n}"
             )
         least = levels.people(LEAST_KAPPA) // len(levels)
-        share = min(max(self.searchers(n) / n, len(levels) * least / n), 0.5)
-        search, second = parts(n, share, len(levels), others, least)
+        share = min(max(self.search_people(n) / n, len(levels) * least / n), 0.5)
+        search, second = parts(n, share, len(levels), second_groups, least)
         sizes = search.sizes(n, second.stop), second.sizes(n, second.stop)
         rounds = sizes if self.rounds == 2 else (sizes[0] + sizes[1],)
         return Plan(n, rounds, levels.kappa(min(sizes[0])), self.safe_kappa, search, second)
 
     def kappa(self, search: Groups) -> float:
-        """kappa of the level that has the fewest answers."""
+        """Return kappa of the level with the fewest answers."""
         return self.levels.kappa(min(group.n for group in search))
 
     def doubts_about(self, mu: float, stderr: float, center: float, sigma: float) -> tuple[str, ...]:
-        """Where the estimate contradicts the model."""
+        """Return the contradictions between the estimate and the model, in words."""
         model, doubts = self.model, []
         if abs(mu) > model.mu_bound + 3 * stderr:
             doubts.append(f"the mean is beyond mu_bound = {model.mu_bound:g}")
         if abs(mu - center) > 2 * sigma:
-            doubts.append("the mean is more than two standard deviations from where the first answers put it")
+            doubts.append("the mean is more than two standard deviations from the center that the search found")
         if not math.isfinite(stderr):
             doubts.append("the second answers do not bound the mean")
         return tuple(doubts)

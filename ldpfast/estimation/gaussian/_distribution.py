@@ -1,4 +1,4 @@
-"""The distribution of the answers when records are normal, for all decoders, fits and simulations of the protocol."""
+"""Distribution of the answers for normal records, used by all decoders, fits and simulations of the protocol."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ from ...mechanisms import Bins, Residue
 
 Question = Residue | Bins
 
-NARROW = (
-    1 / 8
-)  # sigma / period below which the normal distribution is summed over periods, else over harmonics; both are accurate to 1e-14
+# sigma / period below which the normal distribution is summed over periods, else over harmonics; both are accurate to 1e-14
+NARROW = 1 / 8
 HARMONICS = 10
-FAR = 40.0  # standard deviations
-NEGLIGIBLE = 1e-17
-NONE: Floats = np.empty(0)
+FAR = 40.0  # standard deviations beyond which the normal distribution is 0
+NEGLIGIBLE = 1e-17  # damping below which harmonics are left out
+EMPTY: Floats = np.empty(0)
 
 
 class Probabilities(NamedTuple):
-    """Probabilities of symbols or reports, cells along the last axis, and their derivatives by mu and sigma if asked for."""
+    """Probabilities of symbols or reports, with cells along the last axis, and optional derivatives by mu and sigma."""
 
     value: Floats
-    by_mu: Floats = NONE
-    by_sigma: Floats = NONE
+    by_mu: Floats = EMPTY
+    by_sigma: Floats = EMPTY
 
     def slopes(self, both: bool) -> Floats:
-        """Derivatives at the first point by mu, or by mu and sigma: one row each."""
+        """Return the derivatives at the first point by mu, or by mu and sigma: one row each."""
         return np.stack([self.by_mu[0], self.by_sigma[0]] if both else [self.by_mu[0]])
 
     def information(self, sizes: Floats, both: bool) -> Floats:
-        """Fisher information at the first point about mu, or about (mu, sigma); sizes as `ReportDistribution.sizes` returns them."""
+        """Return the Fisher information at the first point about mu, or about (mu, sigma).
+
+        `sizes` is as returned by `ReportDistribution.sizes`.
+        """
         slopes = self.slopes(both)
         return np.asarray((slopes * (sizes / self.value[0])) @ slopes.T)
 
 
 def _interval(low: Floats, high: Floats, sigma: float, derive: bool) -> Probabilities:
-    """Probability of low <= X < high for X ~ N(0, sigma^2), with derivatives by the mean and by sigma."""
+    """Return the probability of low <= X < high for X ~ N(0, sigma^2), with derivatives by the mean and by sigma."""
     from scipy.special import ndtr
 
     a, b = (np.maximum(np.minimum(end / sigma, FAR), -FAR) for end in (low, high))
@@ -56,13 +58,13 @@ def _interval(low: Floats, high: Floats, sigma: float, derive: bool) -> Probabil
 
 
 def _by_periods(low: Floats, high: Floats, period: Floats, sigma: float, derive: bool) -> Probabilities:
-    """Probability of a cell and its copies, one period apart; low in (-period, period)."""
+    """Return the probability of a cell and its copies, one period apart, for low in (-period, period)."""
     shifts = np.multiply.outer([-1.0, 0.0, 1.0], np.broadcast_to(period, low.shape))
     return Probabilities(*(part.sum(axis=0) for part in _interval(low + shifts, high + shifts, sigma, derive)))
 
 
 def _by_harmonics(low: Floats, high: Floats, period: Floats, sigma: float, derive: bool) -> Probabilities:
-    """The probability of `_by_periods` as a Fourier series."""
+    """Return the probability of `_by_periods`, computed as a Fourier series."""
     turn, share = 2 * np.pi / period, (high - low) / period
     angle, damping = turn * (low + high) / 2, np.exp(-0.5 * (turn * sigma) ** 2)
     value = share.copy()
@@ -81,14 +83,14 @@ def _by_harmonics(low: Floats, high: Floats, period: Floats, sigma: float, deriv
 
 
 class ReportDistribution:
-    """Distribution of the reports of a list of questions, when records are N(mu, sigma^2).
+    """Distribution of the reports of a list of questions, for records from N(mu, sigma^2).
 
-    Symbols of all questions lie on one axis, the cells, in the order of the questions.
+    The symbols of all questions lie on one axis, the cells, in the order of the questions.
 
     Attributes
     ----------
     slices : list of slice
-        Which cells belong to which question.
+        Cells of each question.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -100,7 +102,9 @@ class ReportDistribution:
         self.cells = int(stops[-1])
         self._other = np.repeat([float(coin.q) for coin in coins], sizes)
         self._gain = np.repeat([float(coin.p - coin.q) for coin in coins], sizes)
-        columns: list[list[float]] = []  # low end, high end, origin and period of a cell; no period: infinite
+        columns: list[
+            list[float]
+        ] = []  # lower end, upper end, origin and period of a cell; the period of bins is infinite
         for question in self.questions:
             if isinstance(question, Residue):
                 w, m = question.width, question.modulus
@@ -112,7 +116,7 @@ class ReportDistribution:
         self._bins = np.isinf(self._period)
 
     def without(self, first: int) -> ReportDistribution:
-        """The distribution without the first questions."""
+        """Return the distribution without the questions before number `first`."""
         part, start = copy.copy(self), self.slices[first].start
         part.questions, part.cells = self.questions[first:], self.cells - start
         part.slices = [slice(piece.start - start, piece.stop - start) for piece in self.slices[first:]]
@@ -121,14 +125,14 @@ class ReportDistribution:
         return part
 
     def sizes(self, counts: Floats) -> Floats:
-        """Number of answers to its question, for each cell; counts have any leading axes."""
+        """Return, for each cell, the number of answers to its question. `counts` may have leading axes."""
         sizes = np.empty_like(counts)
         for piece in self.slices:
             sizes[..., piece] = counts[..., piece].sum(axis=-1, keepdims=True)
         return sizes
 
     def symbols(self, mu: Any, sigma: float, derive: bool = False) -> Probabilities:
-        """Probabilities of the symbols, shape (points, cells), at means mu."""
+        """Return the probabilities of the symbols, shape (points, cells), at means mu."""
         mean = np.atleast_1d(np.asarray(mu, np.float64))[:, None]
         found = [np.empty((len(mean), self.cells)) for _ in range(3 if derive else 1)]
 
@@ -150,7 +154,7 @@ class ReportDistribution:
         return Probabilities(*found)
 
     def reports(self, mu: Any, sigma: float, derive: bool = False) -> Probabilities:
-        """Probabilities of the reports: those of the symbols through the response."""
+        """Return the probabilities of the reports: those of the symbols after randomized response."""
         symbols = self.symbols(mu, sigma, derive)
         value = self._other + self._gain * symbols.value
         if not derive:
@@ -158,18 +162,18 @@ class ReportDistribution:
         return Probabilities(value, self._gain * symbols.by_mu, self._gain * symbols.by_sigma)
 
     def log_likelihood(self, counts: Floats, mu: Any, sigma: float) -> Floats:
-        """Log-likelihood of the counts of all cells at each mean."""
+        """Return the log-likelihood of the counts of all cells at each mean."""
         return np.asarray(np.log(self.reports(mu, sigma).value) @ counts)
 
     def information(self, sizes: Floats, mu: float, sigma: float, both: bool = True) -> Floats:
-        """Fisher information about mu, or about (mu, sigma); sizes as `sizes` gives them."""
+        """Return the Fisher information about mu, or about (mu, sigma); `sizes` is as returned by `sizes`."""
         return self.reports(mu, sigma, derive=True).information(sizes, both)
 
 
 def best_of(
     distribution: ReportDistribution, counts: Floats, points: Iterable[tuple[Floats, float]]
 ) -> tuple[float, float]:
-    """The likeliest (mu, sigma) of several means for each of several standard deviations."""
+    """Return the most likely (mu, sigma) among several means for each of several standard deviations."""
     heights = [(distribution.log_likelihood(counts, mu, sigma), mu, sigma) for mu, sigma in points]
     height, mu, sigma = max(heights, key=lambda found: found[0].max())
     return float(mu[int(np.argmax(height))]), sigma

@@ -11,18 +11,24 @@ from numpy.typing import NDArray
 from ..._typing import Floats
 from ._distribution import Probabilities, ReportDistribution, best_of
 
-STEPS, HALVINGS = 100, 30
-FEW_EXPECTED, TINY = 5.0, 1e-300  # answers in a cell, for Pearson's test; instead of none
-TOLERANCE, ROUNDING = 1e-5, 1e-13  # standard errors; of a log-likelihood
-SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # of sigma, where the fit starts to look
+STEPS, HALVINGS = 100, 30  # limits of the iteration
+FEW_EXPECTED, TINY = 5.0, 1e-300  # Pearson's test pools cells with fewer expected answers; least expected number
+TOLERANCE, ROUNDING = 1e-5, 1e-13  # of the last step, in standard errors; relative, of a log-likelihood
+SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # multiples of sigma in the grid of starting points
 
 
 @dataclass(frozen=True)
 class Fit:
+    """Maximum likelihood estimate.
+
+    `covariance` is that of mu, or of (mu, sigma). `goodness` is the p-value of Pearson's test of all counts against the
+    fitted distribution.
+    """
+
     mu: float
     sigma: float
-    covariance: Floats  # of mu, or of (mu, sigma)
-    goodness: float  # p-value of Pearson's test of all counts against the fitted distribution
+    covariance: Floats
+    goodness: float
 
 
 def maximize(
@@ -33,10 +39,11 @@ def maximize(
     bounds: tuple[float, float] | None,
     reach: float,
 ) -> Fit:
-    """Fisher scoring with halved steps, from the best of a grid around (mu, sigma); `bounds` of sigma, None where it is known.
+    """Maximize the likelihood by Fisher scoring with step halving.
 
-    mu stays within `reach` sigma of where it was; a sigma that its step would take out of bounds is held there while mu
-    moves alone.
+    The iteration starts at the best point of a grid around (mu, sigma). `bounds` are those of sigma, or None if sigma
+    is known. mu stays within `reach` sigma of its first value. If a step would take sigma out of its bounds, sigma
+    stays at the end and only mu moves.
     """
     data, both = counts.astype(np.float64), bounds is not None
     sizes = distribution.sizes(data)
@@ -45,7 +52,7 @@ def maximize(
     low, high = mu - reach * sigma, mu + reach * sigma
     at = np.array(best_of(distribution, data, [(np.clip(mu + s * steps, low, high), s) for s in scales.tolist()]))
     probabilities = distribution.reports(at[0], at[1], derive=True)
-    height = _height(probabilities, data)
+    height = _log_likelihood(probabilities, data)
     for _ in range(STEPS):
         slopes = probabilities.slopes(both)
         weighted = slopes / probabilities.value[0]
@@ -61,7 +68,7 @@ def maximize(
             if bounds is not None:
                 there[1] = np.clip(there[1], *bounds)
             probabilities = distribution.reports(there[0], there[1], derive=True)
-            higher = _height(probabilities, data)
+            higher = _log_likelihood(probabilities, data)
             if higher >= height - ROUNDING * abs(height):
                 break
         at, height = there, higher
@@ -71,15 +78,15 @@ def maximize(
     return Fit(float(at[0]), float(at[1]), covariance, _goodness(distribution, data, expected, 1 + both))
 
 
-def _height(probabilities: Probabilities, data: Floats) -> float:
-    """The log-likelihood."""
+def _log_likelihood(probabilities: Probabilities, data: Floats) -> float:
+    """Return the log-likelihood of the counts."""
     return float(np.log(probabilities.value[0]) @ data)
 
 
 def _covariance(
     probabilities: Probabilities, sizes: Floats, sigma: float, bounds: tuple[float, float] | None
 ) -> Floats:
-    """The inverse of the expected information; of mu alone where sigma is at an end."""
+    """Return the inverse of the expected information; of mu alone if sigma is at an end of its bounds."""
     information = probabilities.information(sizes, bounds is not None)
     if bounds is not None and np.isclose(sigma, bounds, rtol=1e-12).any():
         return np.array([[1 / information[0, 0], 0.0], [0.0, np.inf]])
@@ -87,12 +94,13 @@ def _covariance(
 
 
 def _outward(sigma: float, step: float, bounds: tuple[float, float]) -> bool:
+    """Return whether a step takes sigma out of its bounds."""
     low, high = bounds
     return (sigma <= low and step < 0) or (sigma >= high and step > 0)
 
 
 def _goodness(distribution: ReportDistribution, data: Floats, expected: Floats, parameters: int) -> float:
-    """Pearson's test."""
+    """Return the p-value of Pearson's test."""
     from scipy.special import chdtrc
 
     statistic, freedom = 0.0, -parameters
@@ -104,7 +112,7 @@ def _goodness(distribution: ReportDistribution, data: Floats, expected: Floats, 
 
 
 def _pooled(counts: Floats, means: Floats) -> tuple[Floats, Floats]:
-    """The cells of a question; those in which few are expected, whose counts are far from normal, are taken together."""
+    """Return counts and means of a question, with cells of few expected answers pooled: their counts are far from normal."""
     order = np.argsort(-means, kind="stable")
     counts, means = counts[order], means[order]
     for last in range(len(means) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""The protocol for the mean of normal records: one message per person, in one round or two."""
+"""Protocol for the mean of normal records: one message per person, in one round or two."""
 
 from __future__ import annotations
 
@@ -26,46 +26,47 @@ if TYPE_CHECKING:
     from ..._typing import RNGLike
 
 VARIANTS, DECODERS = ("robust", "paper", "efficient"), ("likelihood", "pairs")
-LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40
-MOST_PEOPLE = (1 << 62) - 1  # an aggregator holds no more
+LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40  # range of sigma; largest mu_bound / sigma and sigma_max / sigma_min
+MOST_PEOPLE = (1 << 62) - 1  # capacity of an aggregator
 
 
 class GaussianMean:
-    """A protocol for the mean of normal records, of which each person holds one: everybody sends one message.
+    """Protocol for the mean of normal records; each person sends one message.
 
-    The first people answer the search: which of four cells, of a width that doubles from level to level, holds their
-    record. The others answer about the place that the search found (two rounds), or about a periodic pattern that needs
-    no place (one round). docs/gaussian.md explains it with a picture.
+    The first people answer the search: in which of four cells their record lies, where the width of the cells doubles
+    from level to level. The others answer about the place that the search found (two rounds), or about a periodic
+    pattern that is independent of it (one round). See docs/gaussian.md.
 
     Parameters
     ----------
     epsilon : float
         Privacy parameter of the one message of each person, > 0.
     sigma : float, optional
-        The standard deviation of the records, where it is known.
+        Standard deviation of the records, if it is known.
     sigma_bounds : (float, float), optional
-        Where it is not: 0 < sigma_min <= sigma_max, with some room. Exactly one of the two is given.
+        Bounds of an unknown standard deviation, 0 < sigma_min <= sigma_max, with some room. Exactly one of `sigma` and
+        `sigma_bounds` is given.
     mu_bound : float
-        The mean is within [-mu_bound, mu_bound]: public, > 0. It costs little to be generous: one level for a factor of
-        two.
+        Public bound > 0: the mean is in [-mu_bound, mu_bound]. A generous bound costs little: a factor of two is one
+        more level.
     beta : float, default 0.05
-        Chance of failure that the thresholds of ``variant="paper"`` are made for.
+        Failure probability for which the thresholds of ``variant="paper"`` are made.
     rounds : {2, 1}
-        Whether the second people are asked when the first have answered.
+        2: the second questions depend on the answers to the search. 1: all people can be asked at once.
     variant : {"robust", "paper", "efficient"}
         "robust": maximum likelihood of all answers. "paper": the published protocol with safe noise, which needs many
-        more people. "efficient" (two rounds): a small search, and the bins that tell most of the mean.
+        more people. "efficient" (two rounds): a small search, then the most informative bins for the mean.
     decoder : {"likelihood", "pairs"}
-        How the search is decoded; "pairs" needs no likelihood of the levels, and three to five times as many answers.
+        Decoder of the search. "pairs" uses no likelihood of the levels and needs three to five times as many answers.
     n : int, optional
-        How many people will be asked: the published questions of one round depend on it. Other variants ignore it.
+        Number of people who will be asked. ``variant="paper"`` requires it for one round. Other variants ignore it.
 
     Attributes
     ----------
     n : int
         Number of answers so far.
     round : int
-        The round that is open, from 0; `rounds` when all are closed.
+        Number of the open round, from 0; `rounds` if all are closed.
     groups : int
         Number of groups of the open round.
 
@@ -77,19 +78,19 @@ class GaussianMean:
 
     Notes
     -----
-    The records must be about normal, with the `sigma` that was said: the answers tell where the middle of the records
-    is and about how wide they spread, and the rest is the model. A mean beyond `mu_bound` is seen as such up to the
-    range of the top level; the search takes one further away for another, which the second answers contradict as a rule
-    (not those of ``variant="paper"``). `GaussianEstimate.goodness` tests the model; where it is clearly wrong, `doubts`
-    says so.
+    The records must be about normal, with the given `sigma`. The answers measure the middle of the records and roughly
+    their spread; all else is assumed by the model. A mean beyond `mu_bound` is detected up to the range of the top
+    level. The search mistakes a mean farther away for another one, which the second answers usually contradict (not
+    those of ``variant="paper"``). `GaussianEstimate.goodness` tests the model, and `doubts` reports clear
+    contradictions.
 
-    Answers that are missing make groups smaller and do not bias, if who answers does not depend on the record.
+    Missing answers make groups smaller. They cause no bias if answering does not depend on the record.
 
     Privacy
     -------
     Each person sends one report, of `Residue` or `Bins` (``variant="paper"`` with unknown sigma: `Laplace` or
-    `LaplaceResidue`), exactly `epsilon_realized`-LDP whatever was published before; the second questions are made of
-    the counts of the first alone. A person answers one query in all: the client has to remember that it did.
+    `LaplaceResidue`), exactly `epsilon_realized`-LDP whatever was published before. The second questions are functions
+    of the counts of the first. A person answers one query in all: the client has to remember that it has answered.
 
     References
     ----------
@@ -124,7 +125,7 @@ class GaussianMean:
         self.sigma = None if sigma is None else _check.positive("sigma", sigma)
         self.sigma_bounds = None if sigma_bounds is None else _bounds(sigma_bounds)
         self.mu_bound, self.beta = _check.positive("mu_bound", mu_bound), _check.probability("beta", beta)
-        _resolved(self.mu_bound, *(self.sigma_bounds or (self.sigma, self.sigma)))
+        _check_resolution(self.mu_bound, *(self.sigma_bounds or (self.sigma, self.sigma)))
         self.rounds = _check.integer("rounds", rounds, 1, 2)
         self.variant, self.decoder = (
             _check.choice("variant", variant, VARIANTS),
@@ -134,18 +135,19 @@ class GaussianMean:
             raise ValueError('rounds must be 2 for variant="efficient": its questions need a center')
         self.horizon = None if n is None else _check.integer("n", n, 1)
         self._design = self._make(Model(self.epsilon, self.sigma, self.sigma_bounds, self.mu_bound, self.beta))
-        self._asked: list[Groups] = []  # the answers of each round that was begun
-        self._located: Located | None = None  # what was published between the rounds
+        self._asked: list[Groups] = []  # groups of each round that has begun
+        self._located: Located | None = None  # published between the rounds
         self.round = 0
         if self.rounds == 2 or self.variant != "paper" or self.horizon is not None:
             self._open()
 
     def _make(self, model: Model) -> Design:
+        """Return the design of the variant."""
         if self.variant == "paper":
             return Paper(model, self.rounds)
         return (Efficient if self.variant == "efficient" else Robust)(model, self.rounds, self.decoder)
 
-    # Asking and answering -------------------------------------------------------------------------------------------
+    # Queries and answers -------------------------------------------------------------------------------------------------
 
     @property
     def n(self) -> int:
@@ -158,7 +160,7 @@ class GaussianMean:
         return len(self._open())
 
     def _open(self) -> Groups:
-        """The groups of the open round."""
+        """Return the groups of the open round."""
         if self.round == self.rounds:
             raise ValueError("the last round is closed: there are no more queries")
         if not self._asked:
@@ -166,12 +168,12 @@ class GaussianMean:
         return self._asked[self.round]
 
     def _first(self) -> tuple[Mechanism, ...]:
-        """The questions of the first round."""
+        """Return the questions of the first round."""
         search = self._design.levels.questions
         return search if self.rounds == 2 else search + self._design.nonadaptive_questions(self.horizon)
 
     def plan(self, n: int) -> Plan:
-        """How many of n people should go to which group of which round.
+        """Return how many of n people belong to each group of each round.
 
         Parameters
         ----------
@@ -181,29 +183,29 @@ class GaussianMean:
         Returns
         -------
         plan : Plan
-            ``plan.rounds[r][g]`` people for group g of round r; ``plan.place(i)`` is a rule for person i.
+            ``plan.rounds[r][g]`` people are in group g of round r; ``plan.place(i)`` assigns person i.
 
         Raises
         ------
         TypeError, ValueError
-            If n is not an integer, or too small for the search: the message says how many are needed.
+            If n is not an integer, or too small for the search; the message contains the least n.
         """
         n, design = _check.integer("n", n, 1, MOST_PEOPLE), self._design
         others = len(design.nonadaptive_questions(self.horizon or n)) if self.rounds == 1 else design.second_groups
         return design.plan(n, others)
 
     def query(self, group: int = 0) -> Query:
-        """The question for a group of the open round: for any number of people.
+        """Return the query for a group of the open round, for any number of people.
 
         Parameters
         ----------
         group : int
-            In [0, groups).
+            Number of the group, in [0, groups).
 
         Returns
         -------
         query : Query
-            To be sent as bytes; valid until the round is closed.
+            Can be sent as bytes; valid until the round is closed.
 
         Raises
         ------
@@ -215,18 +217,18 @@ class GaussianMean:
         return Query(self._serial() + group, groups[group].question)
 
     def _serial(self) -> int:
-        """Of the first query of the open round."""
+        """Return the serial number of the first query of the open round."""
         return sum(len(groups) for groups in self._asked[: self.round])
 
     def update(self, query: Query, reports: ArrayLike) -> Self:
-        """Take answers to a query of the open round: in any order, any number, any number of times.
+        """Add answers to a query of the open round, in any order and in batches of any size.
 
         Parameters
         ----------
         query : Query
-            As `query` returned it.
+            Query of this server, as returned by `query`.
         reports : array_like
-            As its `privatize` returned them.
+            Reports, as returned by the `privatize` of the query.
 
         Returns
         -------
@@ -235,27 +237,25 @@ class GaussianMean:
         Raises
         ------
         TypeError, ValueError
-            If the query is not one of the open round, or the reports are none of its mechanism. Nothing is changed
-            then.
+            If the query is not one of the open round, or the reports are not of its mechanism. The server is then
+            unchanged.
         """
         if not isinstance(query, Query):
             raise TypeError(f"query must be a Query, got {type(query).__name__}")
         groups, first = self._open(), self._serial()
-        if query.serial < first:
+        if not first <= query.serial < first + len(groups):
             raise ValueError(
-                f"query must be of the open round, {self.round}; serial number {query.serial} is of a closed one"
+                f"query must be of the open round, {self.round}, with a serial number in "
+                f"[{first}, {first + len(groups) - 1}], got {query.serial}"
             )
-        if query.serial >= first + len(groups):
-            later = " of a later one: close_round() comes before" if self.round + 1 < self.rounds else " of none"
-            raise ValueError(f"query must be of the open round, {self.round}; serial number {query.serial} is{later}")
         group = groups[query.serial - first]
         if query.mechanism != group.question:
-            raise ValueError(f"query must ask what this server asks: {group.question!r}, got {query.mechanism!r}")
+            raise ValueError(f"query must have the mechanism {group.question!r}, got {query.mechanism!r}")
         group.answers.update(reports)
         return self
 
     def close_round(self) -> Self:
-        """End the round: its queries become invalid, and the next ones are made of its counts.
+        """Close the round: its queries become invalid, and its counts determine the next ones.
 
         Returns
         -------
@@ -264,7 +264,7 @@ class GaussianMean:
         Raises
         ------
         ValueError
-            If all rounds are closed, or too few have answered to go on; the round then stays open.
+            If all rounds are closed, or there are too few answers to continue. The round then stays open.
         """
         groups = self._open()
         if self.round == 0:
@@ -279,13 +279,14 @@ class GaussianMean:
         return self
 
     def _require(self, search: Groups) -> None:
+        """Raise ValueError if a group of the search has too few answers."""
         levels, fewest = self._design.levels, min(group.n for group in search)
         if levels.kappa(fewest) < LEAST_KAPPA:
             least = levels.people(LEAST_KAPPA) // len(levels)
             raise ValueError(f"the search needs at least {least} answers in each group, got {fewest} in the smallest")
 
     def estimate(self) -> GaussianEstimate:
-        """The mean, from all answers so far.
+        """Return the mean, estimated from all answers so far.
 
         Returns
         -------
@@ -294,19 +295,21 @@ class GaussianMean:
         Raises
         ------
         ValueError
-            If the first of two rounds is open, or the answers are too few for the search or none to the second
+            If the first of two rounds is open, there are too few answers to the search, or none to the second
             questions.
 
         Warns
         -----
         SmallSampleWarning
-            If kappa, the strength of the search, is below 8 (``variant="paper"``: 130): it may have failed.
+            If kappa, the effective sample size of the search, is below 8 (``variant="paper"``: 130): the search may
+            have failed.
         DoubtfulWarning
-            If the answers themselves speak against the model or the search.
+            If the answers contradict the model or the search.
         """
         return self._warned(self._conclude())
 
     def _conclude(self) -> GaussianEstimate:
+        """Return the estimate without its warnings."""
         design = self._design
         if self.rounds == 2 and self._located is None:
             raise ValueError("an estimate needs the second round: close_round() ends the first")
@@ -318,7 +321,7 @@ class GaussianMean:
         return design.conclude(self._located or design.locate(search), search, second)
 
     def _warned(self, estimate: GaussianEstimate) -> GaussianEstimate:
-        """The estimate, after its warnings."""
+        """Issue the warnings of an estimate and return it."""
         safe = self._design.safe_kappa
         if estimate.kappa < safe:
             warn(
@@ -330,18 +333,21 @@ class GaussianMean:
             warn(doubt, DoubtfulWarning)
         return estimate
 
-    # The whole in one process ---------------------------------------------------------------------------------------
+    # Simulation ---------------------------------------------------------------------------------------------------------
 
     def run(self, x: ArrayLike, rng: RNGLike = None) -> GaussianEstimate:
-        """The whole protocol in one process, whatever this server was told before, which it keeps.
+        """Run the whole protocol in one process, on a new server with the same parameters.
+
+        Answers that this server has are neither used nor changed.
 
         Parameters
         ----------
         x : array_like, shape (n,)
-            Finite numbers; a memory map is read in pieces, each record used once. People are dealt to the groups in
-            turn, by their place in `x`: sorted data do no harm, data with a period (weekdays, households) have to be
+            Finite numbers; a memory map is read in pieces, each record once. People are assigned to the groups in turn,
+            by their position in `x`. Sorted data do no harm; data with a period (weekdays, households) have to be
             permuted first.
         rng : None, int, SeedSequence, Generator or BitGenerator
+            Source of randomness; only ``None`` is private.
 
         Returns
         -------
@@ -355,25 +361,29 @@ class GaussianMean:
         Warns
         -----
         SmallSampleWarning, DoubtfulWarning
-            As `estimate`.
+            As for `estimate`.
 
         Notes
         -----
-        About 1.5 ns per person, and 5 ms (20 where sigma is unknown); memory does not depend on n.
+        About 1.5 ns per person, and 5 ms (20 if sigma is unknown); memory does not depend on n.
         """
         records, _ = Reals().records(x)
         plan, stream = self.plan(len(records)), open_stream(rng)
-        return self._warned(self._play(plan, lambda part, questions: ask(plan, part, questions, records, stream)))
+        return self._warned(
+            self._simulate_parts(plan, lambda part, questions: ask(plan, part, questions, records, stream))
+        )
 
     def simulate(self, n: int, mu: float, sigma: float, rng: RNGLike = None) -> GaussianEstimate:
-        """What the protocol would estimate from n records of N(mu, sigma^2), by the exact law of the counts: a simulation.
+        """Simulate the estimate from n records of N(mu, sigma^2), with counts drawn from their exact distribution.
 
         Parameters
         ----------
         n : int
+            Number of people.
         mu, sigma : float
-            Of the records; nothing asks that they are within the bounds.
+            Mean and standard deviation of the records. They need not be within the declared bounds.
         rng : None, int, SeedSequence, Generator or BitGenerator
+            Source of randomness.
 
         Returns
         -------
@@ -382,25 +392,27 @@ class GaussianMean:
         Raises
         ------
         TypeError, ValueError
-            As `plan`; if `mu` is not finite or `sigma` not > 0.
+            If `mu` is not finite or `sigma` not > 0; if n is too small, as for `plan`.
 
         Warns
         -----
         SmallSampleWarning, DoubtfulWarning
-            As `estimate`.
+            As for `estimate`.
 
         Notes
         -----
-        Time does not depend on n, but for ``variant="paper"`` with unknown sigma: half of its messages are no counts,
-        and n / 2 records are drawn.
+        Time does not depend on n, except for ``variant="paper"`` with unknown sigma: half of its messages are not
+        codes, and n / 2 records are drawn.
         """
         mu, sigma = _check.real("mu", mu), _check.positive("sigma", sigma)
         plan, generator = self.plan(n), open_generator(rng)
-        estimate = self._play(plan, lambda part, questions: simulate(plan, part, questions, mu, sigma, generator))
+        estimate = self._simulate_parts(
+            plan, lambda part, questions: simulate(plan, part, questions, mu, sigma, generator)
+        )
         return self._warned(estimate)
 
-    def _play(self, plan: Plan, answers: Callable[[Part, tuple[Mechanism, ...]], Groups]) -> GaussianEstimate:
-        """Both parts, on a server of its own."""
+    def _simulate_parts(self, plan: Plan, answers: Callable[[Part, tuple[Mechanism, ...]], Groups]) -> GaussianEstimate:
+        """Return the estimate of a new server that gets the `answers` of both parts of a plan."""
         server = GaussianMean(**{**self._parameters(), "n": self.horizon or plan.n})
         search = len(server._design.levels)
         first = tuple(group.question for group in server._open())
@@ -412,16 +424,18 @@ class GaussianMean:
             server._asked[1] = answers(plan.second, tuple(group.question for group in server._asked[1]))
         return server._conclude()
 
-    # Several servers, and storage -----------------------------------------------------------------------------------
+    # Merging and storage ------------------------------------------------------------------------------------------------
 
     def merge(self, other: GaussianMean) -> Self:
-        """Add the answers of another server that asks the same questions: of the open round. Those of closed rounds, which made
-        the questions, have to be the same in both, and count once.
+        """Add the answers of another server with the same questions.
+
+        Answers to the open round are added. Answers to closed rounds, which determined the questions, must be the same
+        in both servers and count once.
 
         Parameters
         ----------
         other : GaussianMean
-            Is left as it is.
+            Server to be added; it is not changed.
 
         Returns
         -------
@@ -430,14 +444,14 @@ class GaussianMean:
         Raises
         ------
         TypeError, ValueError
-            If `other` is no such server, or in another state; the message names the difference.
+            If `other` is not such a server, or is in another state; the message names the difference.
         """
         if not isinstance(other, GaussianMean):
             raise TypeError(f"other must be a GaussianMean, got {type(other).__name__}")
         if other is self:
             raise ValueError("other must be another server: its answers would count twice")
         if other._parameters() != self._parameters():
-            raise ValueError(f"other must be a server of the same plan: {self!r}, got {other!r}")
+            raise ValueError(f"other must have the same parameters: {self!r}, got {other!r}")
         if other.round != self.round:
             raise ValueError(f"other must be in the same round, {self.round}, got {other.round}")
         ours, theirs = self._open(), other._open()
@@ -453,7 +467,7 @@ class GaussianMean:
         return self
 
     def to_bytes(self) -> bytes:
-        """Parameters, questions and counts, with a checksum: to go on elsewhere.
+        """Return parameters, questions and counts as bytes, with a checksum.
 
         Returns
         -------
@@ -465,11 +479,12 @@ class GaussianMean:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GaussianMean:
-        """The server that `to_bytes` wrote.
+        """Return the server that was saved by `to_bytes`.
 
         Parameters
         ----------
         data : bytes
+            Result of `to_bytes`.
 
         Returns
         -------
@@ -482,13 +497,13 @@ class GaussianMean:
         """
         header, rounds = load(data)
         try:
-            return cls._restored(header, rounds)
+            return cls._from_header(header, rounds)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"data must be the bytes of a GaussianMean: {error}") from error
 
     @classmethod
-    def _restored(cls, header: Any, rounds: list[Groups]) -> GaussianMean:
-        """The server that was saved; everything is checked, and any error will do."""
+    def _from_header(cls, header: Any, rounds: list[Groups]) -> GaussianMean:
+        """Return the saved server; any exception means that the data are invalid."""
         server = cls(**header["parameters"])
         asked = [[group.question for group in groups] for groups in rounds]
         begun = [[group.question for group in groups] for groups in server._asked]
@@ -511,6 +526,7 @@ class GaussianMean:
         return server
 
     def _parameters(self) -> dict[str, Any]:
+        """Return the arguments of the constructor."""
         bounds = None if self.sigma_bounds is None else list(self.sigma_bounds)
         return {
             "epsilon": self.epsilon,
@@ -532,17 +548,18 @@ class GaussianMean:
         return f"GaussianMean({self.epsilon!r}, {scale}, mu_bound={self.mu_bound!r}{rest})"
 
 
-def _resolved(mu_bound: float, low: Any, high: Any) -> None:
-    """Doubles have to tell the cells apart."""
+def _check_resolution(mu_bound: float, low: Any, high: Any) -> None:
+    """Raise ValueError if double precision does not resolve the cells."""
     if low < LEAST or high > MOST:
         raise ValueError(f"sigma must be in [{LEAST:g}, {MOST:g}], got {low if low < LEAST else high!r}")
     if high > FINEST * low:
         raise ValueError(f"sigma_bounds must be within a factor of 2^40, got {(low, high)!r}")
     if mu_bound > FINEST * low:
-        raise ValueError(f"mu_bound must be at most 2^40 sigma, for doubles to tell cells apart, got {mu_bound!r}")
+        raise ValueError(f"mu_bound must be at most 2^40 sigma, got {mu_bound!r}")
 
 
 def _bounds(given: Any) -> tuple[float, float]:
+    """Return sigma_bounds as two checked floats."""
     try:
         low, high = given
     except (TypeError, ValueError):

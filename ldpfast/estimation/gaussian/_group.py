@@ -1,4 +1,4 @@
-"""The people who are asked the same question."""
+"""Groups of people who are asked the same question."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from ...reports import Aggregator
 
 
 class Group(NamedTuple):
-    """A question and the answers to it.
+    """Question of a group and its answers.
 
     Attributes
     ----------
     question : Mechanism
+        Privatizes a record; the same for the whole group.
     answers : Aggregator
-        Of this mechanism.
+        Aggregator of the reports.
     """
 
     question: Mechanism
@@ -26,7 +27,7 @@ class Group(NamedTuple):
 
     @classmethod
     def of(cls, question: Mechanism) -> Group:
-        """A group without answers."""
+        """Return a group without answers."""
         return cls(question, question.aggregator())
 
     @property
@@ -36,7 +37,7 @@ class Group(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The counts of all cells, for questions whose answers are codes."""
+        """Counts of all cells, for questions whose reports are codes."""
         return self.answers._state
 
 
@@ -44,5 +45,5 @@ Groups = tuple[Group, ...]
 
 
 def counts_of(groups: Groups) -> NDArray[np.int64]:
-    """The counts of all cells of several groups, one after the other."""
+    """Return the counts of all cells of several groups, concatenated."""
     return np.concatenate([group.counts for group in groups])

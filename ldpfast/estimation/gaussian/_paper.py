@@ -1,7 +1,7 @@
-"""The protocols as published (Joseph, Kulkarni, Mao, Wu 2019): thresholds, groups and failure rules.
+"""Published protocols (Joseph, Kulkarni, Mao, Wu 2019): thresholds, groups and failure rules.
 
-Their real-valued messages are sent with integer noise after a clamp: "published protocol, safe noise". The means are
-decoded from debiased shares and true group sizes, which the published guarantees need.
+Their real-valued messages are clamped and sent with integer noise. Means are decoded from debiased shares and true
+group sizes, as the published guarantees require.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._group import Group, Groups, counts_of
 from ._levels import MODULUS
 from ._result import GaussianEstimate
 
-MASS, CONCENTRATED = 0.52, 0.03  # shares of the published rules
-STEP = 0.2  # of sigma, between the nodes of the published second question
+MASS, CONCENTRATED = 0.52, 0.03  # shares in the published rules
+STEP = 0.2  # distance between the nodes of the published second question, in sigma
 
 
 class Paper(Design):
-    """As published, with as many levels as `mu_bound` asks for and half of the people in each step."""
+    """Published protocol, with as many levels as `mu_bound` requires and half of the people in each step."""
 
     safe_kappa = 130.0
 
@@ -33,18 +33,18 @@ class Paper(Design):
         self.known = model.sigma is not None
         super().__init__(model, rounds, 2.0 ** math.floor(math.log2(low)))
 
-    def searchers(self, n: int) -> float:
+    def search_people(self, n: int) -> float:
         return n / 2
 
     # The search -----------------------------------------------------------------------------------------------------
 
     def _slack(self, people: int) -> float:
-        """psi: what a debiased count may be off."""
+        """Return psi, the allowed error of a debiased count."""
         epsilon, levels = self.model.epsilon, len(self.levels)
         return (epsilon + 4) / (epsilon * math.sqrt(2)) * math.sqrt(people * math.log(8 * levels / self.model.beta))
 
     def _pair_slack(self, people: int) -> float:
-        """tau: what a debiased count of two neighbouring cells may be off."""
+        """Return tau, the allowed error of a debiased count of two neighboring cells."""
         epsilon, levels, beta = self.model.epsilon, len(self.levels), self.model.beta
         return math.sqrt(2 * people * math.log(2 * levels / beta)) + (1 + 4 / epsilon) * math.sqrt(
             2 * people * math.log(8 * levels / beta)
@@ -62,7 +62,10 @@ class Paper(Design):
         return Located(mu, self._scale(search), doubts)
 
     def _mean(self, search: Groups) -> tuple[float, tuple[str, ...]]:
-        """EstMean1: descend while one cell holds the mass; cells are integers, in units of the width of their level."""
+        """Return the mean and its doubts by EstMean1: descend while one cell holds most of the answers.
+
+        Cells are integers, in units of the width of their level.
+        """
         shares = self.levels.shares(counts_of(search))
         most = np.argsort(-shares, axis=1, kind="stable")[:, :2]
         level, low, high = len(self.levels) - 1, -2, 1
@@ -78,11 +81,11 @@ class Paper(Design):
         cells = [c for c in range(low, high + 1) if c % MODULUS in most[level]]
         lost = lost or not cells
         place = max(cells) if cells else (low + high) / 2
-        doubts = ("the published search met a cell that cannot be",) if lost else ()
+        doubts = ("the published search reached an impossible cell",) if lost else ()
         return float(place * self.levels.widths[level]), doubts
 
     def _scale(self, search: Groups) -> float:
-        """EstVar: the width above which all levels are concentrated on neighbouring cells."""
+        """Return sigma by EstVar: the width above which all levels are concentrated on neighboring cells."""
         shares = self.levels.shares(counts_of(search))
         least = (shares + np.roll(shares, -1, axis=1)).min(axis=1)
         concentrated = [
@@ -112,12 +115,12 @@ class Paper(Design):
         half = located.sigma * (2 + math.sqrt(math.log(4 * n)))
         return (Laplace(located.mu - half, located.mu + half, self.model.epsilon),)
 
-    # The conclusions ------------------------------------------------------------------------------------------------
+    # The estimate -------------------------------------------------------------------------------------------------------
 
     def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
-        group, node = self._heard(located, second)
+        group, node = self._nearest_group(located, second)
         if self.known:
-            mu, stderr = self._inverted(group, node)
+            mu, stderr = self._from_share(group, node)
         else:
             mean = group.answers.estimate()
             mu, stderr = node + mean.value, mean.stderr
@@ -136,8 +139,8 @@ class Paper(Design):
             doubts=located.doubts + self.doubts_about(mu, stderr, located.mu, located.sigma),
         )
 
-    def _heard(self, located: Located, second: Groups) -> tuple[Group, float]:
-        """The group whose node is nearest the located mean, and that node; the other groups are not heard."""
+    def _nearest_group(self, located: Located, second: Groups) -> tuple[Group, float]:
+        """Return the group whose node is nearest the located mean, and that node. Other groups are not used."""
         if self.rounds == 2:
             question = second[0].question
             return second[0], question.cuts[0] if isinstance(question, Bins) else 0.0
@@ -151,12 +154,12 @@ class Paper(Design):
                 node += period * round((located.mu - node) / period)
                 found.append((abs(node - located.mu), number, node))
         if not found:
-            raise ValueError("an estimate needs answers of the one group whose node is nearest the mean, got none")
+            raise ValueError("an estimate needs answers of the group whose node is nearest the mean, got none")
         _, number, node = min(found)
         return second[number], node
 
-    def _inverted(self, group: Group, node: float) -> tuple[float, float]:
-        """Mean and standard error from one bit per person: which side of the node."""
+    def _from_share(self, group: Group, node: float) -> tuple[float, float]:
+        """Return mean and standard error from one bit per person: whether the record is beyond the node."""
         from scipy.special import ndtri
 
         sigma, n = self.model.bounds[0], group.n
@@ -165,12 +168,13 @@ class Paper(Design):
         right = 1 if isinstance(group.question, Bins) else 0
         share = min(
             max((float(group.counts[right]) / n - q) / (p - q), 1 / (2 * n)), 1 - 1 / (2 * n)
-        )  # 0 and 1 lead nowhere
+        )  # quantiles of 0 and 1 are infinite
         distance = float(ndtri(share))
-        heard = q + (p - q) * share
+        reported = q + (p - q) * share
         density = float(normal_density(distance))
-        return node + sigma * distance, sigma * math.sqrt(heard * (1 - heard) / n) / ((p - q) * density)
+        return node + sigma * distance, sigma * math.sqrt(reported * (1 - reported) / n) / ((p - q) * density)
 
 
 def _width(group: Group) -> float:
+    """Return the width of a cell in the question of a group."""
     return cast("Residue | LaplaceResidue", group.question).width

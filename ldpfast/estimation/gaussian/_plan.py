@@ -1,4 +1,4 @@
-"""Which person answers which question: a public rule that depends on the number of the person only."""
+"""Assignment of people to questions: a public rule that depends only on the number of a person."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check
 
 COARSE = 16  # slots: longer groups are multiples of this, so that few periods fill whole blocks
-LONGEST, LEAST_PERIODS = 32, 1024  # slots of a group, and number of periods, where there are many people
-MOST_SLOTS = 16  # of a group of the smaller part, which limits how fine the shares are
+LONGEST, LEAST_PERIODS = 32, 1024  # for many people: most slots of a group of the search, least number of periods
+MOST_SLOTS = 16  # of a group of the search that are tried; limits the resolution of the shares
 
 
 @dataclass(frozen=True)
 class Part:
-    """Groups of one size: in each period of people, `slots` in a row from `first` on for each group."""
+    """Groups of equal size.
+
+    People are numbered in periods. In each period, every group has `slots` consecutive numbers; the first group starts
+    at `first`.
+    """
 
     first: int
     groups: int
@@ -25,10 +29,11 @@ class Part:
 
     @property
     def stop(self) -> int:
+        """First number of a period after these groups."""
         return self.first + self.groups * self.slots
 
     def sizes(self, n: int, period: int) -> tuple[int, ...]:
-        """People in each group, of n."""
+        """Return the number of people in each group, out of n."""
         full, rest = divmod(n, period)
         starts = [self.first + g * self.slots for g in range(self.groups)]
         return tuple(full * self.slots + min(max(rest - start, 0), self.slots) for start in starts)
@@ -36,18 +41,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many people answer what.
+    """Assignment of people to rounds and groups.
 
     Attributes
     ----------
     n : int
         Number of people.
     rounds : tuple of tuple of int
-        People in each group of each round: ``rounds[0][g]`` of them answer ``query(g)`` in the first.
+        Number of people in each group of each round: ``rounds[0][g]`` of them answer ``query(g)`` in the first round.
     kappa, safe_kappa : float
-        How well the search is answered, and from where on it seldom fails.
+        Effective noise-free sample size of the smallest group of the search, and the value from which the search seldom
+        fails.
     search, second : Part
-        Which people answer the search, which the second questions.
+        People who answer the search, and people who answer the second questions.
     """
 
     n: int
@@ -58,12 +64,12 @@ class Plan:
     second: Part
 
     def place(self, person: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Round and group of a person, by their number alone.
+        """Return round and group of a person, which depend only on their number.
 
         Parameters
         ----------
         person : int or array_like of int
-            In [0, n): any numbering that does not depend on the records.
+            Number in [0, n). Any numbering that does not depend on the records is allowed.
 
         Returns
         -------
@@ -95,24 +101,25 @@ class Plan:
         return "\n".join(lines)
 
 
-def parts(n: int, share: float, searchers: int, others: int, least: int) -> tuple[Part, Part]:
-    """About `share` <= 1/2 of n people in `searchers` groups, of `least` people or more, and the rest in `others`.
+def parts(n: int, share: float, search_groups: int, second_groups: int, least: int) -> tuple[Part, Part]:
+    """Divide n people between the search and the second questions.
 
-    As few slots as come near to that; the last choice, a period that is as long as all of the least groups, always does
-    if n is at least twice that.
+    About `share` <= 1/2 of the people are in the groups of the search, which have at least `least` people each. The
+    result balances the error of the share against the number of slots. The last candidate, `least` slots for each group
+    of the search, is always feasible if n is at least twice `least` times `search_groups`.
     """
     plans = []
     for slots in (*range(1, MOST_SLOTS + 1), least):
-        ideal = slots * searchers * (1 - share) / share / others
+        ideal = slots * search_groups * (1 - share) / share / second_groups
         for rest in (max(1, math.floor(ideal)), max(1, math.ceil(ideal))):
             if rest > 4 * COARSE:
                 rest -= rest % COARSE
-            search = Part(0, searchers, slots)
-            second = Part(search.stop, others, rest)
+            search = Part(0, search_groups, slots)
+            second = Part(search.stop, second_groups, rest)
             if min(search.sizes(n, second.stop)) >= least and n > search.stop:
                 plans.append((abs(search.stop / second.stop - share) + slots * 1e-3, search, second))
     _, search, second = min(plans, key=lambda found: found[0])
-    # Many people come in longer runs, which are quicker to gather; there are still many periods.
+    # Longer runs are faster to gather; with many people there are still many periods.
     longer = max(1, min(LONGEST // search.slots, n // (LEAST_PERIODS * second.stop)))
-    search = Part(0, searchers, longer * search.slots)
-    return search, Part(search.stop, others, longer * second.slots)
+    search = Part(0, search_groups, longer * search.slots)
+    return search, Part(search.stop, second_groups, longer * second.slots)

@@ -1,4 +1,4 @@
-"""What the protocol returns."""
+"""Result of the protocol."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from ...results import Estimate
 
 @dataclass(frozen=True, eq=False)
 class GaussianEstimate(Estimate[float]):
-    """The mean of normal records.
+    """Estimated mean of normal records.
 
     Attributes
     ----------
     sigma : Estimate or None
-        The standard deviation of the records, with an interval of its own; None where it was known.
+        Standard deviation of the records, with an interval; None if it was known.
     center : float
-        Where the first round put the mean.
+        Mean that the search found.
     kappa : float
-        How well the first round was answered: answers per level that would tell as much without noise. From 8 on the
-        search seldom fails (one to two in a thousand); published decoders need 130.
+        Effective noise-free sample size of the smallest group of the search. From 8 on the search seldom fails (one or
+        two times in 1000); published decoders need 130.
     goodness : float or None
-        The p-value of Pearson's test of all answers against the fitted normal distribution; None for
-        ``variant="paper"``.
+        p-value of Pearson's test of all answers against the fitted normal distribution; None for ``variant="paper"``.
     doubts : tuple of str
-        What speaks against the value and its interval; a `DoubtfulWarning` said the same.
+        Reasons to doubt the value and its interval. Each is also issued as a `DoubtfulWarning`.
     """
 
     sigma: Estimate[float] | None = field(default=None, kw_only=True)
@@ -35,7 +34,7 @@ class GaussianEstimate(Estimate[float]):
     doubts: tuple[str, ...] = field(default=(), kw_only=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `Estimate`, with the other attributes."""
+        """Return a dictionary like that of `Estimate.to_dict`, with the other attributes."""
         return {
             **super().to_dict(),
             "sigma": None if self.sigma is None else self.sigma.to_dict(),

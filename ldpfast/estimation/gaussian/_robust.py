@@ -1,4 +1,4 @@
-"""The variants of our own: maximum likelihood over all answers (docs/gaussian.md says what differs from the publication)."""
+"""Variants by maximum likelihood over all answers; docs/gaussian.md compares them with the published protocol."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from ._fit import maximize
 from ._group import Group, Groups, counts_of
 from ._result import GaussianEstimate
 
-REFINE = 1.0  # standard deviations that the center may be from where the search ended,
-REACH = 4.0  # and the mean from the center
-WAVES = ((math.pi, 2), (1.9, 4))  # width of a symbol, over the scale, and number of symbols
+REFINE = 1.0  # largest distance of the center from the end of the search, in standard deviations
+REACH = 4.0  # largest distance of the mean from the center, in standard deviations
+WAVES = ((math.pi, 2), (1.9, 4))  # periodic questions: width of a symbol over the scale, number of symbols
 MOST_BINS = 8
-OFF = 0.3  # standard deviations that the center may be off
-LEAST_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}  # of (sigma known, rounds)
-ENOUGH = 12.0  # kappa
-UNLIKELY = 1e-6  # p-value
-POINTS = 16  # of a period, where the information of periodic questions is looked at
+OFF = 0.3  # assumed error of the center, in standard deviations
+# Least share of the people in the search, by (sigma known, rounds).
+LEAST_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}
+TARGET_KAPPA = 12.0
+LEAST_GOODNESS = 1e-6  # p-value below which the model is doubted
+POINTS = 16  # means in a period at which the information of periodic questions is computed
 
 
 class Robust(Design):
-    """Likelihood decoding, a refined center, and one maximum of the likelihood of all answers."""
+    """Likelihood decoding of the search, a refined center, and maximum likelihood over all answers."""
 
     def __init__(self, model: Model, rounds: int, decoder: str) -> None:
         known = model.sigma is not None
@@ -40,12 +41,12 @@ class Robust(Design):
         self.decoder = decoder
         self.second_groups = 1 if known else 4
 
-    def searchers(self, n: int) -> float:
-        enough = ENOUGH * len(self.levels) / self.levels.gain**2
+    def search_people(self, n: int) -> float:
+        enough = TARGET_KAPPA * len(self.levels) / self.levels.gain**2
         return max(enough, LEAST_SHARE[self.model.sigma is not None, self.rounds] * n)
 
     def scales(self) -> Floats:
-        """Of the search: sigma, or sigma_min and its doubles."""
+        """Return the scales of the search: sigma, or sigma_min times powers of two."""
         low, high = self.model.bounds
         return np.asarray(low * 2.0 ** np.arange(1 + math.floor(math.log2(high / low))), np.float64)
 
@@ -72,7 +73,7 @@ class Robust(Design):
         stderr = math.sqrt(fit.covariance[0, 0])
         guarantee = self.guarantee(groups)
         doubts = self.doubts_about(fit.mu, stderr, located.mu, fit.sigma)
-        if fit.goodness < UNLIKELY:
+        if fit.goodness < LEAST_GOODNESS:
             doubts += (f"the answers do not fit a normal distribution (p = {fit.goodness:.1g})",)
         if free and free[0] < free[1] and math.isinf(fit.covariance[1, 1]):
             doubts += ("sigma is at an end of sigma_bounds",)
@@ -92,14 +93,14 @@ class Robust(Design):
 
 
 class Efficient(Robust):
-    """A small search, then the bins around the center that tell most (Kalinin, Steinberger 2025; more than two: own)."""
+    """Small search, then the most informative bins around the center (with one cut: Kalinin, Steinberger 2025)."""
 
     def __init__(self, model: Model, rounds: int, decoder: str) -> None:
         super().__init__(model, rounds, decoder)
         self.second_groups = 1
 
-    def searchers(self, n: int) -> float:
-        return max(ENOUGH * len(self.levels) / self.levels.gain**2, math.pow(n, 0.75))
+    def search_people(self, n: int) -> float:
+        return max(TARGET_KAPPA * len(self.levels) / self.levels.gain**2, math.pow(n, 0.75))
 
     def adaptive_questions(self, located: Located, n: int) -> tuple[Mechanism, ...]:
         cuts = best_cuts(self.model.epsilon, self.model.sigma is not None)
@@ -113,8 +114,11 @@ def _question(group: Group) -> Question:
 
 @lru_cache(maxsize=64)
 def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue, ...]:
-    """Periodic questions in two phases, for scales a factor of two apart, whose period is none of the search's: so they can
-    contradict a mean that the search took for another. Of the two kinds the one with the smaller variance in the worst case."""
+    """Return periodic questions in two phases, for scales a factor of two apart.
+
+    Their periods differ from those of the search, so they can contradict a mean that the search mistook for another. Of
+    the two kinds of questions, the one with the smaller variance in the worst case is returned.
+    """
     count = max(1, math.ceil(math.log2(high / low)))
     scales = low * (high / low) ** ((np.arange(count) + 0.5) / count)
     plans = [
@@ -129,7 +133,10 @@ def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue,
 
 
 def _worst(questions: tuple[Question, ...], low: float, high: float, both: bool) -> float:
-    """The largest variance of mu over sigma^2 for one answer to each question, over means and standard deviations."""
+    """Return the largest variance of mu over sigma^2, over means and standard deviations.
+
+    The variance is that of one answer to each question.
+    """
     distribution = ReportDistribution(questions)
     sizes = np.ones(distribution.cells)
     sigmas = np.geomspace(low, high, 9).tolist() if both else [low]
@@ -142,13 +149,13 @@ def _worst(questions: tuple[Question, ...], low: float, high: float, both: bool)
 
 
 def _information(cuts: Floats, epsilon: float, mean: float = 0.0) -> Floats:
-    """About the mean and the standard deviation of N(mean, 1), of the response to the bins between the cuts."""
+    """Return the information about mean and standard deviation of N(mean, 1) in a response to the bins between cuts."""
     from scipy.special import ndtr
 
     edges = np.concatenate([[-np.inf], cuts - mean, [np.inf]])
     near = np.clip(edges, -40, 40)
     ratio = math.exp(-epsilon)
-    kept = 1 / (1 + len(cuts) * ratio)  # the chance of it; each of the others has `ratio` times that
+    kept = 1 / (1 + len(cuts) * ratio)  # probability of the true bin; each other bin has `ratio` times this
     gain, density = kept * (1 - ratio), normal_density(near)
     slopes = -gain * np.stack([np.diff(density), np.diff(near * density)])
     probabilities = kept * ratio + gain * np.diff(ndtr(edges))
@@ -156,8 +163,11 @@ def _information(cuts: Floats, epsilon: float, mean: float = 0.0) -> Floats:
 
 
 def _worth(cuts: Floats, epsilon: float, known: bool) -> float:
-    """What the cuts tell about the mean: at the center; where the standard deviation has to be found too, a little off it,
-    where the two get mixed up."""
+    """Return the information of the cuts about the mean.
+
+    If the standard deviation is unknown, the information is computed a little off the center, where mean and standard
+    deviation are confounded.
+    """
     if known:
         return float(_information(cuts, epsilon)[0, 0])
     information = _information(cuts, epsilon, OFF)
@@ -166,8 +176,11 @@ def _worth(cuts: Floats, epsilon: float, known: bool) -> float:
 
 @lru_cache(maxsize=64)
 def best_cuts(epsilon: float, known: bool) -> tuple[float, ...]:
-    """Symmetric cuts, in standard deviations around the mean, whose k-ary response tells most about the mean. One cut tells
-    nothing of a standard deviation that is not known."""
+    """Return the cuts, symmetric around the mean, whose k-ary response has the most information about the mean.
+
+    Cuts are in standard deviations. If the standard deviation is unknown there are at least two, because one cut has no
+    information about it.
+    """
     from scipy.optimize import minimize
 
     best: tuple[float, tuple[float, ...]] = (-math.inf, ())

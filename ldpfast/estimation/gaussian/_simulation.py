@@ -1,4 +1,4 @@
-"""The whole protocol in one process: answers of records in memory, and of people who are drawn from the model."""
+"""Simulation of the whole protocol in one process, for given records or for records from the model."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from ._distribution import ReportDistribution
 from ._group import Group, Groups
 from ._plan import Part, Plan
 
-PIECE_ROWS = 1 << 17  # records that are gathered, checked and asked while they are in cache
-DRAWN_ROWS = 1 << 20  # records that are drawn at a time, where reports cannot be counted
+PIECE_ROWS = 1 << 17  # records that are gathered, checked and privatized while they are in cache
+DRAWN_ROWS = 1 << 20  # records that are drawn at a time, for reports that are not codes
 
 
 def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, stream: Stream) -> Groups:
-    """The answers of all people of a part, counted and not stored.
+    """Collect the answers of all people of a part, without storing reports.
 
     Parameters
     ----------
     plan : Plan
+        Assignment of people.
     part : Part
-        Which people are asked.
+        People who are asked.
     questions : tuple of Mechanism
-        One for each group of the part.
+        One question for each group of the part.
     x : ndarray, shape (n,)
-        The records of all people.
+        Records of all people.
     stream : Stream
+        Source of randomness.
 
     Returns
     -------
@@ -85,14 +87,18 @@ def simulate(
     sigma: float,
     generator: np.random.Generator,
 ) -> Groups:
-    """The answers of all people of a part whose records are N(mu, sigma^2); counts are drawn from their distribution.
+    """Simulate the answers of all people of a part, for records from N(mu, sigma^2).
+
+    Counts are drawn from their distribution, without drawing records.
 
     Parameters
     ----------
     plan, part, questions
         As for `ask`.
     mu, sigma : float
+        Mean and standard deviation of the records.
     generator : numpy.random.Generator
+        Source of randomness.
 
     Returns
     -------

@@ -15,13 +15,14 @@ WHAT = "a GaussianMean"
 
 
 def save(header: dict[str, Any], rounds: list[Groups]) -> bytes:
-    """The bytes of a protocol: a description, and the answers of all groups of all rounds.
+    """Return the bytes of a protocol: a header, and the answers of all groups of all rounds.
 
     Parameters
     ----------
     header : dict
-        Plain types.
+        Description of the protocol, in types that JSON supports.
     rounds : list of tuple of Group
+        Groups of each round.
 
     Returns
     -------
@@ -33,11 +34,12 @@ def save(header: dict[str, Any], rounds: list[Groups]) -> bytes:
 
 
 def load(data: bytes) -> tuple[dict[str, Any], list[Groups]]:
-    """The header and the rounds that `save` stored.
+    """Return the header and the rounds that were stored by `save`.
 
     Parameters
     ----------
     data : bytes
+        Result of `save`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the estimators share: one answer per person, all asked the same (`Problem`), or one after the other (`Sequential`)."""
+"""Base classes of the estimators: one question for all people (`Problem`), or one query after another (`Sequential`)."""
 
 from ._one_shot import FEW_REPORTS, Problem, warn_few
 from ._sequential import Sequential

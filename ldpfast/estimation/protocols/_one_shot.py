@@ -1,8 +1,8 @@
-"""Problems in which everybody answers the same question once.
+"""Problems in which each person answers the same question once.
 
-A problem is public: client and server construct it from the same arguments. The client turns its own record into a
-record of the mechanism and privatizes that. The server counts reports with the mechanism's own aggregator, which can be
-merged and saved like every other, and computes the estimate from it.
+The parameters of a problem are public: client and server construct it from the same arguments. The client encodes its
+record as a record of the mechanism and privatizes that. The server aggregates reports with the aggregator of the
+mechanism, which can be merged and saved, and computes the estimate from it.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result", bound=Estimate[Any], covariant=True)
 
-FEW_REPORTS = 100  # below this number, normal intervals are not to be trusted
+FEW_REPORTS = 100  # below this number, normal intervals are not reliable
 
 
 class Problem(ABC, Generic[Result]):
-    """A question that everybody answers once.
+    """Base class of problems in which each person answers one question once.
 
     Attributes
     ----------
     mechanism : Mechanism
-        What privatizes an encoded record: one report per person.
+        Privatizes an encoded record; one report per person.
     domain : Domain
-        What a record may be.
+        Domain of the records.
     """
 
     mechanism: Mechanism
@@ -46,12 +46,12 @@ class Problem(ABC, Generic[Result]):
     _pipeline: Pipeline
 
     def _set(self, **values: Any) -> None:
-        """Store attributes of a frozen instance, at construction."""
+        """Set attributes of a frozen instance during construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def _define(self, mechanism: Mechanism, domain: Domain, **values: Any) -> None:
-        """Set what follows from the arguments; a subclass calls it at the end of ``__post_init__``."""
+        """Set the attributes that follow from the arguments; subclasses call it at the end of ``__post_init__``."""
         inner = mechanism._pipeline
         width = max(inner.width, mechanism.domain.width or 1)
         pipeline = Pipeline(domain, inner.kernel, self._encoded, width, inner.first_block)
@@ -62,19 +62,19 @@ class Problem(ABC, Generic[Result]):
         return type(self), tuple(getattr(self, name) for name in names)
 
     def _encode(self, records: AnyArray) -> AnyArray:
-        """Valid records as the mechanism takes them, each row from its own record alone."""
+        """Encode valid records for the mechanism; each row depends on its own record only."""
         return records
 
     def _encoded(self, records: AnyArray) -> AnyArray:
-        """Valid records as the kernel of the mechanism takes them."""
+        """Encode valid records for the kernel of the mechanism."""
         return self.mechanism._pipeline.prepared(self._encode(records), True)
 
     @abstractmethod
     def _conclude(self, raw: Estimate[Any]) -> Result:
-        """The answer to the question, from the estimate of the mechanism's own aggregator."""
+        """Convert the estimate of the mechanism's aggregator to the estimate of the problem."""
 
     def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
-        """Turn records into reports: the client's part.
+        """Privatize records: the client's part.
 
         Parameters
         ----------
@@ -84,23 +84,24 @@ class Problem(ABC, Generic[Result]):
             ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence
             not private: for simulation and tests only.
         clip : bool, default False
-            Project records that are out of range, and map NaN to the center, instead of refusing them. A client in the
-            field uses it.
+            Project records that are out of range and map NaN to the center, instead of raising ValueError. Recommended
+            for deployed clients.
 
         Returns
         -------
         reports : ndarray
-            As the mechanism returns them; entry i depends on record i and on no other record.
+            Reports of the mechanism; entry i depends on record i and on no other record.
 
         Raises
         ------
         TypeError, ValueError
-            If `x` has a wrong dtype or shape; if a record is out of range and `clip` is false. No coin is drawn then.
+            If `x` has a wrong dtype or shape; if a record is out of range and `clip` is false. No random number is
+            drawn then.
 
         Privacy
         -------
-        Each report is epsilon-LDP with ``mechanism.epsilon_realized``, because what is done to a record before the
-        mechanism cannot weaken its guarantee.
+        Each report is epsilon-LDP with ``mechanism.epsilon_realized``. Encoding a record before the mechanism cannot
+        weaken the guarantee.
         """
         self.domain.check_clip(clip)
         records, single = self.domain.records(x)
@@ -111,7 +112,9 @@ class Problem(ABC, Generic[Result]):
         return reports[0] if single else reports
 
     def aggregator(self) -> Aggregator:
-        """An empty aggregator for reports: the state of the server, mergeable and with `to_bytes`.
+        """Return an empty aggregator for reports: the state of the server.
+
+        Aggregators can be merged, and saved with `to_bytes`.
 
         Returns
         -------
@@ -120,12 +123,12 @@ class Problem(ABC, Generic[Result]):
         return self.mechanism.aggregator()
 
     def estimate(self, reports: ArrayLike | Aggregator) -> Result:
-        """The answer from reports, or from an aggregator of them: the server's part.
+        """Return the estimate from reports, or from an aggregator of them: the server's part.
 
         Parameters
         ----------
         reports : array_like or Aggregator
-            As `privatize` returns them, or an aggregator of this mechanism.
+            Reports as returned by `privatize`, or an aggregator of the same mechanism.
 
         Returns
         -------
@@ -144,7 +147,7 @@ class Problem(ABC, Generic[Result]):
         return self._conclude(aggregator.estimate())
 
     def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Result:
-        """Both parts in one process, piece by piece: a simulation, or a trusted device.
+        """Privatize and estimate in one process, block by block: for simulation, or on a trusted device.
 
         Parameters
         ----------
@@ -159,7 +162,7 @@ class Problem(ABC, Generic[Result]):
         Raises
         ------
         TypeError, ValueError
-            As for `privatize`; if `x` is empty. Nothing is returned then.
+            As for `privatize`; if `x` is empty.
 
         Notes
         -----
@@ -175,6 +178,6 @@ class Problem(ABC, Generic[Result]):
 
 
 def warn_few(n: int, least: int, what: str) -> None:
-    """Warn that there are fewer than `least` reports; `what` is said not to be trustworthy."""
+    """Warn that `what` is not reliable if there are fewer than `least` reports."""
     if n < least:
-        warn(f"n = {n} is too small for {what} to be trusted: at least {least}", SmallSampleWarning)
+        warn(f"n = {n} is too small for {what} to be reliable: it needs at least {least}", SmallSampleWarning)

@@ -1,4 +1,4 @@
-"""Protocols that ask one person after the other; each query is answered once."""
+"""Protocols that ask one person after another; each query is answered once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...mechanisms import Mechanism, Query
 
 
 class Sequential(ABC):
-    """A server that learns from one answer at a time."""
+    """Base class of servers that process one answer at a time."""
 
     def __init__(self) -> None:
         self._kernel = self._compile()
@@ -21,7 +21,7 @@ class Sequential(ABC):
 
     @abstractmethod
     def _compile(self) -> Any:
-        """The compiled kernel, which is not part of the state."""
+        """Return the compiled kernel, which is not part of the saved state."""
 
     @property
     @abstractmethod
@@ -30,14 +30,14 @@ class Sequential(ABC):
 
     @abstractmethod
     def _current(self) -> Mechanism:
-        """The question for the next person."""
+        """Return the question for the next person."""
 
     @abstractmethod
-    def _learn(self, report: NDArray[Any]) -> None:
-        """Take one checked report, an array of length one, and move on."""
+    def _apply(self, report: NDArray[Any]) -> None:
+        """Update the state by one checked report, an array of length one."""
 
     def query(self, group: int = 0) -> Query:
-        """The question for the next person.
+        """Return the query for the next person.
 
         Parameters
         ----------
@@ -53,14 +53,14 @@ class Sequential(ABC):
         return Query(self.n, self._current())
 
     def update(self, query: Query, reports: ArrayLike) -> Self:
-        """Take the one answer to the current query, and move on.
+        """Process the answer to the current query.
 
         Parameters
         ----------
         query : Query
-            As `query` returned it.
+            The current query, as returned by `query`.
         reports : array_like
-            The one report.
+            One report.
 
         Returns
         -------
@@ -80,8 +80,8 @@ class Sequential(ABC):
             )
         accepted = query.mechanism.report.validate(reports)
         if len(accepted) != 1:
-            raise ValueError(f"reports must be exactly one, for each query has one answer, got {len(accepted)}")
-        self._learn(accepted)
+            raise ValueError(f"reports must hold exactly one report, got {len(accepted)}")
+        self._apply(accepted)
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Means of the positions of stochastic gradient descent and their standard errors, in constant memory (Polyak averaging)."""
+"""Polyak averages of stochastic gradient descent and their standard errors, in constant memory."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class Sums(NamedTuple):
     Attributes
     ----------
     size : int
+        Number of positions.
     sums : ndarray, shape (4, dim)
         S_size, sum of S_s, sum of S_s^2, sum of s S_s.
     matrix : ndarray or None, shape (dim, dim)
@@ -29,7 +30,7 @@ class Sums(NamedTuple):
 
 
 def _join(first: Sums, then: Sums) -> Sums:
-    """Two consecutive segments as one."""
+    """Combine two consecutive segments."""
     m, n = float(first.size), float(then.size)
     s1, plain1, squares1, cross1 = first.sums
     s2, plain2, squares2, cross2 = then.sums
@@ -50,20 +51,21 @@ def _join(first: Sums, then: Sums) -> Sums:
 
 
 class Average:
-    """The mean of the positions so far, without the burn-in.
+    """Mean of the positions so far, without the burn-in.
 
     Parameters
     ----------
     shape : tuple of int
-        Of the running sums that a kernel writes: (4, padded).
+        Shape (4, padded) of the running sums, which a kernel updates.
     dim : int, optional
-        Also keep the sum of S S^T, of so many coordinates.
+        Number of coordinates for which the sum of S S^T is kept as well.
 
     Attributes
     ----------
     sums : ndarray
+        Sums of the open segment, which a kernel updates.
     matrix : ndarray or None
-        Sums of the open segment; kernels add to them.
+        Sum of S S^T of the open segment, which a kernel updates.
     """
 
     def __init__(self, shape: tuple[int, int], dim: int | None = None) -> None:
@@ -72,7 +74,7 @@ class Average:
         self.matrix = None if dim is None else np.zeros((dim, dim))
 
     def copy(self) -> Average:
-        """An independent copy."""
+        """Return an independent copy."""
         other = Average((self.sums.shape[0], self.sums.shape[1]))
         other._segments, other.sums = self._segments.copy(), self.sums.copy()
         other.matrix = None if self.matrix is None else self.matrix.copy()
@@ -90,18 +92,18 @@ class Average:
 
     @property
     def room(self) -> int:
-        """How many more positions belong to the open segment."""
+        """Number of positions that can still be added to the open segment."""
         return self._segments.room
 
     def added(self, n: int) -> None:
-        """Note that the kernel has added n positions, at most `room`."""
+        """Count n positions that the kernel has added, at most `room`."""
         if self._segments.add(n):
             self._segments.close(Sums(self.size, self.sums, self.matrix))
             self.sums = np.zeros_like(self.sums)
             self.matrix = None if self.matrix is None else np.zeros_like(self.matrix)
 
     def _kept(self) -> Sums:
-        """The positions after the burn-in, as one segment."""
+        """Return the positions after the burn-in as one segment."""
         joined, *rest = self._segments.without_burn_in(Sums(self.size, self.sums, self.matrix))
         for segment in rest:
             joined = _join(joined, segment)
@@ -113,17 +115,17 @@ class Average:
         return self._kept().size
 
     def mean(self) -> Floats:
-        """Mean of the positions after the burn-in, shape (padded,)."""
+        """Return the mean of the positions after the burn-in, shape (padded,)."""
         kept = self._kept()
         return np.asarray(kept.sums[0] / kept.size)
 
     def stderr(self) -> Floats:
-        """Standard errors by random scaling, shape (padded,)."""
+        """Return standard errors by random scaling, shape (padded,)."""
         size, (total, _, squares, cross), _ = self._kept()
         return random_scaling(size, total, squares, cross) if size > 1 else np.full(len(total), np.inf)
 
     def covariance(self) -> Floats:
-        """Covariance matrix by random scaling, shape (dim, dim), where the sum of S S^T is kept."""
+        """Return the covariance matrix by random scaling, shape (dim, dim); needs the sum of S S^T."""
         size, sums, matrix = self._kept()
         assert matrix is not None
         n, dim = float(size), len(matrix)

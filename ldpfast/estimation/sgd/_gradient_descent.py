@@ -1,4 +1,4 @@
-"""Generalized linear models by private stochastic gradient descent with averaging (Duchi, Jordan, Wainwright 2018, 4.2.2)."""
+"""Generalized linear models by averaged private gradient descent (Duchi, Jordan, Wainwright 2018, section 4.2.2)."""
 
 from __future__ import annotations
 
@@ -24,44 +24,46 @@ from ._average import Average
 if TYPE_CHECKING:
     from ..._typing import RNGLike
 
-PIECE_NUMBERS = 1 << 18  # of records that are checked, then asked while they are in cache
-MIXED = (
-    50.0  # eta0 curvature n^(1 - exponent): below, random scaling underestimates the spread of the positions, measured
-)
+PIECE_NUMBERS = 1 << 18  # numbers that are checked and then processed while they are in cache
+# Measured: for a smaller eta0 curvature n^(1 - exponent), random scaling underestimates the spread of the positions.
+MIXED = 50.0
 
 
 class GradientDescent(Sequential):
-    """A protocol for the coefficients of a generalised linear model: each person in turn sends a private gradient.
+    """Protocol for the coefficients of a generalized linear model: each person in turn sends a privatized gradient.
 
     Parameters
     ----------
     family : {"logistic", "linear", "poisson"}
-        The model, with its canonical link.
+        Model, with its canonical link.
     features : int
-        Numbers in a row, >= 1.
+        Number of features in a row, >= 1.
     epsilon : float
         Privacy parameter of one gradient, > 0.
     norm : {"l2", "linf"}
-        Rows are clipped to `radius` in this norm; `L2Ball` or `LinfBall` privatizes gradients.
+        Norm in which rows are clipped. Gradients are privatized by `L2Ball` or `LinfBall`.
     radius : float, default 1.0
+        Norm to which rows are clipped.
     noise : {"half-space", "laplace"}
-        "laplace": `LaplaceVector`, the baseline.
+        "half-space": `L2Ball` or `LinfBall`. "laplace": `LaplaceVector`, the baseline.
     column : float, default 0.0
-        The value in the intercept's column; 0: no intercept.
+        Value in the column of the intercept; 0 means no intercept.
     residual : float, optional
-        Residuals are clipped to [-residual, residual]; needed unless the family is "logistic".
-    eta0, exponent : float, optional
-        Steps of size eta0 i^-exponent, 1/2 < exponent < 1, by default 0.6. By default eta0 is the diameter of the
-        projection over the standard deviation of a coordinate of a report.
+        Residuals are clipped to [-residual, residual]. Required unless the family is "logistic".
+    eta0 : float, optional
+        Size of the first step. The default is the diameter of the projection divided by the standard deviation of a
+        coordinate of a report.
+    exponent : float, default 0.6
+        Step i has size eta0 i^-exponent, 1/2 < exponent < 1.
     projection : float, optional
-        Positions are kept within this norm; by default 5 / radius, for a linear model 5 residual / radius.
+        Largest Euclidean norm of a position. The default is 5 / radius, for a linear model 5 residual / radius.
     covariance : {"diagonal", "full"}
-        What random scaling keeps: standard errors, or the matrix as well (dim^2 time per person).
+        What random scaling computes: standard errors, or the covariance matrix as well (dim^2 time per person).
 
     Attributes
     ----------
     position : ndarray, shape (dim,)
-        The current iterate: where the next gradient is asked for.
+        Current position, at which the next gradient is requested.
     n : int
         Number of answers so far.
 
@@ -72,13 +74,16 @@ class GradientDescent(Sequential):
 
     Notes
     -----
-    The answer is the mean of the positions but for the first (`query`, `update`, `estimate`; `run` for arrays). Its
-    standard error is by random scaling of the positions, which are public: no estimate of a Hessian, no further
-    privacy. The interval needs eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) to be large;
-    where `mixing`, with a bound in the place of that eigenvalue, is below 50, `SmallSampleWarning`. Above, intervals of
-    linear models with rows of about equal length in all directions cover. Those of logistic and Poisson models cover
-    less: the positions spread over a curved likelihood, which biases their mean by up to half of its standard error, an
-    intercept of a Poisson model by twice that, and only slowly less with n: docs/proofs/descent.md.
+    Use `query`, `update` and `estimate` for one person after another, and `run` for arrays. The estimate is the mean of
+    the positions after the burn-in. Its standard error is computed by random scaling from the positions, which are
+    public. This needs no estimate of a Hessian and costs no additional privacy.
+
+    The interval requires that eta0 times the smallest eigenvalue of the Hessian times n^(1 - exponent) is large.
+    `mixing` is this product with an upper bound on the eigenvalue; where it is below 50, there is a
+    `SmallSampleWarning`. Above 50, intervals of linear models cover if rows have about equal spread in all directions.
+    Those of logistic and Poisson models cover less, because the positions spread over a curved likelihood. This biases
+    their mean by up to half of its standard error, and the intercept of a Poisson model by about two standard errors.
+    In units of the standard error, the bias falls only slowly with n; see docs/proofs/descent.md.
 
     Privacy
     -------
@@ -87,8 +92,7 @@ class GradientDescent(Sequential):
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 30 to 33 and lemma 2.
+       JASA 113 (2018), eq. 30 to 33 and lemma 2.
     """
 
     def __init__(
@@ -114,7 +118,7 @@ class GradientDescent(Sequential):
         if not 0.5 < self.exponent < 1:
             raise ValueError(f"exponent must be in (1/2, 1), got {exponent!r}")
         scale = self._question.residual if family == "linear" else None
-        unit = (1.0 if scale is None else scale) / self._question.radius  # of a coefficient
+        unit = (1.0 if scale is None else scale) / self._question.radius  # scale of a coefficient
         self.projection = 5 * unit if projection is None else _check.positive("projection", projection)
         self.variance = self._variance()
         self.eta0 = 2 * self.projection / math.sqrt(self.variance) if eta0 is None else _check.positive("eta0", eta0)
@@ -127,24 +131,24 @@ class GradientDescent(Sequential):
         return self._question.descent(self.projection)
 
     def _variance(self) -> float:
-        """Variance of a coordinate of the report of a gradient of zero."""
+        """Return the variance of a coordinate of the report of a zero gradient."""
         ball = self._question.ball
         zero = np.zeros((1, ball.dim))
         return float(ball.report_variance(zero)[0, 0])
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is guaranteed to each person."""
+        """Guarantee for each person."""
         return self._question.guarantee
 
     @property
     def dim(self) -> int:
-        """Number of coefficients, the intercept's with them."""
+        """Number of coefficients, including the intercept."""
         return len(self._question.position)
 
     @property
     def position(self) -> Floats:
-        """Where the next gradient is asked for (a copy)."""
+        """Position at which the next gradient is requested (a copy)."""
         return self._position[: self.dim].copy()
 
     @property
@@ -155,40 +159,40 @@ class GradientDescent(Sequential):
     def _current(self) -> Gradient:
         return replace(self._question, position=tuple(self.position.tolist()))
 
-    def _learn(self, report: AnyArray) -> None:
+    def _apply(self, report: AnyArray) -> None:
         decoded = padded(self._question.ball.decode(report)[0], self._kernel.padded)
         average, (rate,) = self._average, self._rates(self.n, 1)
         self._kernel.step(decoded, rate, average.size, self._position, average.sums, average.matrix)
         average.added(1)
 
     def _rates(self, before: int, n: int) -> Floats:
-        """Step sizes of n people, after so many others."""
+        """Return the step sizes of the n people who follow `before` others."""
         steps = np.arange(before + 1, before + n + 1, dtype=np.float64)
         return np.asarray(self.eta0 * np.exp(-self.exponent * np.log(steps)))  # faster than a power
 
     def run(self, x: ArrayLike, y: ArrayLike, rng: RNGLike = None, *, shuffle: bool = False) -> Estimate[Floats]:
-        """Ask everybody, in the order of the rows or at random: the whole protocol in one process.
+        """Run the whole protocol in one process; people are asked in the order of the rows or at random.
 
         Parameters
         ----------
         x : array_like of float, shape (n, features)
             Finite numbers; a memory map is read once.
         y : array_like, shape (n,)
-            Responses: 0 or 1, numbers, or numbers >= 0, by the family.
+            Responses, by family: 0 or 1, numbers, or numbers >= 0.
         rng : None, int, SeedSequence, Generator or BitGenerator
-            An `rng` that was given once has to be given to later calls too, and goes on.
+            An `rng` that was given once must be given to later calls as well; its stream continues.
         shuffle : bool, default False
-            Ask in random order, each row once. The rows are read where they lie; the order takes 8 bytes per row.
+            Ask in random order, each row once. The rows are not copied; the order takes 8 bytes per row.
 
         Returns
         -------
         estimate : Estimate
-            From all answers so far.
+            Estimate from all answers so far.
 
         Raises
         ------
         TypeError, ValueError
-            If `x` and `y` do not fit together, or a record is not as above. The protocol is then as it was.
+            If `x` and `y` do not fit together, or a record is not as above. The protocol is then unchanged.
 
         Notes
         -----
@@ -221,12 +225,13 @@ class GradientDescent(Sequential):
         return self.estimate()
 
     def estimate(self) -> Estimate[Floats]:
-        """The mean of the positions but for the first.
+        """Return the mean of the positions after the burn-in.
 
         Returns
         -------
         estimate : Estimate
-            Of the coefficients, the intercept's last; intervals by random scaling. `covariance` where it is kept.
+            Coefficients with the intercept last, and intervals by random scaling. `covariance` is None unless it is
+            "full".
 
         Raises
         ------
@@ -236,15 +241,15 @@ class GradientDescent(Sequential):
         Warns
         -----
         SmallSampleWarning
-            Where the steps cannot have mixed, whatever the rows are.
+            If `mixing` is too small for any rows.
         """
         if self.n == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
         column = self._unit()
         if self.mixing < MIXED:
             warn(
-                f"n = {self.n} is too small for the intervals to be trusted: eta0 curvature n^(1 - exponent) is at most "
-                f"{self.mixing:.2g}, needed are {MIXED:g}",
+                f"n = {self.n} is too small for the intervals to be reliable: eta0 curvature n^(1 - exponent) is at most "
+                f"{self.mixing:.2g}, and must be at least {MIXED:g}",
                 SmallSampleWarning,
             )
         value, stderr = self._average.mean()[: self.dim], self._average.stderr()[: self.dim]
@@ -254,7 +259,7 @@ class GradientDescent(Sequential):
         return Estimate(value * column, stderr * column, self.n, self.guarantee, matrix, RandomScaling())
 
     def _unit(self) -> Floats:
-        """What coordinates are multiplied by: the intercept is the coefficient of 1, not of the column."""
+        """Return the factors from coordinates to coefficients: the intercept is the coefficient of 1, not of the column."""
         column = np.ones(self.dim)
         if self._question.column > 0:
             column[-1] = self._question.column
@@ -269,17 +274,17 @@ class GradientDescent(Sequential):
         return float(self.eta0 * curvature * self.n ** (1 - self.exponent))
 
     def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
-        """The asymptotic covariance H^-1 S H^-1 / m of the estimate, m the number of positions in the mean.
+        """Return the asymptotic covariance H^-1 S H^-1 / m of the estimate, where m is the number of averaged positions.
 
-        S, the covariance of a report, is known whatever the data are; with Laplace noise it is that of the noise,
-        without the gradients' own.
+        The covariance S of a report is known for any data. With Laplace noise it is that of the noise, without that of
+        the gradients.
 
         Parameters
         ----------
         hessian : array_like, shape (dim, dim)
-            H, the mean Hessian of the negative log-likelihood where the residual is not clipped (elsewhere it is 0), of
-            all coefficients with the intercept last: from public rows, or estimated privately. It is never taken from
-            the records.
+            H, the mean Hessian of the negative log-likelihood, for all coefficients with the intercept last. The
+            Hessian of a row is 0 if its residual is clipped. H must come from public rows or from a private estimate;
+            it is never computed from the records.
 
         Returns
         -------
@@ -288,7 +293,7 @@ class GradientDescent(Sequential):
         Raises
         ------
         TypeError, ValueError
-            If `hessian` is not a positive definite matrix of that shape; if there is no answer yet.
+            If `hessian` is not a positive definite matrix of this shape; if there is no answer yet.
         """
         matrix = np.asarray(_check.floats("hessian", _check.array("hessian", hessian)), np.float64)
         if matrix.shape != (self.dim, self.dim) or not np.isfinite(matrix).all():
@@ -306,13 +311,14 @@ class GradientDescent(Sequential):
 
 
 class _InOrder:
-    """Rows and responses as the kernel takes them, a piece at a time: checked when they are read."""
+    """Rows and responses in the layout of the kernel, piece by piece; each piece is checked when it is read."""
 
     def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray) -> None:
         self.domain, self.rows, self.responses = domain, rows, responses
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
     def checked(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64]]:
+        """Return a piece of rows and responses; raise ValueError if a record is invalid."""
         rows = _check.laid_out(self.rows[start:stop], self.dtype)
         responses = _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
         if not self.domain.accepts(rows, responses):
@@ -320,7 +326,7 @@ class _InOrder:
         return rows, responses
 
     def invalid_error(self) -> ValueError:
-        """The error for records of which some are invalid."""
+        """Return the error for records of which some are invalid."""
         bad = self.domain.invalid_examples(self.rows, self.responses)
         return _check.invalid("x and y", self.domain.describe(), int(np.argmax(bad)), int(bad.sum()), len(bad))
 
@@ -329,7 +335,7 @@ class _InOrder:
 
 
 class _Shuffled(_InOrder):
-    """The same in random order: all rows stay where they are, and are checked first."""
+    """Rows and responses in random order; all rows are checked first and are not moved."""
 
     def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray, key: Stream) -> None:
         super().__init__(domain, rows, responses)

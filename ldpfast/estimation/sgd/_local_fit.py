@@ -1,4 +1,4 @@
-"""The quantile and its interval from the positions and answers of a quantile protocol, in constant memory."""
+"""Quantile and its interval from the positions and answers of `MedianSGD`, in constant memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from ..._core.sgd import QuantileState
 from ..._typing import Floats
 
-WINDOW = 3.0  # standard deviations of the positions: how far the fitted parabola is used
-GRID = 400  # positions on each side where the fit is compared with the target, before bisection
+WINDOW = 3.0  # range in which the fitted parabola is used, in standard deviations of the positions
+GRID = 400  # positions on each side at which the fit is compared with the target, before bisection
 
 
 class Sums(NamedTuple):
@@ -21,12 +21,13 @@ class Sums(NamedTuple):
     Attributes
     ----------
     origin : float
+        Origin of the distances.
     size : int
         Number of positions.
     moments : ndarray, shape (4,)
-        Of u, u^2, u^3, u^4.
+        Sums of u, u^2, u^3, u^4.
     ones : ndarray, shape (3,)
-        Of 1, u, u^2 over those who answered 1.
+        Sums of 1, u, u^2 over the people who answered 1.
     """
 
     origin: float
@@ -36,11 +37,11 @@ class Sums(NamedTuple):
 
     @classmethod
     def of(cls, state: QuantileState, size: int) -> Sums:
-        """The sums of the open segment of a kernel's state."""
+        """Return the sums of the open segment of a kernel's state."""
         return cls(state.origin, size, np.array(state.moments), np.array(state.ones))
 
-    def seen_from(self, origin: float) -> Sums:
-        """The sums for another origin."""
+    def shifted_to(self, origin: float) -> Sums:
+        """Return the sums for another origin."""
         d, m, y = self.origin - origin, np.concatenate([[self.size], self.moments]), self.ones
         moments = [sum(math.comb(k, j) * d ** (k - j) * m[j] for j in range(k + 1)) for k in range(1, 5)]
         ones = [y[0], y[1] + d * y[0], y[2] + 2 * d * y[1] + d**2 * y[0]]
@@ -48,28 +49,28 @@ class Sums(NamedTuple):
 
 
 def join(segments: list[Sums]) -> Sums:
-    """Several segments as one, whose origin is the mean of the positions."""
+    """Combine segments into one, whose origin is the mean of the positions."""
     size = sum(segment.size for segment in segments)
     last = segments[-1].origin
     mean = last + sum(float(s.moments[0]) + s.size * (s.origin - last) for s in segments) / size
-    near = [segment.seen_from(mean) for segment in segments]
-    moments, ones = sum(s.moments for s in near), sum(s.ones for s in near)
+    shifted = [segment.shifted_to(mean) for segment in segments]
+    moments, ones = sum(s.moments for s in shifted), sum(s.ones for s in shifted)
     return Sums(mean, size, np.asarray(moments), np.asarray(ones))
 
 
 def crossing(kept: Sums, lower: float, upper: float, target: float) -> Crossing | None:
-    """Where the answers put the quantile; None where they are too few to tell.
+    """Fit the answers to locate the quantile; return None if there are too few.
 
-    The answers, given their positions, are independent with a variance that is target (1 - target) near the quantile.
+    Given the positions, the answers are independent. Their variance is target (1 - target) near the quantile.
 
     Parameters
     ----------
     kept : Sums
-        Around the mean of the positions, as `join` returns them.
+        Sums around the mean of the positions, as returned by `join`.
     lower, upper : float
-        Where the quantile is known to lie.
+        Range that contains the quantile.
     target : float
-        The probability of answering 1 at the quantile.
+        Probability of answering 1 at the quantile.
 
     Returns
     -------
@@ -90,25 +91,26 @@ def crossing(kept: Sums, lower: float, upper: float, target: float) -> Crossing 
 
 @dataclass(frozen=True)
 class Crossing:
-    """The position at which the probability of answering 1, a falling function, crosses its known value at the quantile.
+    """Position at which the probability of answering 1 is equal to its known value at the quantile.
 
-    A parabola is fitted to the answers around the mean of the positions. A position is in the interval where the fit
-    does not differ from the target probability by more than its standard error allows. The probability is monotone, so
-    everything beyond a rejected position is rejected, too; where nothing is rejected, the interval reaches to the end
-    of [lower, upper]. The value, a mean of positions with a bias of its own, is always inside.
+    This probability decreases with the position. A parabola is fitted to the answers around the mean of the positions.
+    A position is rejected if the fit differs from the target probability by more than its standard error allows.
+    Everything beyond a rejected position is rejected as well, because the probability is monotone. If no position on
+    one side is rejected, the interval extends to the end of [lower, upper]. The value, a mean of positions with its own
+    bias, is always included.
 
     Attributes
     ----------
     lower, upper : float
-        Where the quantile is known to lie.
+        Range that contains the quantile.
     center, scale : float
         Mean and standard deviation of the positions.
     coefficients : ndarray, shape (3,)
-        Of 1, v, v^2 with v = (position - center) / scale.
+        Coefficients of 1, v, v^2 with v = (position - center) / scale.
     covariance : ndarray, shape (3, 3)
-        Of the coefficients.
+        Covariance of the coefficients.
     target : float
-        The probability of answering 1 at the quantile.
+        Probability of answering 1 at the quantile.
     """
 
     lower: float
@@ -120,25 +122,25 @@ class Crossing:
     target: float
 
     def excess(self, v: Any) -> tuple[Any, Any]:
-        """Fitted minus target probability, and its standard error."""
+        """Return the fitted minus the target probability, and its standard error."""
         powers = np.stack([np.ones_like(v), v, v**2])
         variance = np.einsum("i...,ij,j...->...", powers, self.covariance, powers)
         return np.tensordot(self.coefficients, powers, 1) - self.target, np.sqrt(np.maximum(variance, 0))
 
     def root(self) -> tuple[float, float]:
-        """The crossing and its standard error, which is infinite where the fit does not fall."""
+        """Return the crossing and its standard error, which is infinite if the fit does not decrease there."""
         v = np.linspace(-WINDOW, WINDOW, 2 * GRID + 1)
         excess, _ = self.excess(v)
-        at = int(np.argmin(np.abs(excess)))
-        place = float(v[at])
-        slope = float(self.coefficients[1] + 2 * self.coefficients[2] * place)
+        start = float(v[int(np.argmin(np.abs(excess)))])
+        slope = float(self.coefficients[1] + 2 * self.coefficients[2] * start)
         if not slope < 0:
-            return self.center + self.scale * place, math.inf
-        exact, error = self.excess(np.array(place))
-        place = min(max(place - float(exact) / slope, -WINDOW), WINDOW)
-        return self.center + self.scale * place, float(error) / -slope * self.scale
+            return self.center + self.scale * start, math.inf
+        exact, error = self.excess(np.array(start))
+        root = min(max(start - float(exact) / slope, -WINDOW), WINDOW)
+        return self.center + self.scale * root, float(error) / -slope * self.scale
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        """Return the limits of the interval; `tail` is the probability beyond each of them."""
         from scipy.special import ndtri
 
         z, (root, _) = -ndtri(tail), self.root()
@@ -149,19 +151,19 @@ class Crossing:
             return np.abs(excess) > z * error
 
         excess, _ = self.excess(np.linspace(-WINDOW, WINDOW, 2 * GRID + 1))
-        if (excess > 0).all():  # at all positions, most people are above: the quantile is not below them
+        if (excess > 0).all():  # the fit is above the target in the whole window: so is the quantile
             return np.minimum(root, value), np.maximum(self.upper, value)
         if (excess < 0).all():
             return np.minimum(self.lower, value), np.maximum(root, value)
         ends = []
         for end, limit in ((-WINDOW, self.lower), (WINDOW, self.upper)):
-            places = np.linspace(start, end, GRID)
-            bad = rejected(places)
-            if not bad.any():
+            grid = np.linspace(start, end, GRID)
+            outliers = rejected(grid)
+            if not outliers.any():
                 ends.append(limit)
                 continue
-            first = int(np.argmax(bad))
-            inside, outside = places[max(first - 1, 0)], places[first]
+            first = int(np.argmax(outliers))
+            inside, outside = grid[max(first - 1, 0)], grid[first]
             for _ in range(40):
                 middle = (inside + outside) / 2
                 inside, outside = (inside, middle) if rejected(middle) else (middle, outside)

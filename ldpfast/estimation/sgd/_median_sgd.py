@@ -1,4 +1,4 @@
-"""The protocol for the median and other quantiles (Duchi, Jordan, Wainwright 2018, section 3.2.2)."""
+"""Protocol for the median and other quantiles (Duchi, Jordan, Wainwright 2018, section 3.2.2)."""
 
 from __future__ import annotations
 
@@ -24,62 +24,66 @@ from ._segments import Segments
 if TYPE_CHECKING:
     from ..._typing import RNGLike
 
-PIECE_ROWS = 1 << 17  # records that are checked, then asked while they are in cache
-SUFFICIENT = 2500  # answers from which on the interval covers, measured for a median and gradients bounded by 1
+PIECE_ROWS = 1 << 17  # records that are checked and then processed while they are in cache
+SUFFICIENT = 2500  # answers that the interval needs, measured for a median and gradients bounded by 1
 
 
 class MedianSGD(Sequential):
-    """A protocol for the median, or another quantile: each person in turn answers one bit about the current position.
+    """Protocol for the median or another quantile: each person in turn answers one bit about the current position.
 
     Parameters
     ----------
     epsilon : float
-        Privacy parameter of the one bit, > 0.
+        Privacy parameter of the bit, > 0.
     lower, upper : float
-        Public; where the quantile is known to lie. Records may lie anywhere.
+        Public range that contains the quantile. Records may lie outside.
     quantile : float, default 0.5
-        In (0, 1).
+        Which quantile, in (0, 1).
     n : int, optional
-        How many people will be asked. All steps then have the best size for this number. Without it the steps fall as
-        1 / sqrt(i), and the protocol can stop at any time.
+        Number of people who will be asked. All steps then have the best size for this number. Without `n`, steps fall
+        as 1 / sqrt(i), and the protocol can stop at any time.
 
     Attributes
     ----------
     position : float
-        The current iterate, about which the next person is asked.
+        Current position, about which the next person is asked.
     n : int
         Number of answers so far.
+    sufficient_n : int
+        Number of answers from which the interval is reliable.
     guarantee : privacy.Guarantee
+        Guarantee for each person.
 
     Raises
     ------
     TypeError, ValueError
-        If `lower` and `upper` are not finite with lower < upper, `quantile` not in (0, 1), `n` not an integer >= 1.
+        If `lower` and `upper` are not finite with lower < upper, `quantile` is not in (0, 1), or `n` is not an integer
+        >= 1.
 
     Notes
     -----
-    With C = coth(epsilon / 2), G = C / 2 + abs(quantile - 1/2) bounds the gradient of a step. The estimate is the mean
-    of the positions after a burn-in of up to a quarter. Its expected quantile loss exceeds the smallest possible one by
-    at most 2 (upper - lower) G / (3 sqrt(n)) with `n`, and sqrt(2) (upper - lower) G / sqrt(n) without. The interval is
-    where a parabola, fitted to the answers as a function of the positions, crosses the probability that belongs to the
-    quantile. It needs no further privacy, and covers from `sufficient_n` answers on; below, there is a
-    `SmallSampleWarning`.
+    With C = coth(epsilon / 2), the gradient of a step is bounded by G = C / 2 + abs(quantile - 1/2). The estimate is
+    the mean of the positions after a burn-in of up to a quarter. Its expected quantile loss exceeds the smallest
+    possible one by at most 2 (upper - lower) G / (3 sqrt(n)) with `n`, and sqrt(2) (upper - lower) G / sqrt(n) without.
 
-    The interval assumes a density that changes about linearly over the spread of the positions. It is not valid for
-    records of a few different values, for a quantile in a gap of the distribution, or for [lower, upper] many times as
-    wide as it.
+    The interval comes from a parabola, fitted to the answers as a function of the positions. It contains the positions
+    at which the fit agrees with the probability that belongs to the quantile. It costs no additional privacy. Below
+    `sufficient_n` answers there is a `SmallSampleWarning`.
+
+    The interval assumes that the density changes about linearly over the spread of the positions. It is not valid for
+    records with few different values, for a quantile in a gap of the distribution, or if [lower, upper] is many times
+    wider than the distribution.
 
     Privacy
     -------
     Sequentially interactive: each person sends one bit, the response of `Bins` with one cut to the question whether the
-    record is at least the position. Exactly `epsilon_realized`-LDP; compared without a branch.
+    record is at least the position. Exactly `epsilon_realized`-LDP; the comparison is branch-free. See
     docs/proofs/median_sgd.md.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 11 and corollary 2.
+       JASA 113 (2018), eq. 11 and corollary 2.
 
     Examples
     --------
@@ -97,14 +101,13 @@ class MedianSGD(Sequential):
         self.quantile = _check.probability("quantile", quantile)
         if max(-self.lower, self.upper) > 1e60 or self.upper - self.lower < 1e-60:  # fourth powers are added up
             raise ValueError(
-                f"lower and upper must be within 1e60 of zero and 1e-60 apart, got {lower!r} and {upper!r}"
+                f"lower and upper must be within 1e60 of zero and at least 1e-60 apart, got {lower!r} and {upper!r}"
             )
         self.horizon = None if n is None else _check.integer("n", n, 1, 1 << 53)
         coin, origin = _coins.response(2, self.epsilon), (self.lower + self.upper) / 2
         super().__init__()
         self.guarantee = self._question(origin).guarantee
-        # The probability of answering 1 at the quantile, where a share of 1 - quantile of the records are at least the
-        # position.
+        # Probability of answering 1 at the quantile: a share of 1 - quantile of the records is at least this position.
         self._target = float((1 - coin.p) + (2 * coin.p - 1) * Fraction(1 - self.quantile))
         self._state = QuantileState(origin)
         self._segments: Segments[Sums] = Segments()
@@ -114,15 +117,15 @@ class MedianSGD(Sequential):
 
     def _compile(self) -> sgd.MedianSGD:
         coin = _coins.response(2, self.epsilon)
-        length, reach, lean = self.upper - self.lower, float(1 / (2 * coin.p - 1)), self.quantile - 0.5
+        length, factor, shift = self.upper - self.lower, float(1 / (2 * coin.p - 1)), self.quantile - 0.5
         step = length / math.sqrt(2) if self.horizon is None else length / 2 / math.sqrt(self.horizon)
-        unit = step / (reach / 2 + abs(lean))
-        up, down = unit * (reach / 2 + lean), unit * (-reach / 2 + lean)
+        unit = step / (factor / 2 + abs(shift))
+        up, down = unit * (factor / 2 + shift), unit * (-factor / 2 + shift)
         return sgd.MedianSGD(self.lower, self.upper, up, down, coin.keep, coin.bits, self.horizon is None)
 
     @property
     def position(self) -> float:
-        """The position about which the next person is asked."""
+        """Position about which the next person is asked."""
         return self._state.position
 
     @property
@@ -136,16 +139,16 @@ class MedianSGD(Sequential):
     def _current(self) -> Bins:
         return self._question(self.position)
 
-    def _learn(self, report: AnyArray) -> None:
-        self._walk(1, lambda start, stop, state: self._kernel.answer(bool(report[0]), state))
+    def _apply(self, report: AnyArray) -> None:
+        self._advance(1, lambda start, stop, state: self._kernel.answer(bool(report[0]), state))
 
     def estimate(self) -> Estimate[float]:
-        """The mean of the positions after the burn-in.
+        """Return the mean of the positions after the burn-in.
 
         Returns
         -------
         estimate : Estimate
-            With an interval from a local regression of the answers.
+            Quantile, with an interval from a local regression of the answers.
 
         Raises
         ------
@@ -168,19 +171,19 @@ class MedianSGD(Sequential):
         return Estimate(kept.origin, math.hypot(error, kept.origin - root), self.n, self.guarantee, None, fit)
 
     def run(self, x: ArrayLike, rng: RNGLike = None) -> Estimate[float]:
-        """Ask everybody, in the order of the records: the whole protocol in one process.
+        """Run the whole protocol in one process; people are asked in the order of the records.
 
         Parameters
         ----------
         x : array_like, shape (n,)
             Finite numbers; a memory map is read once. The order should not depend on the values.
         rng : None, int, SeedSequence, Generator or BitGenerator
-            An `rng` that was given once has to be given to later calls, too; its stream continues.
+            An `rng` that was given once must be given to later calls as well; its stream continues.
 
         Returns
         -------
         estimate : Estimate
-            From all answers so far.
+            Estimate from all answers so far.
 
         Raises
         ------
@@ -201,12 +204,15 @@ class MedianSGD(Sequential):
                 raise domain.invalid_error(records)
             self._kernel.run(stream, stream.take(1), piece, state)
 
-        self._walk(len(records), ask)
+        self._advance(len(records), ask)
         self._randomness.keep(rng, stream)
         return self.estimate()
 
-    def _walk(self, n: int, ask: Callable[[int, int, QuantileState], None]) -> None:
-        """Ask n people, in pieces that stay within a segment: ``ask(start, stop, state)`` moves the state. All of them, or none."""
+    def _advance(self, n: int, ask: Callable[[int, int, QuantileState], None]) -> None:
+        """Ask n people by ``ask(start, stop, state)``, in pieces that stay within a segment.
+
+        The state of the protocol changes only if all pieces succeed.
+        """
         state, segments, start = copy.copy(self._state), self._segments.copy(), 0
         while start < n:
             stop = min(n, start + PIECE_ROWS, start + segments.room)

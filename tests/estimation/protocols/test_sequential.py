@@ -120,7 +120,7 @@ def invalid_updates(server):
     if report.dtype == np.uint8 and report.ndim == 0:
         yield query, np.uint8(2), ValueError, r"^reports must be codes in \[0, 2\); index 0 is outside$"
     elif report.dtype == np.uint8:
-        yield query, report | 0x80, ValueError, r"^reports must have zeros in the padding after 3 bits; row 0 has not$"
+        yield query, report | 0x80, ValueError, r"^reports must have zeros in the padding after 3 bits; row 0 does not$"
     else:
         for wrong in (report * np.nan, report * np.inf, report * 1.001, report[:-1]):
             yield query, wrong, ValueError, r"^reports must (lie on|have Euclidean norm|have shape)"
