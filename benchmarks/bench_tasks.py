@@ -20,6 +20,7 @@ from . import rivals
 from .rivals import numba_cases, numba_tools
 
 ROUNDS = 7
+# Tasks that use one thread, by the start of their name.
 ONE_THREAD = (
     "tally",
     "median",
@@ -29,7 +30,7 @@ ONE_THREAD = (
     "central-median",
     "central-smooth",
     "central-gaussian",
-)  # tasks that use one thread
+)
 THREADED = ("ldpfast", "numba")
 
 
@@ -49,7 +50,7 @@ def machine() -> bench.Machine:
 
 
 def libraries(name: str) -> list[Any]:
-    """Return the parameters of a task: its installed libraries, timed by CPU time, and with two threads by wall time."""
+    """Return the installed libraries of a task, with one thread and CPU time, and with two threads and wall time."""
     found = ["ldpfast", "numpy", *rivals.installed(name)]
     if numba_tools.numba is not None and not name.startswith(("tally", "gaussian-simulated", "central")):
         found = [*found, "numba"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def is_x86_64() -> bool:
-    """Return whether this machine is an x86-64."""
+    """Return whether this machine is x86-64."""
     return sysconfig.get_platform().split("-")[-1] == "x86_64"
 
 

@@ -23,7 +23,11 @@ def median_walk(x: Any, seed: Any, keep: Any, lower: Any, upper: Any, base_step:
     With u the signed distance of a position from the middle, the sums are of u, u^2, u^3 and u^4 over all positions, and of
     1, u and u^2 over the positions with answer 1. The step size is `base_step`, divided by sqrt(i) if `any_time`.
     """
-    words, flip, step = np.empty(BATCH_ROWS // 2, np.uint64), np.empty(BATCH_ROWS, np.uint8), np.full(BATCH_ROWS, base_step)
+    words, flip, step = (
+        np.empty(BATCH_ROWS // 2, np.uint64),
+        np.empty(BATCH_ROWS, np.uint8),
+        np.full(BATCH_ROWS, base_step),
+    )
     word = words.view(np.uint32)
     origin = (lower + upper) / 2
     at = origin

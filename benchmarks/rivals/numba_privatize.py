@@ -139,7 +139,7 @@ def linf_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 @njit(nogil=True, fastmath=True)
 def normals(out: Any, seed: Any) -> None:
-    """Draw normal numbers by Box-Muller, with the polynomials of the library, because LLVM has no vector logarithm or sine."""
+    """Draw normal numbers by Box-Muller, with polynomials because LLVM has no vector logarithm, sine or cosine."""
     f = np.float32
     half = out.size // 2
     words = np.empty((half + 1) // 2, np.uint64)

@@ -17,10 +17,10 @@ ALPHA = 1e-9  # probability that one statistic rejects a correct answer
 
 
 def bernstein(variance: float, largest: float, n: int) -> float:
-    """Return the distance of the mean of n independent numbers from its expectation, exceeded with probability ALPHA.
+    """Return a bound on the deviation of the mean of n independent numbers, exceeded with probability at most ALPHA.
 
     Bernstein's inequality: P(|mean - E| > t) <= 2 exp(-n t^2 / (2 variance + 2 largest t / 3)) if no number is farther
-    than `largest` from its expectation. The result is an upper bound of the t for which the right side is ALPHA.
+    than `largest` from its expectation. The result is at least the t for which the right side is ALPHA.
     """
     weight = math.log(2 / ALPHA) / n
     return math.sqrt(2 * variance * weight) + 2 * largest * weight / 3
@@ -41,7 +41,7 @@ def count_bits(reports: AnyArray) -> NDArray[np.int64]:
 
 
 def check_linf(mechanism: LinfBall, x: AnyArray, direction: AnyArray, reports: AnyArray) -> bool:
-    """Check the shape of the reports, every coordinate of the mean, and its projection on the direction of the records."""
+    """Check the shape of the reports, every coordinate of the mean, and its projection on `direction`."""
     return reports.shape == (len(x), (mechanism.dim + 7) // 8) and check_linf_mean(
         mechanism,
         len(x),
@@ -52,9 +52,10 @@ def check_linf(mechanism: LinfBall, x: AnyArray, direction: AnyArray, reports: A
 
 
 def check_linf_mean(mechanism: LinfBall, n: int, truth: AnyArray, direction: AnyArray, mean: AnyArray) -> bool:
-    """Check every coordinate of a mean, and its projection on the signs `direction`, divided by dim.
+    """Check every coordinate of a mean, and its projection on the signs `direction`.
 
-    The projection of one report on signs s has the variance (|s|^2 B^2 - <s, x>^2) / dim^2 <= B^2 / dim and is at most B.
+    The projection of one report on signs s, divided by dim, has the variance (|s|^2 B^2 - <s, x>^2) / dim^2 <= B^2 / dim
+    and is at most B.
     """
     dim, scale = mechanism.dim, mechanism.scale
     each = bernstein(scale**2, 2 * scale, n) + 1e-4  # NumPy draws vertices with 16 bits
@@ -149,9 +150,8 @@ def left_out(n: int) -> int:
     return 1 << (n // 4).bit_length() - 1 if n >= 4 else 0
 
 
-DEVIATIONS = math.sqrt(
-    2 * math.log(2 / ALPHA)
-)  # a normal variable exceeds it in absolute value with probability at most ALPHA
+# Number of standard deviations that a normal variable exceeds with probability at most ALPHA.
+DEVIATIONS = math.sqrt(2 * math.log(2 / ALPHA))
 
 
 def check_median(model: MedianSGD, median: float, density: float, answer: tuple[float, int]) -> bool:

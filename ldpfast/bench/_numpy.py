@@ -1,4 +1,4 @@
-"""Optimized NumPy implementations of the cases of mechanisms."""
+"""Optimized NumPy implementations of mechanisms, counting, shares and densities."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def numpy_l2(mechanism: L2Ball, x: AnyArray, out: AnyArray) -> Task:
 
 
 class NumpyLinf:
-    """Mechanism of the l-infinity ball: 16 random bits per vertex coordinate (a bias below 2^-16), popcounts of words."""
+    """Mechanism of the l-infinity ball, with 16 random bits per vertex coordinate (bias below 2^-16) and popcounts."""
 
     def __init__(self, mechanism: LinfBall) -> None:
         self.words, self.dim = Words(), mechanism.dim

@@ -51,7 +51,7 @@ def median(any_time: bool, scale: float = 1.0) -> Case:
 
 
 def logistic(dtype: DTypeLike, scale: float = 1.0) -> Case:
-    """Return the case of logistic regression, for rows along an axis in both senses and coefficients of norm 2 along it."""
+    """Return the case of logistic regression, for rows near one axis in both directions and coefficients along it."""
     dim, n, truth = 50, people(1 << 18, scale, 4096), 2.0
     axis, generator, few = direction(dim) / math.sqrt(dim), np.random.default_rng(9), min(n, 1 << 14)
     x = ball(n, dim).astype(dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Estimation with a trusted curator: large arrays in, one private number or vector out."""
+"""Estimation in the central model: a trusted curator computes private estimates from the records."""
 
 from ._density import CubeHistogram, best_bins, histogram_density
 from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence

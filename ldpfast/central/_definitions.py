@@ -1,4 +1,4 @@
-"""Definitions of privacy, and the integer noise that each of them needs for a sum on a public grid."""
+"""Definitions of privacy in the central model, and integer noise that satisfies them for a sum on a public grid."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from .. import _check, _coins
 from ..privacy import Guarantee, concentrated_rho, gaussian_delta, kl_for_tv
 from ._noise import STEPS, GaussianNoise, Grid, LaplaceNoise, Noise
 
-LEAST, MOST = 1e-18, 1e18  # of epsilon: its square has to be a normal number
-MOST_EPSILON = 64.0  # of Laplace noise: beyond this, a coin of 128 bits is rounded to zero
+LEAST, MOST = 1e-18, 1e18  # range of epsilon and of truncation radii: their squares are normal numbers
+MOST_EPSILON = 64.0  # for Laplace noise; beyond, a coin of 128 bits is rounded to zero
 MOST_VARIANCE = 1 << 48
 
 
 @dataclass(frozen=True)
 class Definition(ABC):
-    """A definition of privacy with its parameters.
+    """Definition of privacy with its parameters.
 
     Attributes
     ----------
     epsilon, delta : float
+        Privacy parameters.
     name : str
-        What the argument `privacy` calls it.
+        Value of the argument `privacy` that selects the definition.
     """
 
     epsilon: float
@@ -43,16 +44,16 @@ class Definition(ABC):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee that was asked for."""
+        """Requested guarantee."""
         return Guarantee(self.name, self.epsilon, self.delta)
 
     @abstractmethod
     def noise(self, dim: int) -> Noise:
-        """Noise for sums of rows of `dim` numbers in a ball."""
+        """Return noise for sums of rows of `dim` numbers in a ball."""
 
     @abstractmethod
     def published_rate(self, n: int, dim: int) -> float:
-        """The published truncation radius is this to the power 1 / moment, in units of the bound on the moment."""
+        """Return the rate r of the published truncation radius r^(1 / moment), in units of the bound on the moment."""
 
 
 class Pure(Definition):
@@ -61,7 +62,7 @@ class Pure(Definition):
     name = "pure"
 
     def noise(self, dim: int) -> Noise:
-        """Discrete Laplace noise for the l1 diameter of the grid."""
+        """Return discrete Laplace noise for the l1 diameter of the grid."""
         if self.epsilon > MOST_EPSILON:
             raise ValueError(
                 f"epsilon must be at most {MOST_EPSILON:g} for privacy={self.name!r}, got {self.epsilon!r}"
@@ -71,7 +72,7 @@ class Pure(Definition):
             grid = Grid.of(dim, steps)
             try:
                 coins = _coins.geometric(self.epsilon, grid.l1 + self._extra_steps(), grid.span, dim)
-            except ValueError:  # more binary digits than there are
+            except ValueError:  # the coins need more binary digits than are available
                 if steps <= STEPS // 64:
                     raise
                 steps //= 2
@@ -86,10 +87,10 @@ class Pure(Definition):
 
 
 class Smooth(Pure):
-    """Differential privacy with a loss that is proportional to how far a row moves in the l2 ball.
+    """Differential privacy with a loss proportional to the distance that a row moves in the l2 ball.
 
-    With random rounding, moving a coordinate by a part of a step changes the logarithm of a probability by at most
-    exp(rate) - 1 per step; epsilon / 2 additional steps account for that.
+    With random rounding, a move of one coordinate by a fraction f of a step changes the logarithm of a probability by at
+    most f (exp(a) - 1), where a is the loss per step. The epsilon / 2 additional steps compensate for exp(a) - 1 > a.
     """
 
     name = "smooth"
@@ -99,7 +100,7 @@ class Smooth(Pure):
 
 
 class GaussianDefinition(Definition):
-    """A definition that discrete Gaussian noise satisfies, calibrated to the l2 diameter of the grid."""
+    """Definition of privacy that discrete Gaussian noise satisfies, calibrated to the l2 diameter of the grid."""
 
     def noise(self, dim: int) -> Noise:
         steps = STEPS
@@ -113,32 +114,35 @@ class GaussianDefinition(Definition):
             steps //= 2
 
     def _least_variance(self, grid: Grid) -> int:
-        """The least variance parameter that satisfies the definition on a grid."""
+        """Return the least variance parameter that satisfies the definition on a grid."""
         if grid.dim > 1:
             return self._by_divergence(grid)
-        level, allowed = self._hockey_stick()
+        epsilon, allowed = self._hockey_stick()
         low, high = 0, 1
-        while high <= MOST_VARIANCE and discrete_delta(level, grid.span, math.sqrt(high)) > allowed:
+        while high <= MOST_VARIANCE and discrete_delta(epsilon, grid.span, math.sqrt(high)) > allowed:
             low, high = high, 2 * high
         while high - low > 1 and high <= MOST_VARIANCE:
             middle = (low + high) // 2
-            if discrete_delta(level, grid.span, math.sqrt(middle)) <= allowed:
+            if discrete_delta(epsilon, grid.span, math.sqrt(middle)) <= allowed:
                 high = middle
             else:
                 low = middle
         return high
 
     def _by_divergence(self, grid: Grid) -> int:
-        """From the Kullback-Leibler divergence of a shift by integers, which is that of the continuous distribution: exact."""
+        """Return the least variance parameter for the bound on the Kullback-Leibler divergence.
+
+        The divergence of a shift by integers equals that of the continuous distribution, so the calibration is exact.
+        """
         return max(1, math.ceil(grid.l2_squared / (2 * Fraction(self._divergence()))))
 
     @abstractmethod
     def _divergence(self) -> float:
-        """A bound on the Kullback-Leibler divergence that implies the definition."""
+        """Return a bound on the Kullback-Leibler divergence that implies the definition."""
 
     @abstractmethod
     def _hockey_stick(self) -> tuple[float, float]:
-        """epsilon and delta of the approximate privacy that is the definition, for one coordinate."""
+        """Return epsilon and delta of the approximate privacy that is equivalent to the definition, for one coordinate."""
 
 
 class Approximate(GaussianDefinition):
@@ -203,12 +207,14 @@ DEFINITIONS: dict[str, type[Definition]] = {
 
 
 def definition_of(privacy: str, epsilon: float, delta: float) -> Definition:
-    """The definition that the arguments of a release name.
+    """Return the definition with the given name and parameters.
 
     Parameters
     ----------
     privacy : {"pure", "smooth", "approximate", "kl", "tv"}
+        Name of the definition.
     epsilon, delta : float
+        Privacy parameters.
 
     Returns
     -------
@@ -224,11 +230,11 @@ def definition_of(privacy: str, epsilon: float, delta: float) -> Definition:
 
 
 def discrete_delta(epsilon: float, shift: float, sigma: float) -> float:
-    """An upper bound on the hockey-stick divergence of the discrete Gaussian distribution from its shift by an integer.
+    """Return an upper bound on the hockey-stick divergence of the discrete Gaussian distribution from its shift by an integer.
 
     The sum of a function with one peak is at most its integral plus its peak. The discrete distribution has at most the
     density of the continuous one, because its normalizing constant is larger.
     """
-    edge = shift / (2 * sigma) - epsilon * sigma / shift  # where the two distributions are exp(epsilon) apart
+    edge = shift / (2 * sigma) - epsilon * sigma / shift  # where the ratio of the densities is exp(epsilon)
     peak = math.exp(-0.5 * min(edge, 0.0) ** 2) / (math.sqrt(2 * math.pi) * sigma)
     return float(gaussian_delta(epsilon, sigma, shift)) * (1 + 1e-9) + peak

@@ -1,4 +1,4 @@
-"""Histogram of the unit cube: counts with integer noise (Barber and Duchi, corrected)."""
+"""Histogram of the unit cube, with integer noise on the counts (Barber and Duchi, corrected)."""
 
 from __future__ import annotations
 
@@ -22,43 +22,46 @@ from ._records import PIECE_NUMBERS, array, invalid_error
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MOST_BINS, MOST_AXES = 1 << 26, 32  # in all
+MOST_BINS = 1 << 26  # number of cells
+MOST_AXES = 32
 
 
 @dataclass(frozen=True, eq=False)
 class CubeHistogram(Estimate[Floats]):
-    """A private histogram of the unit cube: call it on points. `value` are the shares of the cells, shape (bins,) * dim.
+    """Private histogram of the unit cube, callable on points; `value` holds the shares of the cells, shape (bins,) * dim.
 
     Attributes
     ----------
     risk : float
-        A bound on the expected integrated squared error, for densities with slopes of at most `lipschitz`.
+        Upper bound on the expected integrated squared error, for densities with slopes of at most `lipschitz`.
     """
 
     risk: float = field(default=0.0, kw_only=True)
 
     @property
     def bins(self) -> int:
-        """Per axis."""
+        """Number of bins per axis."""
         return int(self.value.shape[0])
 
     def __call__(self, points: ArrayLike) -> Any:
-        """The density: unbiased for the mean density of the cell of each point; it may be negative.
+        """Return the density at points.
+
+        It is constant on each cell, unbiased for the mean density of the cell, and may be negative.
 
         Parameters
         ----------
         points : array_like
-            Shape (..., dim), or any shape where dim is 1.
+            Points of shape (..., dim), or of any shape if dim is 1.
 
         Returns
         -------
         density : float or ndarray
-            Zero outside of the cube.
+            Density at each point; 0 outside the cube.
 
         Raises
         ------
         TypeError, ValueError
-            If they are not real numbers, or of another dimension.
+            If `points` are not real numbers or have another dimension.
         """
         dim = self.value.ndim
         x = _check.floats("points", _check.array("points", points)).astype(np.float64)
@@ -72,23 +75,23 @@ class CubeHistogram(Estimate[Floats]):
         return float(density) if density.ndim == 0 else density
 
     def project(self) -> CubeHistogram:
-        """The nearest histogram of a density: shares >= 0 that sum to 1. Its risk is no larger.
+        """Return the nearest histogram with shares >= 0 that sum to 1. Its risk is no larger.
 
         Returns
         -------
         density : CubeHistogram
-            No further privacy is spent.
+            Histogram computed from the private shares, at no further privacy cost.
         """
         shares = project_simplex(self.value.ravel()).reshape(self.value.shape)
         return CubeHistogram(shares, self.stderr, self.n, self.guarantee, None, self.rule, risk=self.risk)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the density, of one or two dimensions.
+        """Plot a density of one or two dimensions.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            By default a new one.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -103,7 +106,7 @@ class CubeHistogram(Estimate[Floats]):
         """
         density = self.value * self.bins**self.value.ndim
         if self.value.ndim > 2:
-            raise ValueError(f"a histogram of at most 2 dimensions can be drawn, not of {self.value.ndim}")
+            raise ValueError(f"plot requires a histogram of at most 2 dimensions, got {self.value.ndim}")
         ax = axes(ax)
         if self.value.ndim == 1:
             ax.stairs(density, np.linspace(0, 1, self.bins + 1), fill=True, alpha=0.6)
@@ -125,46 +128,47 @@ def histogram_density(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> CubeHistogram:
-    """The density of records in the unit cube, by a histogram with integer noise.
+    """Estimate a density on the unit cube by a histogram with discrete Laplace noise.
 
     Parameters
     ----------
     x : array_like, shape (n,) or (n, dim)
-        Records of a trusted curator, clipped to [0, 1] in each coordinate; n is public.
+        Records, clipped to [0, 1] in each coordinate; n is public.
     epsilon : float
         Privacy parameter, > 0.
     bins : int, optional
-        Per axis, >= 1. By default the number with the least bound on the risk (`best_bins`).
+        Number of bins per axis, >= 1. By default the number with the least bound on the risk (`best_bins`).
     lipschitz : float, default 1.0
-        L, a bound on the slope of the density: for the choice of `bins` and the bound on the risk.
+        Bound L on the slope of the density, used for the default of `bins` and for the bound on the risk.
     nan : {"raise", "centre"}
-        Records that are not finite are refused, which is outside of the guarantee, or count as 1/2 there.
+        Treatment of numbers that are not finite: an error, which is outside the guarantee, or replacement by 1/2.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     density : CubeHistogram
+        Histogram. Its standard errors include noise and sampling, with the sampling error at the estimated shares.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if there would be more than 2^26 cells; if `x` is empty, of a wrong shape, or
-        (`nan` = "raise") not finite.
-
-    Notes
-    -----
-    O(n dim) time. Standard errors are those of the noise and of sampling, at the share that was found.
+        If an argument is out of range, there are more than 2^26 cells, or `x` is empty, has a wrong shape or (if `nan` is
+        "raise") is not finite.
 
     Privacy
     -------
-    Neighbours differ in one record, which is replaced: two counts change by one. Discrete Laplace noise with exact
-    coins, exactly `guarantee.epsilon`. docs/proofs/central.md. Nothing is claimed about time.
+    `guarantee.epsilon`-differential privacy for the replacement of one record, which changes two counts by one. The
+    guarantee is exact: the noise is drawn with integer coins. See docs/proofs/central.md. Running time is not protected.
+
+    Notes
+    -----
+    O(n dim) time.
 
     References
     ----------
-    .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, section 4:
-    there k is
-       the number of bins of an axis.
+    .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, section 4; k in
+       eq. 19 has to be read as the number of bins per axis.
     """
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
     records = array(x, nan, rows=True)
@@ -177,7 +181,7 @@ def histogram_density(
     counts = _counts(records, bins, dim, nan).astype(np.float64)
     coins = _coins.geometric(epsilon, 2, 1, 2)
     added = laplace_numbers(coins, bins**dim, open_stream(rng))
-    limit = MOST_NOISE - n  # the noise itself is cut off nowhere short of that
+    limit = MOST_NOISE - n  # the kernel clamps the noise only beyond this limit
     shares = (np.clip(counts + added, -limit, limit) / n).reshape((bins,) * dim)
     known = np.clip(shares, 0, 1)
     stderr = np.sqrt(known * (1 - known) / n + coins.noise_variance / n**2)
@@ -188,25 +192,31 @@ def histogram_density(
 
 
 def _risk(bins: int, n: int, variance: float, dim: int, lipschitz: float) -> float:
-    """A bound on the integrated squared error: sampling, noise, and what cells cannot resolve."""
+    """Return a bound on the integrated squared error, from sampling, noise and the width of the cells."""
     cells = float(bins) ** dim
     return (cells - 1) / n + cells**2 * variance / n**2 + lipschitz * lipschitz * dim / (12 * bins**2)
 
 
 def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> int:
-    """The number of bins per axis with the least bound on the risk: about min(n^(1 / (dim + 2)), (n epsilon)^(1 / (dim + 1))).
+    """Return the number of bins per axis with the least bound on the risk.
+
+    It is about min(n^(1 / (dim + 2)), (n epsilon)^(1 / (dim + 1))).
 
     Parameters
     ----------
     n : int
+        Number of records, >= 1.
     epsilon : float
-    dim : int
-    lipschitz : float
+        Privacy parameter, > 0.
+    dim : int, default 1
+        Dimension, >= 1.
+    lipschitz : float, default 1.0
+        Bound on the slope of the density, > 0.
 
     Returns
     -------
     bins : int
-        At most as many as give 2^26 cells.
+        Number of bins per axis; there are at most 2^26 cells.
 
     Raises
     ------
@@ -217,7 +227,7 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
     variance = _coins.geometric(epsilon, 2, 1, 2).noise_variance
     low, high = 1, max(1, math.floor(MOST_BINS ** (1 / dim) + 1e-9))
-    while low < high:  # the bound has one valley
+    while low < high:  # the bound is unimodal
         middle = (low + high) // 2
         if _risk(middle, n, variance, dim, lipschitz) <= _risk(middle + 1, n, variance, dim, lipschitz):
             high = middle
@@ -227,7 +237,7 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
 
 
 def _counts(records: AnyArray, bins: int, dim: int, nan: str) -> NDArray[np.int64]:
-    """How many records are in each cell; the upper ends belong to the last."""
+    """Return the number of records in each cell. The upper ends belong to the last cells."""
     counts, rows = np.zeros(bins**dim, np.int64), max(1, PIECE_NUMBERS // dim)
     for at in range(0, len(records), rows):
         piece = records[at : at + rows].astype(np.float64).reshape(-1, dim)

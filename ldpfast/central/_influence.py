@@ -1,4 +1,4 @@
-"""What one record can do to a statistic: influence functions and gross error sensitivity, of laws and of data."""
+"""Influence functions and gross error sensitivity of estimators, for distributions and for data."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean."""
+    """Mean."""
 
 
 @dataclass(frozen=True)
 class TrimmedMean:
-    """The mean of what lies between the quantiles of `trim` and 1 - `trim`.
+    """Mean of the values between the quantiles of `trim` and 1 - `trim`.
 
     Parameters
     ----------
     trim : float, default 0.1
-        In [0, 1/2).
+        Share that is left out on each side, in [0, 1/2).
 
     Raises
     ------
@@ -58,56 +58,60 @@ FUNCTIONALS: dict[str, Functional] = {
 
 
 def as_functional(functional: Functional | str) -> Functional:
-    """The object that a word stands for."""
+    """Return the functional with the given name, or a functional unchanged."""
     if isinstance(functional, str):
         return FUNCTIONALS[_check.choice("functional", functional, FUNCTIONALS)]
     if not isinstance(functional, Functional):
         raise TypeError(
-            "functional must be a word, Mean, TrimmedMean, Quantile, Huber or Logistic, got "
+            "functional must be a string, Mean, TrimmedMean, Quantile, Huber or Logistic, got "
             + type(functional).__name__
         )
     return functional
 
 
-# ---- laws
-# ---------------------------------------------------------------------------------------------------------------
+# ---- distributions
+# ------------------------------------------------------------------------------------------------------
 
 
-class Law(ABC):
-    """What the functionals have to know about F."""
+class Distribution(ABC):
+    """Distribution F, with what the functionals require of it."""
 
     @abstractmethod
     def mean(self) -> float: ...
 
     @abstractmethod
     def below(self, x: Floats) -> Floats:
-        """F(x)."""
+        """Return F(x)."""
 
     @abstractmethod
     def quantile(self, u: float, right: bool = False) -> float:
-        """The least t with F(t) >= u, or (`right`) the limit of that from above u."""
+        """Return the least t with F(t) >= u, or (`right`) the limit of these values from above u."""
 
     @abstractmethod
     def part(self, low: float, high: float) -> float:
-        """The integral of the quantile function over [low, high]."""
+        """Return the integral of the quantile function over [low, high]."""
 
     @abstractmethod
     def density(self, x: float) -> float: ...
 
     @abstractmethod
     def expectation(self, psi: Huber | Logistic) -> Curve:
-        """Of psi(x, theta), as a function of theta."""
+        """Return the expectation of psi(X, theta) as a function of theta."""
 
     @abstractmethod
     def slope(self, psi: Huber | Logistic, theta: float) -> float:
-        """The derivative of that in theta."""
+        """Return the derivative of the expectation in theta."""
 
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-class Places:
-    """Gauss rules for integrals over probabilities: pieces that halve toward 0 and 1, each cut into `cuts` of one width."""
+class Quadrature:
+    """Gauss quadrature rules for integrals over probabilities.
+
+    The interval (0, 1) is divided into pieces that halve toward 0 and 1. Each piece is divided into `cuts` parts of equal
+    width.
+    """
 
     def __init__(self, cuts: int) -> None:
         halves = 2.0 ** -np.arange(1, 61)
@@ -117,38 +121,40 @@ class Places:
         self.u, self.weights = self.edges[:-1, None] + half * (1 + NODES), half * WEIGHTS
 
 
-class Continuous(Law):
-    """A frozen continuous distribution of scipy.stats. Expectations are integrals over its quantile function, so that its own
-    scale does not matter."""
+class Continuous(Distribution):
+    """Frozen continuous distribution of scipy.stats.
 
-    def __init__(self, law: Any) -> None:
-        self.law, self.places = law, Places(4)
-        parts = (self.law.ppf(self.places.u) * self.places.weights).sum(1)
-        self.cumulated = np.concatenate([[0.0], np.cumsum(parts)])
+    Expectations are integrals over its quantile function, so their accuracy does not depend on its scale.
+    """
+
+    def __init__(self, distribution: Any) -> None:
+        self.frozen, self.rule = distribution, Quadrature(4)
+        parts = (self.frozen.ppf(self.rule.u) * self.rule.weights).sum(1)
+        self.cumulative = np.concatenate([[0.0], np.cumsum(parts)])
 
     def mean(self) -> float:
-        mean = float(self.law.mean())
+        mean = float(self.frozen.mean())
         if not math.isfinite(mean):
-            raise ValueError("law must have a finite mean")
+            raise ValueError(f"distribution must have a finite mean, got {mean}")
         return mean
 
     def below(self, x: Floats) -> Floats:
-        return np.asarray(self.law.cdf(x), np.float64)
+        return np.asarray(self.frozen.cdf(x), np.float64)
 
     def quantile(self, u: float, right: bool = False) -> float:
-        return float(self.law.ppf(min(max(u, 0.0), 1.0)))
+        return float(self.frozen.ppf(min(max(u, 0.0), 1.0)))
 
     def part(self, low: float, high: float) -> float:
         return self._up_to(high) - self._up_to(low) if low < high else 0.0
 
     def _up_to(self, u: float) -> float:
-        edges = self.places.edges
+        edges = self.rule.edges
         k = min(max(int(np.searchsorted(edges, u, "right")) - 1, 0), len(edges) - 2)
         half = (min(max(u, edges[0]), edges[-1]) - edges[k]) / 2
-        return float(self.cumulated[k] + half * (WEIGHTS * self.law.ppf(edges[k] + half * (1 + NODES))).sum())
+        return float(self.cumulative[k] + half * (WEIGHTS * self.frozen.ppf(edges[k] + half * (1 + NODES))).sum())
 
     def density(self, x: float) -> float:
-        return float(self.law.pdf(x))
+        return float(self.frozen.pdf(x))
 
     def expectation(self, psi: Huber | Logistic) -> Curve:
         if isinstance(psi, Logistic):
@@ -157,34 +163,34 @@ class Continuous(Law):
         c = psi.c
 
         def huber(theta: float) -> float:
-            low, high = float(self.law.cdf(theta - c)), float(self.law.cdf(theta + c))
+            low, high = float(self.frozen.cdf(theta - c)), float(self.frozen.cdf(theta + c))
             return c * (low + high - 1) + theta * (high - low) - self.part(low, high)
 
         return huber
 
     def slope(self, psi: Huber | Logistic, theta: float) -> float:
         if isinstance(psi, Huber):
-            return float(self.law.cdf(theta + psi.c) - self.law.cdf(theta - psi.c))
+            return float(self.frozen.cdf(theta + psi.c) - self.frozen.cdf(theta - psi.c))
         x, weights = self._nodes(psi)
         return float((weights * (1 - psi(x, theta) ** 2)).sum()) / (2 * psi.scale)
 
     def _nodes(self, psi: Logistic) -> tuple[Floats, Floats]:
-        """Closer to each other where psi is steep against the law."""
+        """Return quadrature nodes and weights, closer together if psi is steep compared with the spread of the distribution."""
         spread = self.quantile(0.75) - self.quantile(0.25)
-        places = Places(min(256, 4 * math.ceil(max(1.0, spread / psi.scale))))
-        return self.law.ppf(places.u), places.weights
+        rule = Quadrature(min(256, 4 * math.ceil(max(1.0, spread / psi.scale))))
+        return self.frozen.ppf(rule.u), rule.weights
 
 
-class Sample(Law):
-    """The law of a record drawn from data."""
+class Sample(Distribution):
+    """Distribution of a record drawn from data."""
 
     def __init__(self, x: ArrayLike) -> None:
-        records = _check.floats("law", _check.array("law", x)).astype(np.float64)
+        records = _check.floats("distribution", _check.array("distribution", x)).astype(np.float64)
         if records.ndim != 1 or len(records) == 0:
-            raise ValueError(f"law must have shape (n,), n at least 1, where it is data, got shape {records.shape}")
+            raise ValueError(f"distribution must have shape (n,) with n >= 1 if it is data, got shape {records.shape}")
         bad = ~np.isfinite(records)
         if bad.any():
-            raise _check.invalid("law", "finite numbers", int(bad.argmax()), int(bad.sum()), len(bad))
+            raise _check.invalid("distribution", "finite numbers", int(bad.argmax()), int(bad.sum()), len(bad))
         self.x = np.sort(records)
         self.sums = np.concatenate([[0.0], np.cumsum(self.x)])
 
@@ -211,7 +217,7 @@ class Sample(Law):
         return up_to(high) - up_to(low) if low < high else 0.0
 
     def density(self, x: float) -> float:
-        raise ValueError("rho must be > 0 for a quantile of data, whose law has no density")
+        raise ValueError("rho must be > 0 for a quantile of data, which have no density")
 
     def expectation(self, psi: Huber | Logistic) -> Curve:
         total = psi.total(self.x)
@@ -227,228 +233,237 @@ def _unit(psi: Huber | Logistic) -> float:
     return psi.c if isinstance(psi, Huber) else psi.scale
 
 
-def as_law(law: Any) -> Law:
-    """A frozen distribution, or data."""
-    if hasattr(law, "ppf"):
-        if not hasattr(law, "dist") or not hasattr(law.dist, "pdf"):
-            raise TypeError("law must be a frozen continuous distribution of scipy.stats, or data")
-        return Continuous(law)
-    return Sample(law)
+def as_distribution(distribution: Any) -> Distribution:
+    """Return the distribution for a frozen distribution of scipy.stats, or for data."""
+    if hasattr(distribution, "ppf"):
+        if not hasattr(distribution, "dist") or not hasattr(distribution.dist, "pdf"):
+            raise TypeError(
+                f"distribution must be a frozen continuous distribution of scipy.stats, or data, got {type(distribution).__name__}"
+            )
+        return Continuous(distribution)
+    return Sample(distribution)
 
 
 # ---- functionals
 # --------------------------------------------------------------------------------------------------------
 
 
-def _at_zero(functional: Functional, law: Law) -> Callable[[Floats], Floats]:
-    """The influence function, in closed form up to what has to be known about the law."""
+def _limit_influence(functional: Functional, distribution: Distribution) -> Callable[[Floats], Floats]:
+    """Return the influence function: the limit for rho = 0, in closed form up to quantities of the distribution."""
     if isinstance(functional, Mean):
-        mean = law.mean()
+        mean = distribution.mean()
         return lambda x: x - mean
     if isinstance(functional, Quantile):
-        at, q = law.quantile(functional.q), functional.q
-        density = law.density(at)
+        at, q = distribution.quantile(functional.q), functional.q
+        density = distribution.density(at)
         if not density > 0:
-            raise ValueError("law must have a density > 0 at the quantile")
+            raise ValueError(f"distribution must have a density > 0 at the quantile, got {density:.6g}")
         return lambda x: np.where(x < at, q - 1, np.where(x > at, q, 0.0)) / density
     if isinstance(functional, TrimmedMean):
         a = functional.trim
         if a == 0:
-            return _at_zero(Mean(), law)
-        whole = law.part(a, 1 - a)
-        ends = [law.quantile(u, right) for u in (a, 1 - a) for right in (False, True)]
+            return _limit_influence(Mean(), distribution)
+        whole = distribution.part(a, 1 - a)
+        ends = [distribution.quantile(u, right) for u in (a, 1 - a) for right in (False, True)]
 
         def trimmed(x: Floats) -> Floats:
             low, high = np.clip(x, ends[0], ends[1]), np.clip(x, ends[2], ends[3])
             return np.asarray((np.clip(x, low, high) - whole - a * (low + high)) / (1 - 2 * a))
 
         return trimmed
-    root = _root(functional, law.expectation(functional), law)
-    slope = law.slope(functional, root)
+    root = _root(functional, distribution.expectation(functional), distribution)
+    slope = distribution.slope(functional, root)
     if not slope > 0:
-        raise ValueError("law must leave the expectation of psi a slope > 0 at its root")
+        raise ValueError(f"distribution must give the expectation of psi a slope > 0 at its root, got {slope:.6g}")
     return lambda x: -functional(x, root) / slope
 
 
-def _at_scale(functional: Functional, law: Law, rho: float) -> Callable[[Floats], Floats]:
-    """(T((1 - rho) F + rho delta_x) - T(F)) / rho."""
+def _finite_influence(functional: Functional, distribution: Distribution, rho: float) -> Callable[[Floats], Floats]:
+    """Return the influence for rho > 0: (T((1 - rho) F + rho delta_x) - T(F)) / rho."""
     if isinstance(functional, Mean):
-        return _at_zero(functional, law)
+        return _limit_influence(functional, distribution)
     if isinstance(functional, Quantile):
         u = functional.q
-        # The quantile of the mixture is x, moved into what is between those without x below and with all of rho below.
-        low, high = law.quantile((u - rho) / (1 - rho)), law.quantile(u / (1 - rho))
+        # The quantile of the mixture is x, clipped to its quantiles with the added mass far below and far above.
+        low, high = distribution.quantile((u - rho) / (1 - rho)), distribution.quantile(u / (1 - rho))
         low = low if u > rho else -math.inf
         high = high if u <= 1 - rho else math.inf
-        at = law.quantile(u)
+        at = distribution.quantile(u)
         return lambda x: (np.clip(x, low, high) - at) / rho
     if isinstance(functional, TrimmedMean):
         a = functional.trim
         if a == 0:
-            return _at_zero(Mean(), law)
-        before, left = law.part(a, 1 - a) / (1 - 2 * a), 1 - rho
+            return _limit_influence(Mean(), distribution)
+        before, left = distribution.part(a, 1 - a) / (1 - 2 * a), 1 - rho
 
         def mixture(x: float) -> float:
-            """Of the mixture quantile function: F's below x, x on a piece of length rho, F's above."""
-            edge = float(law.below(np.array(x)))
+            """Return the influence at x.
+
+            The quantile function of the mixture is that of F below x, constant x on an interval of length rho, and that of F above.
+            """
+            edge = float(distribution.below(np.array(x)))
             first, last = min(max(a, left * edge), 1 - a), min(max(a, left * edge + rho), 1 - a)
             middle = (last - first) * x if last > first else 0.0
-            outer = law.part(a / left, first / left) + law.part((last - rho) / left, (1 - a - rho) / left)
+            outer = distribution.part(a / left, first / left) + distribution.part((last - rho) / left, (1 - a - rho) / left)
             return ((middle + left * outer) / (1 - 2 * a) - before) / rho
 
         return lambda x: np.array([mixture(value) for value in x.ravel().tolist()]).reshape(x.shape)
 
-    expectation = law.expectation(functional)
-    start = _root(functional, expectation, law)
+    expectation = distribution.expectation(functional)
+    start = _root(functional, expectation, distribution)
 
     def moved(x: float) -> float:
-        if math.isinf(x) and rho >= 0.5:  # psi has no more weight on the side of F
+        if math.isinf(x) and rho >= 0.5:  # the breakdown point of psi
             return x
-        root = _root(functional, lambda theta: (1 - rho) * expectation(theta) + rho * float(functional(x, theta)), law)
+        root = _root(functional, lambda theta: (1 - rho) * expectation(theta) + rho * float(functional(x, theta)), distribution)
         return (root - start) / rho
 
     return lambda x: np.array([moved(value) for value in x.ravel().tolist()]).reshape(x.shape)
 
 
-def _root(psi: Huber | Logistic, expectation: Curve, law: Law) -> float:
-    """Where it is zero, the middle of such places: from the median on, in steps that double, then between two of them."""
+def _root(psi: Huber | Logistic, expectation: Curve, distribution: Distribution) -> float:
+    """Return the root of the expectation of psi; of several roots, the middle.
+
+    The root is bracketed around the median with steps that double.
+    """
     from scipy.optimize import brentq
 
-    centre, step = law.quantile(0.5), _unit(psi)
+    center, step = distribution.quantile(0.5), _unit(psi)
     small = 1e-13 * psi.bounds[1]
-    step = max(step, math.ulp(centre))
+    step = max(step, math.ulp(center))
     while math.isfinite(2 * step):
-        low, high = centre - step, centre + step
+        low, high = center - step, center + step
         if expectation(low) < -small and expectation(high) > small:
-            least = 1e-14 * (step + abs(centre))
+            least = 1e-14 * (step + abs(center))
             edges = [
                 brentq(lambda t, by=by: expectation(t) + by, low, high, xtol=least, rtol=1e-14)
                 for by in (small, -small)
             ]
             return float(edges[0] + edges[1]) / 2
         step *= 2
-    raise ValueError("law must have a root of the expectation of psi")
+    raise ValueError("distribution must give the expectation of psi a root")
 
 
-def influence(functional: Functional | str, law: Any, x: ArrayLike, rho: float = 0.0) -> Any:
-    """The influence function; of data, NOT PRIVATE: numbers about these very records, never to be released.
+def influence(functional: Functional | str, distribution: Any, x: ArrayLike, rho: float = 0.0) -> Any:
+    """Return the influence function of an estimator. For data, it is NOT PRIVATE and must not be released.
 
-    (T((1 - rho) F + rho delta_x) - T(F)) / rho, and its limit for rho = 0.
+    It is (T((1 - rho) F + rho delta_x) - T(F)) / rho, and its limit for rho = 0.
 
     Parameters
     ----------
     functional : {"mean", "median", "trimmed-mean", "huber", "logistic"}, Mean, Quantile, TrimmedMean, Huber or Logistic
-        T; a word stands for the object with its defaults.
-    law : frozen continuous distribution of scipy.stats, or array_like of shape (n,)
-        F; data stand for the law of a record drawn from them.
+        Estimator T. A string selects the object with its default parameters.
+    distribution : frozen continuous distribution of scipy.stats, or array_like of shape (n,)
+        Distribution F. An array stands for the distribution of a record drawn from it.
     x : array_like
-        Places of the added mass, of any shape; may be infinite.
+        Values of the added record, of any shape; may be infinite.
     rho : float, default 0.0
         Share of the added mass, in [0, 1).
 
     Returns
     -------
     influence : float or ndarray
-        Of the shape of `x`.
+        Influence of each value, of the shape of `x`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if the functional has no influence function there: the mean of a law without
-        one, a quantile of data at rho = 0.
+        If an argument is out of range, or the influence function does not exist: for the mean of a distribution without
+        one, or a quantile of data at rho = 0.
 
     Privacy
     -------
-    None, where `law` is data.
+    None if `distribution` is data.
 
     Notes
     -----
-    Closed forms for rho = 0, the mean and quantiles, up to what has to be known of the law, by quadrature. Otherwise
-    trimmed means take two integrals for each x, and M-estimators a root. At its jump the influence of a quantile is
-    taken as zero; of several roots of an M-estimator, the middle.
+    For rho = 0, for the mean and for quantiles there are closed forms, up to quantities of the distribution that are
+    computed by quadrature. Otherwise a trimmed mean requires two integrals for each x, and an M-estimator a root. The
+    influence of a quantile at its jump is set to zero. If an M-estimator has several roots, the middle is used.
 
     References
     ----------
     .. [1] F. R. Hampel, "The influence curve and its role in robust estimation", JASA 69 (1974).
     .. [2] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
     """
-    places = np.asarray(_check.floats("x", _check.array("x", x)), np.float64)
-    if np.isnan(places).any():
+    points = np.asarray(_check.floats("x", _check.array("x", x)), np.float64)
+    if np.isnan(points).any():
         raise ValueError("x must be numbers, got nan")
-    values = _function(functional, law, rho)(places)
-    return float(values) if places.ndim == 0 else values
+    values = _function(functional, distribution, rho)(points)
+    return float(values) if points.ndim == 0 else values
 
 
-def _function(functional: Functional | str, law: Any, rho: float) -> Callable[[Floats], Floats]:
+def _function(functional: Functional | str, distribution: Any, rho: float) -> Callable[[Floats], Floats]:
+    """Return the influence as a function of x, after checks of the arguments."""
     rho = _check.real("rho", rho)
     if not 0 <= rho < 1:
         raise ValueError(f"rho must be in [0, 1), got {rho!r}")
-    chosen, known = as_functional(functional), as_law(law)
-    return _at_scale(chosen, known, rho) if rho else _at_zero(chosen, known)
+    chosen, known = as_functional(functional), as_distribution(distribution)
+    return _finite_influence(chosen, known, rho) if rho else _limit_influence(chosen, known)
 
 
 def gross_error_sensitivity(
     functional: Functional | str,
-    law: Any,
+    distribution: Any,
     rho: float = 0.0,
     *,
     lower: float = -math.inf,
     upper: float = math.inf,
 ) -> float:
-    """The largest influence of an added record; of data, NOT PRIVATE: a number about these very records, never to be released.
+    """Return the largest influence of an added record. For data, it is NOT PRIVATE and must not be released.
 
     Parameters
     ----------
-    functional, law, rho
+    functional, distribution, rho
         As for `influence`.
     lower, upper : float
-        Between which the record lies; by default anywhere.
+        Range of the added record; infinite by default.
 
     Returns
     -------
     sensitivity : float
-        sup over x of \\|influence\\|; infinite for the mean without bounds.
+        Supremum over x of \\|influence\\|; infinite for the mean without bounds.
 
     Raises
     ------
     TypeError, ValueError
-        As `influence`; if not lower < upper.
+        If an argument is out of range, or the influence function does not exist.
 
     Privacy
     -------
-    None, where `law` is data.
+    None if `distribution` is data.
 
     Notes
     -----
-    All these functionals are monotone in x: the supremum is at one of the ends.
+    All these functionals are monotone in x, so the supremum is at one of the ends.
     """
     low, high = (float(end) if math.isinf(end) else _check.real("lower and upper", end) for end in (lower, upper))
     if not low < high:
-        raise ValueError(f"lower and upper must have lower < upper, got {lower!r} and {upper!r}")
-    return float(np.abs(_function(functional, law, rho)(np.array([low, high]))).max())
+        raise ValueError(f"lower and upper must satisfy lower < upper, got {lower!r} and {upper!r}")
+    return float(np.abs(_function(functional, distribution, rho)(np.array([low, high]))).max())
 
 
 def plot_influence(
     functionals: Sequence[Functional | str],
-    law: Any,
+    distribution: Any,
     *,
     lower: float,
     upper: float,
     rho: float = 0.0,
     ax: Any = None,
 ) -> Any:
-    """Draw influence functions; of data, NOT PRIVATE: a picture of these very records, never to be released.
+    """Plot influence functions. For data, the plot is NOT PRIVATE and must not be released.
 
     Parameters
     ----------
     functionals : sequence
-        As for `influence`.
-    law, rho
+        Estimators, as for `influence`.
+    distribution, rho
         As for `influence`.
     lower, upper : float
-        Ends of the axis.
+        Ends of the horizontal axis.
     ax : matplotlib.axes.Axes, optional
-        By default a new one.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -457,23 +472,23 @@ def plot_influence(
     Raises
     ------
     TypeError, ValueError
-        As `influence`.
+        If an argument is out of range, or an influence function does not exist.
     ImportError
         If matplotlib is not installed (extra "plot").
 
     Privacy
     -------
-    None, where `law` is data.
+    None if `distribution` is data.
     """
     low, high = _check.interval(lower, upper)
-    curves = [(as_functional(functional), _function(functional, law, rho)) for functional in functionals]
+    curves = [(as_functional(functional), _function(functional, distribution, rho)) for functional in functionals]
     ax = axes(ax)
-    places = np.linspace(low, high, 401)
+    points = np.linspace(low, high, 401)
     ax.axhline(0, color="0.7", linewidth=0.8)
     for k, (functional, function) in enumerate(curves):
-        ax.plot(places, function(places), color=COLORS[k % len(COLORS)], label=repr(functional))
+        ax.plot(points, function(points), color=COLORS[k % len(COLORS)], label=repr(functional))
     ax.set_xlim(low, high)
-    ax.set_xlabel("place of the added record")
+    ax.set_xlabel("value of the added record")
     ax.set_ylabel("influence" if rho == 0 else f"influence of a share of {rho:g}")
     ax.legend()
     return ax

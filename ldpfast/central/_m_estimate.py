@@ -1,4 +1,4 @@
-"""M-estimators by the exponential mechanism: sum of psi(x_i, theta) near zero, psi bounded and nondecreasing in theta."""
+"""M-estimators by the exponential mechanism, for a bounded psi(x, theta) that is nondecreasing in theta."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from .._core.stream import Stream
     from .._typing import RNGLike
 
-ACCEPTANCE = 0.9  # at least this share of the proposals is kept
-SPLITS = 8  # cells that are split together
-PIECE = 1 << 17  # records whose psi is summed together
-PLACES = 65  # of the check of a given psi, in records; four times as many in theta
+ACCEPTANCE = 0.9  # least share of accepted proposals
+SPLITS = 8  # number of cells that are split together
+BLOCK = 1 << 17  # number of records whose psi is summed together
+GRID = 65  # points in x of the check of a custom psi; there are four times as many in theta
 PRIORS = ("uniform", "cauchy")
 
 Sum = Callable[[Floats], Floats]
@@ -37,14 +37,14 @@ Sum = Callable[[Floats], Floats]
 
 
 class Psi(ABC):
-    """A bounded function psi(x, theta), nondecreasing in theta; the estimate is where its sum over the records is zero.
+    """Bounded function psi(x, theta), nondecreasing in theta. The estimate is a root of its sum over the records.
 
     Attributes
     ----------
     bounds : tuple of float
-        (infimum, supremum), negative and positive.
+        Infimum (negative) and supremum (positive).
     width : float
-        Supremum - infimum: how much the sum changes, at most, by one replaced record.
+        Supremum minus infimum: the largest change of the sum if one record is replaced.
     """
 
     @property
@@ -58,33 +58,37 @@ class Psi(ABC):
 
     @abstractmethod
     def __call__(self, x: ArrayLike, theta: ArrayLike) -> Floats:
-        """psi(x, theta), by elements."""
+        """Return psi(x, theta), elementwise."""
 
     def lipschitz(self, peak: float) -> tuple[float, float]:
-        """L1, L2: the derivative in theta of the expectation of psi moves by at most L1 times the Kolmogorov distance when the
-        law changes, and by L2 times the distance when theta does, for densities of at most `peak`.
+        """Return Lipschitz constants L1 and L2 of the derivative in theta of the expectation of psi.
+
+        The derivative changes by at most L1 times the Kolmogorov distance of two distributions of the records, and by at most
+        L2 times the distance of two values of theta, for densities of at most `peak`.
 
         Parameters
         ----------
         peak : float
+            Bound on the density of the records.
 
         Returns
         -------
         constants : tuple of float
-            Infinite where there is no such number.
+            L1 and L2; infinite if there is no such constant.
         """
         return math.inf, math.inf
 
     def total(self, x: Floats) -> Sum:
-        """The sum over sorted records, as a function of an array of thetas."""
+        """Return the sum of psi over sorted records, as a function of an array of thetas."""
 
         def at(theta: float) -> float:
-            return sum(float(self(x[i : i + PIECE], theta).sum()) for i in range(0, len(x), PIECE))
+            return sum(float(self(x[i : i + BLOCK], theta).sum()) for i in range(0, len(x), BLOCK))
 
         return lambda thetas: np.array([at(theta) for theta in thetas.tolist()])
 
 
-def _size(name: str, value: float) -> float:
+def _check_magnitude(name: str, value: float) -> float:
+    """Return `value`, if it is in [1e-100, 1e100]."""
     number = _check.positive(name, value)
     if not 1e-100 <= number <= 1e100:
         raise ValueError(f"{name} must be in [1e-100, 1e100], got {value!r}")
@@ -93,12 +97,12 @@ def _size(name: str, value: float) -> float:
 
 @dataclass(frozen=True)
 class Quantile(Psi):
-    """psi = 1{x <= theta} - q: the q-quantile, by default the median.
+    """Quantile: psi = 1{x <= theta} - q.
 
     Parameters
     ----------
     q : float, default 0.5
-        In (0, 1).
+        Probability of the quantile, in (0, 1). The default is the median.
 
     Raises
     ------
@@ -128,13 +132,13 @@ class Quantile(Psi):
 
 @dataclass(frozen=True)
 class Huber(Psi):
-    """psi = theta - x, clipped to [-c, c]: the mean of what is near; each of what is far counts as much as c.
+    """Huber's M-estimator of location: psi = theta - x, clipped to [-c, c].
 
     Parameters
     ----------
     c : float, default 1.345
-        In [1e-100, 1e100], in the unit of the records: 1.345 standard deviations of normal records cost 5 % of the
-        efficiency of the mean.
+        Clipping bound in [1e-100, 1e100], in the unit of the records. 1.345 standard deviations of normal records cost 5 %
+        of the efficiency of the mean.
 
     Raises
     ------
@@ -145,7 +149,7 @@ class Huber(Psi):
     c: float = 1.345
 
     def __post_init__(self) -> None:
-        _size("c", self.c)
+        _check_magnitude("c", self.c)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -158,7 +162,7 @@ class Huber(Psi):
         return 2.0, 2 * peak
 
     def total(self, x: Floats) -> Sum:
-        """Two searches in the records and a difference of sums of them: O(log n) for each theta."""
+        """Return the sum as a function of thetas, computed in O(log n) for each theta from prefix sums of the records."""
         origin = x[len(x) // 2]
         sums = np.concatenate([[0], np.cumsum(x - origin, dtype=np.longdouble)])
 
@@ -172,12 +176,12 @@ class Huber(Psi):
 
 @dataclass(frozen=True)
 class Logistic(Psi):
-    """psi = tanh((theta - x) / (2 scale)): the location of a logistic law.
+    """Location of a logistic distribution: psi = tanh((theta - x) / (2 scale)).
 
     Parameters
     ----------
     scale : float, default 1.0
-        In [1e-100, 1e100], in the unit of the records.
+        Scale in [1e-100, 1e100], in the unit of the records.
 
     Raises
     ------
@@ -188,7 +192,7 @@ class Logistic(Psi):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        _size("scale", self.scale)
+        _check_magnitude("scale", self.scale)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -203,15 +207,15 @@ class Logistic(Psi):
 
 @dataclass(frozen=True)
 class Custom(Psi):
-    """A function of your own.
+    """User-defined function psi.
 
     Parameters
     ----------
     function : callable
-        ``function(x, theta)`` for an array of records and a number: an array of the shape of the records, nondecreasing
-        in theta. Values beyond the bounds are moved to them, NaN to their middle.
+        ``function(x, theta)``, for an array of records and a number, returns an array of the shape of the records that is
+        nondecreasing in theta. Values are clipped to the bounds; NaN is replaced by the middle of the bounds.
     low, high : float
-        Its bounds, low < 0 < high; public, like the function.
+        Bounds of the function, low < 0 < high. They are public, like the function.
 
     Raises
     ------
@@ -228,7 +232,7 @@ class Custom(Psi):
             raise TypeError(f"function must be callable, got {type(self.function).__name__}")
         if not _check.real("low", self.low) < 0 < _check.real("high", self.high):
             raise ValueError(f"low and high must have zero between them, got {self.low!r} and {self.high!r}")
-        _size("high - low", self.high - self.low)
+        _check_magnitude("high - low", self.high - self.low)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -240,17 +244,17 @@ class Custom(Psi):
         return np.clip(values, self.low, self.high, out=values)
 
     def check(self, x: Floats, thetas: Floats) -> None:
-        """Refuse what is not bounded or falls in theta, on a grid of both that no record has a part in.
+        """Check on a public grid that the function is bounded and nondecreasing in theta.
 
         Parameters
         ----------
         x, thetas : ndarray
-            The grid; ascending thetas.
+            Grid, which does not depend on the records; thetas are ascending.
 
         Raises
         ------
         ValueError
-            With the first place at which it is so.
+            If a condition does not hold; the message contains the first such point.
         """
         before, slack = np.full(len(x), -math.inf), 1e-9 * self.width
         for k, theta in enumerate(thetas.tolist()):
@@ -268,7 +272,7 @@ class Custom(Psi):
             if bad.any():
                 i = int(bad.argmax())
                 raise ValueError(
-                    f"psi must not fall in theta; at x = {x[i]:.6g} it falls from {before[i]:.6g} at theta = "
+                    f"psi must be nondecreasing in theta; at x = {x[i]:.6g} it falls from {before[i]:.6g} at theta = "
                     f"{thetas[k - 1]:.6g} to {values[i]:.6g} at theta = {theta:.6g}"
                 )
             before = values
@@ -278,11 +282,11 @@ DEFAULTS: dict[str, Psi] = {"quantile": Quantile(), "huber": Huber(), "logistic"
 
 
 def as_psi(psi: Psi | str) -> Psi:
-    """The object that a word stands for."""
+    """Return the psi with the given name, or a psi unchanged."""
     if isinstance(psi, str):
         return DEFAULTS[_check.choice("psi", psi, DEFAULTS)]
     if not isinstance(psi, Psi):
-        raise TypeError(f"psi must be a word, Quantile, Huber, Logistic or Custom, got {type(psi).__name__}")
+        raise TypeError(f"psi must be a string, Quantile, Huber, Logistic or Custom, got {type(psi).__name__}")
     return psi
 
 
@@ -292,10 +296,10 @@ def as_psi(psi: Psi | str) -> Psi:
 
 @dataclass(frozen=True)
 class Prior:
-    """Where the estimate may be, before the records speak: a law that is uniform in the coordinate phi.
+    """Prior distribution of the estimate, uniform in the coordinate phi.
 
-    Uniform: phi = theta in [lower, upper]. Cauchy: phi = atan((theta - centre) / scale), with the centre and the
-    half-width of [lower, upper], which are its quartiles.
+    Uniform: phi = theta in [lower, upper]. Cauchy: phi = atan((theta - center) / scale), where center and scale are the
+    center and the half-width of [lower, upper]; lower and upper are the quartiles.
     """
 
     name: str
@@ -303,7 +307,7 @@ class Prior:
     upper: float
 
     @property
-    def centre(self) -> float:
+    def center(self) -> float:
         return self.lower + (self.upper - self.lower) / 2
 
     @property
@@ -312,11 +316,11 @@ class Prior:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Of phi."""
+        """Range of phi."""
         return (self.lower, self.upper) if self.name == "uniform" else (-math.pi / 2, math.pi / 2)
 
     def theta(self, phi: Floats) -> Floats:
-        return phi if self.name == "uniform" else self.centre + self.scale * np.tan(phi)
+        return phi if self.name == "uniform" else self.center + self.scale * np.tan(phi)
 
 
 # ---- samplers
@@ -324,7 +328,7 @@ class Prior:
 
 
 class Uniforms:
-    """Numbers in (0, 1) from the stream, some at a time."""
+    """Buffered uniform numbers in (0, 1) from a stream."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.left = stream, np.empty(0)
@@ -336,30 +340,32 @@ class Uniforms:
         return list(drawn.tolist())
 
 
-def _pick(masses: Floats, u: float) -> int:
-    """Index k with chance masses[k] / sum."""
+def _draw_index(masses: Floats, u: float) -> int:
+    """Return index k with probability masses[k] / sum."""
     sums = np.cumsum(masses)
     return min(int(np.searchsorted(sums, u * sums[-1], "right")), int(np.flatnonzero(masses)[-1]))
 
 
 class MonotoneEM:
-    """The law with density exp(-kappa |S(theta)|) with respect to the prior, S nondecreasing, between two step functions.
+    """Sampler of the density exp(-kappa |S(theta)|) with respect to a prior, for a nondecreasing S.
 
-    On a cell of phi that does not hold the root of S the density lies between its values at the ends; on the one that
-    does, below 1. Cells are split until the mass below is at least 0.9 of the mass above, which certifies the
-    acceptance of a rejection sampler: no discretisation error.
+    The density lies between two step functions on cells of phi. On a cell without the root of S, they are its values at the
+    ends; on the cell with the root, the upper one is 1. Cells are split until the mass of the lower step function is at
+    least 0.9 of that of the upper one. This certifies the acceptance rate of a rejection sampler, which has no
+    discretization error.
 
     Parameters
     ----------
     total : callable
-        S of an array of thetas.
+        S as a function of an array of thetas.
     kappa : float
+        Factor of the exponent.
     prior : Prior
 
     Attributes
     ----------
     evaluations : int
-        Of S, so far.
+        Number of evaluations of S so far.
     """
 
     def __init__(self, total: Sum, kappa: float, prior: Prior) -> None:
@@ -370,16 +376,17 @@ class MonotoneEM:
             self._split()
 
     def _exponent(self, phi: Floats) -> Floats:
-        """kappa S: its sign says on which side of the root, its size is minus the logarithm of the density."""
+        """Return kappa S. Its sign gives the side of the root, and its absolute value is minus the logarithm of the density."""
         self.evaluations += len(phi)
         return self.kappa * self.total(self.prior.theta(phi))
 
     def _is_tight(self) -> bool:
+        """Compute both step functions, and return whether the ratio of their masses is at least `ACCEPTANCE`."""
         left, right = self.exponent[:-1], self.exponent[1:]
         width = np.diff(self.phi)
         middle = self.phi[:-1] + width / 2
-        # A cell without a double inside counts with the smaller of the densities at its ends: where S jumps, its value
-        # at the place of the jump may stand for no interval.
+        # A cell without a double inside has the smaller of the densities at its ends: where S jumps, its value at the
+        # jump may belong to no interval.
         self.splits = (middle > self.phi[:-1]) & (middle < self.phi[1:])
         self.lower = -np.maximum(np.abs(left), np.abs(right))
         self.upper = np.where((left < 0) & (right > 0), 0.0, -np.minimum(np.abs(left), np.abs(right)))
@@ -390,7 +397,7 @@ class MonotoneEM:
         return bool(below.sum() >= ACCEPTANCE * self.above.sum())
 
     def _split(self) -> None:
-        """In two: the cells with the largest differences of the masses, those that are not much smaller than the largest."""
+        """Halve up to `SPLITS` cells with the largest differences of masses, each at least a quarter of the largest."""
         worst = np.argsort(self.gap)[-SPLITS:]
         worst = np.sort(worst[self.gap[worst] >= 0.25 * self.gap[worst[-1]]])
         middle = self.phi[worst] + (self.phi[worst + 1] - self.phi[worst]) / 2
@@ -399,14 +406,14 @@ class MonotoneEM:
 
     @property
     def certified_acceptance(self) -> float:
-        """A lower bound on the share of the proposals that is kept."""
+        """Lower bound on the share of the proposals that are accepted."""
         return float(1 - self.gap.sum() / self.above.sum())
 
     def sample(self, draws: Uniforms) -> float:
-        """One theta."""
+        """Draw one theta."""
         while True:
             u, v, w = draws.draw(3)
-            k = _pick(self.above, u)
+            k = _draw_index(self.above, u)
             phi = np.array([self.phi[k] + v * (self.phi[k + 1] - self.phi[k])])
             log = math.log(w) + float(self.upper[k])
             if log <= self.lower[k] or log <= -abs(float(self._exponent(phi)[0])):
@@ -424,81 +431,82 @@ def m_estimate(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> Estimate[float]:
-    """An M-estimate of numbers that a curator holds, by the exponential mechanism: a theta with sum psi(x_i, theta) near zero.
+    """Return an M-estimate by the exponential mechanism: a theta for which the sum of psi(x_i, theta) is near zero.
 
-    Its density is that of the prior times exp(-kappa |sum of psi(x_i, theta)|), kappa = epsilon / (2 width of psi).
+    Its density is that of the prior times exp(-kappa |sum of psi(x_i, theta)|), with kappa = epsilon / (2 width of psi).
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        Records, in any order; clipped to [lower, upper].
+        Records in any order, clipped to [lower, upper].
     psi : {"quantile", "huber", "logistic"}, Quantile, Huber, Logistic or Custom
-        A word stands for the object with its defaults.
+        Function that defines the estimator. A string selects the object with its default parameters.
     epsilon : float
-        > 0.
+        Privacy parameter, > 0 and at most 1e6.
     prior : {"uniform", "cauchy"}
-        "uniform" on [lower, upper]. "cauchy" with the centre and the half-width of it: the estimate may lie anywhere,
-        half of the prior mass inside.
+        Prior of the estimate. "uniform" on [lower, upper]; "cauchy" with the center and the half-width of this interval, so
+        that the estimate is unbounded and half of the prior mass is inside.
     lower, upper : float
         Public bounds of the records.
     nan : {"raise", "centre"}
-        What becomes of records that are not finite: refused, which is outside of the guarantee, or the centre of
+        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center of
         [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
-        ``None`` draws a fresh key from the operating system, the only choice that is private.
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : Estimate
-        Its standard error is infinite: no bound follows from public numbers without an assumption about the law of the
-        records. `m_estimate_sample_size` and `quantile_error` say what holds with one.
+        M-estimate. Its standard error is infinite, because public numbers give no bound without an assumption about the
+        distribution of the records. See `m_estimate_sample_size` and `quantile_error` for bounds under assumptions.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if a psi of your own is beyond its bounds or falls in theta somewhere on a
-        public grid, with the place.
+        If an argument is out of range, or a custom psi exceeds its bounds or decreases in theta at a point of a public
+        grid.
 
     Privacy
     -------
-    epsilon, pure, for the replacement of one record, ideal only: for real numbers; `central.quantile` is exact on a
-    grid. Replacing a record moves the sum by at most the width of psi, hence the density by a factor of at most
-    exp(epsilon / 2), and its integral too. The published kappa is twice as large, or more, and gives 2 epsilon. A psi
-    of your own has to be monotone everywhere, not only where it is checked. Running time depends on the records, the
-    law does not.
+    epsilon-differential privacy for the replacement of one record, ideal only: for real numbers. (`central.quantile` is
+    exact, on a grid.) A replaced record changes the sum by at most the width of psi, so the density and its integral each
+    change by a factor of at most exp(epsilon / 2). The published kappa is at least twice as large and gives 2 epsilon. A
+    custom psi has to be nondecreasing everywhere, not only on the grid. The running time depends on the records; the
+    distribution of the estimate does not depend on the number of proposals.
 
     Notes
     -----
-    A sort, then about 100 evaluations of the sum: O(log n) each for quantiles and Huber, after O(n), and O(n) for
-    others. A million records: 10 ms, 25 ms; 0.2 s for logistic.
+    The cost is a sort and about 100 evaluations of the sum. An evaluation is O(log n) for quantiles and Huber, after O(n)
+    preparation, and O(n) for others. A million records: 10 ms, 25 ms; 0.2 s for logistic.
 
     References
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
     .. [2] F. McSherry, K. Talwar, "Mechanism design via differential privacy", FOCS 2007.
     """
-    psi, epsilon = as_psi(psi), _level(epsilon)
-    law = Prior(_check.choice("prior", prior, PRIORS), *_check.interval(lower, upper))
+    psi, epsilon = as_psi(psi), _check_epsilon(epsilon)
+    start = Prior(_check.choice("prior", prior, PRIORS), *_check.interval(lower, upper))
     if isinstance(psi, Custom):
-        psi.check(np.linspace(law.lower, law.upper, PLACES), law.theta(np.linspace(*law.ends, 4 * PLACES - 3)))
-    records = _records.numbers(x, law.lower, law.upper, nan)
+        psi.check(np.linspace(start.lower, start.upper, GRID), start.theta(np.linspace(*start.ends, 4 * GRID - 3)))
+    records = _records.numbers(x, start.lower, start.upper, nan)
     records.sort()
-    value = MonotoneEM(psi.total(records), epsilon / (2 * psi.width), law).sample(Uniforms(open_stream(rng)))
+    value = MonotoneEM(psi.total(records), epsilon / (2 * psi.width), start).sample(Uniforms(open_stream(rng)))
     return Estimate(value, math.inf, len(records), Guarantee("pure", epsilon))
 
 
-def _level(epsilon: float) -> float:
+def _check_epsilon(epsilon: float) -> float:
+    """Return epsilon, if it is in (0, 1e6]."""
     number = _check.positive("epsilon", epsilon)
     if number > 1e6:
         raise ValueError(f"epsilon must be at most 1e6, got {epsilon!r}")
     return number
 
 
-# ---- what holds under assumptions
-# ---------------------------------------------------------------------------------------
+# ---- accuracy under assumptions
+# -----------------------------------------------------------------------------------------
 
 
-def m_estimate_sample_size(
+def m_estimate_sample_check_magnitude(
     psi: Psi | str,
     error: float,
     *,
@@ -510,49 +518,55 @@ def m_estimate_sample_size(
     upper: float,
     confidence: float = 0.95,
 ) -> int:
-    """How many records suffice for the privacy of an M-estimate to cost at most `error`.
+    """Return a number of records that suffices for the privacy of an M-estimate to cost at most `error`.
 
     Parameters
     ----------
     psi : {"huber", "logistic"}, Huber, Logistic, or a `Psi` with finite `lipschitz` constants
+        Function that defines the estimator.
     error : float
-        > 0: |private estimate - root of the sum of psi over the records| is to be at most this.
+        Largest distance of the private estimate from the root of the sum of psi over the records, > 0.
     epsilon : float
-        > 0.
+        Privacy parameter, > 0 and at most 1e6.
     slope : float
-        P > 0, the derivative of the expectation of psi at its root T, for the law of the records.
+        Derivative P > 0 of the expectation of psi at its root T, for the distribution of the records.
     peak : float, optional
-        A bound on the density of the records; needed for Huber.
+        Bound on the density of the records; required for Huber.
     prior : {"uniform", "cauchy"}
+        Prior, as for `m_estimate`.
     lower, upper : float
         Bounds of the records, which contain the root.
     confidence : float, default 0.95
-        1 - 3 eta.
+        Probability 1 - 3 eta of the error bound.
 
     Returns
     -------
     n : int
+        Number of records.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or `psi` has no such constants: those of a quantile have jumps, see
-        `quantile_error`.
+        If an argument is out of range, or `psi` has no such constants, like a quantile (see `quantile_error`).
 
     Notes
     -----
-    With e2 = P / (6 L2), e = min(error, e2), w the width of psi: n >= log(2 / eta) / 2 max(6 L1 / P, 3 w / (2 P e2))^2,
-    so that the sum over the records has nearly the slope n P, and a root within e2 of T; n >= (8 w / (P epsilon e))
-    log(6 (upper - lower) / (e eta)), so that the mechanism is within e of this root. Cauchy prior, lengths in units of
-    its scale: the logarithm of (pi / eta) ((2 (1 + e2)^2 + 1) / (e / 3) + e / 6). The published 8 in the place of 16 K
-    / w (w = 2 K) belongs to the mechanism that is 2 epsilon-private.
+    Let e2 = P / (6 L2), e = min(error, e2), and w the width of psi. Two conditions are sufficient:
+
+    - n >= log(2 / eta) / 2 max(6 L1 / P, 3 w / (2 P e2))^2. Then the sum over the records has nearly the slope n P, and a
+      root within e2 of T.
+    - n >= (8 w / (P epsilon e)) log(6 (upper - lower) / (e eta)). Then the estimate is within e of this root. For the
+      Cauchy prior, with lengths in units of its scale, the logarithm is that of (pi / eta) ((2 (1 + e2)^2 + 1) / (e / 3) +
+      e / 6).
+
+    The published factor 8 K instead of 8 w = 16 K (w = 2 K) belongs to the mechanism that is 2 epsilon-private.
 
     References
     ----------
-    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
-    theorem 4.
+    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012, theorem
+       4.
     """
-    psi, epsilon, error = as_psi(psi), _level(epsilon), _check.positive("error", error)
+    psi, epsilon, error = as_psi(psi), _check_epsilon(epsilon), _check.positive("error", error)
     _check.choice("prior", prior, PRIORS)
     slope, (low, high) = _check.positive("slope", slope), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 3
@@ -560,7 +574,7 @@ def m_estimate_sample_size(
         raise ValueError(f"peak must be > 0, got {peak!r}")
     l1, l2 = psi.lipschitz(peak)
     if not (math.isfinite(l1) and math.isfinite(l2)):
-        raise ValueError(f"psi must have a bounded slope for this peak, got {psi!r} and peak={peak!r}")
+        raise ValueError(f"psi must have finite Lipschitz constants for this peak, got {psi!r} and peak={peak!r}")
     e2 = slope / (6 * l2)
     e = min(error, e2)
     if prior == "uniform":
@@ -581,26 +595,28 @@ def quantile_error(
     upper: float,
     confidence: float = 0.95,
 ) -> float:
-    """How far from the quantile of the population a private one may be: exponential mechanism, uniform prior.
+    """Return a bound on the distance of a private quantile from that of the population.
+
+    The quantile is drawn by the exponential mechanism with a uniform prior.
 
     Parameters
     ----------
     n : int
         Number of records, >= 1.
     epsilon : float
-        > 0.
+        Privacy parameter, > 0 and at most 1e6.
     density : tuple of float
-        Bounds 0 < f0 <= f1 of the density of the records, as far around the quantile as the answer says.
+        Bounds 0 < f0 <= f1 of the density of the records, within the returned distance of the quantile.
     lower, upper : float
         Bounds of the records.
     confidence : float, default 0.95
-        1 - 2 eta.
+        Probability 1 - 2 eta of the error bound.
 
     Returns
     -------
     error : float
-        (2 r + e + (2 / (n epsilon)) log((upper - lower) f1 / (2 e eta))) / f0, r = sqrt(log(2 / eta) / (2 n)), for the
-        best e: 2 / (n epsilon), or where the logarithm is zero.
+        (2 r + e + (2 / (n epsilon)) log((upper - lower) f1 / (2 e eta))) / f0, with r = sqrt(log(2 / eta) / (2 n)), for the
+        best e: 2 / (n epsilon), or the value at which the logarithm is zero.
 
     Raises
     ------
@@ -612,7 +628,7 @@ def quantile_error(
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012. Their
        theorem 4 does not cover quantiles, whose psi has no derivative.
     """
-    n, epsilon, (low, high) = _check.integer("n", n, 1), _level(epsilon), _check.interval(lower, upper)
+    n, epsilon, (low, high) = _check.integer("n", n, 1), _check_epsilon(epsilon), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 2
     least, most = (_check.positive("density", f) for f in density)
     if least > most:

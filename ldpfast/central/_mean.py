@@ -1,4 +1,4 @@
-"""Truncated means: rows are moved into a ball, added up exactly, and noise is added once (Barber and Duchi, corrected)."""
+"""Truncated means: rows are moved into a ball and added exactly, then noise is added once (Barber and Duchi, corrected)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MeanEstimate(Estimate[Any]):
-    """A private mean.
+    """Private mean.
 
     Attributes
     ----------
     level : float
-        The level T of the truncation: rows were moved into the ball of that radius.
+        Truncation radius T: rows were moved into the ball of this radius.
     noise : float
-        Standard deviation of what was added to each coordinate for privacy.
+        Standard deviation of the noise added to each coordinate.
     risk : float
-        A bound on the expected squared Euclidean error, from public parameters.
+        Upper bound on the expected squared Euclidean error, from public parameters.
     """
 
     level: float = field(default=0.0, kw_only=True)
@@ -44,7 +44,7 @@ class MeanEstimate(Estimate[Any]):
     risk: float = field(default=0.0, kw_only=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `Estimate`, with the other attributes."""
+        """Return the attributes as plain types."""
         return {**super().to_dict(), "level": self.level, "noise": self.noise, "risk": self.risk}
 
     __repr__ = Estimate.__repr__
@@ -63,56 +63,66 @@ def mean(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> MeanEstimate:
-    """The mean of numbers or rows of which a moment is bounded: ``E|X|^moment <= radius^moment``, in the Euclidean norm.
+    """Return a private mean of numbers or rows with a bounded moment.
+
+    The assumption is ``E|X|^moment <= radius^moment``, in the Euclidean norm.
 
     Parameters
     ----------
     x : array_like, shape (n,) or (n, dim)
-        Records of a trusted curator; n is public. A memory map is read once, in pieces.
+        Records; n is public. A memory map is read once, in pieces.
     privacy : {"pure", "smooth", "approximate", "kl", "tv"}
-        The definition: differential privacy; the same with a loss that is proportional to how far a row moves
-        ("smooth": in the l2 ball of radius `level`, on a grid of 2^40 steps; whole at the diameter); with `delta`;
-        bounded Kullback-Leibler divergence; bounded total variation.
+        Definition of privacy.
+
+        - "pure": differential privacy.
+        - "smooth": differential privacy with a loss proportional to the distance that a row moves, in the l2 ball of radius
+          `level` on a grid of 2^40 steps; the loss is epsilon at the diameter.
+        - "approximate": (epsilon, delta)-differential privacy.
+        - "kl": bounded Kullback-Leibler divergence.
+        - "tv": bounded total variation.
     epsilon : float
-        Level of that definition, > 0; for "tv" in (0, 1), for "pure" and "smooth" at most 64.
+        Parameter of the definition, > 0; in (0, 1) for "tv", at most 64 for "pure" and "smooth".
     delta : float
         In (0, 1) for "approximate", else 0.
     moment : float
-        Which moment is bounded, > 1; ``inf``: the rows themselves are.
+        Order of the bounded moment, > 1; ``inf`` if the rows themselves are bounded.
     radius : float
-        The bound, > 0.
+        Bound on the moment, > 0.
     rule : {"sharp", "paper"} or float
-        The level of truncation: that of the least bound on the risk, the published rate, or a number > 0. For bounded
-        rows the first two are the radius.
+        Truncation radius: "sharp" minimizes the bound on the risk, "paper" is the published rate, and a number > 0 is used
+        as it is. For bounded rows, "sharp" and "paper" are equal to `radius`.
     noise : {"grid", "l2"}
-        Integers on a grid, exact; or, for "pure" and "smooth", noise of density exp(-c |w|), which has about half of
-        the variance of the grid's in high dimension, but only in the ideal: it is made of doubles. IDEAL ONLY.
+        "grid": integers on a grid, exact. "l2", for "pure" and "smooth": noise with density exp(-c |w|), which has about
+        half the variance in high dimension. "l2" is IDEAL ONLY, because it is computed in doubles.
     nan : {"raise", "centre"}
-        Rows with numbers that are not finite are refused, which is outside of the guarantee, or count as zero.
+        Treatment of rows with numbers that are not finite: an error, which is outside the guarantee, or replacement by
+        zero.
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : MeanEstimate
-        `stderr` and interval are for the mean of the population, from public parameters and the noise alone; they allow
-        for the worst bias of the truncation.
+        Mean. `stderr` and the interval are for the mean of the population; they depend only on public parameters, and
+        include the largest bias of the truncation.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or the level of truncation not in [1e-18, 1e18]; if `x` has a wrong dtype or
-        shape or is empty, or (`nan` = "raise") not finite.
-
-    Notes
-    -----
-    One pass, all threads, O(dim) memory. The sum is one of integers: no order or splitting of the rows changes it.
+        If an argument is out of range, the truncation radius is not in [1e-18, 1e18], or `x` is empty, has a wrong dtype or
+        shape or (if `nan` is "raise") is not finite.
 
     Privacy
     -------
-    Neighbours differ in one row, which is replaced. Exact: sensitivities are counted in steps after all rounding, noise
-    is integer (discrete Laplace for "pure" and "smooth"; discrete Gaussian for the others). docs/proofs/central.md; it
-    lists the published constants that do not give what they promise. ``noise="l2"`` is ideal only. Nothing is claimed
-    about time.
+    For the replacement of one row. The guarantee is exact: sensitivities are counted in steps after all rounding, and the
+    noise is integer (discrete Laplace for "pure" and "smooth", discrete Gaussian for the others). ``noise="l2"`` is ideal
+    only. Running time is not protected. See docs/proofs/central.md; docs/central.md lists published constants that do not
+    give the stated guarantee.
+
+    Notes
+    -----
+    One pass with all threads, O(dim) memory. Rows are added as integers, so the sum does not depend on their order or on
+    how they are split.
 
     References
     ----------
@@ -139,11 +149,11 @@ def mean(
         guarantee = definition.guarantee
     else:
         added = definition.noise(dim)
-        nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4: random rounding of the sum
+        nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4 for the random rounding of the sum
         guarantee = added.guarantee
     level = truncation(rule, order, radius, nu, n, dim, definition)
     if not LEAST <= level <= MOST:
-        raise ValueError(f"radius and rule must give a level in [{LEAST:g}, {MOST:g}], got {level!r}")
+        raise ValueError(f"radius and rule must give a truncation radius in [{LEAST:g}, {MOST:g}], got {level!r}")
     total = clipped_sum(records, dim, level, nan)
     stream = open_stream(rng)
     if added is None:
@@ -169,6 +179,7 @@ def mean(
 
 
 def _moment(moment: float) -> float:
+    """Return the order of a moment, if it is > 1."""
     if isinstance(moment, float) and math.isinf(moment) and moment > 0:
         return math.inf
     order = _check.real("moment", moment)
@@ -178,7 +189,7 @@ def _moment(moment: float) -> float:
 
 
 def _truncated(order: float, radius: float, level: float) -> tuple[float, float]:
-    """Bounds of the bias of rows moved into the ball of radius `level`, and of their mean squared norm."""
+    """Return bounds on the bias and on the mean squared norm of rows moved into the ball of radius `level`."""
     if math.isinf(order):
         return max(radius - level, 0.0), min(radius, level) ** 2
     log_bias = math.log(clipping_constant(order)) + (order - 1) * math.log(radius / level)
@@ -196,7 +207,7 @@ def truncation(
     dim: int,
     definition: Definition,
 ) -> float:
-    """The level T: a number, or by a rule; nu T^2 is the variance of the noise."""
+    """Return the truncation radius T, given or chosen by a rule; nu T^2 is the variance of the noise."""
     if not isinstance(rule, str):
         return _check.positive("rule", rule)
     _check.choice("rule", rule, ("sharp", "paper"))
@@ -204,20 +215,23 @@ def truncation(
         return radius
     if rule == "sharp":
         level = radius * math.pow((order - 1) * clipping_constant(order) ** 2 / nu, 1 / (2 * order))
-        return level if order >= 2 else _best_level(order, radius, nu, n, level)
+        return level if order >= 2 else _best_radius(order, radius, nu, n, level)
     return radius * math.pow(definition.published_rate(n, dim), 1 / order)
 
 
-def _best_level(order: float, radius: float, nu: float, n: int, start: float) -> float:
-    """Of the least bound on the risk for a moment below 2, where the spread of truncated rows grows with the level: a sum of
-    exponentials of its logarithm, hence convex."""
+def _best_radius(order: float, radius: float, nu: float, n: int, start: float) -> float:
+    """Return the truncation radius with the least bound on the risk, for a moment below 2.
+
+    The second moment of truncated rows increases with the radius. The bound is a sum of exponentials of the logarithm of
+    the radius, so it is convex.
+    """
     from scipy.optimize import minimize_scalar
 
     def risk(more: float) -> float:
-        log_level = math.log(start / radius) + more
-        spread = math.exp((2 - order) * log_level) / n
-        bias = clipping_constant(order) ** 2 * math.exp((2 - 2 * order) * log_level)
-        return spread + bias + nu * math.exp(2 * log_level)
+        log_ratio = math.log(start / radius) + more
+        spread = math.exp((2 - order) * log_ratio) / n
+        bias = clipping_constant(order) ** 2 * math.exp((2 - 2 * order) * log_ratio)
+        return spread + bias + nu * math.exp(2 * log_ratio)
 
     return start * math.exp(
         float(minimize_scalar(risk, bounds=(-20.0, 20.0), method="bounded", options={"xatol": 1e-8}).x)
@@ -225,7 +239,7 @@ def _best_level(order: float, radius: float, nu: float, n: int, start: float) ->
 
 
 def clipped_sum(records: AnyArray, dim: int, radius: float, nan: str) -> NDArray[np.object_]:
-    """The sum of rows that are moved into the ball, in integers: steps of radius 2^-40."""
+    """Return the sum of rows moved into the ball, as integers in steps of radius 2^-40."""
     n, rows = len(records), max(1, PIECE_NUMBERS // dim)
     convert = Reals().convert
 
@@ -246,6 +260,9 @@ def clipped_sum(records: AnyArray, dim: int, radius: float, nan: str) -> NDArray
 
 
 def ball_noise(dim: int, scale: float, stream: Stream) -> Floats:
-    """Of density exp(-|w| / scale): a uniform direction, and a length of the gamma law with `dim` degrees. Ideal only."""
+    """Draw noise with density exp(-|w| / scale). Ideal only.
+
+    The direction is uniform; the length has the gamma distribution with shape `dim`.
+    """
     direction, length = normals(stream, dim), normals(stream, 2 * dim)
     return np.asarray(direction / np.linalg.norm(direction) * (scale * 0.5 * float(length @ length)))

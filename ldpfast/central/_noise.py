@@ -1,9 +1,9 @@
 """Sums on a public grid, and integer noise for them.
 
-Rows of the l2 ball are added up as integers, in steps of radius 2^-40 (the fine grid). The sum is rounded to a coarser
-grid with one uniform offset per coordinate, and integer noise is added there. A replaced row moves the sum by a number
-of coarse steps, with one more for the rounding. All statements are about integers, so they hold for what is released.
-docs/proofs/central.md.
+Rows of the l2 ball are added as integers, in steps of radius 2^-40 (the fine grid). The sum is rounded to a coarser
+grid with one uniform offset per coordinate, and integer noise is added there. A replaced row moves the sum by a bounded
+number of coarse steps, plus one for the rounding. All statements are about integers, so they hold for the released
+values. See docs/proofs/central.md.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from .._random import ROUNDING, words
 from .._typing import Floats
 from ..privacy import Guarantee
 
-FINE = 1 << 40  # steps in a radius
-STEPS = 1024  # coarse steps in a diameter, times the root of the dimension: rounding adds a thousandth of the noise
-MOST_NOISE = 1 << 47  # the kernel of the noise clamps to this
+FINE = 1 << 40  # fine steps in a radius
+STEPS = 1024  # coarse steps in a diameter, times the root of the dimension; rounding adds 1/1000 of the noise
+MOST_NOISE = 1 << 47  # limit to which the kernel clamps the noise
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The coarse grid of a sum, with the distances by which a replaced row can move the sum.
+    """Coarse grid of a sum, with the distances by which a replaced row can move the sum.
 
     Attributes
     ----------
     dim : int
+        Number of coordinates.
     step : int
-        Fine steps in a coarse step.
+        Number of fine steps in a coarse step.
     """
 
     dim: int
@@ -44,11 +45,12 @@ class Grid:
 
     @classmethod
     def of(cls, dim: int, steps: int) -> Grid:
+        """Return the grid with `steps` sqrt(dim) coarse steps in a diameter, the root rounded up."""
         return cls(dim, max(1, 2 * FINE // (steps * _root(dim))))
 
     @property
     def _fine(self) -> int:
-        """The l2 diameter of rows on the fine grid, with projection and rounding of the coordinates."""
+        """Bound on the l2 diameter of rows on the fine grid, including the errors of projection and rounding."""
         return 2 * FINE if self.dim == 1 else 2 * FINE + (FINE >> 19) + _root(self.dim)
 
     @property
@@ -63,31 +65,31 @@ class Grid:
 
     @property
     def l2_squared(self) -> Fraction:
-        """Square of the largest l2 distance, in coarse steps: that of the rows, and one step in each coordinate."""
+        """Square of the largest l2 distance, in coarse steps: that of the rows plus one step in each coordinate."""
         if self.dim == 1:
             return Fraction(self.span**2)
         return (Fraction(self._fine, self.step) + _precise_root(self.dim)) ** 2
 
     def limit(self, n: int) -> int:
-        """What a sum of n rows with noise is clamped to; the noise itself is clamped only beyond that."""
+        """Return the limit to which a noisy sum of n rows is clamped. The noise itself is clamped only beyond this limit."""
         limit = MOST_NOISE - n * (-(-FINE // self.step) + 1) - 1
         if limit <= 0:
             raise ValueError(f"x must hold fewer records for integers of 48 bits, got {n}")
         return limit
 
     def round(self, total: NDArray[np.object_], stream: Stream) -> list[int]:
-        """Integers on the coarse grid from integers on the fine grid, rounded up or down at random, so that the mean is kept."""
+        """Round integers on the fine grid to the coarse grid, up or down at random with the same mean."""
         offsets = words(stream, ROUNDING, self.dim).tolist()
         return [(s + (word * self.step >> 64)) // self.step for s, word in zip(total, offsets, strict=True)]
 
 
 def _root(dim: int) -> int:
-    """The square root, rounded up."""
+    """Return the square root, rounded up."""
     return math.isqrt(dim - 1) + 1
 
 
 def _precise_root(dim: int) -> Fraction:
-    """The square root, rounded up to a multiple of 2^-32."""
+    """Return the square root, rounded up to a multiple of 2^-32."""
     return Fraction(math.isqrt((dim << 64) - 1) + 1, 1 << 32)
 
 
@@ -99,9 +101,9 @@ class Noise(ABC):
     ----------
     grid : Grid
     guarantee : privacy.Guarantee
-        What it guarantees for a sum on the grid.
+        Guarantee for a sum on the grid.
     variance : float
-        Of one coordinate, in squared coarse steps.
+        Variance of one coordinate, in squared coarse steps.
     """
 
     grid: Grid
@@ -110,12 +112,12 @@ class Noise(ABC):
 
     @abstractmethod
     def draw(self, stream: Stream) -> Floats:
-        """One number of mean 0 per coordinate."""
+        """Draw one number of mean 0 per coordinate."""
 
 
 @dataclass(frozen=True)
 class LaplaceNoise(Noise):
-    """Two-sided geometric noise: integers plus 1/2, which have mean 0."""
+    """Two-sided geometric noise: integers plus 1/2, with mean 0."""
 
     coins: _coins.GeometricCoins
 
@@ -125,7 +127,7 @@ class LaplaceNoise(Noise):
 
 @dataclass(frozen=True)
 class GaussianNoise(Noise):
-    """Discrete Gaussian noise of the given variance parameter."""
+    """Discrete Gaussian noise with the given variance parameter."""
 
     parameter: int
 
@@ -136,7 +138,7 @@ class GaussianNoise(Noise):
 
 
 def laplace_numbers(coins: _coins.GeometricCoins, count: int, stream: Stream) -> Floats:
-    """Integers of Laplace noise plus 1/2, which have mean 0: the reports of the record 0."""
+    """Draw integers of Laplace noise plus 1/2, with mean 0. They are the reports of the record 0."""
     kernel = privatize.Laplace(1, 0.0, 1.0, 1, 0, 0.0, coins.digits, coins.carry, "central")
     numbers = np.empty(count)
     kernel.privatize(stream, stream.take(-(-count // kernel.rows)), np.zeros(count), numbers)

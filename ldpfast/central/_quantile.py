@@ -1,4 +1,4 @@
-"""Quantiles by the exponential mechanism on a public grid, exact: data, candidates and weights are integers."""
+"""Quantiles by the exponential mechanism on a public grid. Points, ranks and weights are integers, so it is exact."""
 
 from __future__ import annotations
 
@@ -26,44 +26,45 @@ from ._smooth import smooth_quantile
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-SIZE = 1 << 32  # grid points
-TOP = 1 << 62  # the largest weight
+SIZE = 1 << 32  # number of grid points
+TOP = 1 << 62  # largest weight
 PRIORS, METHODS = ("uniform", "cauchy"), ("exponential", "smooth-sensitivity")
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileEstimate(Estimate[float]):
-    """A private quantile. Without a bound on the density there is no standard error: it is infinite; `rank_error` says how
-    far the rank of the value may be off.
+    """Private quantile. `rank_error` bounds the error of its rank.
+
+    The standard error is infinite, because no bound follows without a bound on the density.
 
     Attributes
     ----------
     q : float
-        Which quantile.
+        Probability of the quantile.
     """
 
     q: float = field(default=0.5, kw_only=True)
     table: NDArray[np.uint64] | None = field(default=None, kw_only=True, repr=False)
 
     def rank_error(self, confidence: float = 0.95) -> float:
-        """How far from `q` the share of records below the value, or up to it, may be.
+        """Return a bound on the distance of `q` from the shares of records below the value and up to it.
 
         Parameters
         ----------
         confidence : float, default 0.95
-            In (0, 1).
+            Probability of the bound, in (0, 1).
 
         Returns
         -------
         error : float
-            With this probability ``share(x < value) - error <= q <= share(x <= value) + error``, for these very records
-            as they are on the grid: clipped and rounded to it. 1 where nothing is known
+            With probability `confidence`, ``share(x < value) - error <= q <= share(x <= value) + error``. The shares are those
+            of these records as they are on the grid: clipped and rounded to it. 1 if there is no such bound
             (``method="smooth-sensitivity"``, or few records).
 
         Notes
         -----
-        Some grid point is at distance 0 from the rank, and there are 2^32 in all, so the chance of a distance of h half
-        ranks or more is at most 2^32 W_h / W_0.
+        Some grid point is at distance 0 from the rank, and there are 2^32 grid points, so the probability of a distance of at
+        least h half ranks is at most 2^32 W_h / W_0.
         """
         miss = 1 - _check.probability("confidence", confidence)
         if self.table is None:
@@ -76,8 +77,10 @@ class QuantileEstimate(Estimate[float]):
 
 @lru_cache(maxsize=16)
 def _ratio(epsilon: float) -> int:
-    """exp(-epsilon / 4) in units of 2^-64, rounded up: one record moves a rank by two half ranks at most, and the total of the
-    weights along with it."""
+    """Return exp(-epsilon / 4) in units of 2^-64, rounded up: the ratio of the weights of consecutive half ranks.
+
+    One record changes a rank by at most two half ranks, and the sum of the weights changes with it.
+    """
     with decimal.localcontext(CONTEXT):
         ratio = max(1, int(((-Decimal(epsilon) / 4).exp() * (1 << 64)).to_integral_value(decimal.ROUND_CEILING)))
     if ratio >= 1 << 64:
@@ -86,7 +89,7 @@ def _ratio(epsilon: float) -> int:
 
 
 def weights(epsilon: float, n: int) -> NDArray[np.uint64]:
-    """W by the distance in half ranks, from 2^62 down, as long as they fall."""
+    """Return the weights W_h of distances of h half ranks, from 2^62 on, as long as they decrease."""
     table = np.empty(2 * n + 2, np.uint64) if n < 1 << 16 else np.empty(1 << 16, np.uint64)
     while True:
         used = order.weights(_ratio(epsilon), table)
@@ -96,26 +99,29 @@ def weights(epsilon: float, n: int) -> NDArray[np.uint64]:
 
 
 class PublicGrid:
-    """2^32 points of [lower, upper]; with a Cauchy prior of the whole line, at equal chances: lower and upper are its
-    quartiles."""
+    """Grid of 2^32 public points.
+
+    They are equally spaced in [lower, upper]. With a Cauchy prior, whose quartiles are lower and upper, they are on the
+    whole line, with equal probability.
+    """
 
     def __init__(self, lower: float, upper: float, prior: str) -> None:
         self.lower, self.upper, self.cauchy = lower, upper, prior == "cauchy"
 
     def indices(self, x: AnyArray, nan: str) -> NDArray[np.uint32]:
-        """The nearest grid points of records."""
+        """Return the indices of the grid points nearest to the records."""
         found = np.empty(len(x), np.uint32)
-        centre, half = self.lower + (self.upper - self.lower) / 2, (self.upper - self.lower) / 2
+        center, half = self.lower + (self.upper - self.lower) / 2, (self.upper - self.lower) / 2
         for at in range(0, len(x), PIECE_NUMBERS):
             piece = x[at : at + PIECE_NUMBERS].astype(np.float64)
             bad = ~np.isfinite(piece)
             if bad.any():
                 if nan == "raise":
                     raise invalid_error(x)
-                piece[bad] = centre
+                piece[bad] = center
             if self.cauchy:
                 with np.errstate(over="ignore"):
-                    piece -= centre
+                    piece -= center
                     piece /= half
                 np.arctan(piece, out=piece)
                 piece *= SIZE / math.pi
@@ -130,7 +136,7 @@ class PublicGrid:
         return found
 
     def value(self, index: int) -> float:
-        """The number that a grid point stands for."""
+        """Return the number that a grid point represents."""
         if self.cauchy:
             angle = math.pi * ((index + 0.5) / SIZE - 0.5)
             return self.lower + (self.upper - self.lower) / 2 * (1 + math.tan(angle))
@@ -138,7 +144,7 @@ class PublicGrid:
 
 
 def choose(points: NDArray[np.uint32], twice_target: int, table: NDArray[np.uint64], stream: Stream) -> int:
-    """A grid point by the weights of the ranks."""
+    """Draw the index of a grid point with probability proportional to the weight of its rank."""
     n, away = len(points), len(table)
     low, high = max(0, (twice_target - away) // 2), min(n, (twice_target + away) // 2 + 1)
     near = np.sort(points)[low:high].astype(np.uint64)
@@ -158,52 +164,54 @@ def quantile(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> QuantileEstimate:
-    """A quantile of the records of a trusted curator.
+    """Return a private quantile.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        Numbers; n is public.
+        Records; n is public.
     q : float
-        Which quantile, in (0, 1).
+        Probability of the quantile, in (0, 1).
     epsilon : float
         Privacy parameter, > 0.
     lower, upper : float
-        Public. Records are clipped to [lower, upper]; with a Cauchy prior they are the quartiles of the prior, nothing
-        is clipped and the value may lie outside.
+        Public bounds, to which records are clipped. With a Cauchy prior they are the quartiles of the prior: nothing is
+        clipped, and the value may be outside.
     method : {"exponential", "smooth-sensitivity"}
-        The exponential mechanism on a public grid of 2^32 points, exact; or Laplace noise in proportion to the smooth
-        sensitivity, which needs a `delta` and is IDEAL ONLY: it is made of doubles.
+        "exponential": the exponential mechanism on a public grid of 2^32 points, exact. "smooth-sensitivity": Laplace noise
+        proportional to the smooth sensitivity, which requires `delta` > 0 and is IDEAL ONLY, because it is computed in
+        doubles.
     delta : float
         In (0, 1) for "smooth-sensitivity", else 0.
     prior : {"uniform", "cauchy"}
-        Of the exponential mechanism.
+        Prior of the exponential mechanism.
     nan : {"raise", "centre"}
-        Records that are not finite are refused, which is outside of the guarantee, or count as the middle of the
-        interval.
+        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center of
+        [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : QuantileEstimate
-        `rank_error` bounds the error; the standard error is infinite, for nothing is known of the density.
+        Quantile. `rank_error` bounds its error; the standard error is infinite, because the density is not known.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if `x` is empty, of a wrong shape, or (`nan` = "raise") not finite.
-
-    Notes
-    -----
-    The target is the rank round(2 n q) / 2. O(n log n) time: about 5 ns per record, most of it NumPy's sort.
+        If an argument is out of range, or `x` is empty, has a wrong shape or (if `nan` is "raise") is not finite.
 
     Privacy
     -------
-    Neighbours differ in one record, which is replaced. A grid point is chosen with a chance in proportion to an integer
-    weight that falls with the distance of the target from its ranks, and replacing a record moves that distance by at
-    most one rank: exactly epsilon-differentially private. docs/proofs/central.md. (Noise of Gumbel in doubles, and
-    uniform draws between two records, leak the records.) ``method="smooth-sensitivity"`` is (epsilon, delta)-private
+    epsilon-differential privacy for the replacement of one record. The guarantee is exact: a grid point is chosen with
+    probability proportional to an integer weight that decreases with the distance of the target from its ranks, and a
+    replaced record changes that distance by at most one rank. See docs/proofs/central.md. (Gumbel noise in doubles, and
+    uniform draws between two records, would leak the records.) ``method="smooth-sensitivity"`` is (epsilon, delta)-private
     for real numbers, ideal only.
+
+    Notes
+    -----
+    The target is the rank round(2 n q) / 2. O(n log n) time: about 5 ns per record, mostly for the sort.
 
     References
     ----------
@@ -253,7 +261,7 @@ def median(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> QuantileEstimate:
-    """The median of the records of a trusted curator: `quantile` with q = 1/2, which see.
+    """Return a private median: `quantile` with q = 1/2.
 
     Parameters
     ----------
@@ -263,15 +271,16 @@ def median(
     Returns
     -------
     estimate : QuantileEstimate
+        Median.
 
     Raises
     ------
     TypeError, ValueError
-        As `quantile`.
+        If `quantile` rejects an argument.
 
     Privacy
     -------
-    That of `quantile`: exact, but for ``method="smooth-sensitivity"``, which is ideal only.
+    The guarantee of `quantile`: exact, or ideal only for ``method="smooth-sensitivity"``.
     """
     return quantile(
         x, 0.5, epsilon=epsilon, lower=lower, upper=upper, method=method, delta=delta, prior=prior, nan=nan, rng=rng

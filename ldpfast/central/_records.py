@@ -1,4 +1,4 @@
-"""What the curator has: numbers or rows, clipped to public bounds."""
+"""Checks of the records of a curator: numbers or rows, clipped to public bounds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import AnyArray, Floats
 
-PIECE_NUMBERS = 1 << 17  # numbers that are looked at together, in cache
+PIECE_NUMBERS = 1 << 17  # numbers processed together, which fit in the cache
 NAN = ("raise", "centre")
 
 
 def array(x: ArrayLike, nan: str, rows: bool = False) -> AnyArray:
-    """Numbers, shape (n,), or where they may be rows, shape (n, dim), too, of at least one record; no value is read."""
+    """Return `x` as an array of at least one number, or of rows if `rows` is true. No value is read."""
     _check.choice("nan", nan, NAN)
     records = _check.floats("x", _check.array("x", x))
     if records.ndim != 1 and not (rows and records.ndim == 2):
@@ -26,7 +26,10 @@ def array(x: ArrayLike, nan: str, rows: bool = False) -> AnyArray:
 
 
 def numbers(x: ArrayLike, lower: float, upper: float, nan: str) -> Floats:
-    """Numbers clipped to [lower, upper], a copy; those that are not finite are refused, or count as the centre."""
+    """Return a copy of `x` clipped to [lower, upper].
+
+    Numbers that are not finite raise ValueError or count as the center, according to `nan`.
+    """
     records = array(x, nan)
     clipped = records.astype(np.float64)
     bad = ~np.isfinite(clipped)
@@ -38,11 +41,11 @@ def numbers(x: ArrayLike, lower: float, upper: float, nan: str) -> Floats:
 
 
 def invalid_error(records: AnyArray) -> ValueError:
-    """The error for numbers or rows of which some are not finite: that is outside of every guarantee."""
-    first, bad = -1, 0
+    """Return the error for records that are not finite. It depends on the records, which is outside every guarantee."""
+    first, count = -1, 0
     for at in range(0, len(records), PIECE_NUMBERS):
         piece = records[at : at + PIECE_NUMBERS]
-        wrong = np.flatnonzero(~np.isfinite(piece).reshape(len(piece), -1).all(axis=1))
-        first = at + int(wrong[0]) if first < 0 and len(wrong) else first
-        bad += len(wrong)
-    return _check.invalid("x", "finite numbers (or nan='centre')", first, bad, len(records))
+        bad = np.flatnonzero(~np.isfinite(piece).reshape(len(piece), -1).all(axis=1))
+        first = at + int(bad[0]) if first < 0 and len(bad) else first
+        count += len(bad)
+    return _check.invalid("x", "finite numbers (or nan='centre')", first, count, len(records))

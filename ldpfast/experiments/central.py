@@ -3,8 +3,8 @@
 The respondents of two surveys are the population; samples of the same size are drawn with replacement. In the central
 model, the exponential mechanism estimates the median with an error of about 2 / (n epsilon) in rank (Chaudhuri and Hsu,
 ICML 2012), which is soon negligible compared with the sampling error. In the local model, each person sends one bit
-(Duchi, Jordan and Wainwright, JASA 2018). The error is then coth(epsilon / 2) times the sampling error, for every n.
-docs/central.md shows the figure.
+(Duchi, Jordan and Wainwright, JASA 2018). The error of the median is then coth(epsilon / 2) times the sampling error, for
+every n. docs/central.md shows the figure.
 """
 
 from __future__ import annotations

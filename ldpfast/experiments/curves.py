@@ -1,9 +1,9 @@
-"""Error against the number of people and against epsilon: corrected simulations of a well-known summary of the first paper.
+"""Error against the number of people and against epsilon: simulations of a summary of the first paper, corrected.
 
-The summary of Duchi, Jordan and Wainwright (NIPS 2013) adds noise of scale epsilon to normal records. It is not private
-for any epsilon: the records are unbounded, and a smaller epsilon means less noise. Here records are clipped to [lower,
-upper], and the noise has the scale (upper - lower) / epsilon. All simulations are repeated on real data of the RAND
-health insurance experiment.
+A well-known summary of Duchi, Jordan and Wainwright (NIPS 2013) adds noise of scale epsilon to normal records. This is
+not private for any epsilon: the records are unbounded, and a smaller epsilon means less noise. Here records are clipped
+to [lower, upper], and the noise has the scale (upper - lower) / epsilon. All simulations are repeated on real data of
+the RAND health insurance experiment.
 """
 
 from __future__ import annotations

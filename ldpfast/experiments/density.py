@@ -62,7 +62,7 @@ def density(x: Floats) -> Floats:
 
 
 def size_for(terms: int) -> int:
-    """Return the number of people for which the bound on the risk is smallest with k terms.
+    """Return the number of people for which the bound on the risk is smallest with k = `terms` terms.
 
     It is the n that solves k = (beta C^2 n / (pi h^2))^(1 / (2 beta + 2)), with h = coth(epsilon / 2).
     """

@@ -81,7 +81,7 @@ class Study:
 
     @property
     def apart(self) -> bool:
-        """Whether, at every size, the worst run of the l-infinity mechanism is better than the best run of Laplace noise."""
+        """Whether the worst run of the l-infinity mechanism is better than the best run of Laplace noise, at every size."""
         pairs = zip(self.errors[CUBE], self.errors[LAPLACE], strict=True)
         return all(ours.max() < theirs.min() for ours, theirs in pairs)
 

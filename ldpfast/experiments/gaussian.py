@@ -1,4 +1,4 @@
-"""The mean of normal records: errors of the published protocols and of the library's variants, and a figure of the search.
+"""The mean of normal records: errors of the published protocols and of the library, and a figure of the search.
 
 Joseph, Kulkarni, Mao and Wu (NeurIPS 2019) prove an error of order sigma / (epsilon sqrt(n)) for known sigma and two
 rounds, if n is large enough for their thresholds. Counts are drawn from their exact distribution

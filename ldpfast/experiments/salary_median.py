@@ -59,7 +59,7 @@ class Guesses:
         return float(np.abs(self.guesses[method][at] - self.people.median).mean())
 
     def bound(self) -> Floats:
-        """Return the bound r coth(epsilon / 2) / sqrt(n) on the mean gap if all private steps are averaged, for each size."""
+        """Return the bound r coth(epsilon / 2) / sqrt(n) on the mean gap of the average of all steps, for each size."""
         return np.asarray(self.upper / 2 / np.tanh(EPSILON / 2) / np.sqrt(self.sizes))
 
 

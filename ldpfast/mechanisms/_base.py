@@ -47,7 +47,7 @@ class Mechanism(ABC):
     report : Format
         Format of reports.
     debiasing : Debiasing, MatrixDebiasing or None
-        Linear map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
+        Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
     """
 
     epsilon: float

@@ -99,8 +99,8 @@ class Gradient(Mechanism):
     column : float, default 0.0
         Value in the intercept's column, > 0; 0 for no intercept.
     residual : float, optional
-        Bound c > 0. The residual, fitted mean minus response, is clipped to [-c, c]. Optional only for "logistic", whose
-        residual is always within [-1, 1].
+        Bound c > 0. The residual, fitted mean minus response, is clipped to [-c, c]. Optional only for "logistic",
+        whose residual is always within [-1, 1].
     noise : {"half-space", "laplace"}
         Mechanism of the ball: `L2Ball` or `LinfBall` for "half-space", `LaplaceVector` (a baseline) for "laplace".
 
@@ -203,7 +203,7 @@ class Gradient(Mechanism):
         )
 
     def encode(self, records: AnyArray) -> AnyArray:
-        """Return the gradients of records, valid or not. NaN becomes 0 (1/2 for a label), and magnitudes are at most 1e30."""
+        """Return the gradients of records, valid or not. NaN becomes 0 (a label 1/2), magnitudes are at most 1e30."""
         clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
         response = clean[:, -1].astype(np.float64)
         if self.family == "logistic":

@@ -49,8 +49,8 @@ class L2Ball(Mechanism):
     Privacy
     -------
     Exactly `epsilon_realized`-LDP in floating point. The direction is drawn independently of the record. Only one
-    private sign depends on the record; its probability is m / 2^64 or 1 - m / 2^64 for every rounding. The time does not
-    depend on the record or the coin. The dtype of the records is public. docs/proofs/l2_ball.md.
+    private sign depends on the record. Its probability is m / 2^64 or 1 - m / 2^64 for every rounding. The time does
+    not depend on the record or the coin. The dtype of the records is public. docs/proofs/l2_ball.md.
 
     References
     ----------

@@ -48,8 +48,8 @@ class LaplaceVector(DiscreteLaplace):
     Privacy
     -------
     Exactly `epsilon_realized`-LDP, as `Laplace`, with the diameter counted in integers after rounding. If the l1 norm
-    of the integers of a row exceeds the limit for the l2 ball, the last ones are truncated. Resistance to timing attacks
-    is not claimed. docs/proofs/laplace_vector.md.
+    of the integers of a row exceeds the limit for the l2 ball, the last ones are truncated. Resistance to timing
+    attacks is not claimed. docs/proofs/laplace_vector.md.
 
     References
     ----------

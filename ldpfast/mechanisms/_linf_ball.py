@@ -23,14 +23,14 @@ class LinfBall(Mechanism):
     Parameters
     ----------
     dim : int
-        d >= 1.
+        Dimension d >= 1.
     epsilon : float
         Privacy parameter of the whole vector, > 0 and at most about 44.3.
     radius : float, default 1.0
-        r > 0. For data in [lower, upper]^d, subtract the center first; the radius is the half width.
+        Half-width r > 0 of the box. For data in [lower, upper]^d, subtract the center first.
     ties : {"keep", "thin"}
-        What happens where exactly half of the drawn signs agree with the record (even `dim` only). "keep" accepts them.
-        "thin" accepts some and draws the others again, which makes the variance smaller and the time depend on the
+        Rule for ties, where exactly half of the drawn signs agree with the record (even `dim` only). "keep" accepts
+        ties. "thin" accepts some and redraws the others, which reduces the variance but makes the time depend on the
         record.
 
     Attributes
@@ -41,28 +41,27 @@ class LinfBall(Mechanism):
     Raises
     ------
     TypeError, ValueError
-        If `dim` is not an integer >= 1, `radius` not in [1e-18, 1e18], `ties` another word, or `epsilon` not a finite
+        If `dim` is not an integer >= 1, `radius` not in [1e-18, 1e18], `ties` not as above, or `epsilon` not a finite
         number > 0 that a coin of 64 bits can certify.
 
     Notes
     -----
-    Records: floats, shape (n, dim), with max-norm at most `radius`. Reports: packed signs, uint8, shape (n, ceil(dim /
-    8)), little bit order, bit 1 is plus. The covariance of a decoded report is B^2 I - x x^T, with B^2 about (pi / 2) d
-    r^2 coth(epsilon / 2)^2. O(n dim) time, 9/8 random bytes per coordinate.
+    Records: floats, shape (n, dim), with max-norm at most `radius`. Reports: packed signs, uint8, shape
+    (n, ceil(dim / 8)), little bit order, bit 1 is plus. The covariance of a decoded report is B^2 I - x x^T, with B^2
+    about (pi / 2) d r^2 coth(epsilon / 2)^2. O(n dim) time, 9/8 random bytes per coordinate.
 
-    The published rule puts ties into both half-spaces; in even dimension that is only log(1 + e^epsilon)-private.
+    The published rule assigns ties to both half-spaces, which is only log(1 + e^epsilon)-private in even dimensions.
     docs/proofs/linf_ball.md compares the tie rules.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP in floating point: the signs are drawn without looking at the record and multiplied
-    by one private sign. "keep" takes the same time for every record and coin; "thin" does not.
+    Exactly `epsilon_realized`-LDP in floating point. The signs are drawn independently of the record and multiplied by
+    one private sign. With "keep" the time does not depend on the record or the coins; with "thin" it does.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), eq. 26.
+       JASA 113 (2018), eq. 26.
 
     Examples
     --------
@@ -103,7 +102,7 @@ class LinfBall(Mechanism):
         return np.asarray(self.debiasing.variance(records.astype(np.float64)))
 
     def channel_rows(self) -> list[list[int]] | None:
-        """Rows and columns are vertices; the weight of a report depends on how many of its signs agree with the record's."""
+        """Return the channel from vertices to vertices. A weight depends on the number of signs that agree."""
         dim, heads = self.dim, self._heads
         if dim > 20 or 1 << 2 * dim > CHANNEL_ENTRIES:
             return None

@@ -1,4 +1,4 @@
-"""From records to reports, piece by piece: check, encode, privatize, count. The only loop over large arrays of records."""
+"""The loop over large arrays of records: check, encode, privatize and count them piece by piece."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..domains import Domain
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-PIECE_BYTES = 1 << 20  # of records that are checked, encoded and privatized while they are in cache
+PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 
 
 class Kernel(Protocol):
-    """What a kernel offers, compiled or in Python."""
+    """Interface of kernels, compiled or in Python."""
 
     @property
     def rows(self) -> int:
-        """Number of records in a block, which has random words of its own."""
+        """Number of records per block. Blocks share no random words."""
 
     def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None: ...
     def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None: ...
@@ -31,19 +31,21 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Pipeline:
-    """Records of a domain, an encoding of each by itself, and the kernel that privatizes the encoded records.
+    """A domain, an encoding of its records, and the kernel that privatizes the encoded records.
 
     Attributes
     ----------
     domain : Domain
-        Of the records.
+        Domain of the records.
     kernel : Kernel
+        Kernel for encoded records.
     encode : callable or None
-        Turns valid, converted records into those of the kernel, each row from its own record alone.
+        Function from converted records to input of the kernel, where row i depends on record i alone.
     width : int
-        How many numbers an encoded record has.
+        Numbers per encoded record.
     first_block : int
-        Record blocks start here: kernels that serve two mechanisms share no random word.
+        Number of the first record block. With different numbers, two mechanisms with the same kernel share no random
+        word.
     """
 
     domain: Domain
@@ -53,29 +55,29 @@ class Pipeline:
     first_block: int = 0
 
     def blocks(self, n: int) -> int:
-        """Number of record blocks of n records."""
+        """Return the number of record blocks of n records."""
         return -(-n // self.kernel.rows)
 
     def piece_rows(self, records: AnyArray) -> int:
-        """How many records to take at a time: whole blocks."""
+        """Return the number of records per piece, a multiple of the block size."""
         rows = self.kernel.rows
         record_bytes = max(records.dtype.itemsize * (records.size // max(1, len(records))), 8 * self.width)
         return rows * max(1, PIECE_BYTES // (rows * record_bytes))
 
     def prepared(self, records: AnyArray, clip: bool) -> AnyArray:
-        """Records as the kernel takes them; raises if one is invalid and `clip` is false."""
+        """Return the input of the kernel for records; raise if one is invalid and `clip` is false."""
         converted = self.domain.convert(records)
         if not clip and self.domain.first_invalid(converted) >= 0:
             raise self.domain.invalid_error(records)
         return converted if self.encode is None else self.encode(converted)
 
     def privatize(self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool) -> None:
-        """Write the reports of records to `out`. Raises before anything is written; all threads work."""
+        """Write the reports of records to `out`, on all threads. Raise before anything is written."""
         kernel = self.kernel
-        if records.size * self.width < _threads.SMALL:  # one piece, and no time to lose
-            ready = self.prepared(records, clip)
+        if records.size * self.width < _threads.SMALL:  # one piece, without the cost of threads
+            prepared = self.prepared(records, clip)
             stream = open_stream(rng)
-            kernel.privatize(stream, self.first_block + stream.take(self.blocks(len(records))), ready, out)
+            kernel.privatize(stream, self.first_block + stream.take(self.blocks(len(records))), prepared, out)
             return
         if not clip:
             self._check(records)
@@ -85,13 +87,13 @@ class Pipeline:
         def work(start: int, stop: int) -> None:
             for at in range(start, stop, step):
                 end = min(stop, at + step)
-                ready = self.prepared(records[at:end], True)
-                kernel.privatize(stream, first + at // kernel.rows, ready, out[at:end])
+                prepared = self.prepared(records[at:end], True)
+                kernel.privatize(stream, first + at // kernel.rows, prepared, out[at:end])
 
         _threads.parallel_map(work, len(records), kernel.rows, records.size * self.width)
 
     def _check(self, records: AnyArray) -> None:
-        """Raise if a record is invalid; all threads look."""
+        """Raise if a record is invalid. The check uses all threads."""
         domain, step = self.domain, self.piece_rows(records)
 
         def is_invalid(start: int, stop: int) -> bool:
@@ -102,14 +104,14 @@ class Pipeline:
             raise domain.invalid_error(records)
 
     def count(self, records: AnyArray, stream: Stream, block: int, state: AnyArray) -> None:
-        """Privatize valid records from block number `block` on, and add the reports to `state`."""
+        """Privatize valid records, starting at block number `block`, and add the reports to `state`."""
         if len(records):
             self.kernel.run(stream, self.first_block + block, self.prepared(records, True), state)
 
     def run(
         self, records: AnyArray, rng: RNGLike | Stream, new_state: Callable[[], AnyArray], *, clip: bool
     ) -> list[AnyArray]:
-        """Check, privatize and count records; returns states that have to be added up. All threads work."""
+        """Check, privatize and count records on all threads. Return states whose sum is the result."""
         domain, rows, step = self.domain, self.kernel.rows, self.piece_rows(records)
         stream = open_stream(rng)
         first = stream.take(self.blocks(len(records)))

@@ -1,4 +1,4 @@
-"""Kernels of mechanisms that are written in Python."""
+"""Kernels of mechanisms written in Python."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from ..reports import Format
 
 @dataclass(frozen=True, eq=False)
 class PythonKernel:
-    """Calls a function for each block of records.
+    """A kernel that calls a Python function for each block of records.
 
     Attributes
     ----------
     privatize_block : callable
         ``privatize_block(records, words)`` returns the reports of a block of records.
     report : Format
-        Their format.
+        Format of the reports.
+    rows : int
+        Number of records per block.
     """
 
     privatize_block: Callable[[AnyArray, Words], AnyArray]
@@ -40,7 +42,7 @@ class PythonKernel:
             if (
                 made.dtype.kind in "bui"
                 and out.dtype.kind == "u"
-                and 0 <= made.min()
+                and made.min() >= 0
                 and made.max() <= np.iinfo(out.dtype).max
             ):
                 made = made.astype(out.dtype)
@@ -53,14 +55,14 @@ class PythonKernel:
 
 
 def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) -> list[list[int]]:
-    """The rows of a channel as integers with a common sum.
+    """Return the rows of a channel as integers with a common sum.
 
     Parameters
     ----------
     rows : sequence of sequences of int or Fraction
         Row x holds the probabilities of the codes for the record x, up to a common factor.
     inputs, outputs : int
-        Number of rows and of columns.
+        Required number of rows and of columns.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) ->
     Raises
     ------
     ValueError
-        If the shape is another one, an entry is negative, or the sums are not equal, positive and at most 2^64 in integers.
+        If the shape is wrong, an entry is negative, or the sums are not equal, positive and at most 2^64 in integers.
     """
     fractions = [[Fraction(entry) for entry in row] for row in rows]
     if len(fractions) != inputs or any(len(row) != outputs for row in fractions):
@@ -85,12 +87,12 @@ def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) ->
 
 
 def invert(weights: list[list[int]]) -> Callable[[AnyArray, Words], AnyArray]:
-    """A `privatize_block` that draws codes exactly, by inversion of a uniform integer.
+    """Return a `privatize_block` that draws codes exactly, by inversion of the distribution function.
 
     Parameters
     ----------
     weights : list of list of int
-        As `integer_weights` returns them.
+        Result of `integer_weights`.
 
     Returns
     -------

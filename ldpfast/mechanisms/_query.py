@@ -1,4 +1,4 @@
-"""What the server of an interactive protocol asks: a serial number and a mechanism."""
+"""Queries of interactive protocols: a serial number and a mechanism."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_SERIAL = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Query:
-    """A question of a protocol: all that a client needs to answer it.
+    """A question of an interactive protocol, with everything that a client needs to answer it.
 
     Parameters
     ----------
     serial : int
-        Number of the question, >= 0; it is sent back with the answer.
+        Number of the question, >= 0. The client returns it with the answer.
     mechanism : Mechanism
-        Turns the record into the answer. Its parameters are public.
+        Mechanism that turns a record into an answer. Its parameters are public.
 
     Raises
     ------
@@ -37,8 +37,8 @@ class Query:
 
     Privacy
     -------
-    One answer costs the `epsilon_realized` of the mechanism. A person answers once per protocol: the client has to
-    remember that it has answered.
+    One answer costs the `epsilon_realized` of the mechanism. A person must answer only once per protocol, so the client
+    must store that it has answered.
     """
 
     serial: int
@@ -50,23 +50,25 @@ class Query:
             raise TypeError(f"mechanism must be a Mechanism, got {type(self.mechanism).__name__}")
 
     def privatize(self, x: ArrayLike, *, rng: RNGLike = None, out: AnyArray | None = None) -> AnyArray:
-        """The answer for a record, or one answer for each of many records.
+        """Return the answer for a record, or one answer for each of many records.
 
         Parameters
         ----------
         x : array_like
-            As for the mechanism. Always clipped (NaN to the center), because a refusal would itself be an answer.
+            Records as for the mechanism. Numbers are always clipped (NaN to the center), because an error that depends
+            on the record would itself be an answer.
         rng, out
             As for `Mechanism.privatize`.
 
         Returns
         -------
         reports : ndarray
+            Answers of the mechanism.
 
         Raises
         ------
         TypeError, ValueError
-            If `x` or `out` has a wrong dtype or shape; if the mechanism is one for categories and `x` is none of them.
+            If `x` or `out` has a wrong dtype or shape; if records are categories and `x` is not a valid one.
 
         Privacy
         -------
@@ -75,7 +77,7 @@ class Query:
         return self.mechanism.privatize(x, rng=rng, out=out, clip=self.mechanism.domain.clips)
 
     def to_bytes(self) -> bytes:
-        """The query as JSON in UTF-8, to be sent to clients.
+        """Return the query as JSON in UTF-8, for clients.
 
         Returns
         -------
@@ -85,11 +87,12 @@ class Query:
 
     @staticmethod
     def from_bytes(data: bytes) -> Query:
-        """The query that `to_bytes` described.
+        """Return the query described by `to_bytes`.
 
         Parameters
         ----------
         data : bytes
+            Result of `to_bytes`.
 
         Returns
         -------
@@ -98,7 +101,7 @@ class Query:
         Raises
         ------
         TypeError, ValueError
-            If `data` are not bytes, or not those of a query of this version.
+            If `data` is not of type bytes, or does not describe a query of this version.
         """
         text = as_bytes(data)
         try:

@@ -11,12 +11,12 @@ from ..domains import Categories
 from ..reports import Codes
 from ._response import ResponseMechanism
 
-MOST_CATEGORIES = 1 << 40  # more than memory holds; a bound for the integers
+MOST_CATEGORIES = 1 << 40  # a bound for integer arithmetic; larger than memory can hold
 
 
 @dataclass(frozen=True)
 class RandomizedResponse(ResponseMechanism):
-    """k-ary randomized response: the true category with probability p, else one of the others, uniformly.
+    """k-ary randomized response: the true category with probability p, else a uniform choice among the others.
 
     Parameters
     ----------
@@ -32,16 +32,16 @@ class RandomizedResponse(ResponseMechanism):
 
     Notes
     -----
-    Records: integers in [0, k), shape (n,). Reports: codes of the smallest unsigned dtype that holds k - 1. The best
-    choice for few categories, k <= 3 e^epsilon + 2. The variance of a share near zero is (e^epsilon + k - 2) /
-    (e^epsilon - 1)^2. O(n) time, 4 random bytes per person (8 where k > 256, or where 32 bits would lose more than 1e-5
-    of epsilon).
+    Records: integers in [0, k), shape (n,). Reports: codes of the smallest unsigned dtype that holds k - 1. This is the
+    best choice for few categories, k <= 3 e^epsilon + 2. The variance of a share near zero is
+    (e^epsilon + k - 2) / (e^epsilon - 1)^2. O(n) time, 4 random bytes per person (8 if k > 256, or if 32 bits would
+    lose more than 1e-5 of epsilon).
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP: one word decides each report. The truth is reported where the word is below the
-    integer m; each of the other categories has the same number of words. No branch depends on the record or the word.
-    docs/proofs/randomized_response.md.
+    Exactly `epsilon_realized`-LDP. One random word determines each report. The true category is reported if the word is
+    below the integer m, and each of the other categories has the same number of words. No branch depends on the record
+    or the word. docs/proofs/randomized_response.md.
 
     References
     ----------

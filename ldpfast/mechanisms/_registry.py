@@ -1,4 +1,4 @@
-"""Mechanisms by name: how descriptions and saved states become objects."""
+"""Registry of mechanisms by name, for the construction of objects from descriptions and saved states."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ _classes: dict[str, Any] = {}
 
 
 def register(mechanism: Any) -> None:
-    """Enter a class of mechanisms under its name. A name that is taken keeps its meaning in stored bytes."""
+    """Register a class of mechanisms under its name. The first class of a name is kept: stored bytes refer to it."""
     _classes.setdefault(mechanism.__name__, mechanism)
 
 
-def from_dict(described: Any) -> Any:
-    """The mechanism that `Mechanism.to_dict` described.
+def from_dict(description: Any) -> Any:
+    """Return the mechanism described by `Mechanism.to_dict`.
 
     Parameters
     ----------
-    described : dict
+    description : dict
+        Result of `Mechanism.to_dict`.
 
     Returns
     -------
@@ -29,23 +30,23 @@ def from_dict(described: Any) -> Any:
     Raises
     ------
     TypeError, ValueError
-        If it does not describe a mechanism of this version.
+        If `description` does not describe a mechanism of this version.
     """
-    if not isinstance(described, dict):
-        raise TypeError(f"data must be a dict, got {type(described).__name__}")
+    if not isinstance(description, dict):
+        raise TypeError(f"data must be a dict, got {type(description).__name__}")
     classes: dict[str, Any] = {name: found for name, found in _classes.items() if is_dataclass(found)}
-    name = described.get("mechanism")
+    name = description.get("mechanism")
     if not isinstance(name, str) or name not in classes:
         raise ValueError(f"data must name a mechanism, one of {', '.join(sorted(classes))}, got {name!r}")
-    arguments = {key: value for key, value in described.items() if key != "mechanism"}
+    arguments = {key: value for key, value in description.items() if key != "mechanism"}
     expected = set(classes[name].parameter_names())
     if set(arguments) != expected:
         raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
     return classes[name](**arguments)
 
 
-def _read(described: dict[str, Any]) -> tuple[Any, Format]:
-    mechanism = from_dict(described)
+def _read(description: dict[str, Any]) -> tuple[Any, Format]:
+    mechanism = from_dict(description)
     report: Format = mechanism.report
     return mechanism.aggregator, report
 

@@ -16,14 +16,14 @@ from ._response import ResponseMechanism
 
 @dataclass(frozen=True)
 class Residue(ResponseMechanism):
-    """k-ary response to the residue floor((x - offset) / width) mod modulus.
+    """k-ary randomized response to the residue floor((x - offset) / width) mod modulus.
 
     Parameters
     ----------
     width : float
         Width of a cell, > 0.
     offset : float
-        Where cell 0 begins.
+        Lower end of cell 0.
     modulus : int
         Number of symbols, 2 to 256.
     epsilon : float
@@ -32,18 +32,19 @@ class Residue(ResponseMechanism):
     Raises
     ------
     TypeError, ValueError
-        If `width` or `epsilon` is not a finite number > 0, `offset` not finite, or `modulus` not an integer in [2,
-        256].
+        If `width` or `epsilon` is not a finite number > 0, `offset` not finite, or `modulus` not an integer in
+        [2, 256].
 
     Notes
     -----
-    Records: finite floats of any size and sign, shape (n,). Reports: uint8 codes. Cells beyond 2^52 count as cell 2^52.
-    With ``clip=True`` NaN has symbol 0, and infinities have the symbol of the farthest cell. The estimates are the
-    shares of the symbols.
+    Records: finite floats of any size and sign, shape (n,). Reports: uint8 codes. Cell numbers are clamped to
+    [-2^52, 2^52]. With ``clip=True`` NaN has symbol 0, and infinities have the symbol of the farthest cell. The
+    estimates are the shares of the symbols.
 
     Privacy
     -------
-    Exact, as for `RandomizedResponse` with k = modulus; no branch. docs/proofs/residue.md.
+    Exactly `epsilon_realized`-LDP, as `RandomizedResponse` with k = modulus. No branch depends on the record.
+    docs/proofs/residue.md.
 
     References
     ----------

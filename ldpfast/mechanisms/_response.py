@@ -1,4 +1,4 @@
-"""What the k-ary responses have in common: one word per record decides the report."""
+"""Base class of the k-ary responses, where one random word per record determines the report."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ._pipeline import Kernel
 
 
 def debiasing_of(coin: _coins.ResponseCoin | _coins.UnaryCoins) -> Debiasing:
-    """The debiasing of a category that is reported with probability p where it is the true one, else q, from the integers."""
+    """Return the debiasing of a category that is reported with probability p if it is true, else with q."""
     return Debiasing(float(-coin.q / (coin.p - coin.q)), float((1 - coin.q) / (coin.p - coin.q)))
 
 
 def one_hot(categories: AnyArray, k: int) -> NDArray[np.bool_]:
-    """A row for each category that is true in its column, shape (n, k)."""
+    """Return the one-hot rows of categories, shape (n, k)."""
     columns: NDArray[np.bool_] = categories[:, np.newaxis] == np.arange(k)
     return columns
 
@@ -35,7 +35,7 @@ class ResponseMechanism(Mechanism):
     _coin: _coins.ResponseCoin
 
     def define_response(self, coin: _coins.ResponseCoin, domain: Domain, report: Codes, kernel: Kernel) -> None:
-        """Set what follows from the integers of the coin."""
+        """Set the attributes that follow from the integers of the coin."""
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=domain,
@@ -47,7 +47,7 @@ class ResponseMechanism(Mechanism):
 
     @abstractmethod
     def symbols(self, records: AnyArray) -> AnyArray:
-        """The symbol of each record, before the response."""
+        """Return the symbol of each record, before the response."""
 
     def report_variance(self, records: AnyArray) -> Floats:
         symbols = self.symbols(records)

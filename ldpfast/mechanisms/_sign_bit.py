@@ -1,4 +1,4 @@
-"""One bit of a number in an interval."""
+"""One private bit of a number in an interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._base import Mechanism
 
 @dataclass(frozen=True)
 class SignBit(Mechanism):
-    """One bit per number: toward upper with a probability that grows with the number.
+    """One bit per number, which is 1 with a probability that is linear in the number.
 
     Parameters
     ----------
@@ -34,20 +34,20 @@ class SignBit(Mechanism):
 
     Notes
     -----
-    Records: floats in [lower, upper], shape (n,). Reports: uint8; 1 means toward upper. With r the half width, c the
-    center and h = coth(epsilon / 2), a report decodes to c + r h or c - r h, with variance r^2 h^2 - (x - c)^2. That is
-    smaller than the variance of `Laplace` for epsilon below 2.3. O(n) time, 8 random bytes per number.
+    Records: floats in [lower, upper], shape (n,). Reports: uint8, 0 or 1. With r the half-width, c the center and
+    h = coth(epsilon / 2), the reports 1 and 0 decode to c + r h and c - r h, with variance r^2 h^2 - (x - c)^2. The
+    worst-case variance is smaller than that of `Laplace` for epsilon below about 2.3. O(n) time, 8 random bytes per
+    number.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP: the threshold of the one coin is an integer between 2^64 - m and m whatever the
-    record and the rounding are; it is compared without a branch. docs/proofs/sign_bit.md.
+    Exactly `epsilon_realized`-LDP. The threshold of the one coin is an integer between 2^64 - m and m for every record
+    and rounding, and it is compared without a branch. docs/proofs/sign_bit.md.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018): the case d = 1 of the mechanism for the ball.
+       JASA 113 (2018), the case d = 1 of the mechanism for the ball.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from ._response import debiasing_of, one_hot
 
 @dataclass(frozen=True)
 class UnaryEncoding(Mechanism):
-    """One randomized bit per category, for more categories than k-ary response is good for.
+    """One randomized bit per category, for more categories than `RandomizedResponse` suits.
 
     Parameters
     ----------
@@ -29,35 +29,34 @@ class UnaryEncoding(Mechanism):
     epsilon : float
         Privacy parameter, > 0; at most about 88 (symmetric) or 44 (optimized).
     variant : {"symmetric", "optimized"}
-        "symmetric" flips every bit with the same probability, 1 / (1 + e^(epsilon / 2)). "optimized" keeps the true bit
-        with probability 1/2 and sets the others with probability 1 / (1 + e^epsilon), which has the smaller variance
-        for rare categories.
+        "symmetric" flips every bit with the same probability, 1 / (1 + e^(epsilon / 2)). "optimized" keeps the bit of
+        the true category with probability 1/2 and sets the others with probability 1 / (1 + e^epsilon), which has the
+        smaller variance for rare categories.
 
     Raises
     ------
     TypeError, ValueError
-        If `k` is not an integer >= 2, `variant` is another word, or `epsilon` is not a finite number > 0 that exact
+        If `k` is not an integer >= 2, `variant` is not as above, or `epsilon` is not a finite number > 0 that exact
         coins can certify.
 
     Notes
     -----
     Records: integers in [0, k), shape (n,). Reports: packed bits, uint8, shape (n, ceil(k / 8)), little bit order,
-    padded with zeros. The variance of a share near zero is e^(epsilon / 2) / (e^(epsilon / 2) - 1)^2 (symmetric) or 4
-    e^epsilon / (e^epsilon - 1)^2 (optimized). O(n k) time, about k / 3 random bytes per person.
+    padded with zeros. The variance of a share near zero is e^(epsilon / 2) / (e^(epsilon / 2) - 1)^2 (symmetric) or
+    4 e^epsilon / (e^epsilon - 1)^2 (optimized). O(n k) time, about k / 3 random bytes per person.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP, from the integers of the 64-bit coins. A single record compares all 64 bits of every
-    coin and takes the same time for every outcome. For arrays, where decided bits drop out of the comparison, nothing
-    is claimed about time. docs/proofs/unary_encoding.md.
+    Exactly `epsilon_realized`-LDP, from the integers of the 64-bit coins. For a single record all 64 bits of every coin
+    are compared, and the time is the same for every outcome. For arrays, decided coins drop out of the comparison, and
+    resistance to timing attacks is not claimed. docs/proofs/unary_encoding.md.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Local privacy and minimax bounds: sharp rates for probability
        estimation", NIPS 2013 (symmetric).
     .. [2] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for frequency estimation",
-    USENIX
-       Security 2017 (optimized).
+       USENIX Security 2017 (optimized).
 
     Examples
     --------

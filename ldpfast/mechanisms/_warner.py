@@ -14,7 +14,7 @@ from ._response import ResponseMechanism
 
 @dataclass(frozen=True)
 class Warner(ResponseMechanism):
-    """Randomized response to a yes-or-no question: the truth with probability p, else the opposite.
+    """Randomized response to a yes-or-no question: the true answer with probability p, else the opposite.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Warner(ResponseMechanism):
     Raises
     ------
     TypeError, ValueError
-        If `epsilon` is not a finite number > 0, or too small or large for a coin of 64 bits.
+        If `epsilon` is not a finite number > 0, or is too small or too large for a coin of 64 bits.
 
     Notes
     -----
@@ -33,8 +33,8 @@ class Warner(ResponseMechanism):
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP: p = m / 2^64 with m rounded down; one coin per report, compared without a branch, so
-    that the time is the same for every record and outcome. docs/proofs/warner.md.
+    Exactly `epsilon_realized`-LDP, with p = m / 2^64 and m rounded down. Each report uses one coin, which is compared
+    without a branch, so the time is the same for every record and outcome. docs/proofs/warner.md.
 
     References
     ----------

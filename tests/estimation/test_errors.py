@@ -205,8 +205,8 @@ def test_invalid_ends(make):
 
 def test_incompatible_arguments():
     for arguments, message in (
-        ({"lower": 5.0}, "lower and upper must leave an interval within the level 3.16228, got 5.0 and None"),
-        ({"lower": 1, "upper": 0}, "lower and upper must leave an interval within the level 3.16228, got 1 and 0"),
+        ({"lower": 5.0}, "lower and upper must leave an interval within [-3.16228, 3.16228], got 5.0 and None"),
+        ({"lower": 1, "upper": 0}, "lower and upper must leave an interval within [-3.16228, 3.16228], got 1 and 0"),
     ):
         with raises(ValueError, message):
             truncated(**arguments)

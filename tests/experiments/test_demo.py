@@ -85,7 +85,10 @@ def test_the_error_is_at_most_a_sixth_of_that_of_laplace_noise(study):
 
 
 def test_errors_follow_the_formulas(study):
-    """Variances of a report: B^2 and 2 (27 / epsilon)^2. Means of m >= 270 squares differ by at most 7 sqrt(2 / m) of them."""
+    """The variances of a report are B^2 and 2 (27 / epsilon)^2.
+
+    A mean of m >= 270 squares differs from its expectation by a fraction of at most 7 sqrt(2 / m).
+    """
     variances = {
         drugs.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
         drugs.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,

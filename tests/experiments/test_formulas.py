@@ -63,7 +63,7 @@ def test_the_gradient_vanishes_at_the_maximum_likelihood():
 
 
 def test_each_level_of_the_search_halves_the_range():
-    """Widths double, shares sum to one, each pair of cells is inside the previous one, and the last is near the mean."""
+    """Widths are halved, shares sum to one, each pair of cells is inside the previous one, the last is near the mean."""
     found = gaussian.search(np.random.default_rng(1))
     np.testing.assert_allclose(found.widths, gaussian.SHOWN_SIGMA * 2.0 ** np.arange(len(found.kept))[::-1])
     np.testing.assert_allclose(found.shares.sum(axis=1), 1, rtol=1e-12)

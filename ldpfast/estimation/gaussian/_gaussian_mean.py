@@ -147,7 +147,7 @@ class GaussianMean:
             return Paper(model, self.rounds)
         return (Efficient if self.variant == "efficient" else Robust)(model, self.rounds, self.decoder)
 
-    # Queries and answers -------------------------------------------------------------------------------------------------
+    # Queries and answers --------------------------------------------------------------------------------------------
 
     @property
     def n(self) -> int:
@@ -333,7 +333,7 @@ class GaussianMean:
             warn(doubt, DoubtfulWarning)
         return estimate
 
-    # Simulation ---------------------------------------------------------------------------------------------------------
+    # Simulation -----------------------------------------------------------------------------------------------------
 
     def run(self, x: ArrayLike, rng: RNGLike = None) -> GaussianEstimate:
         """Run the whole protocol in one process, on a new server with the same parameters.
@@ -424,7 +424,7 @@ class GaussianMean:
             server._asked[1] = answers(plan.second, tuple(group.question for group in server._asked[1]))
         return server._conclude()
 
-    # Merging and storage ------------------------------------------------------------------------------------------------
+    # Merging and storage --------------------------------------------------------------------------------------------
 
     def merge(self, other: GaussianMean) -> Self:
         """Add the answers of another server with the same questions.

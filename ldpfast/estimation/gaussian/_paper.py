@@ -115,7 +115,7 @@ class Paper(Design):
         half = located.sigma * (2 + math.sqrt(math.log(4 * n)))
         return (Laplace(located.mu - half, located.mu + half, self.model.epsilon),)
 
-    # The estimate -------------------------------------------------------------------------------------------------------
+    # The estimate ---------------------------------------------------------------------------------------------------
 
     def conclude(self, located: Located, search: Groups, second: Groups) -> GaussianEstimate:
         group, node = self._nearest_group(located, second)
@@ -166,9 +166,8 @@ class Paper(Design):
         coin = cast("Bins | Residue", group.question)._coin
         p, q = float(coin.p), float(coin.q)
         right = 1 if isinstance(group.question, Bins) else 0
-        share = min(
-            max((float(group.counts[right]) / n - q) / (p - q), 1 / (2 * n)), 1 - 1 / (2 * n)
-        )  # quantiles of 0 and 1 are infinite
+        # Away from 0 and 1, whose quantiles are infinite.
+        share = min(max((float(group.counts[right]) / n - q) / (p - q), 1 / (2 * n)), 1 - 1 / (2 * n))
         distance = float(ndtri(share))
         reported = q + (p - q) * share
         density = float(normal_density(distance))

@@ -151,18 +151,18 @@ class Crossing:
             return np.abs(excess) > z * error
 
         excess, _ = self.excess(np.linspace(-WINDOW, WINDOW, 2 * GRID + 1))
-        if (excess > 0).all():  # the fit is above the target in the whole window: so is the quantile
+        if (excess > 0).all():  # the fit exceeds the target in the whole window: the quantile is above it
             return np.minimum(root, value), np.maximum(self.upper, value)
         if (excess < 0).all():
             return np.minimum(self.lower, value), np.maximum(root, value)
         ends = []
         for end, limit in ((-WINDOW, self.lower), (WINDOW, self.upper)):
             grid = np.linspace(start, end, GRID)
-            outliers = rejected(grid)
-            if not outliers.any():
+            mask = rejected(grid)
+            if not mask.any():
                 ends.append(limit)
                 continue
-            first = int(np.argmax(outliers))
+            first = int(np.argmax(mask))
             inside, outside = grid[max(first - 1, 0)], grid[first]
             for _ in range(40):
                 middle = (inside + outside) / 2

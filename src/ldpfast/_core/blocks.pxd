@@ -1,7 +1,7 @@
 """Buffers and keys, shared by all compiled modules.
 
-Arrays arrive as contiguous buffers whose dtype and shape Python has checked. Sizes are checked again here, because kernels
-trust them.
+Arrays are contiguous buffers. Python has checked their dtype and shape. Sizes are checked again here, because kernels do not
+check them.
 """
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.string cimport memcpy
@@ -10,7 +10,7 @@ from ldpfast._core.kernels cimport stream_key
 
 
 cdef inline int load_key(object source, stream_key *key) except -1:
-    """Copy the 32 bytes of a stream's key; the caller wipes the copy."""
+    """Copy the 32 bytes of a key to `key`. The caller wipes the copy."""
     cdef Py_buffer view
     PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
     if view.len != sizeof(stream_key):
@@ -22,7 +22,7 @@ cdef inline int load_key(object source, stream_key *key) except -1:
 
 
 cdef inline int size_index(Py_ssize_t itemsize) except -1:
-    """Index of items of 1, 2, 4 or 8 bytes in every table of kernels by dtype: 0, 1, 2, 3."""
+    """Return the index in tables of kernels by item size: 0, 1, 2, 3 for 1, 2, 4, 8 bytes."""
     if itemsize == 1:
         return 0
     if itemsize == 2:
@@ -35,7 +35,7 @@ cdef inline int size_index(Py_ssize_t itemsize) except -1:
 
 
 cdef inline int exhaustion(int exhausted) except -1:
-    """Raise if a stream of random words came to its end."""
+    """Raise if a stream of random words is exhausted."""
     if exhausted:
         raise OverflowError("a stream of random words is exhausted")
     return 0

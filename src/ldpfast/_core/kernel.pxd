@@ -1,4 +1,4 @@
-"""The compiled half of a mechanism, for the modules that define or use one."""
+"""Declaration of `Kernel`, the compiled part of a mechanism."""
 from libc.stdint cimport uint64_t
 
 from ldpfast._core.kernels cimport privatize_fn, stream_key, tally_fn
@@ -6,12 +6,12 @@ from ldpfast._core.kernels cimport privatize_fn, stream_key, tally_fn
 
 cdef class Kernel:
     cdef privatize_fn by_size[4]       # by the item size of the records
-    cdef tally_fn tally_by_size[4]     # of their reports
+    cdef tally_fn tally_by_size[4]     # tallies of the reports of such records
     cdef const void *params
     cdef const void *format
     cdef size_t items                  # numbers per record
     cdef size_t report_items           # items per report
-    cdef size_t report_size            # bytes per item of a report; 0: as the records
+    cdef size_t report_size            # bytes per item of a report; 0: same as records
     cdef Py_ssize_t state_bytes
     cdef readonly Py_ssize_t rows
     cdef int privatize_blocks(self, privatize_fn kernel, const stream_key *key, uint64_t block, const char *x,

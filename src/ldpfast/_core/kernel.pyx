@@ -1,26 +1,25 @@
-"""The compiled half of a mechanism: its parameters, its kernels by the item size of the records, and the loop over record
-blocks."""
+"""The compiled part of a mechanism: its parameters, its kernels, and the loop over record blocks."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc
 
 from ldpfast._core.blocks cimport exhaustion, load_key, size_index
 from ldpfast._core.kernels cimport key_wipe
 
-cdef size_t SCRATCH_BYTES = 65536  # of reports that are counted before the next are made: they stay in cache
+cdef size_t SCRATCH_BYTES = 65536  # bytes of reports that are drawn and then counted, so that they stay in cache
 
 
 cdef class Kernel:
-    """Base of the kernels of all mechanisms. A subclass holds the structs of parameters and fills in the attributes.
+    """Base class of the kernels of all mechanisms. A subclass holds the structs of parameters and sets the attributes.
 
     Attributes
     ----------
     rows : int
-        Number of records in a block, which has random words of its own.
+        Number of records per block. Blocks share no random words.
     """
 
     cdef int privatize_blocks(self, privatize_fn kernel, const stream_key *key, uint64_t block, const char *x,
                               size_t record_bytes, size_t n, char *out, size_t report_bytes) noexcept nogil:
-        """Privatize n records from block number `block` on. Returns 1 where a stream was exhausted."""
+        """Privatize n records, starting at block number `block`. Return 1 if a stream was exhausted, else 0."""
         cdef size_t i = 0, now, rows = self.rows
         cdef int exhausted = 0
         while i < n:
@@ -31,7 +30,7 @@ cdef class Kernel:
         return exhausted
 
     def privatize(self, key, uint64_t block, x, out):
-        """Fill `out` with the reports of the records `x`, which start at block number `block` of the key."""
+        """Fill `out` with the reports of the records `x`, starting at block number `block` of the key."""
         cdef Py_buffer records, reports
         cdef stream_key k
         cdef int size, exhausted = 0

@@ -1,4 +1,4 @@
-"""Extern declarations of the C kernels; one block per header."""
+"""Extern declarations of the C kernels, one block per header."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 

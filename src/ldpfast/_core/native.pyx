@@ -5,17 +5,17 @@ ldp_isa()  # chosen at import, before threads start
 
 
 def isa() -> str:
-    """Name of the instruction set in use: "plain", "avx2" or "avx512"."""
+    """Return the name of the instruction set in use: "plain", "avx2" or "avx512"."""
     return ldp_isa_name(ldp_isa()).decode()
 
 
 def isas() -> list:
-    """Names of the instruction sets that this machine has, from the plainest to the widest."""
+    """Return the names of the instruction sets that this machine supports, in order of vector width."""
     return [ldp_isa_name(i).decode() for i in range(LDP_ISA_COUNT) if ldp_isa_supported(i)]
 
 
 def set_isa(str name) -> None:
-    """Use the named instruction set; before threads start."""
+    """Select an instruction set by name. Call it before threads start."""
     for i in range(LDP_ISA_COUNT):
         if ldp_isa_name(i).decode() == name and ldp_isa_set(i) == 0:
             return

@@ -7,7 +7,7 @@ from ldpfast._core.kernels cimport MOST_VARIANCE, draw_gaussian, key_wipe, strea
 
 
 def gaussian(key, uint64_t block, uint64_t variance, out):
-    """Fill `out` (int64) with integers n of probabilities proportional to exp(-n^2 / (2 variance))."""
+    """Fill `out` (int64) with integers n drawn with probabilities proportional to exp(-n^2 / (2 variance))."""
     cdef stream_key k
     cdef Py_buffer view
     cdef int exhausted

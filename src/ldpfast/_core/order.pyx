@@ -1,4 +1,4 @@
-"""Sweeps over sorted data: the exponential mechanism for quantiles, and smooth sensitivity."""
+"""Algorithms on sorted data: the exponential mechanism for quantiles, and smooth sensitivity."""
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int64_t, uint64_t
 
@@ -7,7 +7,7 @@ from ldpfast._core.kernels cimport big, big_below, key_wipe, stream_key
 
 
 def weights(uint64_t ratio, uint64_t[::1] out):
-    """Write W_0 = 2^62 and W_(h+1) = ceil(W_h ratio / 2^64) to `out` until they stop falling; returns how many were written."""
+    """Write W_0 = 2^62 and W_(h+1) = ceil(W_h ratio / 2^64) to `out` until W stops decreasing; return how many were written."""
     cdef Py_ssize_t h = 0
     cdef uint64_t after = <uint64_t>1 << 62
     with nogil:
@@ -19,20 +19,22 @@ def weights(uint64_t ratio, uint64_t[::1] out):
 
 
 cdef inline uint64_t weight(const uint64_t[::1] table, int64_t twice_target, int64_t below, int64_t up_to) noexcept nogil:
-    """Weight of a point with so many records below it, and up to it: by the distance of the target in half ranks; constant beyond
-    the table."""
+    """Return the weight of a point with `below` records below it and `up_to` records at most equal to it.
+
+    The weight depends on the distance from the target rank in half ranks. It is constant beyond the table.
+    """
     cdef int64_t distance = max(2 * below - twice_target, twice_target - 2 * up_to, <int64_t>0)
     return table[distance if distance < table.shape[0] else table.shape[0] - 1]
 
 
 cdef big sweep(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target, const uint64_t[::1] table,
                big wanted, uint64_t *chosen) noexcept nogil:
-    """Add the weights of the grid points 0 to size - 1 until the sum exceeds `wanted`, at the point `chosen`; returns the sum."""
+    """Sum the weights of the grid points 0, ..., size - 1, up to the point `chosen` where the sum exceeds `wanted`; return it."""
     cdef big total = 0, mass
     cdef Py_ssize_t i = 0, run, m = points.shape[0]
     cdef uint64_t start = 0, stop, w
     while True:
-        # The grid points between two different records.
+        # Grid points between two different records.
         stop = points[i] if i < m else size
         w = weight(table, twice_target, first + i, first + i)
         mass = <big>w * (stop - start)
@@ -42,7 +44,7 @@ cdef big sweep(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t
         total += mass
         if i == m:
             return total
-        # The grid point of one or more records.
+        # Grid point of one or more records.
         run = i + 1
         while run < m and points[run] == stop:
             run += 1
@@ -55,10 +57,11 @@ cdef big sweep(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t
 
 def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target,
            const uint64_t[::1] table):
-    """A grid point in [0, size), with a probability proportional to the weight of its rank.
+    """Draw a grid point in [0, size), with probability proportional to the weight of its rank.
 
-    `points` are the sorted grid points of the records of rank `first + 1`, `first + 2`, ...; the ranks before and after those
-    are so far from the target that their points have the last weight of the table."""
+    `points` are the sorted grid points of the records of rank `first + 1`, `first + 2`, .... Lower and higher ranks are so far
+    from the target that their points have the last weight of the table.
+    """
     cdef stream_key k
     cdef big total
     cdef uint64_t chosen = 0
@@ -71,7 +74,7 @@ def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint6
 
 
 def masses(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target, const uint64_t[::1] table):
-    """The total of the weights, as a Python integer: for tests of the distribution."""
+    """Return the sum of all weights as a Python integer, for tests of the distribution."""
     cdef uint64_t chosen = 0
     cdef big total = sweep(points, first, size, twice_target, table, ~<big>0, &chosen)
     return (<uint64_t>(total >> 64)) * (1 << 64) + <uint64_t>total
@@ -79,7 +82,7 @@ def masses(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twi
 
 cdef double best_of(const double *z, const double *decay, Py_ssize_t i, Py_ssize_t j_low, Py_ssize_t j_high, Py_ssize_t least,
                     Py_ssize_t *where) noexcept nogil:
-    """The largest decay[j - i - least] (z[j] - z[i]) over j in [j_low, j_high] with j - i >= least."""
+    """Return the largest decay[j - i - least] (z[j] - z[i]) over j in [j_low, j_high] with j - i >= least; `where` is its j."""
     cdef Py_ssize_t j
     cdef double best = -INFINITY, value
     where[0] = j_low
@@ -93,7 +96,7 @@ cdef double best_of(const double *z, const double *decay, Py_ssize_t i, Py_ssize
 
 cdef double divide(const double *z, const double *decay, Py_ssize_t i_low, Py_ssize_t i_high, Py_ssize_t j_low,
                    Py_ssize_t j_high, Py_ssize_t least) noexcept nogil:
-    """The largest over i in [i_low, i_high] too: the best j does not fall while i rises."""
+    """Return the largest value over i in [i_low, i_high] as well, by bisection: the best j does not decrease in i."""
     cdef Py_ssize_t middle, at
     cdef double best
     if i_low > i_high:
@@ -106,9 +109,10 @@ cdef double divide(const double *z, const double *decay, Py_ssize_t i_low, Py_ss
 
 def spread(const double[::1] z, double beta, Py_ssize_t i_low, Py_ssize_t i_high, Py_ssize_t j_low, Py_ssize_t j_high,
            Py_ssize_t least, double[::1] decay):
-    """max of exp(-beta (j - i - least)) (z[j] - z[i]) over i in [i_low, i_high], j in [j_low, j_high], j - i >= least.
+    """Return max exp(-beta (j - i - least)) (z[j] - z[i]) over i in [i_low, i_high], j in [j_low, j_high], j - i >= least.
 
-    z ascends. `decay` is scratch for j_high - i_low - least + 1 numbers."""
+    z is ascending. `decay` is scratch space for j_high - i_low - least + 1 numbers.
+    """
     cdef Py_ssize_t d
     cdef double found
     if not (0 <= i_low <= i_high and j_low <= j_high < z.shape[0] and i_high + least <= j_high

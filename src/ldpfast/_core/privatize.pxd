@@ -1,4 +1,4 @@
-"""Kernels that other compiled modules use."""
+"""Declarations of the kernels that other compiled modules use."""
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport grid_format, l2_ball, laplace, vector_format
 

@@ -1,4 +1,4 @@
-"""The kernels of all mechanisms, one class each under the name of the mechanism."""
+"""Kernels of all mechanisms, one class per mechanism, with the same name."""
 from libc.stdint cimport int64_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
@@ -24,7 +24,7 @@ cdef extern from "<float.h>" nogil:
 
 
 cdef class CodeKernel(Kernel):
-    """Reports are single codes below k; the state is int64 counts[k]."""
+    """Base class of kernels whose reports are codes below k. The state is int64 counts[k]."""
     cdef size_t k
 
     cdef void count(self, size_t k):
@@ -36,12 +36,12 @@ cdef class CodeKernel(Kernel):
 
 
 cdef randomized_response response_of(coin, int stream):
-    """The parameters of a `_coins.ResponseCoin`."""
+    """Return the C struct of a `_coins.ResponseCoin`."""
     return randomized_response(coin.k, coin.keep, coin.words_per_symbol, coin.reciprocal, coin.bits, stream)
 
 
 cdef class RandomizedResponse(CodeKernel):
-    """Categories in the smallest unsigned dtype that holds k - 1."""
+    """k-ary randomized response. Records have the smallest unsigned dtype that holds k - 1."""
     cdef randomized_response p
 
     def __init__(self, coin):
@@ -58,14 +58,14 @@ cdef class RandomizedResponse(CodeKernel):
 
 
 cdef class Warner(RandomizedResponse):
-    """The case k = 2, with a stream of its own."""
+    """Randomized response for k = 2, with its own stream."""
 
     def __init__(self, coin):
         self.respond(coin, STREAM_WARNER)
 
 
 cdef class FloatCodes(CodeKernel):
-    """Records are float or double, reports one byte."""
+    """Base class of kernels with float or double records and codes of one byte."""
 
     cdef void count(self, size_t k):
         CodeKernel.count(self, k)
@@ -74,7 +74,7 @@ cdef class FloatCodes(CodeKernel):
 
 
 cdef class Residue(FloatCodes):
-    """Response to floor((x - offset) / width) mod k."""
+    """k-ary randomized response to floor((x - offset) / width) mod k."""
     cdef residue p
 
     def __init__(self, double width, double offset, coin):
@@ -85,7 +85,7 @@ cdef class Residue(FloatCodes):
 
 
 cdef class Bins(FloatCodes):
-    """Response to the number of cuts <= x."""
+    """k-ary randomized response to the number of cuts <= x."""
     cdef bins p
 
     def __init__(self, cuts, coin):
@@ -100,7 +100,7 @@ cdef class Bins(FloatCodes):
 
 
 cdef class SignBit(FloatCodes):
-    """One bit toward upper; `heads` is the integer of its coin at the upper end."""
+    """One bit of a number. `heads` / 2^64 is the probability of a one at the upper end."""
     cdef sign_bit p
 
     def __init__(self, double lower, double upper, uint64_t heads):
@@ -115,8 +115,10 @@ cdef class SignBit(FloatCodes):
 
 
 cdef class UnaryEncoding(Kernel):
-    """Categories in the smallest unsigned dtype that holds k - 1; `other` / 2^64 is the probability of a one at a category that
-    is not the person's own."""
+    """Unary encoding. Records have the smallest unsigned dtype that holds k - 1.
+
+    `other` / 2^64 is the probability of a one for a category that is not the person's.
+    """
     cdef unary_encoding p
 
     def __init__(self, size_t k, uint64_t other, bint optimized):
@@ -134,12 +136,12 @@ cdef class UnaryEncoding(Kernel):
 
 
 cdef double tiny(double radius):
-    """Coordinates below this count as 0: see branchless.h."""
+    """Return the magnitude below which coordinates are set to 0; see branchless.h."""
     return max(2.0**-60 * radius, <double>FLT_MIN)
 
 
 cdef class LinfBall(Kernel):
-    """Packed signs; `keep_tie` / 2^64 is the probability of keeping a tie, 0 means always."""
+    """Packed signs. `keep_tie` / 2^64 is the probability of keeping a tie; 0 means always."""
     cdef linf_ball p
 
     def __init__(self, size_t dim, double radius, uint64_t heads, uint64_t keep_tie):
@@ -162,7 +164,7 @@ cdef class L2Ball(Kernel):
     """Directions of norm `scale`, in the dtype of the records."""
 
     def __init__(self, size_t dim, double radius, double scale, uint64_t heads):
-        cdef double far = min(2.0**40 * radius, <double>FLT_MAX)  # coordinates beyond this count as this
+        cdef double far = min(2.0**40 * radius, <double>FLT_MAX)  # coordinates are clipped to [-far, far]
         self.p.dim = dim
         self.p.per_radius = 1 / radius
         self.p.tiny, self.p.far, self.p.scale, self.p.heads = tiny(radius), far, scale, heads
@@ -177,8 +179,10 @@ cdef class L2Ball(Kernel):
 
 
 cdef class Laplace(Kernel):
-    """Rows of `dim` numbers on lower + grid * index, index in [0, span], plus noise with the given 128-bit coins.
-    l1_limit > 0: rows of the l2 ball of that radius. `use`: which mechanism, hence which streams."""
+    """Rows of `dim` numbers lower + grid * index, index in [0, span], plus noise from the given 128-bit coins.
+
+    With l1_limit > 0, records are rows of the l2 ball of the given radius. `use` names the mechanism and so its streams.
+    """
 
     def __init__(self, size_t dim, double lower, double grid, int64_t span, int64_t l1_limit, double radius, digits,
                  carry, str use):

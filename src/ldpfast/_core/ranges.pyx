@@ -1,4 +1,4 @@
-"""Range checks: read-only passes over contiguous arrays."""
+"""Range checks of contiguous arrays."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint64_t
 
@@ -8,7 +8,7 @@ from ldpfast._core.kernels cimport (
 
 
 def first_invalid_number(x, double lower, double upper):
-    """Index of the first number that is not in [lower, upper]; -1 if all are. NaN is outside."""
+    """Return the index of the first number outside [lower, upper], or -1. NaN is outside."""
     cdef Py_buffer view
     cdef size_t n, first
     PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
@@ -23,7 +23,7 @@ def first_invalid_number(x, double lower, double upper):
 
 
 def first_invalid_row(x, size_t dim, double least, double most):
-    """Index of the first row whose Euclidean norm is not in [least, most]; -1 if there is none. NaN is outside."""
+    """Return the index of the first row with a Euclidean norm outside [least, most], or -1. NaN is outside."""
     cdef Py_buffer view
     cdef size_t n, first
     PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)
@@ -38,7 +38,7 @@ def first_invalid_row(x, size_t dim, double least, double most):
 
 
 def first_invalid_code(x, bint is_signed, uint64_t k):
-    """Index of the first integer that is not in [0, k); -1 if all are."""
+    """Return the index of the first integer outside [0, k), or -1."""
     cdef Py_buffer view
     cdef size_t n, first
     PyObject_GetBuffer(x, &view, PyBUF_SIMPLE)

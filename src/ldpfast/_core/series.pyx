@@ -9,7 +9,7 @@ ctypedef fused real:
 
 
 cdef class Series:
-    """A trigonometric series on [lower, upper]: cosines and sines of growing frequency, alternating."""
+    """A trigonometric series on [lower, upper]: a cosine and a sine for each frequency, in ascending order."""
     cdef series p
     cdef double *tables
 
@@ -27,7 +27,7 @@ cdef class Series:
         free(self.tables)
 
     def terms(self, const real[::1] x, float[:, ::1] out):
-        """Write the terms of each number as a row of `out`."""
+        """Write the terms at x[i] to row i of `out`."""
         if out.shape[0] != x.shape[0] or out.shape[1] != <Py_ssize_t>self.p.terms:
             raise ValueError("numbers and terms do not fit together")
         if x.shape[0] == 0:
@@ -39,7 +39,7 @@ cdef class Series:
                 series_terms_f64(&self.p, &x[0], x.shape[0], &out[0, 0])
 
     def values(self, const double[::1] coefficients, const double[::1] x, double[::1] out):
-        """Write 1 + the sum of the terms with the given coefficients, at each number, to `out`."""
+        """Write 1 plus the sum of the terms times the coefficients, at each number, to `out`."""
         if coefficients.shape[0] != <Py_ssize_t>self.p.terms or x.shape[0] != out.shape[0]:
             raise ValueError("coefficients, numbers and values do not fit together")
         if x.shape[0] == 0:

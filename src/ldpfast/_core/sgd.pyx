@@ -1,4 +1,4 @@
-"""Private stochastic gradient descent, person by person: quantiles, and generalized linear models."""
+"""Private stochastic gradient descent, one step per person, for quantiles and generalized linear models."""
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -30,8 +30,8 @@ cdef enum:
 cdef class QuantileState:
     """Position of a quantile protocol, number of answers, and the running sums of the open segment.
 
-    `moments`: sums of u, u^2, u^3, u^4 over the positions of the segment, u the distance from `origin`; `ones`: sums of 1, u,
-    u^2 over those who answered 1.
+    With u the distance of a position from `origin`, `moments` holds the sums of u, u^2, u^3, u^4 over the positions of the
+    segment, and `ones` the sums of 1, u, u^2 over the positions with answer 1.
     """
     cdef quantile_state s
 
@@ -73,7 +73,10 @@ cdef class QuantileState:
 
 
 cdef class MedianSGD:
-    """Steps `up` and `down` after the bits 1 and 0; a bit is kept where a word of `bits` bits is below `keep`."""
+    """Stochastic gradient descent for a quantile.
+
+    The steps after the bits 1 and 0 are `up` and `down`. A bit is kept if a random word of `bits` bits is below `keep`.
+    """
     cdef quantile_sgd p
 
     def __init__(self, double lower, double upper, double up, double down, uint64_t keep, int bits, bint any_time):
@@ -82,7 +85,7 @@ cdef class MedianSGD:
         self.p = quantile_sgd(lower, upper, up, down, keep, bits, any_time)
 
     def run(self, key, uint64_t block, const real[::1] x, QuantileState state not None):
-        """Ask everybody, in order. The coins are those of one record block."""
+        """Take one step per person, in order, with the coins of one record block."""
         cdef stream_key k
         cdef stream s
         cdef uint64_t word[BATCH_ROWS]
@@ -111,7 +114,7 @@ cdef class MedianSGD:
 
 cdef struct workspace:
     void *memory
-    double *positions  # one more than people
+    double *positions  # one more than there are people
     double *report
     double *products
     double *responses
@@ -123,13 +126,14 @@ cdef struct workspace:
 cdef class GradientDescent:
     """Gradients of a generalized linear model, privatized by the kernel of a ball mechanism, and the steps after them.
 
-    `position`: `padded` doubles. `sums`: an array (4, padded) over a segment: S (sum of its positions so far), sum of S, of
-    S^2, of s S. `matrix`: None, or (dim, dim), the sum of S S^T. `size`: number of positions in the segment so far.
+    `position` holds `padded` doubles. `size` is the number s of positions in the segment so far, and S is their sum. `sums`
+    has shape (4, padded) and holds S and the running sums of S, S^2 and s S. `matrix` is None, or the running sum of S S^T,
+    shape (dim, dim).
     """
     cdef glm p
     cdef Kernel kernel
     cdef const l2_ball *ball     # NULL unless the kernel is that of L2Ball
-    cdef double scale            # of packed signs
+    cdef double scale            # magnitude of packed signs
     cdef readonly Py_ssize_t rows
 
     def __init__(self, size_t features, double radius, double column, double residual, double projection, int family,
@@ -165,14 +169,14 @@ cdef class GradientDescent:
             glm_square(&self.p, sums, matrix)
 
     cdef void copy(self, const real *x, const int64_t *index, size_t n, float *rows) noexcept nogil:
-        """Copy rows as the C functions take them."""
+        """Copy rows to the padded layout of the C functions."""
         if real is float:
             glm_rows_f32(&self.p, x, index, n, rows)
         else:
             glm_rows_f64(&self.p, x, index, n, rows)
 
     def gradients(self, const double[::1] position, const real[:, ::1] x, const double[::1] y, float[:, ::1] out):
-        """Write the gradients at a position, as rows of `dim` floats."""
+        """Write the gradients at a position to `out`, as rows of `dim` floats."""
         cdef size_t i, j, n = x.shape[0]
         cdef double slope
         cdef float *row
@@ -201,8 +205,10 @@ cdef class GradientDescent:
 
     def run(self, key, uint64_t block, const real[:, ::1] x, const double[::1] y, const int64_t[::1] order,
             const double[::1] rates, double size, double[::1] position, double[:, ::1] sums, double[:, ::1] matrix=None):
-        """Ask everybody in turn, in the order of the indices `order` (None: as they come); rates[i] is the step size of the i-th
-        of them. Takes one record block for every `rows` people."""
+        """Take one step per person, in the order of the indices `order` (None: the order of `x`).
+
+        rates[i] is the i-th step size. Every `rows` people use one record block.
+        """
         cdef stream_key k
         cdef workspace s
         cdef size_t i, now, at = 0, n = rates.shape[0]
@@ -241,7 +247,7 @@ cdef class GradientDescent:
         exhaustion(exhausted)
 
     cdef int descend_alone(self, const stream_key *k, uint64_t block, double rate, workspace *s) noexcept nogil:
-        """One person, any mechanism, a record block of its own."""
+        """Take the step of one person with a separate record block, for any mechanism."""
         cdef size_t j, padded = self.p.padded, dim = self.p.dim
         cdef double slope = glm_slope(&self.p, s.positions, s.rows, s.responses[0])
         cdef int exhausted
@@ -257,7 +263,10 @@ cdef class GradientDescent:
 
     cdef int descend_together(self, const stream_key *k, uint64_t block, size_t n, const double *rates,
                               workspace *s) noexcept nogil:
-        """The l2 mechanism: the directions of n people, and their inner products with the rows, before the first step."""
+        """Take the steps of n people with the l2 mechanism.
+
+        All directions, and their inner products with the rows, are computed before the first step.
+        """
         cdef size_t i, padded = self.p.padded
         cdef l2_ball_block directions
         cdef double slope, factor
@@ -274,7 +283,7 @@ cdef class GradientDescent:
 
 
 cdef int workspace_open(workspace *s, size_t people, size_t padded) noexcept nogil:
-    """Allocate zeros in one piece that starts on a cache line, with room for reports of doubles; -1 where there is no memory."""
+    """Allocate one zeroed piece of memory, aligned to a cache line, with room for reports of doubles; return -1 on failure."""
     cdef size_t vector = 8 * padded, bytes = (people + 2) * vector + 32 * people + 64 + 3 * people * vector
     s.memory = aligned_alloc(64, (bytes + 63) // 64 * 64)
     if s.memory is NULL:
@@ -291,7 +300,7 @@ cdef int workspace_open(workspace *s, size_t people, size_t padded) noexcept nog
 
 
 cdef inline void unpack_signs(const uint8_t *signs, size_t n, double scale, double *out) noexcept nogil:
-    """Write packed signs as numbers of that magnitude."""
+    """Write packed signs to `out` as numbers +-scale."""
     cdef size_t j
     for j in range(n):
         out[j] = scale * (2 * <int>(signs[j // 8] >> j % 8 & 1) - 1)

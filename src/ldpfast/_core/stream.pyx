@@ -1,4 +1,4 @@
-"""Keys, and raw words of the key stream."""
+"""Keys and raw words of key streams."""
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint64_t
 
@@ -10,10 +10,10 @@ from ldpfast._core.kernels cimport (
 
 
 cdef class Stream:
-    """One key and the record blocks that are left of it.
+    """A key and the number of its next unused record block.
 
-    ``Stream()`` takes the key from the operating system, ``Stream(key)`` 32 given bytes. The key can be read through the
-    buffer protocol by the kernels, is wiped on deallocation, and is never pickled. No block is given out twice.
+    ``Stream()`` takes the key from the operating system, ``Stream(key)`` takes 32 given bytes. Kernels read the key through
+    the buffer protocol. It is wiped on deallocation and cannot be pickled. No block is returned twice.
     """
     cdef stream_key key
     cdef uint64_t next_block
@@ -35,7 +35,7 @@ cdef class Stream:
         raise TypeError("a stream holds a secret key and cannot be pickled or copied")
 
     def take(self, uint64_t blocks):
-        """Reserve `blocks` record blocks; returns the number of the first."""
+        """Reserve `blocks` record blocks and return the number of the first."""
         cdef uint64_t first = self.next_block
         if blocks > ~first:
             raise OverflowError("the record blocks of this key are used up")
@@ -44,7 +44,7 @@ cdef class Stream:
 
 
 def raw(key, unsigned int stream_number, uint64_t block, out):
-    """Fill `out`, a multiple of 1024 bytes, with the stream (key, stream id, block) as the kernels see it."""
+    """Fill `out`, a multiple of 1024 bytes, with the stream (key, stream id, block) that kernels use."""
     cdef Py_buffer view
     cdef stream_key k
     cdef stream s
@@ -58,7 +58,7 @@ def raw(key, unsigned int stream_number, uint64_t block, out):
 
 
 def exhausts(key, uint64_t used_groups):
-    """Whether a stream refuses its next group after so many: for tests."""
+    """Return whether a stream is exhausted after `used_groups` groups, for tests."""
     cdef stream_key k
     cdef unsigned char group[1024]
     load_key(key, &k)
@@ -70,7 +70,7 @@ def exhausts(key, uint64_t used_groups):
 
 
 def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
-    """Fill `out` with packed coins, P(heads) = (high, low) / 2^128, drawn one by one (64 bits) or by bit planes."""
+    """Fill `out` with packed coins, P(heads) = (high, low) / 2^128, drawn one by one (`direct`, 64 bits) or by bit planes."""
     cdef Py_buffer view
     cdef stream_key k
     cdef reader r
@@ -90,7 +90,7 @@ def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
 
 
 def normals(key, out):
-    """Fill `out` (float or double) with the normal numbers that directions are made of."""
+    """Fill `out` (float or double) with the normal numbers of random directions."""
     cdef Py_buffer view
     cdef stream_key k
     load_key(key, &k)

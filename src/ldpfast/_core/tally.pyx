@@ -1,4 +1,4 @@
-"""Counts and exact sums of reports, and of the records of a trusted curator."""
+"""Counts and exact sums of reports, and of records held by a trusted curator."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
 from ldpfast._core.blocks cimport size_index
@@ -12,7 +12,7 @@ tally_codes[:] = [tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_
 
 
 cdef int add(tally_fn tally, const void *format, size_t items, reports, state, size_t state_bytes) except -1:
-    """Add reports of so many items each to a state of so many bytes."""
+    """Add reports of `items` items each to a state of `state_bytes` bytes."""
     cdef Py_buffer rows, sums
     cdef size_t n
     PyObject_GetBuffer(reports, &rows, PyBUF_SIMPLE)
@@ -38,25 +38,25 @@ def add_codes(reports, counts):
 
 
 def add_bits(reports, counts):
-    """Add to `counts` (int64, one per bit) how many of the packed rows `reports` have that bit."""
+    """Add to `counts` (int64, one per bit) the number of packed rows in `reports` with that bit set."""
     cdef size_t k = len(counts)
     add(tally_bits, &k, (k + 7) // 8, reports, counts, 8 * k)
 
 
 def add_grid(reports, size_t dim, double lower, double grid, state):
-    """Add rows of `dim` reports lower + grid (j + 1/2) to `state`: 128-bit sums of j, then of j^2."""
+    """Add rows of `dim` reports lower + grid (j + 1/2) to `state`, which holds 128-bit sums of j, then of j^2."""
     cdef grid_format format = grid_format(dim, lower, grid)
     add(tally_grid, &format, dim, reports, state, 32 * dim)
 
 
 def add_vectors(reports, size_t dim, double bound, state):
-    """Add rows of `dim` numbers in [-bound, bound] to `state`: 128-bit sums in steps of bound 2^-40."""
+    """Add rows of `dim` numbers in [-bound, bound] to `state`, which holds 128-bit sums in steps of bound 2^-40."""
     cdef vector_format format = vector_format(dim, bound)
     add(tally_vectors_f32 if reports.itemsize == 4 else tally_vectors_f64, &format, dim, reports, state, 16 * dim)
 
 
 def off_grid(reports, double lower, double grid):
-    """Index of the first report that is not on the grid; -1 if all are."""
+    """Return the index of the first report that is not on the grid, or -1."""
     cdef Py_buffer rows
     cdef grid_format format = grid_format(1, lower, grid)
     cdef size_t n, first
@@ -71,7 +71,8 @@ def off_grid(reports, double lower, double grid):
 def add_clipped(x, size_t dim, double radius, scratch, state):
     """Add rows of `dim` numbers, clipped to the ball of that radius, to `state`: 128-bit sums in steps of radius 2^-40.
 
-    Rows with a number that is not finite count as zero; returns their number. `scratch`: 2 dim doubles."""
+    Return the number of rows with a number that is not finite; they count as zero. `scratch` has room for 2 dim doubles.
+    """
     cdef Py_buffer rows, room, sums
     cdef clipping p = clipping(dim, radius)
     cdef size_t n, bad = 0

@@ -69,7 +69,7 @@ def test_servers_with_other_parameters_do_not_merge(change):
     server = answer(make(KNOWN, n=N), 0, 50)
     other = answer(GaussianMean(**{"epsilon": 1.0, "sigma": 2.0, "mu_bound": 100.0, "n": N, **change}), 0, 50)
     before = server.to_bytes(), other.to_bytes()
-    message = f"other must be a server of the same plan: {server!r}, got {other!r}"
+    message = f"other must have the same parameters: {server!r}, got {other!r}"
     with raises(ValueError, message):
         server.merge(other)
     assert (server.to_bytes(), other.to_bytes()) == before

@@ -74,7 +74,7 @@ def test_impossible_cell_gives_a_doubt():
     rows = [all_in(0)] * len(levels)
     rows[-2] = all_in(3)  # the cell 0 of the top has the candidates 0, 1, 2
     located = paper.locate(groups_of(levels, np.array(rows)))
-    assert located.doubts == ("the published search met a cell that cannot be",)
+    assert located.doubts == ("the published search reached an impossible cell",)
     low, high = 0.0, levels.widths[-1]
     assert low <= located.mu <= high
 

@@ -110,7 +110,7 @@ def invalid_updates(server):
         yield Query(serial, other), report, ValueError, rf"{current}{serial}$"
     for wrong in (query.mechanism, serial, None, query.to_bytes()):
         yield wrong, report, TypeError, rf"^query must be a Query, got {type(wrong).__name__}$"
-    one = r"^reports must be exactly one, for each query has one answer, got "
+    one = r"^reports must hold exactly one report, got "
     yield query, np.stack([report, report]), ValueError, rf"{one}2$"
     yield query, report[np.newaxis][:0], ValueError, rf"{one}0$"
     yield query, report.astype(complex), TypeError, r"^reports must have dtype "
