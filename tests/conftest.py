@@ -1,4 +1,4 @@
-"""Fixtures that several test files share."""
+"""Shared fixtures and options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests marked slow are left out without ``--slow``."""
+    """Deselect the tests marked slow unless ``--slow`` is given."""
     if not config.getoption("--slow"):
         slow = [item for item in items if item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(params=EXAMPLES, ids=str)
 def example(request: pytest.FixtureRequest) -> Example:
-    """Every mechanism, several parameters of each."""
+    """Every mechanism, with several parameters."""
     return request.param
 
 
@@ -55,7 +55,7 @@ def records(example: Example) -> np.ndarray:
 
 @pytest.fixture(params=_core.isas())
 def isa(request: pytest.FixtureRequest):
-    """Each instruction set that this machine has, in all compiled modules."""
+    """Each instruction set that this machine supports, for all compiled modules."""
     before = _core.isa()
     _core.set_isa(request.param)
     yield request.param
@@ -64,7 +64,7 @@ def isa(request: pytest.FixtureRequest):
 
 @pytest.fixture(params=[1, 2, 7])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
-    """Some numbers of threads, which get work however small the input is."""
+    """Several numbers of threads, which are used even for small inputs."""
     before = ldp.get_num_threads()
     monkeypatch.setattr(_threads, "SMALL", 1)
     ldp.set_num_threads(request.param)

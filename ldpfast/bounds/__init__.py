@@ -1,7 +1,8 @@
 """Minimax bounds as numbers, and sample-size planning with them.
 
-Problems (`mean_1d`, `mean_l2`, `central_mean`, ...) give a `Bound`; building blocks (`le_cam`, `fano`, `assouad`,
-`packing`, contractions) make bounds for other families; `sample_size`, `epsilon_for` and `compare` plan a study.
+Functions of problems (`mean_1d`, `mean_l2`, `central_mean`, ...) return a `Bound`. Building blocks (`le_cam`, `fano`,
+`assouad`, `packing`, contractions) give bounds for other families of distributions. `sample_size`, `epsilon_for` and
+`compare` plan a study.
 """
 
 from ._bound import Bound

@@ -1,4 +1,4 @@
-"""What a bound says: two numbers (or arrays of them), and where they come from."""
+"""Results of bounds, and checks of the arguments that bounds have in common."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ Number = Any  # a float for numbers, an array for arrays
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The smallest error that is possible in the worst case: between `lower` and `upper`, for these very n and epsilon.
+    """Lower and upper bound on the smallest possible worst-case error, for given n and epsilon.
 
     Attributes
     ----------
     lower : float or ndarray
-        No procedure with this privacy does better for every law of the problem.
+        Lower bound: every procedure with this privacy has at least this error for some distribution of the problem.
     upper : float or ndarray
-        A procedure of this library (named in `source`), or an answer without data, does as well for every law.
+        Upper bound: a procedure of this library (named in `source`), or an answer without data, has at most this error
+        for every distribution.
     rate : float or ndarray
-        The published rate: the order of the error, without constants.
+        Published rate: the order of the error, without constants.
     source : str
-        Theorem and construction of the lower bound, procedure of the upper one; why `lower` is 0 where it is.
+        Theorem and construction of the lower bound, procedure of the upper bound, and the reason if `lower` is 0.
     nonprivate : float or ndarray
-        An upper bound for the usual estimator without privacy.
+        Upper bound for the usual estimator without privacy.
     loss : str
-        What the numbers measure.
+        Loss in which the errors are measured.
     """
 
     lower: Number
@@ -43,16 +44,17 @@ class Bound:
 
     @property
     def gap(self) -> Number:
-        """Upper over lower bound: how much is not known; infinite where there is no lower bound."""
+        """Ratio of the upper to the lower bound; infinite if the lower bound is 0."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return _plain(np.divide(self.upper, self.lower))
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain types.
+        """Return the fields as plain types.
 
         Returns
         -------
         described : dict
+            Fields by name.
         """
         return {
             name: value if isinstance(value, str) else np.asarray(value).tolist() for name, value in vars(self).items()
@@ -68,7 +70,7 @@ class Bound:
 
 
 def _plain(value: ArrayLike) -> Number:
-    """A float for a number."""
+    """Return an array, or a float for an array without dimensions."""
     array = np.asarray(value, np.float64)
     return float(array) if array.ndim == 0 else array
 
@@ -84,7 +86,7 @@ def bound(
     above: str,
     vacuous: str = "",
 ) -> Bound:
-    """Put together; `vacuous` says why a lower bound can be zero."""
+    """Return a `Bound` with broadcast fields. `vacuous` is the reason for a lower bound of zero."""
     parts = [np.asarray(part, np.float64) for part in (lower, upper, rate, nonprivate)]
     shape = np.broadcast_shapes(*(part.shape for part in parts))
     least, most, order, plain = (
@@ -96,31 +98,31 @@ def bound(
     return Bound(least, most, order, source, plain, loss)
 
 
-def people(theorem: str, n: ArrayLike) -> Floats:
-    """n >= 1; the formulas are continuous in n, so that it need not be whole."""
+def check_n(theorem: str, n: ArrayLike) -> Floats:
+    """Return n, if it is >= 1. The formulas are continuous in n, so it need not be an integer."""
     number = _check.numbers("n", n)
     _check.condition(theorem, "n >= 1", number >= 1, n=number)
     return number
 
 
-def level(theorem: str, epsilon: ArrayLike, *, most: float = 700.0) -> Floats:
-    """0 < epsilon <= 700, where its exponential is a double."""
+def check_epsilon(theorem: str, epsilon: ArrayLike, *, most: float = 700.0) -> Floats:
+    """Return epsilon, if it is in (0, `most`]. The exponential of 700 is a finite double."""
     number = _check.numbers("epsilon", epsilon)
     _check.condition(theorem, "epsilon > 0", number > 0, epsilon=number)
     _check.condition(theorem, f"epsilon <= {most:g}", number <= most, epsilon=number)
     return number
 
 
-def size(theorem: str, name: str, value: ArrayLike, least: int = 1) -> Floats:
-    """A whole number, such as a dimension."""
+def check_integer(theorem: str, name: str, value: ArrayLike, least: int = 1) -> Floats:
+    """Return an integer such as a dimension, if it is at least `least`."""
     number = _check.numbers(name, value)
     _check.condition(theorem, f"{name} >= {least}", number >= least, **{name: number})
     _check.condition(theorem, f"a whole {name}", number == np.floor(number), **{name: number})
     return number
 
 
-def scale(theorem: str, name: str, value: ArrayLike) -> Floats:
-    """A number > 0 whose square is a double."""
+def check_scale(theorem: str, name: str, value: ArrayLike) -> Floats:
+    """Return a number, if it is in [1e-100, 1e100], so that its square is a double."""
     number = _check.numbers(name, value)
     _check.condition(theorem, f"{name} > 0", number > 0, **{name: number})
     _check.condition(theorem, f"{name} in [1e-100, 1e100]", (number >= 1e-100) & (number <= 1e100), **{name: number})
@@ -128,5 +130,5 @@ def scale(theorem: str, name: str, value: ArrayLike) -> Floats:
 
 
 def is_paper(mode: str) -> bool:
-    """Whether the published constants are wanted."""
+    """Return whether `mode` selects the published constants."""
     return _check.choice("mode", mode, ("sharp", "paper")) == "paper"

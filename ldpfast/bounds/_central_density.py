@@ -1,4 +1,4 @@
-"""A density on the unit cube, from a private release."""
+"""Bounds for a density on the unit cube in the central model."""
 
 from __future__ import annotations
 
@@ -7,44 +7,45 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ._bound import Bound, bound, level, people, size
+from ._bound import Bound, bound, check_epsilon, check_integer, check_n
 from ._central_privacy import BARBER, CentralPrivacy
 from ._problem import Problem, register
 
 
 def central_density(n: ArrayLike, epsilon: ArrayLike, dim: ArrayLike, *, mode: str = "sharp") -> Bound:
-    """A density on [0, 1]^d with Lipschitz constant 1, from a pure private release: integrated squared error.
+    """Bound the integrated squared error of a Lipschitz density on the unit cube, under pure central privacy.
+
+    The density is on [0, 1]^d and has Lipschitz constant 1.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     epsilon : array_like
-        > 0.
+        Privacy parameter, > 0.
     dim : array_like of int
-        d, 1 to 50.
+        Dimension d, 1 to 50.
     mode : {"sharp", "packing", "paper"}
-        "packing", or "paper": the published way to the lower bound, by a code of signs that differ in a quarter of the
-        places; with explicit constants more than a hundred times weaker.
+        "packing" and "paper" select the published construction of the lower bound, by a code of signs that differ in a
+        quarter of the places. With explicit constants it is more than a hundred times weaker.
 
     Returns
     -------
     bound : Bound
-        Upper: `central.histogram_density` with the best number of bins per axis, or the uniform density.
+        Upper bound: `central.histogram_density` with the best number of bins per axis, or the uniform density.
 
     Raises
     ------
     TypeError, ValueError
-        As `central_mean`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     References
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Proposition 5
-    and
-       eq. 19. The constants are derived here: pairs of tents on m^d cubes, one up and one down.
+       and eq. 19. The constants are derived here: pairs of tents on m^d cubes, one up and one down.
     """
     theorem = f"{BARBER}, Proposition 5,"
-    number, a, d = people(theorem, n), level(theorem, epsilon), size(theorem, "dim", dim)
+    number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), check_integer(theorem, "dim", dim)
     _check.condition(theorem, "dim <= 50", d <= 50, dim=d)
     packed = _check.choice("mode", mode, ("sharp", "packing", "paper")) != "sharp"
     return bound(
@@ -59,10 +60,10 @@ def central_density(n: ArrayLike, epsilon: ArrayLike, dim: ArrayLike, *, mode: s
 
 
 def _signs(n: Floats, a: Floats, d: Floats) -> Floats:
-    """The supremum over even m of (1 - TV) / (2 (d + 1) (d + 2) m^2).
+    """Return the supremum over even m of (1 - TV) / (2 (d + 1) (d + 2) m^2).
 
-    One sign moves the law of a record by m^-(d + 1) / (d + 1), and half of the squared Hellinger distance is at most
-    0.2541 times 2 m^-(d + 2) / ((d + 1) (d + 2)).
+    One sign moves the distribution of a record by m^-(d + 1) / (d + 1) in total variation. Half of the squared
+    Hellinger distance is at most 0.2541 times 2 m^-(d + 2) / ((d + 1) (d + 2)).
     """
     privacy, volume = CentralPrivacy("", "pure", a, 0.0), (d + 1) * (d + 2)
     lower = np.zeros(np.broadcast_shapes(n.shape, a.shape, d.shape))
@@ -76,9 +77,12 @@ def _signs(n: Floats, a: Floats, d: Floats) -> Floats:
 
 
 def _code(n: Floats, a: Floats, d: Floats) -> Floats:
-    """By packing: N = m^d / 2 signs have a code of M = e^(N / 8) words that differ in N / 4 places (Gilbert). A word's density
-    is 1 - 1 / (2 m) of the uniform one and 1 / (2 m) of another, so that ceil(n / (2 m)) records are replaced with probability
-    1/2. If M e^(-a (n / (2 m) + 1)) >= 1 and M >= 2, words are taken for others with probability 1/6 at least.
+    """Return the lower bound by packing.
+
+    N = m^d / 2 signs have a code of M = e^(N / 8) words that differ in N / 4 places (Gilbert). The density of a word is
+    a mixture: the uniform density with weight 1 - 1 / (2 m), and another with weight 1 / (2 m). So ceil(n / (2 m))
+    records are replaced with probability 1/2. If M e^(-a (n / (2 m) + 1)) >= 1 and M >= 2, words are confused with
+    probability at least 1/6.
     """
     few = 16 * np.log(2)
     m = np.maximum((16 * a * n) ** (1 / (d + 1)), (32 * a) ** (1 / d))
@@ -89,7 +93,10 @@ def _code(n: Floats, a: Floats, d: Floats) -> Floats:
 
 
 def _cells(n: Floats, a: Floats, d: Floats) -> Floats:
-    """The least of (m^d - 1) / n + 8 m^(2 d) / (n a)^2 + d / (12 m^2) over m >= 2, or d / 12: convex in log m."""
+    """Return the least of (m^d - 1) / n + 8 m^(2 d) / (n a)^2 + d / (12 m^2) over m >= 2, or d / 12 if that is less.
+
+    The expression is convex in log m.
+    """
     first, second = 1 / n, 16 / (n * a) ** 2  # the derivative: m^(d + 2) first + m^(2 d + 2) second = 1 / 6
     with np.errstate(divide="ignore"):
         start = np.minimum(np.log(n / 6) / (d + 2), -np.log(6 * second) / (2 * d + 2))

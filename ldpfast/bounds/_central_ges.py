@@ -1,4 +1,4 @@
-"""A functional with a known gross error sensitivity, from a private release."""
+"""Bounds for a functional with a known gross error sensitivity in the central model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._bound import Bound, bound, is_paper, level, people, scale
+from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._central_privacy import CHAUDHURI, CentralPrivacy
 from ._problem import Problem, register
 from ._tools import (
@@ -15,16 +15,16 @@ from ._tools import (
 
 
 def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLike, *, mode: str = "sharp") -> Bound:
-    """A functional with a gross error sensitivity, from a private release: absolute error near a law.
+    """Bound the absolute error near a distribution, in the central model, given the gross error sensitivity.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     epsilon, delta : array_like
-        epsilon > 0, 0 <= delta < 1.
+        Privacy parameters, epsilon > 0 and 0 <= delta < 1.
     ges : array_like
-        The largest influence of a contamination, > 0, for every share of it, as that of a mean.
+        Largest influence of a contamination, > 0, which is the same for every share of contamination, as for a mean.
     mode : {"sharp", "paper"}
         "paper": rho ges / 16 with rho = ceil(log 2 / (2 epsilon)) / n, for epsilon < log(2) / 2, delta <= (1 -
         e^-epsilon) / 16 and rho <= 1.
@@ -32,23 +32,24 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLi
     Returns
     -------
     bound : Bound
-        Lower: for the worse of the law and the best contamination of it. Upper: for a mean, with Laplace noise
-        (`central.mean`), or the middle.
+        Lower bound: for the worse of a distribution and its best contamination. Upper bound: for a mean, with Laplace
+        noise (`central.mean`), or an answer without data.
 
     Raises
     ------
     TypeError, ValueError
-        As `central_mean`; if a condition of the published form does not hold.
+        If an argument is out of range or a condition of the published form does not hold; the message names the theorem
+        and its condition.
 
     References
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
-    Theorem 1.
+       Theorem 1.
     """
     theorem = f"{CHAUDHURI}, Theorem 1,"
-    number, a, d = people(theorem, n), level(theorem, epsilon), _check.numbers("delta", delta)
+    number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("delta", delta)
     _check.condition(theorem, "0 <= delta < 1", (d >= 0) & (d < 1), delta=d)
-    influence = scale(theorem, "ges", ges)
+    influence = check_scale(theorem, "ges", ges)
     if is_paper(mode):
         _check.condition(theorem, "epsilon < log(2) / 2", a < np.log(2) / 2, epsilon=a)
         _check.condition(theorem, "delta <= (1 - e^-epsilon) / 16", d <= -np.expm1(-a) / 16, delta=d, epsilon=a)
@@ -67,8 +68,8 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLi
         influence * np.minimum(1.0, 1 / (number * a)),
         influence * np.minimum(1.0, 1 / np.sqrt(number)),
         loss="absolute error",
-        below=f"{theorem} a law and its contamination",
-        above="central.mean (for a mean), or the middle",
+        below=f"{theorem} a distribution and its contamination",
+        above="central.mean (for a mean), or an answer without data",
     )
 
 

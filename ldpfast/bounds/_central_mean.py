@@ -1,4 +1,4 @@
-"""The mean of vectors, from a private release."""
+"""Bounds for the mean of vectors in the central model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ._bound import Bound, bound, is_paper, people, scale, size
+from ._bound import Bound, bound, check_integer, check_n, check_scale, is_paper
 from ._central_privacy import BARBER, DEFINITIONS, CentralPrivacy, noise_factor
 from ._problem import Problem, register
 from ._tools import (
@@ -18,11 +18,14 @@ from ._tools import (
     without_privacy,
 )
 
-PLAIN_DISTANCE = 0.77  # where (1 - s) log(1 / (1 - s^2)) is largest, about
+PLAIN_DISTANCE = 0.77  # about the maximizer of (1 - s) log(1 / (1 - s^2))
 
 
 def _spread_out(privacy: CentralPrivacy, n: Floats, dim: Floats, power: Floats) -> Floats:
-    """The supremum over w and d' of w^power d'^(power - 1) (1 - TV(w)), d' <= dim coordinates share a mass of at most 1."""
+    """Return the supremum over w and d' of w^power d'^(power - 1) (1 - TV(w)).
+
+    d' <= dim coordinates have a mass of at most 1 together.
+    """
     value = np.zeros(np.broadcast_shapes(n.shape, dim.shape, power.shape))
     for s in (0.15, 0.3, 0.5, 2 / 3, 0.8):
         w = np.minimum(privacy.reach(n, s), 1.0)
@@ -37,11 +40,12 @@ def _spread_out(privacy: CentralPrivacy, n: Floats, dim: Floats, power: Floats) 
 
 
 def _packed(privacy: CentralPrivacy, n: Floats, dim: Floats, power: Floats) -> Floats:
-    """Point masses p = m / n at zero and at M points of a ball, s apart: p^power s^2 / 4 times the error of `packing`.
+    """Return the lower bound p^power s^2 / 4 times the error of `packing`.
 
-    m is the largest integer with e^(-epsilon m) >= x / M, so that the error is at least x (1 - 1/M) (1/2 - 1/4) / (1 +
-    x), or without the 1/4 where delta is 0. Epsilon is raised, if need be, until the term of delta is at most that
-    quarter: a bound for weaker privacy is one for stronger, too.
+    A record is 0 or, with probability p = m / n, one of M points of a ball at distance s from each other. m is the
+    largest integer with e^(-epsilon m) >= x / M, so the error is at least x (1 - 1/M) (1/2 - 1/4) / (1 + x), or without
+    the 1/4 if delta is 0. If necessary, epsilon is increased until the term of delta is at most that 1/4. A bound for
+    weaker privacy also holds for stronger privacy.
     """
     if privacy.definition in ("tv", "kl"):
         return np.zeros(())
@@ -65,9 +69,9 @@ def _packed(privacy: CentralPrivacy, n: Floats, dim: Floats, power: Floats) -> F
 
 
 def _published_mean(privacy: CentralPrivacy, n: Floats, dim: Floats, power: Floats) -> Floats:
-    """The constants as printed: not lower bounds where n epsilon is small."""
+    """Return the published constants, which are not lower bounds if n epsilon is small."""
     if privacy.definition in ("tv", "kl"):
-        return np.asarray((1 / (4 * n * privacy.total)) ** power / 4)
+        return np.asarray((1 / (4 * n * privacy.epsilon_tv)) ** power / 4)
     a, d = privacy.epsilon, privacy.delta
     with np.errstate(divide="ignore"):
         least = np.minimum(dim / 2 - a, np.log(-np.expm1(-a)) - np.log(4 * d) - a)
@@ -85,32 +89,33 @@ def central_mean(
     delta: ArrayLike = 0.0,
     mode: str = "sharp",
 ) -> Bound:
-    """The mean of vectors of which a moment of the norm is bounded, from a private release: squared Euclidean error.
+    """Bound the squared Euclidean error of the mean of vectors with a bounded moment of the norm, in the central model.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     dim : array_like of int
-        d >= 1.
+        Dimension d >= 1.
     moment : array_like
-        k > 1, or infinity, with E|X|^k <= radius^k.
+        Order k > 1, or infinity, with E|X|^k <= radius^k.
     radius : array_like, default 1.0
-        r > 0.
+        Bound r > 0 on the moment.
     privacy : {"pure", "smooth", "approximate", "kl", "tv"}
+        Definition of privacy.
     epsilon : array_like
-        The level of that definition, > 0: of a divergence for "kl", of a distance, at most 1, for "tv".
+        Parameter of the definition, > 0: a divergence for "kl", a distance of at most 1 for "tv".
     delta : array_like, default 0.0
         In (0, 1) for "approximate", else 0.
     mode : {"sharp", "paper"}
-        "paper": the lower bound as printed, which is NOT one where n epsilon is small (for "tv" and "kl"), and four
-        times too large for the others.
+        "paper": the published lower bound. For "tv" and "kl" it is NOT a lower bound if n epsilon is small; for the
+        other definitions it is four times too large.
 
     Returns
     -------
     bound : Bound
-        Upper: the mean of records projected to the best radius, with Laplace noise or normal noise (`central.mean`), or
-        0.
+        Upper bound: the mean of records projected to the best radius, with Laplace or Gaussian noise (`central.mean`),
+        or 0.
 
     Raises
     ------
@@ -119,20 +124,23 @@ def central_mean(
 
     Notes
     -----
-    Arguments broadcast; about a microsecond each. Under approximate privacy fifty evaluations for each pair of epsilon
-    and delta: broadcast epsilon and delta against n rather than repeat them.
+    Arguments broadcast; about a microsecond per element. Approximate privacy requires fifty evaluations for each pair
+    of epsilon and delta, so broadcast epsilon and delta against n rather than repeat them.
 
     References
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Propositions
-    2 and 4,
-       table 1. The lower bound that spreads over coordinates, and the constants, are derived here.
+       2 and 4, table 1. The lower bound that spreads over coordinates, and the constants, are derived here.
     """
     theorem = f"{BARBER}, Propositions 2 and 4,"
-    number, d, k = people(theorem, n), size(theorem, "dim", dim), _check.numbers("moment", moment, infinite=True)
+    number, d, k = (
+        check_n(theorem, n),
+        check_integer(theorem, "dim", dim),
+        _check.numbers("moment", moment, infinite=True),
+    )
     _check.condition(theorem, "a moment > 1", k > 1, moment=k)
     _check.condition(theorem, "a moment of at most 1e6, or infinite", (k <= 1e6) | np.isinf(k), moment=k)
-    r2 = scale(theorem, "radius", radius) ** 2
+    r2 = check_scale(theorem, "radius", radius) ** 2
     definition = CentralPrivacy(theorem, privacy, epsilon, delta)
     power = np.where(np.isinf(k), 2.0, 2 - 2 / k)
     if is_paper(mode):
@@ -156,7 +164,7 @@ def central_mean(
 
 
 def _table_rate(privacy: CentralPrivacy, n: Floats, dim: Floats) -> Floats:
-    """U of table 1."""
+    """Return U of table 1."""
     if privacy.definition in ("pure", "smooth"):
         return np.asarray((dim / (n * privacy.epsilon)) ** 2)
     if privacy.definition == "approximate":
@@ -176,24 +184,24 @@ def table1(
     delta: ArrayLike = 1e-6,
     mode: str = "sharp",
 ) -> dict[str, Bound]:
-    """Table 1 of Barber and Duchi as numbers: the mean under all five definitions of privacy at the same level.
+    """Return table 1 of Barber and Duchi as numbers: bounds for the mean under five definitions, with the same epsilon.
 
     Parameters
     ----------
     n, dim, moment, radius, epsilon, mode
         As for `central_mean`; epsilon at most 1.
     delta : array_like, default 1e-6
-        Of approximate privacy.
+        Parameter delta of approximate privacy.
 
     Returns
     -------
     table : dict of str to Bound
-        By definition.
+        Bounds by definition.
 
     Raises
     ------
     TypeError, ValueError
-        As `central_mean`.
+        If `central_mean` rejects an argument.
 
     Examples
     --------

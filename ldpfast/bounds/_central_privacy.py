@@ -1,4 +1,4 @@
-"""Definitions of central privacy, and what they do to the distributions of releases.
+"""Definitions of central privacy, and contractions of total variation by private releases.
 
 A curator sees the records of n people, and the release is private. Definitions, for the replacement of one record:
 "pure" (epsilon), "smooth" (epsilon per unit of a metric), "approximate" (epsilon, delta), "kl" (divergence at most
@@ -20,21 +20,21 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from ..privacy import concentrated_rho, gaussian_sigma, kl_for_tv
-from ._bound import Number, _plain, level, people
+from ._bound import Number, _plain, check_epsilon, check_n
 from ._methods import tv_from_kl
 
 DEFINITIONS = ("pure", "smooth", "approximate", "kl", "tv")
 BARBER = "Barber, Duchi 2014"
 CHAUDHURI = "Chaudhuri, Hsu 2012"
-GRID = 1.005  # an upper bound on what the public grid of `central.mean` costs
+GRID = 1.005  # upper bound on the factor by which the public grid of `central.mean` increases the variance
 
 
 class CentralPrivacy:
-    """A definition with its level, and what it does to two laws of a record."""
+    """Definition of privacy with its parameters, and its effect on two distributions of a record."""
 
     def __init__(self, theorem: str, definition: str, epsilon: ArrayLike, delta: ArrayLike) -> None:
         self.definition = _check.choice("privacy", definition, DEFINITIONS)
-        self.epsilon, self.delta = level(theorem, epsilon), _check.numbers("delta", delta)
+        self.epsilon, self.delta = check_epsilon(theorem, epsilon), _check.numbers("delta", delta)
         if self.definition == "approximate":
             inside = (self.delta > 0) & (self.delta < 1)
             _check.condition(theorem, "0 < delta < 1 for approximate privacy", inside, delta=self.delta)
@@ -42,23 +42,23 @@ class CentralPrivacy:
             _check.condition(theorem, f"delta = 0 for {definition} privacy", self.delta == 0, delta=self.delta)
         if self.definition == "tv":
             _check.condition(theorem, "epsilon <= 1 for tv privacy", self.epsilon <= 1, epsilon=self.epsilon)
-        self.total = self.epsilon  # the level of total variation privacy, for "tv" and "kl"
+        self.epsilon_tv = self.epsilon  # parameter of total variation privacy, for "tv" and "kl"
         if self.definition == "kl":
-            self.total = tv_from_kl(self.epsilon)
+            self.epsilon_tv = tv_from_kl(self.epsilon)
         self.slack = 1.0 + 2 * self.delta / np.expm1(self.epsilon)
 
     def tv(self, n: Floats, t: Floats) -> Floats:
-        """Of two releases, at most."""
+        """Return a bound on the total variation distance of two releases."""
         linear = self.definition in ("tv", "kl")
-        private = self.total * n * t if linear else self.slack * np.tanh(self.epsilon * n * t / 2)
+        private = self.epsilon_tv * n * t if linear else self.slack * np.tanh(self.epsilon * n * t / 2)
         with np.errstate(divide="ignore"):
             plain = -np.expm1(n * np.log1p(-t))
         return np.asarray(np.minimum(private, plain))
 
     def reach(self, n: Floats, s: float) -> Floats:
-        """The largest t in (0, 1] whose releases are at most s apart, or more than 1."""
+        """Return the largest t in (0, 1] for which the releases are at most s apart, or a number above 1."""
         if self.definition in ("tv", "kl"):
-            private = s / (self.total * n)
+            private = s / (self.epsilon_tv * n)
         else:
             private = 2 * np.arctanh(s / self.slack) / (self.epsilon * n)
         return np.asarray(np.maximum(private, -np.expm1(np.log1p(-s) / n)))
@@ -67,20 +67,23 @@ class CentralPrivacy:
 def tv_of_releases(
     n: ArrayLike, tv: ArrayLike, *, privacy: str = "pure", epsilon: ArrayLike, delta: ArrayLike = 0.0
 ) -> Number:
-    """The total variation distance of two releases is at most this, for records from laws at the distance `tv`.
+    """Return a bound on the total variation distance of two releases.
+
+    The records of the releases come from two distributions at distance `tv`.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     tv : array_like
-        In [0, 1], of the laws of one record.
+        Total variation distance of the distributions of one record, in [0, 1].
     privacy, epsilon, delta
         As for `central_mean`.
 
     Returns
     -------
     tv : float or ndarray
+        Upper bound on the distance.
 
     Raises
     ------
@@ -90,24 +93,23 @@ def tv_of_releases(
     References
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Theorem 2,
-    without
-       its factor 2.
+       without its factor 2.
     """
     theorem = f"{BARBER}, Theorem 2,"
-    number, t = people(theorem, n), _check.numbers("tv", tv)
+    number, t = check_n(theorem, n), _check.numbers("tv", tv)
     _check.condition(theorem, "tv in [0, 1]", (t >= 0) & (t <= 1), tv=t)
     return _plain(np.minimum(1.0, CentralPrivacy(theorem, privacy, epsilon, delta).tv(number, t)))
 
 
 def _distinct(function: Callable[[Floats, Floats], Any], epsilon: Floats, delta: Floats) -> Floats:
-    """A slow function of (epsilon, delta) on arrays, each pair once."""
+    """Return a slow function of (epsilon, delta) on arrays, evaluated once for each pair."""
     pairs = np.stack(np.broadcast_arrays(epsilon, delta), axis=-1)
     different, where = np.unique(pairs.reshape(-1, 2), axis=0, return_inverse=True)
     return np.asarray(np.asarray(function(different[:, 0], different[:, 1]))[where.ravel()].reshape(pairs.shape[:-1]))
 
 
 def noise_factor(privacy: CentralPrivacy, n: Floats, dim: Floats) -> Floats:
-    """E |noise|^2 over T^2 of `central.mean`, T the radius to which records are projected: integer noise on its grid."""
+    """Return E |noise|^2 / T^2 of `central.mean` with integer noise, where T is the truncation radius."""
     if privacy.definition in ("pure", "smooth"):
         return np.asarray(GRID * 8 * (dim / (n * privacy.epsilon)) ** 2)
     if privacy.definition == "kl":

@@ -1,4 +1,4 @@
-"""A functional with a known range, from a private release."""
+"""Bounds for a functional with a known range in the central model."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._bound import Bound, bound, is_paper, level, people
+from ._bound import Bound, bound, check_epsilon, check_n, is_paper
 from ._central_privacy import CHAUDHURI
 from ._problem import Problem, register
 
 
 def central_range(n: ArrayLike, epsilon: ArrayLike, low: ArrayLike, high: ArrayLike, *, mode: str = "sharp") -> Bound:
-    """A functional that takes every value in [low, high], from a pure private release: absolute error.
+    """Bound the absolute error of a functional that takes every value in [low, high], under pure central privacy.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     epsilon : array_like
-        > 0.
+        Privacy parameter, > 0.
     low, high : array_like
-        low < high.
+        Ends of the range, low < high.
     mode : {"sharp", "paper"}
         "sharp": (high - low) / (1 + e^(epsilon n)). "paper": (high - low) / (4 (2 + e^(epsilon n))).
 
     Returns
     -------
     bound : Bound
-        Upper: the answer in the middle, the best that is known for every functional.
+        Upper bound: the middle of the range, the best answer known for every functional.
 
     Raises
     ------
     TypeError, ValueError
-        As `central_mean`; if not low < high.
+        If an argument is out of range; the message names the theorem and its condition.
 
     References
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
-    Theorem 2.
+       Theorem 2.
     """
     theorem = f"{CHAUDHURI}, Theorem 2,"
-    number, a = people(theorem, n), level(theorem, epsilon)
+    number, a = check_n(theorem, n), check_epsilon(theorem, epsilon)
     bottom, top = _check.numbers("low", low), _check.numbers("high", high)
     _check.condition(theorem, "low < high", bottom < top, low=bottom, high=top)
     small = np.exp(-a * number)
@@ -54,8 +54,8 @@ def central_range(n: ArrayLike, epsilon: ArrayLike, low: ArrayLike, high: ArrayL
         width * 0.0,
         loss="absolute error",
         below=f"{theorem} two datasets without a common record",
-        above="the middle",
-        vacuous="e^(-epsilon n) is below the least double",
+        above="the middle of the range",
+        vacuous="e^(-epsilon n) is below the smallest double",
     )
 
 

@@ -1,4 +1,4 @@
-"""The end of the support of a uniform distribution, from a private release."""
+"""Bounds for the end of the support of a uniform distribution in the central model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._bound import Bound, bound, is_paper, people, scale
+from ._bound import Bound, bound, check_n, check_scale, is_paper
 from ._central_privacy import BARBER, CentralPrivacy, noise_factor
 from ._problem import Problem, register
 from ._tools import (
@@ -23,45 +23,49 @@ def central_support(
     delta: ArrayLike = 0.0,
     mode: str = "sharp",
 ) -> Bound:
-    """The end theta <= t of the support of a uniform law on [0, theta], from a private release: absolute error.
+    """Bound the absolute error of the end of the support of a uniform distribution, in the central model.
+
+    The distribution is uniform on [0, theta] with theta <= t.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     epsilon : array_like
-        The level of the definition of privacy, > 0.
+        Parameter of the definition of privacy, > 0.
     t : array_like
-        > 0.
+        Upper limit of theta, > 0.
     privacy : {"tv", "kl", "pure", "smooth", "approximate"}
+        Definition of privacy.
     delta : array_like, default 0.0
-        For "approximate".
+        In (0, 1) for "approximate", else 0.
     mode : {"sharp", "paper"}
         "paper": t / (32 n epsilon), for n epsilon >= 1/4, under "tv".
 
     Returns
     -------
     bound : Bound
-        Upper: twice a private mean (`central.mean`), or the answer t / 2; the true rate may be faster.
+        Upper bound: twice a private mean (`central.mean`), or the answer t / 2. The true rate may be faster.
 
     Raises
     ------
     TypeError, ValueError
-        As `central_mean`; if n epsilon < 1/4 with "paper".
+        If an argument is out of range, or n epsilon < 1/4 with "paper"; the message names the theorem and its
+        condition.
 
     References
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Proposition
-    3.
+       3.
     """
     theorem = f"{BARBER}, Proposition 3,"
-    number, most = people(theorem, n), scale(theorem, "t", t)
+    number, most = check_n(theorem, n), check_scale(theorem, "t", t)
     definition = CentralPrivacy(theorem, privacy, epsilon, delta)
-    effective = number * definition.total
+    effective = number * definition.epsilon_tv
     if is_paper(mode):
         if privacy not in ("tv", "kl"):
             raise ValueError(f"{theorem} needs privacy='tv' or 'kl', got {privacy!r}")
-        _check.condition(theorem, "n epsilon >= 1/4", effective >= 0.25, n=number, epsilon=definition.total)
+        _check.condition(theorem, "n epsilon >= 1/4", effective >= 0.25, n=number, epsilon=definition.epsilon_tv)
         lower = 1 / (32 * effective)
     else:
         lower = np.zeros_like(effective)
@@ -74,7 +78,7 @@ def central_support(
         most * np.minimum(1.0, 1 / effective),
         most * np.minimum(0.5, 1 / np.sqrt(number * (number + 2))),
         loss="absolute error",
-        below=f"{theorem} two uniform laws",
+        below=f"{theorem} two uniform distributions",
         above="twice central.mean, or t / 2",
     )
 

@@ -1,4 +1,4 @@
-"""All mechanisms that solve a problem, side by side."""
+"""Comparison of all mechanisms that solve a problem."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One way to solve a problem.
+    """Error of one mechanism for a problem.
 
     Attributes
     ----------
     mechanism : str
-        What it is called in the library.
+        Name of the mechanism or procedure.
     error : float
-        In the loss of the problem, for the worst law.
+        Error for the worst distribution, in the loss of the problem.
     kind : {"exact", "bound", "limit"}
-        What is known of the error: the exact variance of the coins in use, with the largest bias where there is one; a
-        proved upper bound; or the normal limit.
+        What `error` is. "exact": computed from the variance of the coins in use, with the largest bias if there is one;
+        "bound": a proved upper bound; "limit": the normal approximation.
     bits : int
-        Of one report.
+        Size of one report.
     efficiency : float
-        The lower bound over the error.
+        Ratio of the lower bound to the error.
     """
 
     mechanism: str
@@ -46,14 +46,18 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All mechanisms of the library that solve a problem, the best first; printed as a table.
+    """Errors of all mechanisms of the library that solve a problem, in ascending order; printed as a table.
 
     Attributes
     ----------
     problem : str
+        Name of the problem.
     n, epsilon : float
+        Number of people and privacy parameter.
     bound : Bound
+        Bounds of the problem.
     rows : tuple of Row
+        Mechanisms, the best first.
     """
 
     problem: str
@@ -64,11 +68,11 @@ class Comparison:
 
     @property
     def best(self) -> Row:
-        """The row with the smallest error."""
+        """Row with the smallest error."""
         return self.rows[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain types."""
+        """Return the fields as plain types."""
         described = {"problem": self.problem, "n": self.n, "epsilon": self.epsilon, "bound": self.bound.to_dict()}
         return {**described, "rows": [dict(vars(row)) for row in self.rows]}
 
@@ -86,31 +90,32 @@ class Comparison:
 
 
 def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechanism] = (), **fixed: Any) -> Comparison:
-    """Compare all mechanisms of the library that solve a problem of the local model, and mechanisms of the caller.
+    """Compare all mechanisms of the library that solve a problem of the local model, and the caller's mechanisms.
 
     Parameters
     ----------
     problem : str
-        The name of a function: "mean_1d", "median", "mean_l2", "sparse_mean", "multinomial", "logistic", "density" or
+        Name of a function: "mean_1d", "median", "mean_l2", "sparse_mean", "multinomial", "logistic", "density" or
         "gaussian_mean".
     n : int
-        People.
+        Number of people.
     epsilon : float
+        Privacy parameter, > 0.
     mechanisms : sequence of Mechanism, optional
-        The caller's own mechanisms, compared with their own epsilon. For "mean_1d" with an infinite moment, "mean_l2" and
+        The caller's mechanisms, compared at their own epsilon. For "mean_1d" with an infinite moment, "mean_l2" and
         "multinomial".
     **fixed
-        The other arguments of the function: numbers.
+        The other arguments of the function, as numbers.
 
     Returns
     -------
     comparison : Comparison
-        The best first. Mechanisms whose coins refuse this epsilon are left out.
+        Mechanisms, the best first, without those that have no coins for this epsilon.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range; if no mechanism takes this epsilon.
+        If an argument is out of range, or no mechanism has coins for this epsilon.
 
     Examples
     --------
@@ -121,43 +126,43 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
     solved = PROBLEMS[_check.choice("problem", problem, [name for name, p in PROBLEMS.items() if p.solutions])]
     assert solved.solutions is not None
     people = _check.integer("n", n, 1, MOST_PEOPLE)
-    told = solved.bound(n=people, epsilon=epsilon, **fixed)
-    if np.ndim(told.lower):
-        raise ValueError("the arguments must be numbers, not arrays")
+    bound = solved.bound(n=people, epsilon=epsilon, **fixed)
+    if np.ndim(bound.lower):
+        raise ValueError(f"arguments must be numbers, got an array of shape {np.shape(bound.lower)}")
     for word in ("dim", "k"):
         if word in fixed:
             fixed[word] = int(fixed[word])
     fixed.pop("mode", None)
     found = [_solution_of(solved, mechanism, people, fixed) for mechanism in mechanisms]
-    refusals = []
+    errors = []
     for solve in solved.solutions(n=people, epsilon=float(epsilon), **fixed):
         try:
             found.append(solve())
-        except ValueError as refusal:
-            refusals.append(refusal)
+        except ValueError as error:
+            errors.append(error)
     if not found:
-        raise refusals[0]
-    rows = [Row(label, float(e), kind, bits, float(told.lower) / float(e)) for label, e, kind, bits in found]
-    return Comparison(solved.name, float(people), float(epsilon), told, tuple(sorted(rows, key=lambda row: row.error)))
+        raise errors[0]
+    rows = [Row(label, float(e), kind, bits, float(bound.lower) / float(e)) for label, e, kind, bits in found]
+    return Comparison(solved.name, float(people), float(epsilon), bound, tuple(sorted(rows, key=lambda row: row.error)))
 
 
 def _solution_of(problem: Problem, mechanism: Mechanism, n: int, fixed: dict[str, Any]) -> Solution:
-    """A mechanism of the caller as a solution of the problem."""
+    """Return the caller's mechanism as a solution of the problem."""
     from ..mechanisms import Mechanism
 
     if not isinstance(mechanism, Mechanism):
-        raise TypeError(f"mechanisms must be mechanisms, got {type(mechanism).__name__}")
+        raise TypeError(f"mechanisms must be Mechanism objects, got {type(mechanism).__name__}")
     if problem.error_of is None:
         raise ValueError(f"mechanisms must be left out for {problem.name!r}, which no single mechanism solves")
     return Solution(repr(mechanism), problem.error_of(mechanism, n, **fixed), "exact", mechanism.report_bits)
 
 
 def curves(problem: str, n: Floats, epsilon: Floats, **fixed: Any) -> dict[str, Floats]:
-    """Errors of all mechanisms along pairs of n and epsilon; NaN where one is refused."""
+    """Return the errors of all mechanisms for pairs of n and epsilon, NaN if a mechanism has no coins."""
     found: dict[str, Floats] = {}
-    for at, (people, level) in enumerate(zip(n, epsilon, strict=True)):
+    for at, (people, a) in enumerate(zip(n, epsilon, strict=True)):
         try:
-            rows = compare(problem, int(people), float(level), **dict(fixed)).rows
+            rows = compare(problem, int(people), float(a), **dict(fixed)).rows
         except ValueError:
             continue
         for row in rows:

@@ -1,4 +1,4 @@
-"""A density on an interval."""
+"""Bounds for a density on an interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ._bound import Bound, bound, is_paper, level, people, scale
+from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import tanh_half
 from ._methods import chi_factor, information_factor, tv_from_kl
 from ._multinomial import share_variance
@@ -37,46 +37,46 @@ def density(
     family: str = "sobolev",
     mode: str = "sharp",
 ) -> Bound:
-    """A density on [0, 1]: integrated squared error.
+    """Bound the integrated squared error of a density on [0, 1].
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     epsilon : array_like
         Privacy parameter of a report, > 0.
     smoothness : array_like
-        beta > 1/2: the sum of j^(2 beta) theta_j^2 over the trigonometric coefficients is at most radius^2. 1 for
-        "lipschitz".
+        Smoothness beta > 1/2: the sum of j^(2 beta) theta_j^2 over the trigonometric coefficients is at most radius^2.
+        1 for "lipschitz".
     radius : array_like, default 1.0
-        Of the Sobolev ellipsoid, or the Lipschitz constant; > 0.
+        Radius of the Sobolev ellipsoid, or Lipschitz constant; > 0.
     family : {"sobolev", "lipschitz"}
+        Class of densities.
     mode : {"sharp", "paper"}
-        "paper": the lower bound with (e^epsilon - 1)^2 / 4 in the place of the sharp capacity, without the factor 2.
+        "paper": the lower bound with (e^epsilon - 1)^2 / 4 instead of the sharp capacity, without the factor 2.
 
     Returns
     -------
     bound : Bound
-        Lower: for channels that may depend on earlier reports. Upper: `SeriesDensity` with the best odd number of
-        terms, or `HistogramDensity` with the best number of bins; or the uniform density.
+        Lower bound: for channels that may depend on earlier reports. Upper bound: `SeriesDensity` with the best odd
+        number of terms, or `HistogramDensity` with the best number of bins, or the uniform density.
 
     Raises
     ------
     TypeError, ValueError
-        As `mean_1d`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Corollary 7. The family of terms m + 1 to 2 m, and that of tents, are derived here.
+       JASA 113 (2018), Corollary 7. The family of terms m + 1 to 2 m, and that of tents, are derived here.
     """
     theorem = f"{DJW}, Corollary 7,"
-    number, a, beta = people(theorem, n), level(theorem, epsilon), _check.numbers("smoothness", smoothness)
-    c, paper = scale(theorem, "radius", radius), is_paper(mode)
+    number, a, beta = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("smoothness", smoothness)
+    c, paper = check_scale(theorem, "radius", radius), is_paper(mode)
     _check.condition(theorem, "smoothness > 1/2", beta > 0.5, smoothness=beta)
     _check.condition(theorem, "smoothness of at most 100", beta <= 100, smoothness=beta)
-    # Perturbed densities are at least 1/2, hence the factor 2 beside the capacity.
+    # All densities of the family are at least 1/2, hence the factor 2 of the capacity.
     most = (
         information_factor(a) if paper else np.minimum(information_factor(a), 2 * chi_factor(a) * np.sinh(a / 2) ** 2)
     )
@@ -86,13 +86,13 @@ def density(
         _check.condition(theorem, "smoothness 1 for a Lipschitz density", beta == 1, smoothness=beta)
         rate = np.minimum(c**2 / 12, c / np.sqrt(number * a**2))
         lower, upper, plain = _tents(number, c, most, tight), _histogram(number, a, c), _histogram_plain(number, c)
-        below, above = "tents", "HistogramDensity of the best number of bins"
+        below, above = "tents", "HistogramDensity with the best number of bins"
     else:
         _check.condition(theorem, "a radius in [1e-6, 1e6]", (c >= 1e-6) & (c <= 1e6), radius=c)
         rate = c**2 * np.minimum(1.0, (c**2 * number * a**2) ** (-beta / (beta + 1)))
         lower, upper = _terms(number, beta, c, most, tight), _series(number, a, beta, c)
         plain = _series_plain(number, beta, c)
-        below, above = "one block of terms", "SeriesDensity of the best odd number of terms"
+        below, above = "one block of terms", "SeriesDensity with the best odd number of terms"
     return bound(
         lower / half,
         upper,
@@ -105,10 +105,11 @@ def density(
 
 
 def _terms(n: Floats, beta: Floats, c: Floats, most: Floats, tight: Floats | None) -> Floats:
-    """The supremum over m and g of m g^2 (1 - TV): terms m + 1 to 2 m with signs times g, in the ellipsoid and at least 1/2.
+    """Return the supremum over m and g of m g^2 (1 - TV).
 
-    The divergence of a pair is at most (n / m) 4 g^2 C; for each s, m g^2 is the least of c^2 (2 m)^(-2 beta), 1 / (8
-    m) and s x m^2 / (4 n C): the first fall in m, the last rises, and the best m is beside their crossing.
+    The densities have terms m + 1 to 2 m with signs times g, are in the ellipsoid and at least 1/2. The divergence of a
+    pair is at most (n / m) 4 g^2 C. For each s, m g^2 is the least of c^2 (2 m)^(-2 beta), 1 / (8 m) and s x m^2 / (4 n
+    C). The first two decrease in m and the last increases, so the best m is next to their crossing.
     """
 
     def cap(m: Floats) -> Floats:
@@ -124,7 +125,7 @@ def _terms(n: Floats, beta: Floats, c: Floats, most: Floats, tight: Floats | Non
     crossing = np.minimum((ellipsoid / rise) ** (1 / (2 + 2 * beta)), (1 / (8 * rise)) ** (1 / 3))
     for m in (np.maximum(np.floor(crossing), 1.0), np.ceil(np.maximum(crossing, 1.0))):
         value = np.maximum(value, np.minimum(cap(m), rise * m**2) * (1 - s))
-    if tight is not None:  # the contraction of each divergence: C is at most 2 m tanh(epsilon / 2)^2
+    if tight is not None:  # by the contraction of each divergence, C is at most 2 m tanh(epsilon / 2)^2
         s = exponents[1] / (1 + exponents[1])
         x = np.maximum(2 * s**2, -np.log1p(-(s**2)))
         rise = x / (8 * n * tight)
@@ -136,9 +137,10 @@ def _terms(n: Floats, beta: Floats, c: Floats, most: Floats, tight: Floats | Non
 
 
 def _tents(n: Floats, slope: Floats, most: Floats, tight: Floats | None) -> Floats:
-    """The same for m / 2 pairs of tents on cells of width 1 / m, up and down, with slopes g: g^2 / (12 m^2) (1 - TV).
+    """Return the supremum over m and g of g^2 / (12 m^2) (1 - TV), for m / 2 pairs of tents.
 
-    The divergence of a pair is at most (4 / 3) n g^2 m^-4 C, or (2 / 3) n g^2 m^-3 2 tanh(epsilon / 2)^2; g <= m.
+    The cells have width 1 / m; a pair has one tent up and one down, with slopes g <= m. The divergence of a pair is at
+    most (4 / 3) n g^2 m^-4 C, or (2 / 3) n g^2 m^-3 2 tanh(epsilon / 2)^2.
     """
 
     def even(m: Floats) -> tuple[Floats, Floats]:
@@ -159,11 +161,14 @@ def _tents(n: Floats, slope: Floats, most: Floats, tight: Floats | None) -> Floa
 
 
 def _series(n: Floats, a: Floats, beta: Floats, c: Floats) -> Floats:
-    """The least of 2 k h^2 c(k)^2 / n + c^2 (k + 1)^(-2 beta) over odd k: convex, so that a few beside the minimum do."""
+    """Return the least of 2 k h^2 c(k)^2 / n + c^2 (k + 1)^(-2 beta) over odd k.
+
+    The expression is convex, so a few k next to the minimum are sufficient.
+    """
     noise = 2 * coth_half(a) ** 2 / n
     start = (2 * beta * c**2 / (np.pi * noise)) ** (1 / (2 * beta + 2))
     odd = np.clip(2 * np.floor(start / 2) + 1, 1.0, MOST_TERMS)
-    upper = np.broadcast_to(c**2, np.shape(odd))  # the uniform density: all coefficients are left out
+    upper = np.broadcast_to(c**2, np.shape(odd))  # the uniform density, without coefficients
     for shift in (-4.0, -2.0, 0.0, 2.0):
         k = np.clip(odd + shift, 1.0, MOST_TERMS)
         upper = np.minimum(upper, noise * k * half_space(k) ** 2 + c**2 * (k + 1) ** (-2 * beta))
@@ -171,7 +176,7 @@ def _series(n: Floats, a: Floats, beta: Floats, c: Floats) -> Floats:
 
 
 def _series_plain(n: Floats, beta: Floats, c: Floats) -> Floats:
-    """Without privacy: pairs of terms have variances that sum to 2."""
+    """Return the risk of a series without privacy. Pairs of terms have variances that sum to 2."""
     start = 2 * np.round((2 * beta * c**2 * n) ** (1 / (2 * beta + 1)) / 2)
     plain = np.broadcast_to(c**2, np.shape(start))
     for shift in (-2.0, 0.0):
@@ -181,7 +186,7 @@ def _series_plain(n: Floats, beta: Floats, c: Floats) -> Floats:
 
 
 def _histogram(n: Floats, a: Floats, slope: Floats) -> Floats:
-    """The least of L^2 / (12 K^2) + (K - 1 + K^2 v) / n over K >= 2, or L^2 / 12 of one bin."""
+    """Return the least of L^2 / (12 K^2) + (K - 1 + K^2 v) / n over K >= 2, or L^2 / 12 for one bin."""
     v = 1 / (4 * np.sinh(a / 4) ** 2)
     target = slope**2 * n / 6
     # 2 v K^4 + K^3 = target, by Newton steps in log K from above
@@ -197,12 +202,13 @@ def _histogram(n: Floats, a: Floats, slope: Floats) -> Floats:
 
 
 def _histogram_plain(n: Floats, slope: Floats) -> Floats:
+    """Return the risk of a histogram without privacy."""
     bins = np.maximum(np.round((slope**2 * n / 6) ** (1 / 3)), 1.0)
     return np.asarray(np.minimum(slope**2 / 12, slope**2 / (12 * bins**2) + (bins - 1) / n))
 
 
 def solutions(n: int, epsilon: float, smoothness: float, radius: float = 1.0, family: str = "sobolev") -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
     from ..estimation import HistogramDensity, SeriesDensity
 
     def terms() -> Solution:

@@ -1,4 +1,4 @@
-"""The mean of normal records."""
+"""Bounds for the mean of normal records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._bound import Bound, bound, is_paper, level, people, scale
+from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import deficit_inverse, excess, tanh_half
 from ._problem import Problem, Solution, Solutions, register
 from ._tools import (
@@ -25,58 +25,58 @@ def gaussian_mean(
     mu_bound: ArrayLike | None = None,
     mode: str = "sharp",
 ) -> Bound:
-    """The mean of normal records: the half-width within which the answer is with probability 1 - beta.
+    """Bound the half-width of an interval that contains the mean of normal records with probability 1 - beta.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     epsilon : array_like
         Privacy parameter of a report, > 0.
     sigma : array_like
         Known standard deviation, > 0.
     beta : array_like, default 0.05
-        In (0, 1/2); below 1/4 with "paper".
+        Error probability in (0, 1/2); below 1/4 with "paper".
     mu_bound : array_like, optional
-        The mean is within [-mu_bound, mu_bound]; by default 1024 sigma.
+        Bound on the mean, which is in [-mu_bound, mu_bound]; 1024 sigma by default.
     mode : {"sharp", "paper"}
         "paper": sigma / (e^epsilon - 1) sqrt(pi log(1 / (4 beta)) / (4 n)).
 
     Returns
     -------
     bound : Bound
-        Lower: for channels that may depend on earlier reports. Upper: `GaussianMean` with ``variant="paper"`` where n
-        is as large as the proof of its search needs, else the answer 0. The other variants do far better than is proved
-        for them.
+        Lower bound: for channels that may depend on earlier reports. Upper bound: `GaussianMean` with
+        ``variant="paper"`` if n is large enough for the proof of its search, else the answer 0. The other variants have
+        much smaller errors than the proved bound.
 
     Raises
     ------
     TypeError, ValueError
-        As `mean_1d`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     Notes
     -----
-    Upper bound: the search has 0.04 k >= psi, k people per level; then it is within 2 sigma but for beta / 2. The share
-    of n / 2 sign bits is within coth(epsilon / 2) sqrt(log(4 / beta) / n) but for beta / 2, by Hoeffding's inequality.
+    For the upper bound, the search requires 0.04 k >= psi, with k people per search level. It is then within 2 sigma
+    except with probability beta / 2. By Hoeffding's inequality, the share of n / 2 sign bits is within coth(epsilon /
+    2) sqrt(log(4 / beta) / n) except with probability beta / 2.
 
     References
     ----------
     .. [1] M. Joseph, J. Kulkarni, J. Mao, Z. S. Wu, "Locally private Gaussian estimation", NeurIPS 2019. The constants
-    are
-       derived here.
+       are derived here.
     """
     from scipy.special import ndtr, ndtri
 
     theorem = "Joseph, Kulkarni, Mao, Wu 2019, the lower bound,"
-    number, a, s = people(theorem, n), level(theorem, epsilon), scale(theorem, "sigma", sigma)
+    number, a, s = check_n(theorem, n), check_epsilon(theorem, epsilon), check_scale(theorem, "sigma", sigma)
     tail, paper = _check.numbers("beta", beta), is_paper(mode)
     most = 0.25 if paper else 0.5
     _check.condition(theorem, f"beta in (0, {most:g})", (tail > 0) & (tail < most), beta=tail)
-    reach = 1024 * s if mu_bound is None else scale(theorem, "mu_bound", mu_bound)
+    reach = 1024 * s if mu_bound is None else check_scale(theorem, "mu_bound", mu_bound)
     if paper:
         lower = s / excess(a) * np.sqrt(np.pi * -np.log(4 * tail) / (4 * number))
     else:
-        # The two answers tell means 2 w apart from each other: the affinity of the reports is at most 2 sqrt(beta (1 -
+        # The answers distinguish two means at distance 2 w, so the affinity of the reports is at most 2 sqrt(beta (1 -
         # beta)).
         y = -np.expm1(np.log(4 * tail * (1 - tail)) / (2 * number))
         t = np.minimum(deficit_inverse(a, y), 1.0)
@@ -87,10 +87,10 @@ def gaussian_mean(
     levels = np.maximum(3.0, 1 + np.ceil(np.log2(np.maximum(1.0, reach / (1.5 * s)))))
     each = number / (2 * levels)
     psi = (a + 4) / (a * np.sqrt(2)) * np.sqrt(np.log(8 * levels * 2 / tail) / each)
-    slip = coth_half(a) * np.sqrt(np.log(4 / tail) / number)
+    share_error = coth_half(a) * np.sqrt(np.log(4 / tail) / number)
     edge = ndtr(2.0)
-    proved = (psi <= 0.04) & (edge + slip < 1)
-    upper = np.where(proved, s * (ndtri(np.minimum(edge + slip, 1.0)) - 2), np.inf)
+    proved = (psi <= 0.04) & (edge + share_error < 1)
+    upper = np.where(proved, s * (ndtri(np.minimum(edge + share_error, 1.0)) - 2), np.inf)
     return bound(
         np.minimum(lower, reach),
         np.minimum(upper, reach),
@@ -103,7 +103,7 @@ def gaussian_mean(
 
 
 def solutions(n: int, epsilon: float, sigma: float, beta: float = 0.05, mu_bound: float | None = None) -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
     from scipy.special import ndtri
 
     from ..estimation import GaussianMean

@@ -1,4 +1,4 @@
-"""The coefficients of a logistic regression."""
+"""Bounds for the coefficients of a logistic regression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._bound import Bound, bound, is_paper, level, people, scale, size
+from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import tanh_half
 from ._methods import information_factor, tv_from_kl
 from ._problem import Problem, Solution, Solutions, register
@@ -23,61 +23,59 @@ from ._tools import (
 )
 
 STEP_EXPONENT = 0.99
-CURVATURE = 0.75 / (
-    4 * np.cosh(0.5) ** 2
-)  # of the likelihood, in units of radius^2: least eigenvalue 3/4, log odds up to 1
+# Least curvature of the likelihood, in units of radius^2, for a least eigenvalue of 3/4 and log odds of at most 1.
+CURVATURE = 0.75 / (4 * np.cosh(0.5) ** 2)
 
 
 def logistic(
     n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
 ) -> Bound:
-    """The coefficients of a logistic regression: squared Euclidean error.
+    """Bound the squared Euclidean error of the coefficients of a logistic regression.
 
     Parameters
     ----------
     n, dim, epsilon
         As for `mean_l2`.
     radius : array_like, default 1.0
-        r > 0: rows are in [-r, r]^d. The matrix E x x^T has no eigenvalue below 3 r^2 / 4, and the coefficients have a
-        norm of at most 1 / (r sqrt d), so that no log odds exceed 1: without conditions of this kind nothing can be
-        said.
+        Bound r > 0 on the entries: rows are in [-r, r]^d. The eigenvalues of E x x^T are at least 3 r^2 / 4, and the
+        coefficients have a norm of at most 1 / (r sqrt d), so no log odds exceed 1. Without such conditions there is no
+        bound.
     mode : {"sharp", "paper"}
-        "paper": the lower bound with (e^epsilon - 1)^2 / 4 in the place of the sharp capacity, without the factor 2.
+        "paper": the lower bound with (e^epsilon - 1)^2 / 4 instead of the sharp capacity, without the factor 2.
 
     Returns
     -------
     bound : Bound
-        Lower: for channels that may depend on earlier reports. Upper: `GradientDescent` with norm "linf", projection
-        1 / (r sqrt d), exponent 0.99 and eta0 0.99 / (0.1475 r^2), or coefficients of zero.
+        Lower bound: for channels that may depend on earlier reports. Upper bound: `GradientDescent` with norm "linf",
+        projection 1 / (r sqrt d), exponent 0.99 and eta0 0.99 / (0.1475 r^2), or coefficients of zero.
 
     Raises
     ------
     TypeError, ValueError
-        As `mean_1d`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     Notes
     -----
-    Upper bound, derived here: with steps eta0 i^-b, eta0 = b / l, l the least curvature, a position's squared error is
-    at most (b G^2 / l^2) i^-b by induction, G^2 = d B^2; the mean over all but the first eighth has at most 2.4 times
-    the last.
+    The upper bound is derived here. Steps are eta0 i^-b with eta0 = b / l, where l is the least curvature. The squared
+    error of a position is at most (b G^2 / l^2) i^-b by induction, with G^2 = d B^2. The mean over all positions but
+    the first eighth has at most 2.4 times the error of the last.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Corollary 6.
+       JASA 113 (2018), Corollary 6.
     """
     theorem = f"{DJW}, Corollary 6,"
-    number, d, a = people(theorem, n), size(theorem, "dim", dim), level(theorem, epsilon)
-    r2, paper = scale(theorem, "radius", radius) ** 2, is_paper(mode)
-    # Corners +-t in each coordinate, t <= 1 / d. Scores have the variance 4 sinh(t / 2)^2, divergences are t tanh(t /
-    # 2).
+    number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
+    r2, paper = check_scale(theorem, "radius", radius) ** 2, is_paper(mode)
+    # Corners are +-t in each coordinate, t <= 1 / d. The scores have variance 4 sinh(t / 2)^2, and the divergences are
+    # t tanh(t / 2).
     most = information_factor(a) if paper else np.minimum(capacity(a), d * tanh_half(a) ** 2 / 2)
     lower = np.zeros_like(number)
     for s in DISTANCES:
         reach = np.sqrt(d * divergence_of(s) / (4 * number * most))
         lower = np.maximum(lower, d * np.minimum(2 * np.arcsinh(reach), 1 / d) ** 2 * (1 - s))
-    kl = number / d * most * 4 * np.sinh(0.5 / d) ** 2  # of the farthest corners
+    kl = number / d * most * 4 * np.sinh(0.5 / d) ** 2  # divergence of the farthest corners
     lower = np.maximum(lower, (1 - tv_from_kl(kl)) / d) / (2 if paper else 1)
     b = STEP_EXPONENT
     later = (1 - 8.0 ** (b - 1)) / (1 - b) * 8 / 7 * b / CURVATURE**2 * number**-b
@@ -93,7 +91,7 @@ def logistic(
 
 
 def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
 
     def descent() -> Solution:
         mechanism = least_curvature_descent(dim, epsilon, radius)
@@ -105,7 +103,7 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
 
 
 def least_curvature_descent(dim: int, epsilon: float, radius: float = 1.0) -> Any:
-    """The protocol of the upper bound of `logistic`."""
+    """Return the protocol of the upper bound of `logistic`."""
     from ..estimation import GradientDescent
 
     return GradientDescent(

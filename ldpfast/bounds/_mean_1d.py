@@ -1,4 +1,4 @@
-"""The mean of a number with a bounded moment."""
+"""Bounds for the mean of a number with a bounded moment."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._bound import Bound, bound, is_paper, level, people, scale
-from ._contraction import narrow
+from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
+from ._contraction import check_small_epsilon
 from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
     DJW,
@@ -25,26 +25,26 @@ from ._tools import (
 def mean_1d(
     n: ArrayLike, epsilon: ArrayLike, moment: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
 ) -> Bound:
-    """The mean of a number of which a moment is bounded: squared error.
+    """Bound the squared error of the mean of a number with a bounded moment.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1; each sends one report. The formulas are continuous in n: it need not be whole.
+        Number of people, >= 1, with one report each. The formulas are continuous in n, so it need not be an integer.
     epsilon : array_like
         Privacy parameter of a report, > 0.
     moment : array_like
-        k > 1, or infinity for a number in [-radius, radius].
+        Order k > 1, or infinity for a number in [-radius, radius].
     radius : array_like, default 1.0
-        r > 0 with E|X|^k <= r^k.
+        Bound r > 0 on the moment, with E|X|^k <= r^k.
     mode : {"sharp", "paper"}
         "paper": lower bound with the published constants, for epsilon up to 22/35.
 
     Returns
     -------
     bound : Bound
-        Lower: for channels that may depend on earlier reports. Upper: `TruncatedMean` at its best level with the better
-        of its two noises, or the answer 0.
+        Lower bound: for channels that may depend on earlier reports. Upper bound: `TruncatedMean` at the best
+        truncation radius with the better of its two kinds of noise, or the answer 0.
 
     Raises
     ------
@@ -53,27 +53,26 @@ def mean_1d(
 
     Notes
     -----
-    Arguments broadcast; about half a microsecond each.
+    Arguments broadcast; about half a microsecond per element.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Corollary 1.
+       JASA 113 (2018), Corollary 1.
     """
     theorem = f"{DJW}, Corollary 1,"
-    number, k = people(theorem, n), _check.numbers("moment", moment, infinite=True)
+    number, k = check_n(theorem, n), _check.numbers("moment", moment, infinite=True)
     _check.condition(theorem, "a moment > 1", k > 1, moment=k)
     _check.condition(theorem, "a moment of at most 1e6, or infinite", (k <= 1e6) | np.isinf(k), moment=k)
-    r2 = scale(theorem, "radius", radius) ** 2
+    r2 = check_scale(theorem, "radius", radius) ** 2
     power = np.where(np.isinf(k), 2.0, 2 - 2 / k)
     if is_paper(mode):
-        a = narrow(theorem, epsilon)
+        a = check_small_epsilon(theorem, epsilon)
         cost = np.sqrt(2 * number) * a
         far = np.minimum(1.0, power / (1 + power) / cost)
         lower = far**power / 2 * (1 - cost * far)
     else:
-        a = level(theorem, epsilon)
+        a = check_epsilon(theorem, epsilon)
         lower = two_points(number, a, power, sparse=True)
     heavy = k < 2
     laplace = best_clipping(8 / (number * a**2), np.where(heavy, 1 / number, 0.0), k)
@@ -87,13 +86,13 @@ def mean_1d(
         r2 * np.minimum(1.0, without_privacy(number, k)),
         loss=SQUARED,
         below=f"{theorem} mass at two far points" + ("" if is_paper(mode) else ", sharp contraction"),
-        above="TruncatedMean at the best level, or 0",
+        above="TruncatedMean at the best truncation radius, or 0",
         vacuous="the published bound is negative",
     )
 
 
 def solutions(n: int, epsilon: float, moment: float, radius: float = 1.0) -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
     from ..estimation import TruncatedMean
     from ..mechanisms import Laplace, SignBit
 
@@ -115,7 +114,7 @@ def solutions(n: int, epsilon: float, moment: float, radius: float = 1.0) -> Sol
 
 
 def error_of(mechanism: Any, n: int, *, moment: float, radius: float = 1.0) -> float:
-    """Largest squared error of the mean of n reports of a mechanism for numbers in [-radius, radius]."""
+    """Return the largest squared error of the mean of n reports of a mechanism for numbers in [-radius, radius]."""
     if not math.isinf(moment):
         raise ValueError("moment must be infinite to compare a mechanism for bounded numbers")
     from ..domains import Interval

@@ -1,4 +1,4 @@
-"""The mean of vectors in a Euclidean ball."""
+"""Bounds for the mean of vectors in a Euclidean ball."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._formulas import half_space_constants
 from .._typing import Floats
-from ._bound import Bound, bound, is_paper, level, people, scale, size
+from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import excess
 from ._problem import Problem, Solution, Solutions, register, require_domain
 from ._tools import (
@@ -21,43 +21,42 @@ from ._tools import (
 
 
 def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp") -> Bound:
-    """The mean of vectors in a Euclidean ball: squared Euclidean error.
+    """Bound the squared Euclidean error of the mean of vectors in a Euclidean ball.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     dim : array_like of int
-        d >= 1.
+        Dimension d >= 1.
     epsilon : array_like
         Privacy parameter of a report, > 0.
     radius : array_like, default 1.0
-        r > 0.
+        Radius r > 0 of the ball.
     mode : {"sharp", "paper"}
-        "paper": the lower bound r^2 max over k <= d of min(1 / (4 k), k / (8 n (e^epsilon - 1)^2)), of the published
-        shape.
+        "paper": the lower bound r^2 max over k <= d of min(1 / (4 k), k / (8 n (e^epsilon - 1)^2)), which has the
+        published form.
 
     Returns
     -------
     bound : Bound
-        Lower: for channels that may depend on earlier reports; it has no branch 1 / sqrt(n epsilon^2), which is not
-        sharp. Upper: `VectorMean`, whose error is (B^2 - |mean|^2) / n, or the mean of `LaplaceVector`, or the answer
-        0.
+        Lower bound: for channels that may depend on earlier reports. It has no branch 1 / sqrt(n epsilon^2), which is
+        not sharp. Upper bound: `VectorMean`, whose error is (B^2 - |mean|^2) / n, or the mean of `LaplaceVector`, or
+        the answer 0.
 
     Raises
     ------
     TypeError, ValueError
-        As `mean_1d`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Corollary 4. The construction with independent coordinates is derived here.
+       JASA 113 (2018), Corollary 4. The construction with independent coordinates is derived here.
     """
     theorem = f"{DJW}, Corollary 4,"
-    number, d, a = people(theorem, n), size(theorem, "dim", dim), level(theorem, epsilon)
-    r2 = scale(theorem, "radius", radius) ** 2
+    number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
+    r2 = check_scale(theorem, "radius", radius) ** 2
     if is_paper(mode):
         effective = number * excess(a) ** 2
         k = np.clip(np.sqrt(2 * effective), 1.0, d)
@@ -80,11 +79,12 @@ def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike 
 
 
 def _single_coordinate(k: Floats, effective: Floats) -> Floats:
+    """Return min(1 / (4 k), k / (8 n (e^epsilon - 1)^2))."""
     return np.asarray(np.minimum(1 / (4 * k), k / (8 * effective)))
 
 
 def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
     from ..mechanisms import L2Ball, LaplaceVector
 
     def ball() -> Solution:
@@ -100,7 +100,7 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
 
 
 def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
-    """Largest squared error of the mean of n reports, for a mechanism whose variance is the same in all coordinates."""
+    """Return the largest squared error of the mean of n reports, for a variance that is equal in all coordinates."""
     from ..domains import Ball
 
     if mechanism.domain != Ball(dim, radius, "linf"):  # the box contains the ball

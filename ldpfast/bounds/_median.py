@@ -1,4 +1,4 @@
-"""The median."""
+"""Bounds for the median."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._bound import Bound, bound, is_paper, level, people, scale
-from ._contraction import narrow
+from ._bound import Bound, bound, check_epsilon, check_n, check_scale, is_paper
+from ._contraction import check_small_epsilon
 from ._problem import Problem, Solution, Solutions, register
 from ._tools import (
     DJW,
@@ -18,42 +18,42 @@ from ._tools import (
 
 
 def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "sharp") -> Bound:
-    """The median, known to be in [-radius, radius]: excess of E|X - answer| over the least possible.
+    """Bound the excess of E|X - answer| over its minimum, for a median in [-radius, radius].
 
     Parameters
     ----------
     n, epsilon
         As for `mean_1d`.
     radius : array_like
-        r > 0.
+        Bound r > 0 on the median.
     mode : {"sharp", "paper"}
         "paper": lower bound with the published constants, for epsilon up to 22/35.
 
     Returns
     -------
     bound : Bound
-        Lower: for channels that may depend on earlier reports. Upper: `MedianSGD` that knows n, or the answer 0.
+        Lower bound: for channels that may depend on earlier reports. Upper bound: `MedianSGD` with known n, or the
+        answer 0.
 
     Raises
     ------
     TypeError, ValueError
-        As `mean_1d`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Corollary 2.
+       JASA 113 (2018), Corollary 2.
     """
     theorem = f"{DJW}, Corollary 2,"
-    number, r = people(theorem, n), scale(theorem, "radius", radius)
+    number, r = check_n(theorem, n), check_scale(theorem, "radius", radius)
     if is_paper(mode):
-        a = narrow(theorem, epsilon)
+        a = check_small_epsilon(theorem, epsilon)
         cost = np.sqrt(2 * number) * a
         far = np.minimum(1.0, 0.5 / cost)
         lower = far / 2 * (1 - cost * far)
     else:
-        a = level(theorem, epsilon)
+        a = check_epsilon(theorem, epsilon)
         lower = two_points(number, a, np.asarray(1.0), sparse=False)
     return bound(
         r * lower,
@@ -61,14 +61,14 @@ def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "
         r * np.minimum(1.0, 1 / (np.sqrt(number) * a)),
         r / np.sqrt(number),
         loss="excess absolute error",
-        below=f"{theorem} two laws on the ends" + ("" if is_paper(mode) else ", sharp contraction"),
-        above="MedianSGD with n, or 0",
+        below=f"{theorem} two distributions on the ends" + ("" if is_paper(mode) else ", sharp contraction"),
+        above="MedianSGD with known n, or 0",
         vacuous="the published bound is negative",
     )
 
 
 def solutions(n: int, epsilon: float, radius: float) -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
     error = radius * 4 / 3 / math.tanh(epsilon / 2) / math.sqrt(n)
     return [lambda: Solution("MedianSGD", error, "bound", 1)]
 

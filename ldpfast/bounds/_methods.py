@@ -1,8 +1,8 @@
-"""The methods of Le Cam, Fano and Assouad under local privacy, and the packing method under central privacy.
+"""Methods of Le Cam, Fano and Assouad under local privacy, and the packing method under central privacy.
 
-Families are finite distributions as arrays, a row for each hypothesis. The supremum over functions with values in [-1,
-1] is of a convex quadratic form, so that signs attain it: all are tried, up to `MOST_SYMBOLS` symbols, and beyond it is
-bounded by an eigenvalue.
+Families are finite distributions as arrays, with a row for each hypothesis. The supremum over functions with values in
+[-1, 1] is that of a convex quadratic form, so it is attained by signs. All signs are evaluated for up to `MOST_SYMBOLS`
+symbols; for more, the supremum is bounded by an eigenvalue.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
-from ._bound import Number, _plain, is_paper, level, people, scale
+from ._bound import Number, _plain, check_epsilon, check_n, check_scale, is_paper
 from ._contraction import (
+    check_small_epsilon,
     excess,
     from_deficit,
     kl_contraction,
-    narrow,
     tanh_half,
     tensorized_tv,
 )
@@ -30,14 +30,14 @@ BLOCK = 1 << 12
 
 
 def half_risk(separation: Floats, loss: str) -> Floats:
-    """The risk of two hypotheses that cannot be told apart."""
+    """Return the risk of two hypotheses that cannot be distinguished."""
     if _check.choice("loss", loss, LOSSES) == "squared":
         return np.asarray(separation**2 / 4)
     return np.asarray(separation / 2)
 
 
 def divergences(p: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:
-    """Total variation, half of squared Hellinger, and Kullback-Leibler of rows."""
+    """Return total variation, half of the squared Hellinger distance, and Kullback-Leibler divergence of rows."""
     tv = np.abs(p - q).sum(axis=-1) / 2
     hellinger = ((np.sqrt(p) - np.sqrt(q)) ** 2).sum(axis=-1) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -46,7 +46,7 @@ def divergences(p: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def tv_of_reports(n: Floats, a: Floats, p: Floats, q: Floats) -> Floats:
-    """Total variation of n reports, by everything that is known of p and q."""
+    """Return the best bound on the total variation of n reports for distributions p and q of a record."""
     tv, hellinger, _ = divergences(p, q)
     known = np.asarray(tensorized_tv(n, a, tv))
     return np.asarray(np.minimum(known, from_deficit(n, tanh_half(a) ** 2 * hellinger)))
@@ -62,19 +62,20 @@ def le_cam(
     loss: str = "squared",
     mode: str = "sharp",
 ) -> Number:
-    """No procedure has a smaller worst risk on two laws of a record.
+    """Return a lower bound on the worst-case risk for two distributions of a record.
 
     Parameters
     ----------
     p, q : array_like, shape (m,)
-        The two laws.
+        Distributions of a record.
     n : array_like
-        People, >= 1, of whom each sends one report.
+        Number of people, >= 1, with one report each.
     epsilon : array_like
         Privacy parameter of a report, > 0.
     separation : array_like
         Distance of the two values of the parameter, > 0.
     loss : {"squared", "absolute"}
+        Loss of the risk.
     mode : {"sharp", "paper"}
         "sharp": separation^2 (1 - TV) / 4, or separation (1 - TV) / 2, with TV from `tensorized_tv` and from the
         contraction of the Hellinger distance of p and q. "paper": half of that, with TV <= sqrt(2 n epsilon^2) T, for
@@ -83,21 +84,21 @@ def le_cam(
     Returns
     -------
     risk : float or ndarray
+        Lower bound on the risk.
 
     Raises
     ------
     TypeError, ValueError
-        If `p` and `q` are not distributions on the same symbols; if an argument is out of range.
+        If `p` and `q` are not distributions on the same symbols, or an argument is out of range.
 
     Notes
     -----
-    For channels that may depend on earlier reports.
+    Channels may depend on earlier reports.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Proposition 1.
+       JASA 113 (2018), Proposition 1.
 
     Examples
     --------
@@ -108,21 +109,22 @@ def le_cam(
     first, second = _check.families("p", p, 1), _check.families("q", q, 1)
     if first.shape != second.shape:
         raise ValueError(f"p and q must have the same shape, got {first.shape} and {second.shape}")
-    number, apart = people("Proposition 1", n), scale("Proposition 1", "separation", separation)
+    number, apart = check_n("Proposition 1", n), check_scale("Proposition 1", "separation", separation)
     if is_paper(mode):
         t, _, _ = divergences(first, second)
-        bound = half_risk(apart, loss) / 2 * (1 - np.sqrt(2 * number) * narrow("Proposition 1", epsilon) * t)
+        bound = (
+            half_risk(apart, loss) / 2 * (1 - np.sqrt(2 * number) * check_small_epsilon("Proposition 1", epsilon) * t)
+        )
         return _plain(np.maximum(bound, 0.0))
-    a = level("Proposition 1", epsilon)
+    a = check_epsilon("Proposition 1", epsilon)
     return _plain(half_risk(apart, loss) * (1 - tv_of_reports(number, a, first, second)))
 
 
 def largest_square(functionals: Floats) -> float:
-    """The supremum of |A g|^2 over g with values in [-1, 1].
+    """Return the supremum of |A g|^2 over g with values in [-1, 1].
 
-    Signs attain it. All are tried, but for one of each pair of opposite ones; columns that are zero or parallel to
-    others are put together first. Beyond `MOST_SYMBOLS` columns: an upper bound, the largest eigenvalue times their
-    number.
+    It is attained by signs, all of which are evaluated up to a common sign. Zero columns are dropped. For more than
+    `MOST_SYMBOLS` columns the result is an upper bound, the largest eigenvalue times the number of columns.
     """
     columns = functionals.T[np.abs(functionals).max(axis=0) > 0]
     m = len(columns)
@@ -138,22 +140,26 @@ def largest_square(functionals: Floats) -> float:
 
 
 def chi_factor(a: Floats) -> Floats:
-    """c with KL(M | M') <= c times the chi-square of M' from M, whatever an epsilon-LDP channel does: 1/2 for small epsilon."""
-    gone = -np.expm1(-a)
-    small = a < 1e-3  # the difference loses its digits
-    return np.asarray(np.where(small, 0.5 + a / 3 + a**2 / 12, (a - gone) / np.where(small, 1.0, gone) ** 2))
+    """Return c with KL(M | M') <= c times the chi-square of M' from M, for every epsilon-LDP channel.
+
+    It tends to 1/2 for small epsilon.
+    """
+    difference = -np.expm1(-a)
+    small = a < 1e-3  # series, because of cancellation
+    exact = (a - difference) / np.where(small, 1.0, difference) ** 2
+    return np.asarray(np.where(small, 0.5 + a / 3 + a**2 / 12, exact))
 
 
 def forward_factor(a: Floats) -> Floats:
-    """c with KL(M' | M) <= c times the chi-square of M' from M."""
-    gone = -np.expm1(-a)
+    """Return c with KL(M' | M) <= c times the chi-square of M' from M."""
+    difference = -np.expm1(-a)
     small = a < 1e-3
-    exact = (gone - a * np.exp(-a)) / np.where(small, 1.0, gone) ** 2
+    exact = (difference - a * np.exp(-a)) / np.where(small, 1.0, difference) ** 2
     return np.asarray(np.where(small, 0.5 + a / 6, exact))
 
 
 def information_factor(a: Floats) -> Floats:
-    """(e^epsilon - 1)^2 / 4: the published shape, which large epsilon makes useless."""
+    """Return (e^epsilon - 1)^2 / 4. It has the published form, which is useless for large epsilon."""
     return np.asarray((excess(a) / 2) ** 2)
 
 
@@ -163,53 +169,55 @@ def fano(
     epsilon: ArrayLike,
     separation: ArrayLike,
     *,
-    neighbours: int = 1,
+    neighbors: int = 1,
     loss: str = "squared",
 ) -> Number:
-    """No procedure whose reports do not depend on each other has a smaller worst risk on a family.
+    """Return a lower bound on the worst-case risk for a family, if reports do not depend on each other.
 
     Parameters
     ----------
     family : array_like, shape (V, m)
-        The laws of a record.
+        Distributions of a record.
     n, epsilon
         As for `le_cam`.
     separation : array_like
-        The least distance of two values of the parameter, > 0; of two that are not neighbours.
-    neighbours : int, default 1
-        The largest number of hypotheses, itself counted, that are nearer than `separation` to one of them.
+        Least distance of the values of the parameter for two hypotheses that are not neighbors, > 0.
+    neighbors : int, default 1
+        Largest number of hypotheses that are nearer than `separation` to one of them, which is itself counted.
     loss : {"squared", "absolute"}
+        Loss of the risk.
 
     Returns
     -------
     risk : float or ndarray
-        (separation / 2)^2, or separation / 2, times 1 - (I + log 2) / log(V / neighbours); 0 where that is negative.
+        (separation / 2)^2, or separation / 2, times 1 - (I + log 2) / log(V / neighbors); 0 if that is negative.
 
     Raises
     ------
     TypeError, ValueError
-        If the rows of `family` are not at least 2 distributions; if an argument is out of range.
+        If the rows of `family` are not at least 2 distributions, or an argument is out of range.
 
     Notes
     -----
-    The information I is at most n (e^epsilon - 1)^2 / 4 times the supremum over g of the mean square of integral g
-    (dP_v - dP); of n tanh(epsilon / 2)^2 times the mean Kullback-Leibler divergence from the mean law P; and of n times
-    that of `mutual_information`. O(2^m) for m up to 20 symbols. Derived here with the constant 1/4; the published one
-    is larger.
+    The information I is the least of three bounds:
+
+    - n (e^epsilon - 1)^2 / 4 times the supremum over g of the mean square of integral g (dP_v - dP), where P is the
+      mean distribution;
+    - n tanh(epsilon / 2)^2 times the mean Kullback-Leibler divergence from P;
+    - n times the mean of `kl_contraction` for the total variation distances from P.
+
+    O(2^m) for m up to 20 symbols. Derived here with the constant 1/4; the published constant is larger.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Theorem 2 and Proposition 2.
+       JASA 113 (2018), Theorem 2 and Proposition 2.
     """
     rows = _check.families("family", family, 2)
-    near = _check.integer("neighbours", neighbours, 1)
-    _check.condition(
-        "Proposition 2", "at least 2 hypotheses, not all of them neighbours", len(rows) > near, V=len(rows)
-    )
-    number, apart = people("Proposition 2", n), scale("Proposition 2", "separation", separation)
-    a, mean = level("Proposition 2", epsilon), rows.mean(axis=0)
+    near = _check.integer("neighbors", neighbors, 1)
+    _check.condition("Proposition 2", "at least 2 hypotheses, not all of them neighbors", len(rows) > near, V=len(rows))
+    number, apart = check_n("Proposition 2", n), check_scale("Proposition 2", "separation", separation)
+    a, mean = check_epsilon("Proposition 2", epsilon), rows.mean(axis=0)
     tv, _, kl = divergences(rows, mean)
     each = np.minimum(
         information_factor(a) * largest_square(rows - mean) / len(rows),
@@ -229,50 +237,51 @@ def assouad(
     loss: str = "squared",
     mode: str = "sharp",
 ) -> Number:
-    """No procedure has a smaller worst risk on a family that is indexed by the corners of a cube.
+    """Return a lower bound on the worst-case risk for a family indexed by the corners of a cube.
 
     Parameters
     ----------
     family : array_like, shape (2**k, m)
-        The laws of a record: bit j of the row's number says which of its two values the j-th part of the parameter has.
+        Distributions of a record. Bit j of the row number selects one of two values of the j-th part of the parameter.
     n, epsilon
         As for `le_cam`.
     separation : array_like
-        Distance of the two values of a part, > 0: the loss is the sum over the k parts.
+        Distance of the two values of a part, > 0. The loss is the sum over the k parts.
     loss : {"squared", "absolute"}
+        Loss of a part.
     mode : {"sharp", "paper"}
-        "sharp": neighbouring corners are compared in pairs. "paper": as printed, with laws that are averaged over the
-        other parts, and half of the risk. That is NOT a lower bound for more than one person.
+        "sharp": neighboring corners are compared in pairs. "paper": the published form, with distributions averaged
+        over the other parts, and half the risk. It is NOT a lower bound for more than one person.
 
     Returns
     -------
     risk : float or ndarray
+        Lower bound on the risk.
 
     Raises
     ------
     TypeError, ValueError
-        If `family` does not hold 2^k distributions, k >= 1; if an argument is out of range.
+        If `family` does not have 2^k distributions with k >= 1, or an argument is out of range.
 
     Notes
     -----
-    For channels that may depend on earlier reports. With S_v the supremum over g of the sum over j of the squares of
-    integral g (dP_v - dP_w), w the corner across the j-th edge at v, the divergences KL(M_v | M_w) of the n reports sum
-    to at most n (e^epsilon - 1)^2 S_v / 4; and each of them is at most n tanh(epsilon / 2)^2 KL(P_v | P_w), and n times
-    `kl_contraction`. O(2^(k + m)). Derived here.
+    Channels may depend on earlier reports. Let S_v be the supremum over g of the sum over j of the squares of integral
+    g (dP_v - dP_w), where w is the corner across the j-th edge at v. The divergences KL(M_v | M_w) of the n reports sum
+    to at most n (e^epsilon - 1)^2 S_v / 4. Each of them is at most n tanh(epsilon / 2)^2 KL(P_v | P_w), and at most n
+    times `kl_contraction`. O(2^(k + m)). Derived here.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Theorem 3 and Proposition 3. Its proof takes a record to be independent of earlier reports, which it
-       is not under a mixture of products.
+       JASA 113 (2018), Theorem 3 and Proposition 3. Its proof assumes that a record is independent of earlier reports,
+       which does not hold under a mixture of products.
     """
     rows = _check.families("family", family, 2)
     k = len(rows).bit_length() - 1
     if k < 1 or len(rows) != 1 << k:
         raise ValueError(f"Proposition 3 needs 2^k distributions with k >= 1, got {len(rows)}")
-    number, apart = people("Proposition 3", n), scale("Proposition 3", "separation", separation)
-    a, corners = level("Proposition 3", epsilon), np.arange(1 << k)
+    number, apart = check_n("Proposition 3", n), check_scale("Proposition 3", "separation", separation)
+    a, corners = check_epsilon("Proposition 3", epsilon), np.arange(1 << k)
     if is_paper(mode):
         heads = [(corners >> j) & 1 == 1 for j in range(k)]
         averaged = np.array([rows[head].mean(axis=0) - rows[~head].mean(axis=0) for head in heads])
@@ -285,15 +294,18 @@ def assouad(
         np.asarray(kl_contraction(a[..., np.newaxis, np.newaxis], tv)),
         tanh_half(a)[..., np.newaxis, np.newaxis] ** 2 * kl,
     ).mean(axis=(-2, -1))
-    together = tv_from_kl(number * np.minimum(information_factor(a) * squares / k, pairs))
-    alone = tv_of_reports(
+    joint = tv_from_kl(number * np.minimum(information_factor(a) * squares / k, pairs))
+    single = tv_of_reports(
         number[..., np.newaxis, np.newaxis], a[..., np.newaxis, np.newaxis], rows[:, np.newaxis], rows[across]
     )
-    return _plain(k * half_risk(apart, loss) * (1 - np.minimum(together, alone.mean(axis=(-2, -1)))))
+    return _plain(k * half_risk(apart, loss) * (1 - np.minimum(joint, single.mean(axis=(-2, -1)))))
 
 
 def tv_from_kl(kl: Floats) -> Floats:
-    """Pinsker, or Bretagnolle and Huber where that is less: total variation; concave, so that means may be put in."""
+    """Return a bound on the total variation: the smaller of Pinsker's and that of Bretagnolle and Huber.
+
+    It is concave, so the mean of several divergences can be used.
+    """
     return np.asarray(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
 
 
@@ -306,27 +318,27 @@ def packing(
     delta: float = 0.0,
     mode: str = "sharp",
 ) -> float:
-    """How often a centrally private procedure takes one hypothesis for another, at least.
+    """Return a lower bound on the probability that a centrally private procedure confuses hypotheses.
 
     Parameters
     ----------
     points : int
-        Hypotheses P_v, >= 2, whose parameters are at least some rho apart.
+        Number of hypotheses P_v, >= 2, whose parameters are at least some rho apart.
     n : int
-        People, >= 1.
+        Number of people, >= 1.
     share : float
-        p in (0, 1]: the law of a record is (1 - p) P_0 + p P_v.
+        Share p in (0, 1]: the distribution of a record is (1 - p) P_0 + p P_v.
     epsilon, delta : float
-        Of the definition: epsilon > 0, 0 <= delta < 1.
+        Privacy parameters, epsilon > 0 and 0 <= delta < 1.
     mode : {"sharp", "paper"}
-        "sharp": the best number m of records that are replaced, with the exact tail of the binomial law. "paper":
-        m = ceil(n p), tail 1/2, and the published term of delta.
+        "sharp": the best number m of replaced records, with the exact tail of the binomial distribution. "paper": m =
+        ceil(n p), tail 1/2, and the published term of delta.
 
     Returns
     -------
     probability : float
-        A lower bound for the mean over v of the probability that the estimate is at least rho / 2 away; 0 if the bound
-        is negative. The published statement says rho, which the midpoint of two points refutes.
+        Lower bound on the mean over v of the probability that the estimate is at least rho / 2 away; 0 if the bound is
+        negative. The published statement has rho instead of rho / 2, which the midpoint of two points refutes.
 
     Raises
     ------
@@ -335,14 +347,14 @@ def packing(
 
     Notes
     -----
-    O(n share) time and memory: the tails of all m.
+    O(n share) time and memory, for the tails of all m.
 
     References
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Theorem 3.
     """
     many, number = _check.integer("points", points, 2), _check.integer("n", n, 1)
-    p, a = _check.positive("share", share), float(level("Theorem 3", _check.real("epsilon", epsilon)))
+    p, a = _check.positive("share", share), float(check_epsilon("Theorem 3", _check.real("epsilon", epsilon)))
     _check.condition("Theorem 3", "share <= 1", p <= 1, share=p)
     d = _check.real("delta", delta)
     _check.condition("Theorem 3", "0 <= delta < 1", 0 <= d < 1, delta=d)

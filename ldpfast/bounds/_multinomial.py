@@ -1,4 +1,4 @@
-"""The shares of categories."""
+"""Bounds for the shares of categories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._typing import Floats
 from ..results import Debiasing
-from ._bound import Bound, bound, is_paper, level, people, size
+from ._bound import Bound, bound, check_epsilon, check_integer, check_n, is_paper
 from ._contraction import tanh_half
 from ._methods import information_factor
 from ._problem import Problem, Solution, Solutions, register, require_domain
@@ -23,13 +23,19 @@ from ._tools import (
 
 
 def unary_risk(k: Floats, q: Floats, gain: Floats) -> Floats:
-    """Squared error of one report, summed over k categories: of bits that are 1 with chance q + gain share, at equal shares."""
+    """Return the squared error of one report, summed over k categories, at equal shares.
+
+    Bits are 1 with probability q + gain share.
+    """
     noise = k * q * (1 - q) / gain**2 + (1 - 2 * q) / gain
     return np.asarray(noise - 1 / k)
 
 
 def category_codes(k: Floats, a: Floats) -> dict[str, tuple[Floats, Floats]]:
-    """Of each method of `Frequencies`: the chance of a 1 for another category, and how much more it is for the own one."""
+    """Return q and gain for each method of `Frequencies`.
+
+    q is the probability of a 1 for another category, and q + gain that for the true category.
+    """
     rest, half = np.exp(-a), np.exp(-a / 2)
     keep = 1 / (1 + (k - 1) * rest)
     return {
@@ -40,34 +46,34 @@ def category_codes(k: Floats, a: Floats) -> dict[str, tuple[Floats, Floats]]:
 
 
 def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "sharp") -> Bound:
-    """The shares of k categories: squared Euclidean error.
+    """Bound the squared Euclidean error of the shares of k categories.
 
     Parameters
     ----------
     n : array_like
-        People, >= 1.
+        Number of people, >= 1.
     k : array_like of int
-        Categories, >= 2.
+        Number of categories, >= 2.
     epsilon : array_like
         Privacy parameter of a report, > 0.
     mode : {"sharp", "paper"}
-        "paper": the lower bound with (e^epsilon - 1)^2 / 4 in the place of the sharp capacity.
+        "paper": the lower bound with (e^epsilon - 1)^2 / 4 instead of the sharp capacity.
 
     Returns
     -------
     bound : Bound
-        Lower: for channels that may depend on earlier reports. Upper: the best method of `Frequencies`, with or without
-        projection, or equal shares.
+        Lower bound: for channels that may depend on earlier reports. Upper bound: the best method of `Frequencies`,
+        with or without projection, or equal shares.
 
     Raises
     ------
     TypeError, ValueError
-        As `mean_1d`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     Notes
     -----
-    The projected estimate errs by at most twice the largest error of a share, which is at most sqrt(log(2 k) / (2 n)) /
-    gain on average: derived here.
+    The error of the projected estimate is at most twice the largest error of a share, which is at most sqrt(log(2 k) /
+    (2 n)) / gain on average: derived here.
 
     References
     ----------
@@ -75,18 +81,18 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "
        estimation", NIPS 2013, Theorem 1.
     """
     theorem = "Duchi, Jordan, Wainwright 2013, Theorem 1,"
-    number, cells, a = people(theorem, n), size(theorem, "k", k, 2), level(theorem, epsilon)
+    number, cells, a = check_n(theorem, n), check_integer(theorem, "k", k, 2), check_epsilon(theorem, epsilon)
     pairs, paper = np.floor(cells / 2), is_paper(mode)
     most = information_factor(a) if paper else capacity(a)
-    # For m pairs of categories: 1 / (2 m) sup of c^2 (1 - TV), where the divergence is at most c^2 / (1 - c^2) 4 n C /
-    # m^2.
+    # For m pairs of categories, the bound is 1 / (2 m) sup of c^2 (1 - TV), where the divergence is at most
+    # c^2 / (1 - c^2) 4 n C / m^2.
     lower = np.zeros_like(number)
     for s in DISTANCES:
         x = divergence_of(s)
         best = np.clip(np.sqrt(4 * number * most / x), 1.0, pairs)
         for m in (np.floor(best), np.ceil(best)):
             lower = np.maximum(lower, (1 - s) / 2 * x * m / (4 * number * most + x * m**2))
-    if not paper:  # two categories alone, however large epsilon is
+    if not paper:  # two categories, for large epsilon
         lower = np.maximum(lower, corners(1 / (2 * number * tanh_half(a) ** 2)) / 2)
     trivial = 1 - 1 / cells
     upper: Floats = trivial
@@ -101,12 +107,12 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "
         trivial / number,
         loss=SQUARED,
         below=f"{theorem} pairs of categories, pairwise Assouad",
-        above="Frequencies of the best method, or equal shares",
+        above="Frequencies with the best method, or equal shares",
     )
 
 
 def solutions(n: int, k: int, epsilon: float) -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
     from ..mechanisms import LaplaceOneHot, RandomizedResponse, UnaryEncoding
 
     def solve(name: str, mechanism: Any) -> Solution:
@@ -121,7 +127,7 @@ def solutions(n: int, k: int, epsilon: float) -> Solutions:
 
 
 def share_variance(mechanism: Any, k: int) -> float:
-    """Variance of one estimated share from the report of a person drawn at random, at equal shares of k categories."""
+    """Return the variance of one estimated share from the report of a random person, at equal shares."""
     from ..reports import Grid
 
     if isinstance(mechanism.debiasing, Debiasing):
@@ -133,7 +139,7 @@ def share_variance(mechanism: Any, k: int) -> float:
 
 
 def error_of(mechanism: Any, n: int, *, k: int) -> float:
-    """Squared error of the shares from n reports of a mechanism for k categories, at equal shares."""
+    """Return the squared error of the shares from n reports of a mechanism for k categories, at equal shares."""
     from ..domains import Categories
 
     if not (isinstance(mechanism.domain, Categories) and mechanism.domain.k == k):

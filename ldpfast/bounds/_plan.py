@@ -1,4 +1,4 @@
-"""What ``python -m ldpfast plan`` computes and prints."""
+"""Computations and output of ``python -m ldpfast plan``."""
 
 from __future__ import annotations
 
@@ -15,24 +15,28 @@ from ._problem import PROBLEMS
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What ``python -m ldpfast plan`` prints.
+    """Plan of a study, as printed by ``python -m ldpfast plan``.
 
     Attributes
     ----------
     problem : str
+        Name of the problem.
     fixed : dict
-        The arguments of the problem.
+        Other arguments of the problem.
     n : int
+        Number of people.
     epsilon : float
+        Privacy parameter.
     error : float or None
-        What was asked for, where it was.
+        Requested error, if given.
     confidence : float or None
+        Probability of the error, if given.
     least_n : int or None
-        How many people any procedure needs for that error; None where nothing says so.
+        Number of people that any procedure needs for the error; None if there is no such bound.
     bound : Bound
-        At this n and epsilon.
+        Bounds at this n and epsilon.
     comparison : Comparison or None
-        Of the mechanisms of the local model.
+        Mechanisms of the local model.
     """
 
     problem: str
@@ -47,11 +51,11 @@ class Plan:
 
     @property
     def local(self) -> bool:
-        """Whether each record is private by itself."""
+        """Whether the problem is one of the local model."""
         return PROBLEMS[self.problem].solutions is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain types."""
+        """Return the fields as plain types."""
         names = ("problem", "n", "epsilon", "error", "confidence", "least_n")
         described: dict[str, Any] = {name: getattr(self, name) for name in names}
         described["arguments"] = {k: (str(v) if v == math.inf else v) for k, v in self.fixed.items()}
@@ -73,15 +77,15 @@ class Plan:
                 f"are enough for {'an' if bound.loss[0] in 'aeiou' else 'a'} {bound.loss} of {self.error:g} {how}"
             )
         if self.least_n is not None:
-            lines.append(f"with fewer than {self.least_n:,} people no procedure reaches it with this epsilon")
+            lines.append(f"with fewer than {self.least_n:,} people no procedure reaches it at this epsilon")
         lines += [
-            f"{bound.loss}: at least {bound.lower:.4g} for every procedure; proved for ours: at most {bound.upper:.4g}",
-            f"an estimator without privacy {bound.nonprivate:.4g}; published rate {bound.rate:.4g}",
+            f"{bound.loss}: at least {bound.lower:.4g} for every procedure; at most {bound.upper:.4g} for ldpfast",
+            f"without privacy {bound.nonprivate:.4g}; published rate {bound.rate:.4g}",
         ]
         if self.local:
             lines.append(
-                f"one yes or no of each tells as much as from {effective_sample_size(self.n, self.epsilon):,.0f} people "
-                "without privacy"
+                "effective sample size of yes-or-no answers: "
+                f"{effective_sample_size(self.n, self.epsilon):,.0f} people without privacy"
             )
         if self.comparison is not None:
             lines += ["", *str(self.comparison).split("\n")[1:]]
@@ -96,12 +100,12 @@ def make_plan(
     confidence: float | None,
     fixed: dict[str, Any],
 ) -> Plan:
-    """What is missing of n, epsilon and error, and everything that is known there.
+    """Return a plan, with the one of n, epsilon and error that is not given.
 
     Raises
     ------
     TypeError, ValueError
-        If not exactly two of the three are given; if an argument is out of range.
+        If not exactly two of the three are given, or an argument is out of range.
     """
     if (n is None) + (epsilon is None) + (error is None) != 1:
         raise ValueError("exactly two of --n, --epsilon and --error must be given")
@@ -119,7 +123,7 @@ def make_plan(
     if error is not None and (confidence is None or has_beta):
         try:
             least = sample_size(function, error, confidence=confidence, side="lower", epsilon=epsilon, **fixed)
-        except ValueError:  # a lower bound that does not fall to the error
+        except ValueError:  # the lower bound is never as small as the error
             least = None
     fixed = {**fixed, "beta": 1 - confidence} if confidence is not None and has_beta else fixed
     found = function(n=n, epsilon=epsilon, **fixed)
@@ -127,6 +131,6 @@ def make_plan(
     if solved.solutions is not None:
         try:
             comparison = compare(problem, n, epsilon, **fixed)
-        except ValueError:  # no coins for this epsilon
+        except ValueError:  # no mechanism has coins for this epsilon
             comparison = None
     return Plan(problem, fixed, n, epsilon, error, confidence, least, found, comparison)

@@ -1,4 +1,4 @@
-"""Pictures of a plan: what is possible, what the mechanisms do, and what privacy costs."""
+"""Plots of a plan: bounds, mechanisms, and the estimator without privacy."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ SIZE = (13.0, 5.5)
 
 
 def paint(ax: Any, bound: Bound, mechanisms: dict[str, Floats], x: Floats, xlabel: str) -> None:
-    """Bounds, mechanisms and the estimator without privacy along an axis.
+    """Draw bounds, mechanisms and the estimator without privacy along an axis.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
+        Axes to draw on.
     bound : Bound
-        Of arrays.
+        Bounds as arrays.
     mechanisms : dict of str to ndarray
         Errors by name.
     x : ndarray
+        Positions on the axis.
     xlabel : str
+        Label of the axis.
     """
-    # What falls out of the picture is not drawn.
+    # Lower bounds outside the figure are not drawn.
     lower = np.where(bound.lower > bound.upper.min() * 1e-6, bound.lower, np.nan)
     ax.fill_between(x, lower, bound.upper, color=BLUE, alpha=0.12, linewidth=0)
-    ax.plot(x, lower, color=BLUE, label="no procedure is below")
-    ax.plot(x, bound.upper, color=VERMILION, label="proved, for the best here")
+    ax.plot(x, lower, color=BLUE, label="lower bound for every procedure")
+    ax.plot(x, bound.upper, color=VERMILION, label="upper bound for the best of ldpfast")
     if bound.nonprivate.min() > 0:
-        ax.plot(x, bound.nonprivate, color=BLACK, linestyle="--", label="an estimator without privacy")
+        ax.plot(x, bound.nonprivate, color=BLACK, linestyle="--", label="without privacy")
     for color, (label, errors) in zip(COLORS, mechanisms.items(), strict=False):
         ax.plot(x, errors, color=color, marker=".", linestyle=":", label=label)
     ax.set_xscale("log")
@@ -51,30 +54,31 @@ def paint(ax: Any, bound: Bound, mechanisms: dict[str, Floats], x: Floats, xlabe
 
 
 def save(plan: Plan, path: Path) -> None:
-    """A picture of two panels: errors against n, and against epsilon, around the plan.
+    """Save a figure with the errors against n and against epsilon, around the plan.
 
     Parameters
     ----------
     plan : Plan
+        Plan.
     path : Path
-        Where the PNG goes.
+        Path of the PNG file.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed (extra "plot").
     OSError
-        If the picture cannot be written.
+        If the file cannot be written.
     """
     drawn = figure(*SIZE)
     left, right = drawn.subplots(1, 2, sharey=True)
     people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, 1 << 53))
     problem = PROBLEMS[plan.problem]
     most = problem.most_epsilon(plan.fixed)
-    levels = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), most)
+    epsilons = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), most)
     for ax, n, epsilon, xlabel in (
         (left, people, np.full(len(people), plan.epsilon), "people n"),
-        (right, np.full(POINTS, float(plan.n)), levels, "epsilon"),
+        (right, np.full(POINTS, float(plan.n)), epsilons, "epsilon"),
     ):
         found = problem.bound(n=n, epsilon=epsilon, **plan.fixed)
         mechanisms = curves(plan.problem, n, epsilon, **plan.fixed) if plan.local else {}

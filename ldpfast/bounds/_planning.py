@@ -1,4 +1,4 @@
-"""Sample-size planning: how many people, or which epsilon, an error needs."""
+"""Sample-size planning: the number of people, or the epsilon, that an error requires."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import numpy as np
 from .. import _check
 from ._problem import MOST_EPSILON, PROBLEMS
 
-MOST_PEOPLE = 1 << 53  # beyond, doubles skip numbers of people
+MOST_PEOPLE = 1 << 53  # doubles represent all integers up to here
 LEAST_EPSILON = 1e-9
 
 
 def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, Any]) -> tuple[Any, float]:
-    """The error of a target as a function of arguments, and how small it has to be."""
+    """Return the error of a target as a function of its arguments, and the largest accepted value."""
     from ..mechanisms import Mechanism
 
     goal = _check.positive("error", error)
-    level = None if confidence is None else _check.probability("confidence", confidence)
+    confidence = None if confidence is None else _check.probability("confidence", confidence)
     if isinstance(target, Mechanism):
         _check.keywords("sample_size of a mechanism", fixed, ())
         z = 1.0
-        if level is not None:
+        if confidence is not None:
             from scipy.special import ndtri
 
-            z = float(ndtri((1 + level) / 2))
+            z = float(ndtri((1 + confidence) / 2))
 
         def standard(n: Any, epsilon: float | None = None) -> Any:
             if epsilon is not None and "epsilon" not in target.parameter_names():
@@ -42,11 +42,11 @@ def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, 
         target = PROBLEMS[_check.choice("target", target, PROBLEMS)].bound
     if not callable(target):
         raise TypeError(f"target must be a function of bounds, its name, or a mechanism, got {type(target).__name__}")
-    if level is not None:
+    if confidence is not None:
         if "beta" in inspect.signature(target).parameters:
-            fixed = {**fixed, "beta": 1 - level}
+            fixed = {**fixed, "beta": 1 - confidence}
         else:
-            goal *= 1 - level  # Markov's inequality
+            goal *= 1 - confidence  # Markov's inequality
     side = fixed.pop("side", "upper")
     _check.choice("side", side, ("upper", "lower"))
 
@@ -57,30 +57,32 @@ def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, 
 
 
 def sample_size(target: Any, error: float, *, confidence: float | None = None, **fixed: Any) -> int:
-    """The smallest number of people that a study needs.
+    """Return the smallest number of people that a study needs.
 
     Parameters
     ----------
     target : callable, str or Mechanism
-        A function of this module such as `median`, or its name; or a mechanism, such as ``SignBit(0, 1, 1.0)``.
+        A function of this module such as `median`, or its name, or a mechanism such as ``SignBit(0, 1, 1.0)``.
     error : float
-        > 0. Of a function: of its loss (squared error, half-width, ...). Of a mechanism: the standard error of a
-        coordinate, for the worst population.
+        Accepted error, > 0. For a function: its loss (squared error, half-width, ...). For a mechanism: the standard
+        error of a coordinate, for the worst population.
     confidence : float, optional
-        In (0, 1): the error is to be kept with this probability instead of on average. Of a mechanism: the half-width
-        of a normal interval. Of `gaussian_mean`: its 1 - beta. Of another function: by Markov's inequality.
+        Probability in (0, 1) with which the error is not exceeded; by default the error is one on average. For a
+        mechanism, the error is then the half-width of a normal interval. For `gaussian_mean`, it is 1 - beta. For
+        another function, Markov's inequality is used.
     **fixed
-        The other arguments of the function: numbers. ``side="lower"``: how many people any procedure needs.
+        The other arguments of the function, as numbers. With ``side="lower"``, the result is the number of people that
+        any procedure needs.
 
     Returns
     -------
     n : int
-        The upper bound (or lower, by `side`) at n is at most `error`, at n - 1 it is not.
+        Least n for which the upper bound (or lower, according to `side`) is at most `error`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or even 2^53 people are too few.
+        If an argument is out of range, or 2^53 people are not enough.
 
     Notes
     -----
@@ -97,14 +99,15 @@ def sample_size(target: Any, error: float, *, confidence: float | None = None, *
 
 
 def _least_n(worst: Callable[..., Any], goal: float) -> int:
+    """Return the least n with an error of at most `goal`."""
     powers = 2.0 ** np.arange(54)
     values = np.asarray(worst(powers))
     if values.ndim != 1:
-        raise ValueError("the arguments beside n must be numbers, not arrays")
+        raise ValueError(f"arguments other than n must be numbers, got arrays that give shape {values.shape}")
     enough = values <= goal
     if not enough.any():
         raise ValueError(
-            f"error must be reachable with at most {MOST_PEOPLE} people, got {goal:g} where {values[-1]:g} is"
+            f"error must be reachable with at most {MOST_PEOPLE} people, got {goal:g}, below the minimum {values[-1]:g}"
         )
     at = int(np.argmax(enough))
     low, high = (0, 1) if at == 0 else (int(powers[at - 1]), int(powers[at]))
@@ -121,23 +124,25 @@ def _least_n(worst: Callable[..., Any], goal: float) -> int:
 
 
 def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None = None, **fixed: Any) -> float:
-    """The smallest epsilon with which a number of people suffices.
+    """Return the smallest epsilon for which a number of people suffices.
 
     Parameters
     ----------
     target : callable, str or Mechanism
-        As for `sample_size`; the epsilon of a mechanism does not matter.
+        As for `sample_size`; the epsilon of a mechanism is ignored.
     error : float
+        Accepted error, as for `sample_size`.
     n : int
-        People.
+        Number of people.
     confidence : float, optional
+        As for `sample_size`.
     **fixed
         As for `sample_size`.
 
     Returns
     -------
     epsilon : float
-        Between 1e-9 and 44, to nine digits, rounded up.
+        Privacy parameter between 1e-9 and 44, to nine digits, rounded up.
 
     Raises
     ------
@@ -176,5 +181,6 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
 
 
 def _most_epsilon(target: Any, fixed: dict[str, Any]) -> float:
+    """Return the largest epsilon of the search for a target."""
     name = target if isinstance(target, str) else getattr(target, "__name__", "")
     return PROBLEMS[name].most_epsilon(fixed) if name in PROBLEMS else MOST_EPSILON

@@ -1,4 +1,4 @@
-"""The mean of sparse vectors in a box."""
+"""Bounds for a sparse mean of vectors in a box."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._bound import Bound, bound, is_paper, level, people, scale, size
+from ._bound import Bound, bound, check_epsilon, check_integer, check_n, check_scale, is_paper
 from ._contraction import tanh_half
 from ._methods import forward_factor, information_factor
 from ._problem import Problem, Solution, Solutions, register
@@ -23,42 +23,41 @@ from ._tools import (
 def sparse_mean(
     n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
 ) -> Bound:
-    """The mean of vectors in a box, of which one coordinate is not zero: squared Euclidean error.
+    """Bound the squared Euclidean error of a mean with at most one coordinate that is not zero, for vectors in a box.
 
     Parameters
     ----------
     n, dim, epsilon
         As for `mean_l2`.
     radius : array_like, default 1.0
-        r > 0: records are in [-r, r]^d.
+        Half-width r > 0 of the box: records are in [-r, r]^d.
     mode : {"sharp", "paper"}
-        "paper": the lower bound with (e^epsilon - 1)^2 / (4 d) of the published shape.
+        "paper": the lower bound with (e^epsilon - 1)^2 / (4 d), which has the published form.
 
     Returns
     -------
     bound : Bound
-        Lower: for reports that do not depend on each other. Upper: `SparseMean`, or the mean of `LinfBall` reports, or
-        0.
+        Lower bound: for reports that do not depend on each other. Upper bound: `SparseMean`, or the mean of `LinfBall`
+        reports, or 0.
 
     Raises
     ------
     TypeError, ValueError
-        As `mean_1d`.
+        If an argument is out of range; the message names the theorem and its condition.
 
     Notes
     -----
-    The upper bound (B / sqrt n + penalty)^2 + 2 B^2 / n^2 is derived here: a coordinate that is zero passes a penalty
-    of B sqrt(2 log(2 d n) / n) with a mean square of at most 2 B^2 / (d n^2).
+    The upper bound (B / sqrt n + penalty)^2 + 2 B^2 / n^2 is derived here. The estimate of a coordinate that is zero
+    exceeds a penalty of B sqrt(2 log(2 d n) / n) with a mean square of at most 2 B^2 / (d n^2).
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
-    JASA
-       113 (2018), Corollary 5.
+       JASA 113 (2018), Corollary 5.
     """
     theorem = f"{DJW}, Corollary 5,"
-    number, d, a = people(theorem, n), size(theorem, "dim", dim), level(theorem, epsilon)
-    r2 = scale(theorem, "radius", radius) ** 2
+    number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
+    r2 = check_scale(theorem, "radius", radius) ** 2
     each = information_factor(a) / d
     if not is_paper(mode):
         each = np.minimum(each, forward_factor(a) * np.sinh(a / 2) ** 2 / d)
@@ -70,7 +69,7 @@ def sparse_mean(
     if not is_paper(mode):
         lower = np.maximum(lower, number_mean(number, a))
     b = half_space(d) * coth_half(a)
-    b2, plain = b**2, d * (b - (d % 2 == 0)) ** 2  # without a penalty, ties can be thinned
+    b2, plain = b**2, d * (b - (d % 2 == 0)) ** 2  # plain: without a penalty, with ties="thin"
     logarithm = 2 * np.log(2 * d * number)
     thresholded = b2 / number * (1 + np.sqrt(logarithm)) ** 2 + 2 * b2 / number**2
     return bound(
@@ -81,12 +80,12 @@ def sparse_mean(
         loss=SQUARED,
         below=f"{theorem} Fano over the coordinates, without interaction",
         above="SparseMean, or LinfBall(ties='thin') without penalty, or 0",
-        vacuous="there is one coordinate, which nothing has to find",
+        vacuous="dim = 1, so the coordinate is known",
     )
 
 
 def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solutions:
-    """The procedures of the library that solve the problem, each with its error."""
+    """Return the procedures of the library that solve the problem, with their errors."""
     from ..mechanisms import LinfBall
 
     def solve(ties: str, penalized: bool) -> Solution:
@@ -98,4 +97,4 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
     return [lambda: solve("keep", True), lambda: solve("keep", False), lambda: solve("thin", False)]
 
 
-register(Problem(sparse_mean, "the mean of sparse vectors in a box", solutions))
+register(Problem(sparse_mean, "a sparse mean of vectors in a box", solutions))

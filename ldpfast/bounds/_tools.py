@@ -1,13 +1,12 @@
-"""What the bounds of several problems have in common.
+"""Parts that the bounds of several problems have in common.
 
-Lower bounds are suprema over families of two or many distributions. The family is chosen by the total variation
-distance s of the reports that it is to have: for each s of a short list there is a closed form for the largest
-separation, which falls in n and in epsilon, so that the maximum over the list does too, and nothing is searched for. E
-is e^epsilon - 1.
+Lower bounds are suprema over families of two or more distributions. A family is chosen by the total variation distance
+s of its reports. For each s of a short list there is a closed form for the largest separation, which decreases in n and
+in epsilon. The maximum over the list then decreases too, and no search is needed. E is e^epsilon - 1.
 
-Upper bounds are those of procedures of the library, or of an answer without data where that is better. They are for
-ideal coins. The coins of the library round towards privacy, which adds less than one part in 10,000 (and refuse epsilon
-above 44).
+Upper bounds are those of procedures of the library, or of an answer without data if it is better. They are for ideal
+coins. The coins of the library are rounded toward privacy, which adds less than one part in 10,000; they are not
+available for epsilon above 44.
 """
 
 from __future__ import annotations
@@ -18,36 +17,38 @@ import numpy as np
 
 from .._formulas import half_space_constants
 from .._typing import Floats
-from ._contraction import deficit, deficit_inverse_line, from_deficit, tanh_half
+from ._contraction import deficit, deficit_inverse_coefficients, from_deficit, tanh_half
 from ._methods import chi_factor, information_factor
 
-DISTANCES = (0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.75)  # total variation of the reports of two hypotheses
+DISTANCES = (0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.75)  # total variation distances of the reports
 SQUARED, INTEGRATED = "squared error", "integrated squared error"
 DJW = "Duchi, Jordan, Wainwright 2018"
 
 
 def coth_half(a: Floats) -> Floats:
-    """coth(epsilon / 2)."""
+    """Return coth(epsilon / 2)."""
     return np.asarray(1 / np.tanh(a / 2))
 
 
 def two_points(n: Floats, a: Floats, power: Floats, *, sparse: bool) -> Floats:
-    """The supremum of d^power (1 - TV) over two laws at distance d, in units of the squared or plain half separation.
+    """Return the supremum of d^power (1 - TV) over two distributions at distance d.
 
-    ``sparse``: one of two far points has the mass d, zero the rest; otherwise two points have (1 + d) / 2 and (1 - d) /
-    2.
+    The unit is the squared or plain half separation. With ``sparse``, the mass d is at one of two far points and the
+    rest at zero. Otherwise two points have the masses (1 + d) / 2 and (1 - d) / 2.
     """
-    t, c = tanh_half(a), float(power) if power.ndim == 0 else power  # a plain number is faster in powers
-    # n people cannot tell more than n times one person can: sup of d^c (1 - n t d)
+    t, c = tanh_half(a), float(power) if power.ndim == 0 else power  # powers of a plain number are faster
+    # The total variation of n reports is at most n times that of one: sup of d^c (1 - n t d).
     best = np.minimum(1.0, c / (1 + c) / (n * t))
     value = best**c * (1 - n * t * best)
-    value = np.maximum(value, 1 - np.minimum(from_deficit(n, deficit(a, np.ones(()))), 1.0))  # the farthest laws
-    straight, bent, square, each = *deficit_inverse_line(a), t**2, 0.5 / n
+    value = np.maximum(
+        value, 1 - np.minimum(from_deficit(n, deficit(a, np.ones(()))), 1.0)
+    )  # the farthest distributions
+    linear, root, square, each = *deficit_inverse_coefficients(a), t**2, 0.5 / n
     for s in DISTANCES:
-        y = -np.expm1(math.log1p(-(s**2)) * each)  # where the n reports are s apart: see `from_deficit`
+        y = -np.expm1(math.log1p(-(s**2)) * each)  # deficit at which the n reports are s apart, see `from_deficit`
         shrunk = np.minimum(1.0, y / square)  # by the contraction of the Hellinger distance
-        squared_spread = shrunk * (2 - shrunk)  # of (1 + d) / 2 and (1 - d) / 2
-        far = np.maximum(straight * y + bent * np.sqrt(y), shrunk if sparse else np.sqrt(squared_spread))
+        squared_spread = shrunk * (2 - shrunk)  # for (1 + d) / 2 and (1 - d) / 2
+        far = np.maximum(linear * y + root * np.sqrt(y), shrunk if sparse else np.sqrt(squared_spread))
         value = np.maximum(value, np.minimum(far, 1.0) ** c * (1 - s))
         if sparse:
             value = np.maximum(value, squared_spread * (1 - s))
@@ -55,16 +56,16 @@ def two_points(n: Floats, a: Floats, power: Floats, *, sparse: bool) -> Floats:
 
 
 def capacity(a: Floats) -> Floats:
-    """C with: sum of KL(M_v | M_w) over the edges w at a corner v <= n C times the variance of orthogonal scores.
+    """Return C such that the divergences KL(M_v | M_w) sum to at most n C times the variance of orthogonal scores.
 
-    The published form is E^2 / 4. With u <= q <= e^epsilon u, the variance of q is at most (m - u) (e^epsilon u - m),
-    which is at most sinh(epsilon / 2)^2 m^2: derived here.
+    The sum is over the edges w at a corner v. The published form is E^2 / 4. With u <= q <= e^epsilon u, the variance
+    of q is at most (m - u) (e^epsilon u - m), which is at most sinh(epsilon / 2)^2 m^2: derived here.
     """
     return np.asarray(np.minimum(information_factor(a), chi_factor(a) * np.sinh(a / 2) ** 2))
 
 
 def corners(ratio: Floats) -> Floats:
-    """The supremum of d^2 (1 - TV) where the divergence of a pair of corners is at most d^2 / (1 - d^2) / ratio."""
+    """Return the supremum of d^2 (1 - TV) for a divergence of pairs of at most d^2 / (1 - d^2) / ratio."""
     value = np.zeros_like(ratio)
     for s in DISTANCES:
         far = divergence_of(s) * ratio
@@ -73,47 +74,53 @@ def corners(ratio: Floats) -> Floats:
 
 
 def divergence_of(s: float) -> float:
-    """The largest divergence for which `tv_from_kl` is at most s."""
+    """Return the largest divergence for which `tv_from_kl` is at most s."""
     return float(max(2 * s**2, -np.log1p(-(s**2))))
 
 
 def number_mean(n: Floats, a: Floats) -> Floats:
-    """Lower bound for the mean of a number in [-1, 1]: squared error."""
+    """Return a lower bound on the squared error of the mean of a number in [-1, 1]."""
     return two_points(n, a, np.asarray(2.0), sparse=False)
 
 
 def clipping(moment: Floats) -> Floats:
-    """The sharp constant (k-1)^(k-1) / k^k of the bias of clipping; 0 where the moment is infinite."""
+    """Return the sharp constant (k-1)^(k-1) / k^k of the bias of clipping; 0 if the moment is infinite."""
     k = np.where(np.isinf(moment), 2.0, moment)
     constant = np.exp((k - 1) * np.log(k - 1) - k * np.log(k))
     return np.asarray(np.where(np.isinf(moment), 0.0, constant))
 
 
 def best_clipping(noise: Floats, spread: Floats, moment: Floats) -> Floats:
-    """The least of noise T^2 + spread T^(2 - k) + constant^2 T^(2 - 2 k) over T > 0; at T = 1 where k is infinite.
+    """Return the least of noise T^2 + spread T^(2 - k) + constant^2 T^(2 - 2 k) over T > 0; at T = 1 if k is infinite.
 
-    In u = T^k, the derivative vanishes where 2 noise u^2 + (2 - k) spread u = 2 (k - 1) constant^2.
+    In u = T^k, the derivative is zero where 2 noise u^2 + (2 - k) spread u = 2 (k - 1) constant^2.
     """
     k = np.where(np.isinf(moment), 2.0, moment)
     target, slope = (k - 1) * clipping(k) ** 2, (2 - k) * spread
     root = 4 * target / (slope + np.sqrt(slope**2 + 16 * noise * target))
-    level_ = root ** (1 / k)
-    error = noise * level_**2 + spread * level_ ** (2 - k) + clipping(k) ** 2 * level_ ** (2 - 2 * k)
+    t = root ** (1 / k)
+    error = noise * t**2 + spread * t ** (2 - k) + clipping(k) ** 2 * t ** (2 - 2 * k)
     return np.asarray(np.where(np.isinf(moment), noise + spread, error))
 
 
 def without_privacy(n: Floats, k: Floats) -> Floats:
-    """The sample mean, or for k < 2 the mean of clipped numbers."""
+    """Return the risk of the sample mean, or for k < 2 of the mean of clipped numbers."""
     clipped = best_clipping(np.full_like(n, 1e-300), 1 / n, np.minimum(k, 1.999999))
     return np.asarray(np.where(k < 2, clipped, 1 / n))
 
 
 def half_space(dim: Floats) -> Floats:
-    """The constant of `LinfBall`: that of the half-space mechanism for odd, at dim + 1 for even dimension, where ties are kept."""
+    """Return the constant of `LinfBall` with ties kept.
+
+    It is that of the half-space mechanism in odd dimension, and that of dimension dim + 1 in even dimension.
+    """
     return half_space_constants(dim + (dim % 2 == 0))
 
 
 def vectors(n: Floats, a: Floats, dim: Floats) -> Floats:
-    """Lower bound for the mean of vectors in the unit ball, or of one of them: independent coordinates of size 1 / sqrt(d)."""
+    """Return a lower bound for the mean of vectors in the unit ball, with independent coordinates of size 1 / sqrt(d).
+
+    It includes the lower bound for one number.
+    """
     each = np.minimum(capacity(a), dim * tanh_half(a) ** 2 / 2)
     return np.maximum(corners(dim / (4 * n * each)), number_mean(n, a))

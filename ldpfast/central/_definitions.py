@@ -39,6 +39,7 @@ class Definition(ABC):
             raise ValueError(f"epsilon must be in [{LEAST:g}, {MOST:g}], got {self.epsilon!r}")
 
     def _check_delta(self) -> None:
+        """Raise an error if delta is not allowed by the definition."""
         if _check.real("delta", self.delta) != 0:
             raise ValueError(f"delta must be 0 for privacy={self.name!r}, got {self.delta!r}")
 
@@ -80,6 +81,7 @@ class Pure(Definition):
             return LaplaceNoise(grid, Guarantee(self.name, coins.epsilon_realized), coins.noise_variance, coins)
 
     def _extra_steps(self) -> int:
+        """Return the number of steps added to the l1 diameter."""
         return 0
 
     def published_rate(self, n: int, dim: int) -> float:
@@ -89,8 +91,9 @@ class Pure(Definition):
 class Smooth(Pure):
     """Differential privacy with a loss proportional to the distance that a row moves in the l2 ball.
 
-    With random rounding, a move of one coordinate by a fraction f of a step changes the logarithm of a probability by at
-    most f (exp(a) - 1), where a is the loss per step. The epsilon / 2 additional steps compensate for exp(a) - 1 > a.
+    With random rounding, a move of one coordinate by a fraction f of a step changes the logarithm of a probability by
+    at most f (exp(a) - 1), where a is the loss per step. The epsilon / 2 additional steps compensate for the excess of
+    exp(a) - 1 over a.
     """
 
     name = "smooth"
@@ -142,7 +145,7 @@ class GaussianDefinition(Definition):
 
     @abstractmethod
     def _hockey_stick(self) -> tuple[float, float]:
-        """Return epsilon and delta of the approximate privacy that is equivalent to the definition, for one coordinate."""
+        """Return epsilon and delta of the approximate privacy equivalent to the definition, for one coordinate."""
 
 
 class Approximate(GaussianDefinition):
@@ -230,7 +233,7 @@ def definition_of(privacy: str, epsilon: float, delta: float) -> Definition:
 
 
 def discrete_delta(epsilon: float, shift: float, sigma: float) -> float:
-    """Return an upper bound on the hockey-stick divergence of the discrete Gaussian distribution from its shift by an integer.
+    """Return a bound on the hockey-stick divergence of a discrete Gaussian from its shift by an integer.
 
     The sum of a function with one peak is at most its integral plus its peak. The discrete distribution has at most the
     density of the continuous one, because its normalizing constant is larger.

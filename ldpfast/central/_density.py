@@ -28,7 +28,9 @@ MOST_AXES = 32
 
 @dataclass(frozen=True, eq=False)
 class CubeHistogram(Estimate[Floats]):
-    """Private histogram of the unit cube, callable on points; `value` holds the shares of the cells, shape (bins,) * dim.
+    """Private histogram of the unit cube, callable on points.
+
+    `value` holds the shares of the cells, with shape (bins,) * dim.
 
     Attributes
     ----------
@@ -153,13 +155,14 @@ def histogram_density(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, there are more than 2^26 cells, or `x` is empty, has a wrong shape or (if `nan` is
-        "raise") is not finite.
+        If an argument is out of range, there are more than 2^26 cells, or `x` is empty, has a wrong shape or (if `nan`
+        is "raise") is not finite.
 
     Privacy
     -------
     `guarantee.epsilon`-differential privacy for the replacement of one record, which changes two counts by one. The
-    guarantee is exact: the noise is drawn with integer coins. See docs/proofs/central.md. Running time is not protected.
+    guarantee is exact: the noise is drawn with integer coins. See docs/proofs/central.md. Running time is not
+    protected.
 
     Notes
     -----
@@ -167,8 +170,8 @@ def histogram_density(
 
     References
     ----------
-    .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, section 4; k in
-       eq. 19 has to be read as the number of bins per axis.
+    .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, section 4; k
+       in eq. 19 has to be read as the number of bins per axis.
     """
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
     records = array(x, nan, rows=True)

@@ -22,7 +22,7 @@ COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
 
 @dataclass(frozen=True)
 class Mean:
-    """Mean."""
+    """Mean of a distribution."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Distribution(ABC):
     def mean(self) -> float: ...
 
     @abstractmethod
-    def below(self, x: Floats) -> Floats:
+    def cdf(self, x: Floats) -> Floats:
         """Return F(x)."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Distribution(ABC):
         """Return the least t with F(t) >= u, or (`right`) the limit of these values from above u."""
 
     @abstractmethod
-    def part(self, low: float, high: float) -> float:
+    def quantile_integral(self, low: float, high: float) -> float:
         """Return the integral of the quantile function over [low, high]."""
 
     @abstractmethod
@@ -109,8 +109,8 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 class Quadrature:
     """Gauss quadrature rules for integrals over probabilities.
 
-    The interval (0, 1) is divided into pieces that halve toward 0 and 1. Each piece is divided into `cuts` parts of equal
-    width.
+    The interval (0, 1) is divided into pieces that halve toward 0 and 1. Each piece is divided into `cuts` parts of
+    equal width.
     """
 
     def __init__(self, cuts: int) -> None:
@@ -138,13 +138,13 @@ class Continuous(Distribution):
             raise ValueError(f"distribution must have a finite mean, got {mean}")
         return mean
 
-    def below(self, x: Floats) -> Floats:
+    def cdf(self, x: Floats) -> Floats:
         return np.asarray(self.frozen.cdf(x), np.float64)
 
     def quantile(self, u: float, right: bool = False) -> float:
         return float(self.frozen.ppf(min(max(u, 0.0), 1.0)))
 
-    def part(self, low: float, high: float) -> float:
+    def quantile_integral(self, low: float, high: float) -> float:
         return self._up_to(high) - self._up_to(low) if low < high else 0.0
 
     def _up_to(self, u: float) -> float:
@@ -164,7 +164,7 @@ class Continuous(Distribution):
 
         def huber(theta: float) -> float:
             low, high = float(self.frozen.cdf(theta - c)), float(self.frozen.cdf(theta + c))
-            return c * (low + high - 1) + theta * (high - low) - self.part(low, high)
+            return c * (low + high - 1) + theta * (high - low) - self.quantile_integral(low, high)
 
         return huber
 
@@ -175,7 +175,7 @@ class Continuous(Distribution):
         return float((weights * (1 - psi(x, theta) ** 2)).sum()) / (2 * psi.scale)
 
     def _nodes(self, psi: Logistic) -> tuple[Floats, Floats]:
-        """Return quadrature nodes and weights, closer together if psi is steep compared with the spread of the distribution."""
+        """Return quadrature nodes and weights, closer together for a psi that is steep relative to the distribution."""
         spread = self.quantile(0.75) - self.quantile(0.25)
         rule = Quadrature(min(256, 4 * math.ceil(max(1.0, spread / psi.scale))))
         return self.frozen.ppf(rule.u), rule.weights
@@ -197,7 +197,7 @@ class Sample(Distribution):
     def mean(self) -> float:
         return float(self.x.mean())
 
-    def below(self, x: Floats) -> Floats:
+    def cdf(self, x: Floats) -> Floats:
         return np.searchsorted(self.x, x, "right") / len(self.x)
 
     def quantile(self, u: float, right: bool = False) -> float:
@@ -208,7 +208,7 @@ class Sample(Distribution):
         rank = whole + right
         return float(self.x[min(max(rank, 1), len(self.x)) - 1])
 
-    def part(self, low: float, high: float) -> float:
+    def quantile_integral(self, low: float, high: float) -> float:
         def up_to(u: float) -> float:
             place = min(max(u, 0.0), 1.0) * len(self.x)
             whole = min(int(place), len(self.x) - 1)
@@ -230,6 +230,7 @@ class Sample(Distribution):
 
 
 def _unit(psi: Huber | Logistic) -> float:
+    """Return the parameter of psi that has the unit of the records."""
     return psi.c if isinstance(psi, Huber) else psi.scale
 
 
@@ -237,8 +238,9 @@ def as_distribution(distribution: Any) -> Distribution:
     """Return the distribution for a frozen distribution of scipy.stats, or for data."""
     if hasattr(distribution, "ppf"):
         if not hasattr(distribution, "dist") or not hasattr(distribution.dist, "pdf"):
+            given = type(distribution).__name__
             raise TypeError(
-                f"distribution must be a frozen continuous distribution of scipy.stats, or data, got {type(distribution).__name__}"
+                f"distribution must be a frozen continuous distribution of scipy.stats, or data, got {given}"
             )
         return Continuous(distribution)
     return Sample(distribution)
@@ -263,7 +265,7 @@ def _limit_influence(functional: Functional, distribution: Distribution) -> Call
         a = functional.trim
         if a == 0:
             return _limit_influence(Mean(), distribution)
-        whole = distribution.part(a, 1 - a)
+        whole = distribution.quantile_integral(a, 1 - a)
         ends = [distribution.quantile(u, right) for u in (a, 1 - a) for right in (False, True)]
 
         def trimmed(x: Floats) -> Floats:
@@ -294,17 +296,20 @@ def _finite_influence(functional: Functional, distribution: Distribution, rho: f
         a = functional.trim
         if a == 0:
             return _limit_influence(Mean(), distribution)
-        before, left = distribution.part(a, 1 - a) / (1 - 2 * a), 1 - rho
+        before, left = distribution.quantile_integral(a, 1 - a) / (1 - 2 * a), 1 - rho
 
         def mixture(x: float) -> float:
             """Return the influence at x.
 
-            The quantile function of the mixture is that of F below x, constant x on an interval of length rho, and that of F above.
+            The quantile function of the mixture is that of F below and above x, and constant on an interval of length
+            rho.
             """
-            edge = float(distribution.below(np.array(x)))
+            edge = float(distribution.cdf(np.array(x)))
             first, last = min(max(a, left * edge), 1 - a), min(max(a, left * edge + rho), 1 - a)
             middle = (last - first) * x if last > first else 0.0
-            outer = distribution.part(a / left, first / left) + distribution.part((last - rho) / left, (1 - a - rho) / left)
+            outer = distribution.quantile_integral(a / left, first / left) + distribution.quantile_integral(
+                (last - rho) / left, (1 - a - rho) / left
+            )
             return ((middle + left * outer) / (1 - 2 * a) - before) / rho
 
         return lambda x: np.array([mixture(value) for value in x.ravel().tolist()]).reshape(x.shape)
@@ -315,7 +320,9 @@ def _finite_influence(functional: Functional, distribution: Distribution, rho: f
     def moved(x: float) -> float:
         if math.isinf(x) and rho >= 0.5:  # the breakdown point of psi
             return x
-        root = _root(functional, lambda theta: (1 - rho) * expectation(theta) + rho * float(functional(x, theta)), distribution)
+        root = _root(
+            functional, lambda theta: (1 - rho) * expectation(theta) + rho * float(functional(x, theta)), distribution
+        )
         return (root - start) / rho
 
     return lambda x: np.array([moved(value) for value in x.ravel().tolist()]).reshape(x.shape)

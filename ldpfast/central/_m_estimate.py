@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ACCEPTANCE = 0.9  # least share of accepted proposals
 SPLITS = 8  # number of cells that are split together
-BLOCK = 1 << 17  # number of records whose psi is summed together
+PIECE = 1 << 17  # number of records whose psi is summed together
 GRID = 65  # points in x of the check of a custom psi; there are four times as many in theta
 PRIORS = ("uniform", "cauchy")
 
@@ -63,8 +63,8 @@ class Psi(ABC):
     def lipschitz(self, peak: float) -> tuple[float, float]:
         """Return Lipschitz constants L1 and L2 of the derivative in theta of the expectation of psi.
 
-        The derivative changes by at most L1 times the Kolmogorov distance of two distributions of the records, and by at most
-        L2 times the distance of two values of theta, for densities of at most `peak`.
+        The derivative changes by at most L1 times the Kolmogorov distance of two distributions of the records, and by
+        at most L2 times the distance of two values of theta, for densities of at most `peak`.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Psi(ABC):
         """Return the sum of psi over sorted records, as a function of an array of thetas."""
 
         def at(theta: float) -> float:
-            return sum(float(self(x[i : i + BLOCK], theta).sum()) for i in range(0, len(x), BLOCK))
+            return sum(float(self(x[i : i + PIECE], theta).sum()) for i in range(0, len(x), PIECE))
 
         return lambda thetas: np.array([at(theta) for theta in thetas.tolist()])
 
@@ -137,8 +137,8 @@ class Huber(Psi):
     Parameters
     ----------
     c : float, default 1.345
-        Clipping bound in [1e-100, 1e100], in the unit of the records. 1.345 standard deviations of normal records cost 5 %
-        of the efficiency of the mean.
+        Clipping bound in [1e-100, 1e100], in the unit of the records. 1.345 standard deviations of normal records cost
+        5 % of the efficiency of the mean.
 
     Raises
     ------
@@ -162,7 +162,7 @@ class Huber(Psi):
         return 2.0, 2 * peak
 
     def total(self, x: Floats) -> Sum:
-        """Return the sum as a function of thetas, computed in O(log n) for each theta from prefix sums of the records."""
+        """Return the sum as a function of thetas, in O(log n) for each theta from prefix sums of the records."""
         origin = x[len(x) // 2]
         sums = np.concatenate([[0], np.cumsum(x - origin, dtype=np.longdouble)])
 
@@ -212,8 +212,8 @@ class Custom(Psi):
     Parameters
     ----------
     function : callable
-        ``function(x, theta)``, for an array of records and a number, returns an array of the shape of the records that is
-        nondecreasing in theta. Values are clipped to the bounds; NaN is replaced by the middle of the bounds.
+        ``function(x, theta)``, for an array of records and a number, returns an array of the shape of the records that
+        is nondecreasing in theta. Values are clipped to the bounds; NaN is replaced by the middle of the bounds.
     low, high : float
         Bounds of the function, low < 0 < high. They are public, like the function.
 
@@ -349,9 +349,9 @@ def _draw_index(masses: Floats, u: float) -> int:
 class MonotoneEM:
     """Sampler of the density exp(-kappa |S(theta)|) with respect to a prior, for a nondecreasing S.
 
-    The density lies between two step functions on cells of phi. On a cell without the root of S, they are its values at the
-    ends; on the cell with the root, the upper one is 1. Cells are split until the mass of the lower step function is at
-    least 0.9 of that of the upper one. This certifies the acceptance rate of a rejection sampler, which has no
+    The density lies between two step functions on cells of phi. On a cell without the root of S, they are its values at
+    the ends; on the cell with the root, the upper one is 1. Cells are split until the mass of the lower step function
+    is at least 0.9 of that of the upper one. This certifies the acceptance rate of a rejection sampler, which has no
     discretization error.
 
     Parameters
@@ -376,7 +376,7 @@ class MonotoneEM:
             self._split()
 
     def _exponent(self, phi: Floats) -> Floats:
-        """Return kappa S. Its sign gives the side of the root, and its absolute value is minus the logarithm of the density."""
+        """Return kappa S: its sign gives the side of the root, its size is minus the logarithm of the density."""
         self.evaluations += len(phi)
         return self.kappa * self.total(self.prior.theta(phi))
 
@@ -433,7 +433,7 @@ def m_estimate(
 ) -> Estimate[float]:
     """Return an M-estimate by the exponential mechanism: a theta for which the sum of psi(x_i, theta) is near zero.
 
-    Its density is that of the prior times exp(-kappa |sum of psi(x_i, theta)|), with kappa = epsilon / (2 width of psi).
+    Its density is that of the prior times exp(-kappa |sum of psi(x_i, theta)|), with kappa = epsilon / (2 psi.width).
 
     Parameters
     ----------
@@ -444,13 +444,13 @@ def m_estimate(
     epsilon : float
         Privacy parameter, > 0 and at most 1e6.
     prior : {"uniform", "cauchy"}
-        Prior of the estimate. "uniform" on [lower, upper]; "cauchy" with the center and the half-width of this interval, so
-        that the estimate is unbounded and half of the prior mass is inside.
+        Prior of the estimate. "uniform" on [lower, upper]; "cauchy" with the center and the half-width of this
+        interval, so that the estimate is unbounded and half of the prior mass is inside.
     lower, upper : float
         Public bounds of the records.
     nan : {"raise", "centre"}
-        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center of
-        [lower, upper].
+        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center
+        of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
 
@@ -469,15 +469,15 @@ def m_estimate(
     Privacy
     -------
     epsilon-differential privacy for the replacement of one record, ideal only: for real numbers. (`central.quantile` is
-    exact, on a grid.) A replaced record changes the sum by at most the width of psi, so the density and its integral each
-    change by a factor of at most exp(epsilon / 2). The published kappa is at least twice as large and gives 2 epsilon. A
-    custom psi has to be nondecreasing everywhere, not only on the grid. The running time depends on the records; the
-    distribution of the estimate does not depend on the number of proposals.
+    exact, on a grid.) A replaced record changes the sum by at most the width of psi, so the density and its integral
+    each change by a factor of at most exp(epsilon / 2). The published kappa is at least twice as large and gives 2
+    epsilon. A custom psi has to be nondecreasing everywhere, not only on the grid. The running time depends on the
+    records; the distribution of the estimate does not depend on the number of proposals.
 
     Notes
     -----
-    The cost is a sort and about 100 evaluations of the sum. An evaluation is O(log n) for quantiles and Huber, after O(n)
-    preparation, and O(n) for others. A million records: 10 ms, 25 ms; 0.2 s for logistic.
+    The cost is a sort and about 100 evaluations of the sum. An evaluation is O(log n) for quantiles and Huber, after
+    O(n) preparation, and O(n) for others. A million records: 10 ms, 25 ms; 0.2 s for logistic.
 
     References
     ----------
@@ -506,7 +506,7 @@ def _check_epsilon(epsilon: float) -> float:
 # -----------------------------------------------------------------------------------------
 
 
-def m_estimate_sample_check_magnitude(
+def m_estimate_sample_size(
     psi: Psi | str,
     error: float,
     *,
@@ -553,18 +553,18 @@ def m_estimate_sample_check_magnitude(
     -----
     Let e2 = P / (6 L2), e = min(error, e2), and w the width of psi. Two conditions are sufficient:
 
-    - n >= log(2 / eta) / 2 max(6 L1 / P, 3 w / (2 P e2))^2. Then the sum over the records has nearly the slope n P, and a
-      root within e2 of T.
+    - n >= log(2 / eta) / 2 max(6 L1 / P, 3 w / (2 P e2))^2. Then the sum over the records has nearly the slope n P, and
+      a root within e2 of T.
     - n >= (8 w / (P epsilon e)) log(6 (upper - lower) / (e eta)). Then the estimate is within e of this root. For the
-      Cauchy prior, with lengths in units of its scale, the logarithm is that of (pi / eta) ((2 (1 + e2)^2 + 1) / (e / 3) +
-      e / 6).
+      Cauchy prior, with lengths in units of its scale, the logarithm is that of
+      (pi / eta) ((2 (1 + e2)^2 + 1) / (e / 3) + e / 6).
 
     The published factor 8 K instead of 8 w = 16 K (w = 2 K) belongs to the mechanism that is 2 epsilon-private.
 
     References
     ----------
-    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012, theorem
-       4.
+    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
+       theorem 4.
     """
     psi, epsilon, error = as_psi(psi), _check_epsilon(epsilon), _check.positive("error", error)
     _check.choice("prior", prior, PRIORS)
@@ -615,8 +615,8 @@ def quantile_error(
     Returns
     -------
     error : float
-        (2 r + e + (2 / (n epsilon)) log((upper - lower) f1 / (2 e eta))) / f0, with r = sqrt(log(2 / eta) / (2 n)), for the
-        best e: 2 / (n epsilon), or the value at which the logarithm is zero.
+        (2 r + e + (2 / (n epsilon)) log((upper - lower) f1 / (2 e eta))) / f0, with r = sqrt(log(2 / eta) / (2 n)), for
+        the best e: 2 / (n epsilon), or the value at which the logarithm is zero.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Truncated means: rows are moved into a ball and added exactly, then noise is added once (Barber and Duchi, corrected)."""
+"""Truncated means: rows are moved into a ball and added exactly, then noise is added once.
+
+The constants are those of Barber and Duchi, corrected.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MeanEstimate(Estimate[Any]):
-    """Private mean.
+    """Private mean of numbers or rows.
 
     Attributes
     ----------
@@ -75,8 +78,8 @@ def mean(
         Definition of privacy.
 
         - "pure": differential privacy.
-        - "smooth": differential privacy with a loss proportional to the distance that a row moves, in the l2 ball of radius
-          `level` on a grid of 2^40 steps; the loss is epsilon at the diameter.
+        - "smooth": differential privacy with a loss proportional to the distance that a row moves, in the l2 ball of
+          radius `level` on a grid of 2^40 steps; the loss is epsilon at the diameter.
         - "approximate": (epsilon, delta)-differential privacy.
         - "kl": bounded Kullback-Leibler divergence.
         - "tv": bounded total variation.
@@ -89,11 +92,11 @@ def mean(
     radius : float
         Bound on the moment, > 0.
     rule : {"sharp", "paper"} or float
-        Truncation radius: "sharp" minimizes the bound on the risk, "paper" is the published rate, and a number > 0 is used
-        as it is. For bounded rows, "sharp" and "paper" are equal to `radius`.
+        Truncation radius: "sharp" minimizes the bound on the risk, "paper" is the published rate, and a number > 0 is
+        used as it is. For bounded rows, "sharp" and "paper" are equal to `radius`.
     noise : {"grid", "l2"}
-        "grid": integers on a grid, exact. "l2", for "pure" and "smooth": noise with density exp(-c |w|), which has about
-        half the variance in high dimension. "l2" is IDEAL ONLY, because it is computed in doubles.
+        "grid": integers on a grid, exact. "l2", for "pure" and "smooth": noise with density exp(-c |w|), which has
+        about half the variance in high dimension. "l2" is IDEAL ONLY, because it is computed in doubles.
     nan : {"raise", "centre"}
         Treatment of rows with numbers that are not finite: an error, which is outside the guarantee, or replacement by
         zero.
@@ -109,20 +112,20 @@ def mean(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, the truncation radius is not in [1e-18, 1e18], or `x` is empty, has a wrong dtype or
-        shape or (if `nan` is "raise") is not finite.
+        If an argument is out of range, the truncation radius is not in [1e-18, 1e18], or `x` is empty, has a wrong
+        dtype or shape or (if `nan` is "raise") is not finite.
 
     Privacy
     -------
-    For the replacement of one row. The guarantee is exact: sensitivities are counted in steps after all rounding, and the
-    noise is integer (discrete Laplace for "pure" and "smooth", discrete Gaussian for the others). ``noise="l2"`` is ideal
-    only. Running time is not protected. See docs/proofs/central.md; docs/central.md lists published constants that do not
-    give the stated guarantee.
+    For the replacement of one row. The guarantee is exact: sensitivities are counted in steps after all rounding, and
+    the noise is integer (discrete Laplace for "pure" and "smooth", discrete Gaussian for the others). ``noise="l2"`` is
+    ideal only. Running time is not protected. See docs/proofs/central.md; docs/central.md lists published constants
+    that do not give the stated guarantee.
 
     Notes
     -----
-    One pass with all threads, O(dim) memory. Rows are added as integers, so the sum does not depend on their order or on
-    how they are split.
+    One pass with all threads, O(dim) memory. Rows are added as integers, so the sum does not depend on their order or
+    on how they are split.
 
     References
     ----------
@@ -222,8 +225,8 @@ def truncation(
 def _best_radius(order: float, radius: float, nu: float, n: int, start: float) -> float:
     """Return the truncation radius with the least bound on the risk, for a moment below 2.
 
-    The second moment of truncated rows increases with the radius. The bound is a sum of exponentials of the logarithm of
-    the radius, so it is convex.
+    The second moment of truncated rows increases with the radius. The bound is a sum of exponentials of the logarithm
+    of the radius, so it is convex.
     """
     from scipy.optimize import minimize_scalar
 

@@ -71,7 +71,10 @@ class Grid:
         return (Fraction(self._fine, self.step) + _precise_root(self.dim)) ** 2
 
     def limit(self, n: int) -> int:
-        """Return the limit to which a noisy sum of n rows is clamped. The noise itself is clamped only beyond this limit."""
+        """Return the limit to which a noisy sum of n rows is clamped.
+
+        The noise itself is clamped only beyond this limit.
+        """
         limit = MOST_NOISE - n * (-(-FINE // self.step) + 1) - 1
         if limit <= 0:
             raise ValueError(f"x must hold fewer records for integers of 48 bits, got {n}")

@@ -47,7 +47,7 @@ class QuantileEstimate(Estimate[float]):
     table: NDArray[np.uint64] | None = field(default=None, kw_only=True, repr=False)
 
     def rank_error(self, confidence: float = 0.95) -> float:
-        """Return a bound on the distance of `q` from the shares of records below the value and up to it.
+        """Return a bound on the error of the rank of the value, as a share of the records.
 
         Parameters
         ----------
@@ -57,14 +57,14 @@ class QuantileEstimate(Estimate[float]):
         Returns
         -------
         error : float
-            With probability `confidence`, ``share(x < value) - error <= q <= share(x <= value) + error``. The shares are those
-            of these records as they are on the grid: clipped and rounded to it. 1 if there is no such bound
+            With probability `confidence`, ``share(x < value) - error <= q <= share(x <= value) + error``. The shares
+            are those of these records as they are on the grid: clipped and rounded to it. 1 if there is no such bound
             (``method="smooth-sensitivity"``, or few records).
 
         Notes
         -----
-        Some grid point is at distance 0 from the rank, and there are 2^32 grid points, so the probability of a distance of at
-        least h half ranks is at most 2^32 W_h / W_0.
+        Some grid point is at distance 0 from the rank, and there are 2^32 grid points, so the probability of a distance
+        of at least h half ranks is at most 2^32 W_h / W_0.
         """
         miss = 1 - _check.probability("confidence", confidence)
         if self.table is None:
@@ -89,7 +89,7 @@ def _ratio(epsilon: float) -> int:
 
 
 def weights(epsilon: float, n: int) -> NDArray[np.uint64]:
-    """Return the weights W_h of distances of h half ranks, from 2^62 on, as long as they decrease."""
+    """Return the weights W_h of distances of h half ranks, from W_0 = 2^62, as long as they decrease."""
     table = np.empty(2 * n + 2, np.uint64) if n < 1 << 16 else np.empty(1 << 16, np.uint64)
     while True:
         used = order.weights(_ratio(epsilon), table)
@@ -178,16 +178,16 @@ def quantile(
         Public bounds, to which records are clipped. With a Cauchy prior they are the quartiles of the prior: nothing is
         clipped, and the value may be outside.
     method : {"exponential", "smooth-sensitivity"}
-        "exponential": the exponential mechanism on a public grid of 2^32 points, exact. "smooth-sensitivity": Laplace noise
-        proportional to the smooth sensitivity, which requires `delta` > 0 and is IDEAL ONLY, because it is computed in
-        doubles.
+        "exponential": the exponential mechanism on a public grid of 2^32 points, exact. "smooth-sensitivity": Laplace
+        noise proportional to the smooth sensitivity, which requires `delta` > 0 and is IDEAL ONLY, because it is
+        computed in doubles.
     delta : float
         In (0, 1) for "smooth-sensitivity", else 0.
     prior : {"uniform", "cauchy"}
         Prior of the exponential mechanism.
     nan : {"raise", "centre"}
-        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center of
-        [lower, upper].
+        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center
+        of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
 
@@ -206,8 +206,8 @@ def quantile(
     epsilon-differential privacy for the replacement of one record. The guarantee is exact: a grid point is chosen with
     probability proportional to an integer weight that decreases with the distance of the target from its ranks, and a
     replaced record changes that distance by at most one rank. See docs/proofs/central.md. (Gumbel noise in doubles, and
-    uniform draws between two records, would leak the records.) ``method="smooth-sensitivity"`` is (epsilon, delta)-private
-    for real numbers, ideal only.
+    uniform draws between two records, would leak the records.) ``method="smooth-sensitivity"`` is (epsilon,
+    delta)-private for real numbers, ideal only.
 
     Notes
     -----

@@ -1,4 +1,7 @@
-"""Smooth sensitivity: noise that follows the data in hand, without telling on them (spread over neighbours of neighbours)."""
+"""Smooth sensitivity: noise calibrated to the given data without leaking them.
+
+The local sensitivity is maximized over all datasets, with a factor that decreases with the number of replaced records.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,13 @@ if TYPE_CHECKING:
     from .._core.stream import Stream
     from .._typing import RNGLike
 
-SLACK = 1e-12  # q n this close to an integer, in units of n, is that integer
+SLACK = 1e-12  # a share q within this distance of a multiple of 1 / n counts as that multiple
 DIGITS, TINY = Context(prec=60), Decimal("1e-20")
-SCALES = (1.05, 1.2, 1.4, 1.6, 1.8, 2.0)  # over 1 / epsilon
+SCALES = (1.05, 1.2, 1.4, 1.6, 1.8, 2.0)  # candidates, times 1 / epsilon
 
 
 def uniforms(stream: Stream, use: int) -> Floats:
-    """128 numbers in (0, 1), multiples of 2^-53 that are no multiples of 2^-52, from a fresh block of the stream."""
+    """Draw 128 odd multiples of 2^-53 in (0, 1) from a fresh block of the stream."""
     return np.asarray(((words(stream, use, 128) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
@@ -39,9 +42,10 @@ def uniforms(stream: Stream, use: int) -> Floats:
 
 
 class _Sorted:
-    """Records clipped to [lower, upper] in ascending order, the ends added: z_0 = lower, z_1 .. z_n, z_(n+1) = upper.
+    """Records clipped to [lower, upper] in ascending order, with the ends: z_0 = lower, z_1 .. z_n, z_(n+1) = upper.
 
-    Only what is asked for is clipped; input that is in order is neither copied nor sorted."""
+    Only requested values are clipped. Sorted input is neither copied nor sorted.
+    """
 
     def __init__(self, x: ArrayLike, lower: float, upper: float, nan: str) -> None:
         self.lower, self.upper = lower, upper
@@ -59,14 +63,14 @@ class _Sorted:
         self.n = len(records)
 
     def at(self, ranks: NDArray[np.intp]) -> Floats:
-        """z at any ranks in [0, n + 1]."""
+        """Return z at ranks in [0, n + 1]."""
         z: Floats = np.clip(self.records[np.clip(ranks - 1, 0, self.n - 1)], self.lower, self.upper)
         z[ranks <= 0] = self.lower
         z[ranks > self.n] = self.upper
         return z
 
     def between(self, first: int, last: int) -> Floats:
-        """z_first .. z_last."""
+        """Return z_first .. z_last."""
         z = np.empty(last - first + 1)
         start, stop = max(first, 1), min(last, self.n)
         np.clip(self.records[start - 1 : stop], self.lower, self.upper, out=z[start - first : stop - first + 1])
@@ -76,23 +80,25 @@ class _Sorted:
 
 
 def _largest(data: _Sorted, beta: float, i_high: int, j_low: int, least: int) -> float:
-    """max of exp(-beta (j - i - least)) (z_j - z_i) over 0 <= i <= i_high, j_low <= j <= n + 1, j - i >= least.
+    """Return the maximum of exp(-beta (j - i - least)) (z_j - z_i).
 
-    A pair with j - i - least > K = log((upper - lower) / G0) / beta gives less than G0; so what lies farther than K
-    from the anchors is not looked at, where G0 is the best of a few pairs."""
+    The maximum is over 0 <= i <= i_high, j_low <= j <= n + 1, j - i >= least. Let G0 be the best of a few pairs, and
+    K = log((upper - lower) / G0) / beta. A pair with j - i - least > K gives less than G0, so ranks farther than K from
+    the anchors are left out.
+    """
     n, width = data.n, data.upper - data.lower
     if beta == 0:
         return width
-    # Pairs of widths 0, 1, 2, 4, ...: as far left, as far right and as central as their width allows.
+    # Pairs with j - i - least = 0, 1, 3, 7, ...: the leftmost, the rightmost and the middle pair of each width.
     w = np.unique(np.append(2 ** np.arange(max(1, (n + 1 - least).bit_length())) - 1, n + 1 - least))
     first, last = np.maximum(0, j_low - least - w), np.minimum(i_high, n + 1 - least - w)
     i, w = np.concatenate([first, last, (first + last) // 2]), np.tile(w, 3)
     with np.errstate(divide="ignore"):
         best = float((np.log(data.at(i + least + w) - data.at(i)) - beta * w).max())
     reach = min((math.log(width) - best) / beta, n + 1 - least)
-    far = math.ceil(reach * (1 + 1e-9)) + 1
+    far = math.ceil(reach * (1 + 1e-9)) + 1  # K, rounded up
     i_low, j_high = max(0, j_low - least - far), min(n + 1, i_high + least + far)
-    # The records between the anchors of a trimmed mean take part in no pair: they are left out.
+    # The records between the anchors of a trimmed mean are in no pair, so they are left out.
     cut = max(0, j_low - i_high - 1)
     parts = ((i_low, i_high), (j_low, j_high)) if cut else ((i_low, j_high),)
     z = np.concatenate([data.between(*part) for part in parts])
@@ -109,16 +115,17 @@ def _largest(data: _Sorted, beta: float, i_high: int, j_low: int, least: int) ->
 
 
 def rank(q: float, n: int) -> int:
-    """That of the q-quantile among n: ceil(q n), at least 1. The median of an even number is the lower one."""
+    """Return the rank of the q-quantile of n records: ceil(q n), at least 1, which is the lower median for even n."""
     return max(1, math.ceil((q - SLACK) * n))
 
 
 def trimmed(trim: float, n: int) -> int:
-    """How many records a trimmed mean leaves out on each side: floor(trim n)."""
+    """Return the number of records that a trimmed mean leaves out on each side: floor(trim n)."""
     return math.floor((trim + SLACK) * n)
 
 
-def _beta(beta: float) -> float:
+def _check_beta(beta: float) -> float:
+    """Return beta, if it is >= 0."""
     number = _check.real("beta", beta)
     if not number >= 0:
         raise ValueError(f"beta must be a finite number >= 0, got {beta!r}")
@@ -126,17 +133,20 @@ def _beta(beta: float) -> float:
 
 
 def trim_share(trim: float) -> float:
+    """Return trim, if it is in [0, 1/2)."""
     number = _check.real("trim", trim)
     if not 0 <= number < 0.5:
         raise ValueError(f"trim must be in [0, 1/2), got {trim!r}")
     return number
 
 
-def _of_rank(data: _Sorted, m: int, beta: float) -> float:
+def _rank_sensitivity(data: _Sorted, m: int, beta: float) -> float:
+    """Return the smooth sensitivity of the record of rank m."""
     return _largest(data, beta, m, m, 1)
 
 
-def _of_trimmed_mean(data: _Sorted, m: int, beta: float) -> float:
+def _trimmed_mean_sensitivity(data: _Sorted, m: int, beta: float) -> float:
+    """Return the smooth sensitivity of the mean without m records on each side."""
     kept = data.n - 2 * m
     return _largest(data, beta, m + 1, data.n - m, kept) / kept
 
@@ -144,72 +154,74 @@ def _of_trimmed_mean(data: _Sorted, m: int, beta: float) -> float:
 def smooth_sensitivity_quantile(
     x: ArrayLike, q: float, beta: float, lower: float, upper: float, *, nan: str = "raise"
 ) -> float:
-    """NOT PRIVATE. The smooth sensitivity of a quantile: a number about these very records, never to be released.
+    """Return the smooth sensitivity of a quantile. It is NOT PRIVATE and must not be released.
 
-    max over data sets D' of exp(-beta d(D, D')) LS(D'), d the number of replaced records, LS the largest change of the
-    quantile by one replaced record.
+    It is the maximum over datasets D' of exp(-beta d(D, D')) LS(D'), where d is the number of replaced records and LS
+    the largest change of the quantile if one record is replaced.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        Records, in any order; clipped to [lower, upper].
+        Records in any order, clipped to [lower, upper].
     q : float
-        In (0, 1); the quantile is the record of rank ceil(q n), at least 1: the lower median for even n.
+        Probability in (0, 1). The quantile is the record of rank ceil(q n), at least 1: the lower median for even n.
     beta : float
-        >= 0; 0 gives the global sensitivity, upper - lower.
+        Rate of the decrease, >= 0; 0 gives the global sensitivity, upper - lower.
     lower, upper : float
         Public bounds.
     nan : {"raise", "centre"}
-        What becomes of records that are not finite: refused, or the centre of [lower, upper].
+        Treatment of records that are not finite: an error, or replacement by the center of [lower, upper].
 
     Returns
     -------
     sensitivity : float
-        0.0 where it is below the smallest double.
+        Smooth sensitivity; 0.0 if it is below the smallest double.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or `x` is not a one-dimensional array of numbers, at least one.
+        If an argument is out of range, or `x` is not a one-dimensional array of at least one number.
 
     Privacy
     -------
-    None: it depends on the records directly. `smooth_release` adds noise in proportion to it.
+    None. `smooth_release` adds noise proportional to the sensitivity.
 
     Notes
     -----
-    For records in order: O(n) to see that they are, then O(w log w), w = log((upper - lower) / sensitivity) / beta of
-    the records next to the quantile, at most n; else a sort of a copy before.
+    For sorted records, O(n) for the check that they are sorted, and O(w log w), where w = log((upper - lower) /
+    sensitivity) / beta is the number of records considered next to the quantile, at most n. Other records are copied
+    and sorted first.
 
     References
     ----------
     .. [1] K. Nissim, S. Raskhodnikova, A. Smith, "Smooth sensitivity and sampling in private data analysis", STOC 2007.
     """
-    q, beta = _check.probability("q", q), _beta(beta)
+    q, beta = _check.probability("q", q), _check_beta(beta)
     data = _Sorted(x, *_check.interval(lower, upper), nan)
-    return _of_rank(data, rank(q, data.n), beta)
+    return _rank_sensitivity(data, rank(q, data.n), beta)
 
 
 def smooth_sensitivity_trimmed_mean(
     x: ArrayLike, trim: float, beta: float, lower: float, upper: float, *, nan: str = "raise"
 ) -> float:
-    """NOT PRIVATE. The smooth sensitivity of a trimmed mean: a number about these very records, never to be released.
+    """Return the smooth sensitivity of a trimmed mean. It is NOT PRIVATE and must not be released.
 
     Parameters
     ----------
     x, beta, lower, upper, nan
         As for `smooth_sensitivity_quantile`.
     trim : float
-        In [0, 1/2): floor(trim n) records are left out on each side.
+        Share in [0, 1/2): floor(trim n) records are left out on each side.
 
     Returns
     -------
     sensitivity : float
+        Smooth sensitivity.
 
     Raises
     ------
     TypeError, ValueError
-        As `smooth_sensitivity_quantile`; if `trim` is not in [0, 1/2).
+        If an argument is out of range, or `x` is not a one-dimensional array of at least one number.
 
     Privacy
     -------
@@ -217,17 +229,17 @@ def smooth_sensitivity_trimmed_mean(
 
     Notes
     -----
-    Cost as `smooth_sensitivity_quantile`.
+    The cost is that of `smooth_sensitivity_quantile`.
     """
-    trim, beta = trim_share(trim), _beta(beta)
+    trim, beta = trim_share(trim), _check_beta(beta)
     data = _Sorted(x, *_check.interval(lower, upper), nan)
-    return _of_trimmed_mean(data, trimmed(trim, data.n), beta)
+    return _trimmed_mean_sensitivity(data, trimmed(trim, data.n), beta)
 
 
 def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: float, *, nan: str = "raise") -> float:
-    """NOT PRIVATE. The smooth sensitivity of a mean: a number about these very records, never to be released.
+    """Return the smooth sensitivity of a mean. It is NOT PRIVATE and must not be released.
 
-    Of any linear functional, the mean of a(x): pass the numbers a(x) and the range of a.
+    For another linear functional, the mean of a(x), use the numbers a(x) and the range of a.
 
     Parameters
     ----------
@@ -242,7 +254,7 @@ def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: floa
     Raises
     ------
     TypeError, ValueError
-        As `smooth_sensitivity_quantile`.
+        If an argument is out of range, or `x` is not a one-dimensional array of at least one number.
 
     Privacy
     -------
@@ -250,9 +262,9 @@ def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: floa
 
     Notes
     -----
-    O(n). It hardly falls below the global sensitivity, (upper - lower) / n: use `central.mean`.
+    O(n) time. The result is close to the global sensitivity, (upper - lower) / n; use `central.mean`.
     """
-    beta, (low, high) = _beta(beta), _check.interval(lower, upper)
+    beta, (low, high) = _check_beta(beta), _check.interval(lower, upper)
     records = _records.numbers(x, low, high, nan)
     largest = max(float(records.max()) - low, high - float(records.min()), math.exp(-beta) * (high - low))
     return largest / len(records)
@@ -263,15 +275,16 @@ def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: floa
 
 
 def _hockey_stick(epsilon: Decimal, p: tuple[Decimal, Decimal], q: tuple[Decimal, Decimal]) -> Decimal:
-    """The integral of (p - e^epsilon q)_+ for Laplace laws (centre, scale).
+    """Return the integral of (p - e^epsilon q)_+ for two Laplace distributions, each given as (center, scale).
 
-    log(p / q) - epsilon is linear between the two centres and beyond: on each piece it is positive on one interval,
-    whose masses have closed forms. 60 digits, so that nothing is left of what cancels."""
+    log(p / q) - epsilon is linear between the two centers and beyond them. On each piece it is positive on one
+    interval, whose masses have closed forms. They are computed with 60 digits, because of cancellation.
+    """
 
-    def mass(law: tuple[Decimal, Decimal], low: Decimal | None, high: Decimal | None) -> Decimal:
-        """Of an interval that does not have the centre in its interior; None: infinite."""
-        centre, scale = law
-        ends = [abs(end - centre) / scale for end in (low, high) if end is not None]
+    def mass(laplace: tuple[Decimal, Decimal], low: Decimal | None, high: Decimal | None) -> Decimal:
+        """Return the mass of an interval without the center in its interior. None stands for an infinite end."""
+        center, scale = laplace
+        ends = [abs(end - center) / scale for end in (low, high) if end is not None]
         masses = [(-end).exp() for end in ends]
         return (masses[0] if len(masses) == 1 else abs(masses[0] - masses[1])) / 2
 
@@ -279,7 +292,7 @@ def _hockey_stick(epsilon: Decimal, p: tuple[Decimal, Decimal], q: tuple[Decimal
         return (q[1] / p[1]).ln() - abs(at - p[0]) / p[1] + abs(at - q[0]) / q[1] - epsilon
 
     left, right = sorted((p[0], q[0]))
-    outward = 1 / q[1] - 1 / p[1]  # slope of the log ratio away from both centres
+    outward = 1 / q[1] - 1 / p[1]  # slope of the log ratio away from both centers
     at_left, at_right = log_ratio(left), log_ratio(right)
     pieces: list[tuple[Decimal | None, Decimal | None]] = []
     if at_left > 0:
@@ -300,15 +313,16 @@ def _hockey_stick(epsilon: Decimal, p: tuple[Decimal, Decimal], q: tuple[Decimal
 
 
 def _delta(epsilon: Decimal, scale: Decimal, beta: Decimal) -> Decimal:
-    """Beta counts as 1e-20 where it is positive and smaller, so that the digits suffice."""
+    """Return the exact delta. A positive beta below 1e-20 counts as 1e-20, so that the digits suffice."""
     if beta == 0:
-        return Decimal(0)  # as scale epsilon >= 1
+        return Decimal(0)  # because scale epsilon >= 1
     with localcontext(DIGITS):
         wide, narrow = (Decimal(0), scale * max(beta, TINY).exp()), (Decimal(1), scale)
         return max(_hockey_stick(epsilon, wide, narrow), _hockey_stick(epsilon, narrow, wide))
 
 
-def _level(epsilon: float) -> float:
+def _check_epsilon(epsilon: float) -> float:
+    """Return epsilon, if it is in [1e-12, 1000]."""
     number = _check.positive("epsilon", epsilon)
     if not 1e-12 <= number <= 1e3:
         raise ValueError(f"epsilon must be in [1e-12, 1000] for smooth sensitivity, got {epsilon!r}")
@@ -316,13 +330,13 @@ def _level(epsilon: float) -> float:
 
 
 def _least_scale(epsilon: float) -> float:
-    """The least double that is 1 / epsilon or more."""
+    """Return the least double that is at least 1 / epsilon."""
     nearest = 1 / epsilon
     return nearest if Fraction(nearest) * Fraction(epsilon) >= 1 else math.nextafter(nearest, math.inf)
 
 
-def _scale(epsilon: float, scale: float) -> float:
-    """At least 1 / epsilon; a number that rounding brought below it is moved up."""
+def _check_scale(epsilon: float, scale: float) -> float:
+    """Return the scale, if it is at least 1 / epsilon up to rounding errors, which are corrected."""
     number, least = _check.positive("scale", scale), _least_scale(epsilon)
     if number < least * (1 - 1e-12):
         raise ValueError(f"scale must be at least 1 / epsilon = {least:.6g}, got {scale!r}")
@@ -330,21 +344,21 @@ def _scale(epsilon: float, scale: float) -> float:
 
 
 def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
-    """The exact delta of noise scale times a beta-smooth sensitivity times Laplace(1).
+    """Return the exact delta of Laplace noise with the scale `scale` times a beta-smooth sensitivity.
 
     Parameters
     ----------
     epsilon : float
-        In [1e-12, 1000].
+        Privacy parameter in [1e-12, 1000].
     scale : float
-        At least 1 / epsilon: with less even beta = 0 has a positive delta.
+        Scale, at least 1 / epsilon. A smaller one has a positive delta even for beta = 0.
     beta : float
-        >= 0.
+        Rate of the smooth sensitivity, >= 0.
 
     Returns
     -------
     delta : float
-        The largest over neighbours of any data sets and both orders, rounded up; 0.0 for beta = 0.
+        Maximum over all neighboring datasets and both orders, rounded up; 0.0 for beta = 0.
 
     Raises
     ------
@@ -353,33 +367,35 @@ def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
 
     Notes
     -----
-    In units of the smaller of the two sensitivities the laws are Laplace(0, r scale) and Laplace(s, scale) with s <= 1
-    and 1 <= r <= exp(beta). The hockey-stick divergence, in both orders, grows with s and with r:
+    In units of the smaller of the two sensitivities, the distributions are Laplace(0, r scale) and Laplace(s, scale)
+    with s <= 1 and 1 <= r <= exp(beta). The hockey-stick divergence, in both orders, increases with s and with r:
 
-    Let I = [l, u] be where the narrow law has the larger log ratio, times e^(+-epsilon); it holds the narrow centre s,
-    and s - l <= u - s, as the log ratio is steeper toward the wide centre. While the narrow law moves away, the change
-    of its mass of I is its density at l less that at u, >= 0; the rest follows as I is the optimal event (or its
-    complement). In r, the mass of I under the wide law changes by the sign of h(l) - h(u), h(t) = t exp(-t / (r
-    scale)), <= 0 if I holds the wide centre 0, or if u <= r scale. For scale epsilon >= 1 one of both is true: with the
-    wide law first, the log ratio at 0 is 1 / scale - log r - epsilon <= 0; with the narrow law first, u <= r scale says
-    1 <= scale (r - 1 - log r + epsilon).
+    Let I = [l, u] be where the narrow distribution has the larger log ratio, times e^(+-epsilon). It contains the
+    narrow center s, and s - l <= u - s, as the log ratio is steeper toward the wide center. While the narrow
+    distribution moves away, the change of its mass of I is its density at l less that at u, >= 0; the rest follows
+    because I is the optimal event (or its complement). In r, the mass of I under the wide distribution changes by the
+    sign of h(l) - h(u), h(t) = t exp(-t / (r scale)), which is <= 0 if I contains the wide center 0, or if u <= r
+    scale. For scale epsilon >= 1 one of these is true. With the wide distribution first, the log ratio at 0 is 1 /
+    scale - log r - epsilon <= 0. With the narrow distribution first, u <= r scale is equivalent to 1 <= scale (r - 1 -
+    log r + epsilon).
 
-    The published choice, scale = 2 / epsilon and beta = epsilon / (2 log(1 / delta)), is safe for small epsilon only:
-    at epsilon = 16, delta = 1e-6 its true delta is 3.9e-6 and more.
+    The published choice, scale = 2 / epsilon and beta = epsilon / (2 log(1 / delta)), is safe for small epsilon only.
+    At epsilon = 16 and delta = 1e-6 its true delta is at least 3.9e-6.
     """
-    epsilon = _level(epsilon)
-    beta, scale = _beta(beta), _scale(epsilon, scale)
+    epsilon = _check_epsilon(epsilon)
+    beta, scale = _check_beta(beta), _check_scale(epsilon, scale)
     delta = _up(_delta(Decimal(epsilon), Decimal(scale), Decimal(beta)))
-    return max(delta, math.ulp(0.0)) if beta else delta  # the tails of the wider law always exceed the other's
+    return max(delta, math.ulp(0.0)) if beta else delta  # the wider distribution has larger tails, so delta > 0
 
 
 def _up(number: Decimal) -> float:
+    """Return the number as a double, rounded up."""
     nearest = float(number)
     return math.nextafter(nearest, math.inf) if Decimal(nearest) < number else nearest
 
 
 def _largest_beta(epsilon: float, delta: float, scale: float, relative: float) -> float:
-    """The largest beta with laplace_delta <= delta, from below, by bisection up to a relative error."""
+    """Return the largest beta with laplace_delta <= delta, rounded down by bisection up to a relative error."""
     if delta == 0:
         return 0.0
     e, d, s = Decimal(epsilon), Decimal(delta), Decimal(scale)
@@ -409,23 +425,26 @@ def _calibrate(epsilon: float, delta: float, scale: float | None) -> tuple[float
 
 
 def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple[float, float]:
-    """The noise of an (epsilon, delta)-private release by smooth sensitivity: scale times S_beta times Laplace(1).
+    """Return the scale and beta of an (epsilon, delta)-private release by smooth sensitivity.
+
+    The noise is scale times S_beta times Laplace(1), where S_beta is the beta-smooth sensitivity.
 
     Parameters
     ----------
     epsilon : float
-        In [1e-12, 1000].
+        Privacy parameter in [1e-12, 1000].
     delta : float
-        In [0, 1); 0 leaves beta = 0, the global sensitivity.
+        Privacy parameter in [0, 1). With 0, beta is 0, which gives the global sensitivity.
     scale : float, optional
-        At least 1 / epsilon. By default of 1.05, 1.2, 1.4, 1.6, 1.8, 2 over epsilon the one with the smallest scale /
-        beta, to which the noise of a quantile is proportional (1 / epsilon for delta = 0); within 3 % of the best of
-        all.
+        Scale, at least 1 / epsilon. By default 1 / epsilon for delta = 0, else the one of 1.05, 1.2, 1.4, 1.6, 1.8 and
+        2 over epsilon with the smallest scale / beta, to which the noise of a quantile is proportional. It is within 3
+        % of the optimum.
 
     Returns
     -------
     scale, beta : float
-        beta is the largest with ``laplace_delta(epsilon, scale, beta) <= delta``, up to a relative 1e-12.
+        Scale, and the largest beta with ``laplace_delta(epsilon, scale, beta) <= delta``, up to a relative error of
+        1e-12.
 
     Raises
     ------
@@ -434,14 +453,15 @@ def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple
 
     Notes
     -----
-    About 40 ms at first; the answers for 256 arguments are kept. Against the published choice, scale / beta is 1.5
-    times smaller at epsilon = 1, delta = 1e-6; 1.9 times at epsilon = 0.1.
+    About 40 ms for new arguments; the results for 256 arguments are cached. Compared with the published choice, scale /
+    beta is 1.5 times smaller at epsilon = 1, delta = 1e-6, and 1.9 times at epsilon = 0.1.
     """
-    epsilon, delta = _level(epsilon), _delta_given(delta)
-    return _calibrate(epsilon, delta, None if scale is None else _scale(epsilon, scale))
+    epsilon, delta = _check_epsilon(epsilon), _check_delta(delta)
+    return _calibrate(epsilon, delta, None if scale is None else _check_scale(epsilon, scale))
 
 
-def _delta_given(delta: float) -> float:
+def _check_delta(delta: float) -> float:
+    """Return delta, if it is in [0, 1)."""
     number = _check.real("delta", delta)
     if not 0 <= number < 1:
         raise ValueError(f"delta must be in [0, 1), got {delta!r}")
@@ -453,20 +473,21 @@ def _delta_given(delta: float) -> float:
 
 
 def smooth_release(value: float, sensitivity: float, scale: float, stream: Stream) -> float:
-    """value + scale * sensitivity * Laplace(1), in doubles.
+    """Return value + scale * sensitivity * Laplace(1), in doubles.
 
     Parameters
     ----------
     value, sensitivity : float
-        NOT PRIVATE: of the records.
+        Statistic of the records and its smooth sensitivity; NOT PRIVATE.
     scale : float
-        Of `calibrate`.
+        Scale from `calibrate`.
     stream : Stream
-        One block of it is taken.
+        Stream, of which one block is used.
 
     Returns
     -------
     release : float
+        Private value.
 
     Privacy
     -------
@@ -479,7 +500,10 @@ def smooth_release(value: float, sensitivity: float, scale: float, stream: Strea
 
 
 def _release(data: _Sorted, value: float, sensitivity: float, scale: float, stream: Stream) -> float:
-    """Clamped to the bounds. A floor of one unit in the last place of the bounds keeps a sensitivity smooth."""
+    """Return a release clamped to the bounds.
+
+    The sensitivity is at least one unit in the last place of the bounds. The maximum with a constant is still smooth.
+    """
     floor = math.ulp(max(-data.lower, data.upper))
     return min(max(smooth_release(value, max(sensitivity, floor), scale, stream), data.lower), data.upper)
 
@@ -494,7 +518,7 @@ def smooth_quantile(
     rng: RNGLike = None,
     nan: str = "raise",
 ) -> float:
-    """A quantile, released by smooth sensitivity; clamped to [lower, upper].
+    """Return a quantile with noise proportional to its smooth sensitivity, clamped to [lower, upper].
 
     Parameters
     ----------
@@ -503,16 +527,17 @@ def smooth_quantile(
     epsilon, delta
         As for `calibrate`.
     rng : None, int, SeedSequence, Generator or BitGenerator
-        Opened when all else has been accepted.
+        Source of randomness, used after all checks; only ``None`` is private.
 
     Returns
     -------
     quantile : float
+        Private quantile.
 
     Raises
     ------
     TypeError, ValueError
-        As `smooth_sensitivity_quantile` and `calibrate`.
+        If `smooth_sensitivity_quantile` or `calibrate` rejects an argument.
 
     Privacy
     -------
@@ -522,17 +547,17 @@ def smooth_quantile(
     scale, beta = calibrate(epsilon, delta)
     data = _Sorted(x, *_check.interval(lower, upper), nan)
     m = rank(q, data.n)
-    sensitivity = _of_rank(data, m, beta)
+    sensitivity = _rank_sensitivity(data, m, beta)
     return _release(data, float(data.between(m, m)[0]), sensitivity, scale, open_stream(rng))
 
 
 @dataclass(frozen=True)
 class BoundedDifferences:
-    """Limits from public numbers alone, for every law of the records and every n.
+    """Interval from public numbers alone, for every distribution of the records and every n.
 
-    One record moves the statistic of n records by at most `step`: P(T - E T > t) <= exp(-2 t^2 / (n step^2)) (C.
-    McDiarmid, "On the method of bounded differences", 1989). The noise is Laplace of at most `scale`. Each gets half of
-    the tail.
+    One record changes the statistic of n records by at most `step`: P(T - E T > t) <= exp(-2 t^2 / (n step^2)) (C.
+    McDiarmid, "On the method of bounded differences", 1989). The noise is Laplace with a scale of at most `scale`. Each
+    gets half of the tail.
     """
 
     step: float
@@ -540,7 +565,7 @@ class BoundedDifferences:
     scale: float
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
-        """value +- the margin."""
+        """Return value +- the half-width."""
         sampling = self.step * math.sqrt(self.n * math.log(2 / tail) / 2)
         margin = sampling + self.scale * math.log(1 / tail)
         return value - margin, value + margin
@@ -557,45 +582,47 @@ def trimmed_mean(
     nan: str = "raise",
     rng: RNGLike = None,
 ) -> Estimate[float]:
-    """A trimmed mean of numbers that a curator holds, released by smooth sensitivity.
+    """Return a private trimmed mean, with noise proportional to its smooth sensitivity.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        Records, in any order; clipped to [lower, upper].
+        Records in any order, clipped to [lower, upper].
     trim : float
-        In [0, 1/2): floor(trim n) records are left out on each side.
+        Share in [0, 1/2): floor(trim n) records are left out on each side.
     epsilon : float
-        In [1e-12, 1000].
+        Privacy parameter in [1e-12, 1000].
     delta : float, default 0.0
-        In [0, 1); 0 calibrates to the global sensitivity, (upper - lower) / (n - 2 floor(trim n)).
+        Privacy parameter in [0, 1). With 0, noise is calibrated to the global sensitivity, (upper - lower) / (n - 2
+        floor(trim n)).
     lower, upper : float
         Public bounds.
     nan : {"raise", "centre"}
-        What becomes of records that are not finite: refused, which is outside of the guarantee, or the centre of
-        [lower, upper].
+        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center
+        of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
-        ``None`` draws a fresh key from the operating system, the only choice that is private.
+        Source of randomness; only ``None`` is private.
 
     Returns
     -------
     estimate : Estimate
-        In [lower, upper]. The standard error and the interval are bounds from public numbers, for the expected trimmed
-        mean of n records, whatever their law: several times what they are for most laws.
+        Trimmed mean in [lower, upper]. The standard error and the interval are for the expected trimmed mean of n
+        records. They are bounds from public numbers for every distribution, and several times too large for most
+        distributions.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or `x` is not a one-dimensional array of numbers, at least one.
+        If an argument is out of range, or `x` is not a one-dimensional array of at least one number.
 
     Privacy
     -------
-    (epsilon, delta) for the replacement of one record, ideal only: for noise of real numbers. The noise is as large as
-    `smooth_sensitivity_trimmed_mean` says, which is never released.
+    (epsilon, delta) for the replacement of one record, ideal only: for noise of real numbers. The noise is proportional
+    to `smooth_sensitivity_trimmed_mean`, which is not released.
 
     Notes
     -----
-    O(n) for records in order, else a sort.
+    O(n) time for sorted records; other records are sorted first.
 
     References
     ----------
@@ -607,7 +634,7 @@ def trimmed_mean(
     data = _Sorted(x, low, high, nan)
     m = trimmed(trim, data.n)
     mean = float(data.between(m + 1, data.n - m).mean())
-    value = _release(data, mean, _of_trimmed_mean(data, m, beta), scale, open_stream(rng))
+    value = _release(data, mean, _trimmed_mean_sensitivity(data, m, beta), scale, open_stream(rng))
     step = max((high - low) / (data.n - 2 * m), math.ulp(max(-low, high)))
     return Estimate(
         value,

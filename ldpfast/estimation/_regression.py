@@ -22,7 +22,7 @@ multiclass = optional("sklearn.utils.multiclass", "sklearn")
 
 
 class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
-    """Base class of the estimators: `fit` asks each row of X once, in one pass."""
+    """Base class of the estimators. Each row of X answers once, in one pass."""
 
     _family: str
     _descent: GradientDescent

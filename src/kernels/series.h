@@ -1,5 +1,5 @@
-/* Trigonometric series on an interval: sqrt 2 cos(2 pi m u), sqrt 2 sin(2 pi m u), m = 1, 2, ..., with u in [0, 1] the place
- * in the interval. Term j (from 0) has m = j / 2 + 1 and is a cosine where j is even. docs/guide.md. */
+/* Trigonometric series on an interval: sqrt 2 cos(2 pi m u), sqrt 2 sin(2 pi m u), m = 1, 2, ..., where u in [0, 1] is the
+ * position in the interval. Term j, counted from 0, has m = floor(j / 2) + 1 and is a cosine if j is even. docs/guide.md. */
 #ifndef LDP_SERIES_H
 #define LDP_SERIES_H
 
@@ -12,12 +12,12 @@ typedef struct {
     const double *phase;     /* 0 for a cosine, 1/4 for a sine: both are cos 2 pi (m u - phase) */
 } series;
 
-/* Writes the terms of n numbers, one row of floats each. Numbers beyond the ends count as the ends, NaN as the center; no branch
- * and no address depends on a number. */
+/* Writes the terms of n numbers, one row of floats each. Numbers are clipped to the interval, and NaN becomes the center. No
+ * branch and no address depends on a number. */
 void series_terms_f32(const series *p, const float *x, size_t n, float *out);
 void series_terms_f64(const series *p, const double *x, size_t n, float *out);
 
-/* 1 + sum coefficient[j] term j, at n places. */
+/* Writes 1 + sum coefficient[j] term j, at n positions. */
 void series_values(const series *p, const double *coefficient, const double *x, size_t n, double *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* cos 2 pi t for any |t| < 2^50: the nearest whole turn is subtracted. Chebyshev fit in s^2, s in [-1, 1]; error 1e-14. */
+/* cos 2 pi t for |t| < 2^50. Subtracts the nearest whole turn; the rest is a Chebyshev fit in s^2, s in [-1, 1], with error
+ * 1e-14. */
 LDP_INLINE double NAME(cos_turns)(double t)
 {
     const double turns = (t + 0x1.8p52) - 0x1.8p52, s = 2 * (t - turns), z = s * s;
@@ -13,7 +14,7 @@ LDP_INLINE double NAME(cos_turns)(double t)
                                               z * (4.2677652030383635729e-6 - z * 1.2183098971776119219e-7))))))));
 }
 
-/* Horner's rule in exp(2 pi i u), from the highest harmonic down, for at most SERIES_PIECE places at once. */
+/* Horner's rule in exp(2 pi i u), from the highest harmonic down, for at most SERIES_PIECE positions at once. */
 static void NAME(series_values)(const series *p, const double *coefficient, const double *x, size_t n, double *out)
 {
     double c[SERIES_PIECE], s[SERIES_PIECE], re[SERIES_PIECE] = {0}, im[SERIES_PIECE] = {0};

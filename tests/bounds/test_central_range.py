@@ -17,7 +17,7 @@ def test_lower_bound_constants():
 def test_a_vacuous_lower_bound_gives_the_reason():
     found = bounds.central_range(10_000, 1.0, 0, 1)
     assert found.lower == 0
-    assert found.source.endswith("lower = 0 where e^(-epsilon n) is below the least double")
+    assert found.source.endswith("lower = 0 where e^(-epsilon n) is below the smallest double")
     assert "lower = 0" not in bounds.central_range(10, 1.0, 0, 1).source
 
 

@@ -225,7 +225,7 @@ def test_sample_size_of_a_custom_mechanism():
         (
             lambda: bounds.sample_size(bounds.median, 0.1, epsilon=[[1], [2]], radius=1),
             ValueError,
-            "^the arguments beside n",
+            "^arguments other than n must be numbers",
         ),
         (
             lambda: bounds.sample_size(bounds.median, 0.1, side="best", epsilon=1, radius=1),

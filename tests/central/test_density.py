@@ -249,12 +249,12 @@ def test_plots(line, plane):
     axes.figure.canvas.draw()
     mine = figure.Figure().add_subplot()
     assert line.project().plot(mine) is mine
-    with pytest.raises(ValueError, match="at most 2 dimensions can be drawn, not of 3"):
+    with pytest.raises(ValueError, match="plot requires a histogram of at most 2 dimensions, got 3"):
         histogram_density(np.zeros((5, 3)), epsilon=1.0, bins=2, rng=1).plot()
 
 
 def test_plot_refuses_three_dimensions_without_matplotlib():
-    with pytest.raises(ValueError, match="at most 2 dimensions can be drawn, not of 3"):
+    with pytest.raises(ValueError, match="plot requires a histogram of at most 2 dimensions, got 3"):
         histogram_density(np.zeros((5, 3)), epsilon=1.0, bins=2, rng=1).plot()
 
 

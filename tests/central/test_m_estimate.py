@@ -27,7 +27,7 @@ class Distribution:
         if isinstance(psi, Logistic):
             kinks.append(np.concatenate([x + psi.scale * t for t in (-8, -2, -0.5, 0.5, 2, 8)]))
         thetas = np.concatenate(kinks)
-        phi = thetas if prior.name == "uniform" else np.arctan((thetas - prior.centre) / prior.scale)
+        phi = thetas if prior.name == "uniform" else np.arctan((thetas - prior.center) / prior.scale)
         low, high = prior.ends
         edges = np.unique(np.concatenate([[low, high], phi[(phi > low) & (phi < high)]]))
         edges = np.unique(np.concatenate([np.linspace(a, b, pieces + 1) for a, b in itertools.pairwise(edges)]))
@@ -153,7 +153,7 @@ def test_draws_follow_the_exact_distribution(psi, data, prior, kappa, acceptance
     x, unit, n = np.sort(DATA[data]), Prior(prior, 0.0, 1.0), 8000
     mechanism, draws = MonotoneEM(psi.total(x), kappa, unit), Uniforms(open_stream(11))
     theta = np.sort([mechanism.sample(draws) for _ in range(n)])
-    phi = theta if prior == "uniform" else np.arctan((theta - unit.centre) / unit.scale)
+    phi = theta if prior == "uniform" else np.arctan((theta - unit.center) / unit.scale)
     exact = Distribution(x, psi, kappa, unit, 200).cdf(phi)
     ranks = np.arange(n) / n
     assert max((exact - ranks).max(), (ranks + 1 / n - exact).max()) <= hoeffding_radius(n, ALPHA)
@@ -340,7 +340,7 @@ def sample_size(psi="logistic", error=0.1, **changed):
     "call, error, message",
     [
         (lambda: estimate("tukey"), ValueError, "psi must be one of 'quantile', 'huber', 'logistic', got 'tukey'"),
-        (lambda: estimate(np.tanh), TypeError, "psi must be a word, Quantile, Huber, Logistic or Custom, got ufunc"),
+        (lambda: estimate(np.tanh), TypeError, "psi must be a string, Quantile, Huber, Logistic or Custom, got ufunc"),
         (lambda: estimate(lower=1), ValueError, "lower < upper, got 1 and 1.0"),
         (lambda: estimate(lower=math.nan), ValueError, "lower must be a finite number"),
         (lambda: estimate(epsilon=0), ValueError, "epsilon must be a finite number > 0"),
@@ -361,14 +361,14 @@ def sample_size(psi="logistic", error=0.1, **changed):
         (
             lambda: estimate(Custom(lambda x, theta: np.sin(9 * theta) - 0 * x, -1, 1)),
             ValueError,
-            r"psi must not fall in theta; at x = 0 it falls from 0.99\d+ at theta = 0.17\d+ to 0.99\d+ at theta = 0.17\d+",
+            r"psi must be nondecreasing in theta; at x = 0 it falls from 0.99\d+ at theta = 0.17\d+ to 0.99\d+ at theta = 0.17",
         ),
         (lambda: estimate(Custom(lambda x, theta: x * np.nan, -1, 1)), ValueError, "at x = 0, theta = 0 it is nan"),
         (lambda: estimate(Custom(lambda x, theta: theta, -1, 1)), ValueError, r"one number per record, got shape \(\)"),
         (
             lambda: sample_size("quantile"),
             ValueError,
-            r"psi must have a bounded slope for this peak, got Quantile\(q=0.5\)",
+            r"psi must have finite Lipschitz constants for this peak, got Quantile\(q=0.5\)",
         ),
         (lambda: sample_size("huber"), ValueError, "peak=inf"),
         (lambda: sample_size(peak=0), ValueError, "peak must be > 0, got 0"),

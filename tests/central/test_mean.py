@@ -427,7 +427,7 @@ def test_rows_are_clipped_at_the_smallest_and_largest_levels(level, size):
 
 def test_levels_beyond_the_limits_are_refused():
     for change in ({"rule": 9e-19}, {"rule": 1.1e18}, {"radius": 1e-30, "moment": math.inf}):
-        with pytest.raises(ValueError, match=r"must give a level.* in \[1e-18, 1e\+18\], got"):
+        with pytest.raises(ValueError, match=r"must give a truncation radius in \[1e-18, 1e\+18\], got"):
             mean(**{**GOOD, **change})
     assert np.isfinite(mean(**{**GOOD, "rule": 1e-18}).value)
     assert np.isfinite(mean(**{**GOOD, "rule": 1e18}).value)

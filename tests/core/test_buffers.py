@@ -1,4 +1,4 @@
-"""Compiled functions check the sizes of all arrays, so that they never access memory outside of them."""
+"""Size checks of compiled functions, so that they never access memory outside of their arrays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
     ids=["bits", "codes", "vectors", "grid"],
 )
 def test_tallies_reject_states_of_a_wrong_size(add, reports, state):
-    """A tally writes 64-bit counts; an array of as many bytes is too short."""
+    """A tally writes 64-bit counts, so a state of k bytes is too short."""
     with raises(ValueError, "reports and state do not fit together"):
         add(reports, state)
     assert not state.any()
@@ -106,7 +106,7 @@ def test_a_quantile_protocol_takes_only_its_own_state(state):
 
 @pytest.mark.parametrize("sums", ["(0.0,) * 3", "(0.0,) * 4, (0.0,) * 2", "(0.0,) * 5", "(), ()"])
 def test_a_quantile_state_needs_four_moments_and_three_sums_of_ones(sums):
-    """In a process of its own: an access outside of the arguments ends it."""
+    """The call is in a separate process, because an access outside of the arguments would end it."""
     code = f"""
 from ldpfast._core.sgd import QuantileState
 try:

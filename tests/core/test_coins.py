@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("isa")
 
 
 def toss(key, m, lanes, direct=False):
-    """Coins with probability m / 2^128 (m / 2^64 where `direct`), one per bit, in whole groups of 512 bits."""
+    """Return coins with probability m / 2^128 (m / 2^64 if `direct`), one per bit, in whole groups of 512 bits."""
     high, low = (m, 0) if direct else (m >> 64, m & reference.WORD - 1)
     out = np.empty(-(-lanes // 512) * 8, np.uint64)
     stream.coins(key, high, low, lanes, direct, out)
@@ -40,7 +40,7 @@ def test_coins_by_whole_words_equal_the_reference(lanes):
 
 
 def test_bit_planes_change_at_a_single_threshold():
-    """Lane 0 is tails for every m up to its own digits and heads above them. Bisection over m finds the first 64 digits."""
+    """Lane 0 is tails for m up to its digits and heads above them. Bisection over m finds the first 64 digits."""
 
     def heads(m):
         return bool(toss(RFC_KEY, m, 40)[0])
@@ -57,7 +57,7 @@ def test_bit_planes_change_at_a_single_threshold():
 
 
 def test_few_lanes_compare_all_digits():
-    """Where the first 32 digits are equal, the next words decide: tails at their value, heads one unit above."""
+    """If the first 32 digits are equal, the next words decide: tails at their value, heads one unit above."""
     words = reference.Words(RFC_KEY, 0, 0).take(8, "<u4")
     later = reference.Words(RFC_KEY, 0, 0).take(18, "<u8")[16:]  # after the words of the lanes
     digits = int(later[0]) << 32 | int(later[1]) >> 32

@@ -1,4 +1,4 @@
-"""The choice of an instruction set."""
+"""Choice of the instruction set."""
 
 from __future__ import annotations
 

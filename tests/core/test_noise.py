@@ -24,9 +24,9 @@ def gaussian(variance, n, block=0, key=RFC_KEY):
 
 @pytest.mark.parametrize("variance", [1, 2, 4, 100, 1025**2, 10**9 + 7, 1 << 40, (1 << 48) - 1, 1 << 48])
 def test_gaussian_noise_equals_the_reference(isa, variance):
-    """Every coin by exact fractions of the same words.
+    """The reference draws every coin from the same words with exact fractions.
 
-    Not reached: digits beyond the first word, which a coin needs with probability 2^-43.
+    Digits beyond the first word, which a coin needs with probability 2^-43, are not tested.
     """
     for block in (0, 5):
         words = reference.Words(RFC_KEY, "discrete Gaussian", block)
@@ -41,7 +41,7 @@ def test_gaussian_noise_of_fewer_numbers_is_a_prefix(isa):
 
 @pytest.mark.parametrize("variance", [1, 4, 100])
 def test_gaussian_noise_follows_the_distribution_by_value(variance):
-    """Chi-square over all values with at least 25 expected: detects a relative error of 2 % in a central probability."""
+    """Chi-square over all values with expectation at least 25. Detects a relative error of 2 % in a central probability."""
     n, reach = 400_000, 20 * math.isqrt(variance)
     x = gaussian(variance, n)
     values = np.arange(-reach, reach + 1)

@@ -48,7 +48,7 @@ def test_weights_equal_the_recurrence(epsilon, room):
 )
 @pytest.mark.parametrize("epsilon", [0.2, 3.0, 60.0])
 def test_choice_equals_the_reference(points, epsilon):
-    """The total, and the chosen point for many random integers, from the weight of every point."""
+    """The total weight, and the chosen point for many random integers, from the weight of every point."""
     table, size = _quantile.weights(epsilon, max(1, len(points))), 7
     z = np.array(points, np.uint64)
     for target in range(2 * len(points) + 1):
@@ -63,7 +63,7 @@ def test_choice_equals_the_reference(points, epsilon):
 @pytest.mark.parametrize("epsilon", [5.0, 60.0, 300.0])
 @pytest.mark.parametrize("size", [5, 60])
 def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
-    """A table that becomes constant within the data: the slice has the distribution of all ranks, with ties across the cut."""
+    """If the table becomes constant within the data, a slice has the distribution of all ranks, with ties across its ends."""
     n = 60
     x = np.random.default_rng(size).integers(0, size, n).astype(np.uint32)
     table = _quantile.weights(epsilon, n)
@@ -83,7 +83,7 @@ def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
 
 
 def test_choice_follows_the_distribution():
-    """Chi-square over seven points, with both ends of the grid and ties: detects 3 % of a probability of 1/7."""
+    """Chi-square over seven points, with both ends of the grid and ties. Detects 3 % of a probability of 1/7."""
     points, table, n = [0, 2, 2, 5], _quantile.weights(1.0, 4), 60_000
     expected = np.array(reference.rank_weights(points, 7, 4, table), float)
     expected *= n / expected.sum()
@@ -114,7 +114,7 @@ def test_spread_equals_brute_force(seed):
     i_low, i_high = np.sort(rng.integers(0, size, 2)).tolist()
     j_low, j_high = np.sort(rng.integers(0, size, 2)).tolist()
     least = int(rng.integers(0, 4))
-    i_high = max(i_low, min(i_high, j_high - least))  # every i has some j, as in all uses
+    i_high = max(i_low, min(i_high, j_high - least))  # every i has a valid j, as in all uses
     beta = float(rng.choice([0.0, 1e-3, 0.3, 5.0]))
     scratch = np.empty(2 * size + 5)
     if i_low + least > j_high:

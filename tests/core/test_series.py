@@ -22,7 +22,7 @@ COSINE = 2e-14  # error of the polynomial, 1e-14, and roundings of kernel and re
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 257])
 @pytest.mark.parametrize("terms", [1, 2, 3, 16, 33, 1000])
 def test_terms_equal_the_reference(terms, n, dtype):
-    """The tolerance is half a unit of the last place of a float below 2, and the error of the cosine."""
+    """The tolerance is half a unit in the last place of a float below 2, plus the error of the cosine."""
     compiled = series.Series(terms, -3.0, 4.5)
     x = np.random.default_rng(n).uniform(-3, 4.5, n).astype(dtype)
     if n > 5:
@@ -40,7 +40,7 @@ def test_terms_equal_the_reference(terms, n, dtype):
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 600])
 @pytest.mark.parametrize("terms", [1, 2, 3, 16, 33, 200])
 def test_values_equal_the_reference(terms, n):
-    """Horner's rule multiplies by exp(2 pi i u) m times: the error of term j grows with its frequency m."""
+    """Horner's rule multiplies by exp(2 pi i u) m times, so the error of a term grows with its frequency m."""
     compiled, x = series.Series(terms, -3.0, 4.5), np.random.default_rng(n).uniform(-3, 4.5, n)
     coefficients = np.random.default_rng(terms).normal(size=terms) / np.arange(1, terms + 1)
     out, plain = np.empty((2, n))

@@ -25,9 +25,9 @@ def words_of(key, stream_id, block, groups):
 
 
 def chacha_block(key, nonce, counter):
-    """The 64 bytes of RFC 8439 for a nonce of 12 bytes: stream id, then record block.
+    """Return the 64 bytes of RFC 8439 for a nonce of 12 bytes: stream id, then record block.
 
-    The block with counter 16 g + l is lane l of group g: its word w is word 256 g + 16 w + l of the stream.
+    The block with counter 16 g + l is lane l of group g. Its word w is word 256 g + 16 w + l of the stream.
     """
     stream_id, low, high = np.frombuffer(nonce, "<u4").tolist()
     group, lane = divmod(counter, 16)
@@ -104,7 +104,7 @@ def test_the_encryption_example_of_rfc_8439(isa):
 
 
 def reference_block(key, stream_id, block, counter):
-    """A block of ChaCha20 in the notation of the RFC."""
+    """Return a block of ChaCha20 in the notation of the RFC."""
     start = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *np.frombuffer(key, "<u4").tolist()]
     start += [counter, stream_id, block & 0xFFFFFFFF, block >> 32]
     s = list(start)
@@ -138,7 +138,7 @@ def test_streams_of_different_ids_and_blocks_differ():
 
 
 def test_stream_ids_are_unique():
-    """Laplace noise has three: digits, carries, rounding."""
+    """Laplace noise has three streams: digits, carries and rounding."""
     ids = [number + i for name, number in reference.STREAM_IDS.items() for i in range(3 if "Laplace" in name else 1)]
     assert len(set(ids)) == len(ids)
     assert 0 not in ids
@@ -190,7 +190,7 @@ def test_take_refuses_impossible_numbers_of_blocks(blocks):
 
 
 def test_a_stream_cannot_be_pickled_or_copied():
-    """A key on a disk is not secret, and a key in two workers is used twice."""
+    """A key on a disk is not secret, and with a copied key two workers would draw the same coins."""
     source = stream.Stream()
     for duplicate in (copy.copy, copy.deepcopy, *(lambda s, p=p: pickle.dumps(s, p) for p in range(6))):
         with pytest.raises(TypeError, match=r"^a stream holds a secret key and cannot be pickled or copied$"):

@@ -17,14 +17,14 @@ DIMS = [1, 2, 3, 31, 32, 33, 100, 1000]
 
 
 def clipped(x, radius, state=None):
-    """The state after the rows of x, and the number of rows that were not finite."""
+    """Return the state after the rows of x, and the number of rows that are not finite."""
     dim = 1 if x.ndim == 1 else x.shape[1]
     state = np.zeros((dim, 2), np.uint64) if state is None else state
     return state, tally.add_clipped(np.ascontiguousarray(x), dim, radius, np.empty(2 * dim), state)
 
 
 def rows(n, dim, dtype, seed=0):
-    """Rows inside, on and outside of the unit ball."""
+    """Return rows inside, on and outside of the unit ball."""
     rng = np.random.default_rng([seed, dim])
     x = rng.standard_normal((n, dim)) / math.sqrt(dim) * rng.choice([0.1, 0.9, 1.0, 3.0, 1e6], (n, 1))
     x[::5] /= np.linalg.norm(x[::5], axis=1, keepdims=True)
@@ -35,7 +35,7 @@ def rows(n, dim, dtype, seed=0):
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("radius", [1.0, 0.37])
 def test_clipped_sums_equal_the_reference(isa, radius, dim, dtype):
-    """Bit by bit and row by row: detects an instruction set that fuses or reorders operations."""
+    """Equality of every bit of every row detects an instruction set with fused or reordered operations."""
     x = rows(70 if dim < 1000 else 10, dim, dtype)
     expected = [reference.clipped_row(row, radius) for row in x]
     for row, slow in zip(x[:10], expected[:10], strict=True):
@@ -48,7 +48,7 @@ def test_clipped_sums_equal_the_reference(isa, radius, dim, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("dim", DIMS)
 def test_clipped_rows_agree_with_exact_arithmetic(dim, dtype):
-    """Against the projection in fractions: within half a step, and a little more for the rounding of the norm."""
+    """The projection in fractions agrees within half a step, and a little more for the rounding of the norm."""
     radius = Fraction(37, 100)
     for row in rows(12, dim, dtype, 1):
         state, _ = clipped(row[np.newaxis], float(radius))

@@ -1,4 +1,4 @@
-"""Exact channels of the finite mechanisms, enumerated from the integers of the coins: no sampling, no statistical tolerance."""
+"""Exact channels of the finite mechanisms, enumerated from the integers of the coins, without sampling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mechanism(request):
 
 
 def all_reports(mechanism):
-    """Every possible report, in the order of the channel."""
+    """Return all possible reports, in the order of the channel."""
     report = mechanism.report
     if isinstance(report, Codes):
         return np.arange(report.k, dtype=report.code)
@@ -35,7 +35,7 @@ def all_reports(mechanism):
 
 
 def inputs(mechanism):
-    """Inputs of the channel as numbers: what decoded reports have as expectation."""
+    """Return the inputs of the channel as numbers, the expectations of decoded reports."""
     if isinstance(mechanism, ldp.Warner):
         return np.array([0.0, 1.0])
     if isinstance(mechanism, ldp.SignBit):

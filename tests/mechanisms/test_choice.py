@@ -1,4 +1,4 @@
-"""Choice of a mechanism by the variance."""
+"""Choice of the mechanism with the smallest variance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of all mechanisms, each checked on one list of examples."""
+"""Properties of all mechanisms, checked on the list of examples."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(
 
 
 def reporter(mechanism):
-    """The mechanism that makes the reports: for a gradient, that of its ball."""
+    """Return the mechanism that makes the reports: for a gradient, the mechanism of its ball."""
     return mechanism.ball if isinstance(mechanism, mechanisms.Gradient) else mechanism
 
 
 def report_dtype(example):
-    """The documented dtype of reports."""
+    """Return the documented dtype of reports."""
     mechanism = reporter(example.mechanism)
     if isinstance(mechanism, ldp.RandomizedResponse):
         return np.dtype("uint8" if mechanism.k <= 256 else "uint16" if mechanism.k <= 65536 else "uint32")
@@ -121,7 +121,7 @@ def test_report_bytes_is_the_size_of_a_report(example, mechanism, records):
 
 
 def forms(x):
-    """The same records, laid out differently."""
+    """Yield the same records in different memory layouts."""
     spaced = np.zeros((2 * len(x), *x.shape[1:]), x.dtype)
     spaced[::2] = x
     wide = np.zeros((*x.shape, 3), x.dtype)
@@ -205,7 +205,7 @@ def test_lists_of_numbers_are_float64(mechanism):
 
 
 def outputs(reports):
-    """Arrays of the shape and dtype of `reports`, laid out differently."""
+    """Yield arrays of the shape and dtype of `reports` in different memory layouts."""
     spaced = np.zeros((2 * len(reports), *reports.shape[1:]), reports.dtype)
     yield np.zeros_like(reports)
     yield spaced[::2]
@@ -252,7 +252,7 @@ IN_PLACE = (ldp.Warner, ldp.RandomizedResponse, ldp.Laplace, ldp.L2Ball, ldp.Lap
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, IN_PLACE)], ids=repr)
 def test_out_may_be_the_records_themselves(mechanism):
-    """Reports must not overwrite records that are still to be read."""
+    """Reports must not overwrite records that have not been read yet."""
     x = records_of(mechanism, 50)
     expected = mechanism.privatize(x, rng=5)
     assert_same(mechanism.privatize(x, rng=5, out=x), expected)
@@ -298,7 +298,7 @@ def test_mechanisms_with_different_parameters_differ():
 
 
 def assert_equal_copy(mechanism, other):
-    """Equal, and with the same coins."""
+    """Check that two mechanisms are equal and have the same coins."""
     assert type(other) is type(mechanism)
     assert other == mechanism
     assert hash(other) == hash(mechanism)
@@ -375,7 +375,7 @@ def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
 
 
 def test_the_same_seed_gives_the_same_reports_and_another_seed_others(example, mechanism):
-    """The probability that 2000 reports of two keys are all equal is below 0.9^2000 for every example."""
+    """For every example, the 2000 reports of two keys are all equal with probability below 0.9^2000."""
     x = example.records(max(20, 2000 // getattr(mechanism, "dim", 1)))
     reports = mechanism.privatize(x, rng=1)
     assert_same(mechanism.privatize(x, rng=1), reports)
@@ -415,7 +415,7 @@ FLIPS = {
     "L2Ball": lambda n: ldp.L2Ball(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9) > 0,
     "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, 2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
 }
-SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has one stream of signs
+SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has the same stream of signs
 
 
 @pytest.mark.parametrize("pair", [p for p in itertools.combinations(FLIPS, 2) if p not in SHARED], ids="-".join)
@@ -437,7 +437,7 @@ def test_two_mechanisms_with_one_seed_share_no_coin(pair):
 
 
 def test_run_equals_estimate_of_privatize_over_many_pieces(example, mechanism, monkeypatch):
-    """Each piece that `run` reads continues with the next record block of the key."""
+    """Each piece of `run` continues with the next record block of the key."""
     monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
     x = example.records(example.blocks(3))
     assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
@@ -488,7 +488,7 @@ def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism,
 
 
 def test_the_instruction_set_changes_nothing(example, mechanism, isa):
-    """The sizes are no multiples of the width of a vector."""
+    """The sizes are not multiples of the width of a vector."""
     x = example.records(min(example.blocks(2), 20_001))
     reports, estimate = mechanism.privatize(x, rng=5), mechanism.run(x, rng=5)
     assert _core.isa() == isa
@@ -499,7 +499,7 @@ def test_the_instruction_set_changes_nothing(example, mechanism, isa):
 
 
 def test_the_estimate_is_the_mean_of_the_decoded_reports(example, mechanism):
-    """Reports of vectors are counted in multiples of a step of at most bound 2^-30: the mean has an error of half a step."""
+    """Reports of vectors are rounded to multiples of a step of at most bound 2^-30, so the mean has an error of half a step."""
     x = example.records(60)
     reports = mechanism.privatize(x, rng=5)
     decoded = mechanism.decode(reports)
@@ -561,7 +561,7 @@ def test_clip_projects_rows_on_the_ball(dim, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("dim", [1, 2, 33])
 def test_clip_maps_rows_with_nan_to_the_center_of_the_ball(dim, dtype):
-    """The report of the center has mean zero, whatever the other coordinates of the row are."""
+    """The report of the center has mean zero for all values of the other coordinates of the row."""
     mechanism, n = ldp.L2Ball(dim, 20.0), 20_000
     x = np.zeros((n, dim), dtype)
     x[:, 0] = 1.0
@@ -581,10 +581,10 @@ def test_clip_accepts_infinite_and_huge_rows_of_the_ball(dtype):
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_clip_projects_rows_of_the_laplace_baseline(norm):
-    """At epsilon = 60 the noise is far below the difference that a row without projection would make.
+    """At epsilon = 60 the noise is far below the effect of a missing projection.
 
-    The variance per coordinate is at most 2 (D / epsilon)^2 with D = 4. The tails are geometric, so the mean of 400 reports has
-    an error of more than 25 standard errors with a probability far below ALPHA.
+    The variance per coordinate is at most 2 (D / epsilon)^2 with D = 4. The tails are geometric, so the mean of 400 reports
+    has an error of more than 25 standard errors with probability far below ALPHA.
     """
     mechanism, n = ldp.LaplaceVector(2, 60.0, 1.0, norm), 400
     for row in ([3.0, 0.3], [-5.0, np.nan], [np.inf, 0.0], [0.0, -1e30], [np.nan, np.nan]):
@@ -592,7 +592,7 @@ def test_clip_projects_rows_of_the_laplace_baseline(norm):
         if norm == "linf":
             expected = np.clip(filled, -1, 1)
         elif np.isnan(row).any():
-            continue  # the mechanism chooses between the center of the row and that of the coordinate
+            continue  # the center of the row and that of the coordinate are both allowed
         else:
             expected = filled / max(1.0, np.linalg.norm(filled))
         value = mechanism.run(np.tile(row, (n, 1)), rng=5, clip=True).value
@@ -620,7 +620,7 @@ def test_clip_changes_nothing_inside_the_domain(mechanism):
 @pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
 @pytest.mark.parametrize("call", ["privatize", "run"])
 def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
-    """The error is the same for valid and invalid records. One that depends on the record would itself be a report."""
+    """The error is the same for valid and invalid records. An error that depends on the record would itself be a report."""
     for x in ([0, 1], [-1], [10**9]):
         with pytest.raises(ValueError, match=r"^clip must be False for categories, got True$"):
             getattr(mechanism, call)(x, clip=True)

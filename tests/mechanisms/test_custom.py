@@ -1,4 +1,4 @@
-"""Mechanisms written in Python: everything that the base class gives them, with exact privacy and unbiased estimates."""
+"""Mechanisms written in Python: methods of the base class, exact privacy and unbiased estimates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
 
 @dataclass(frozen=True)
 class CustomCircle(ldp.Mechanism):
-    """Response for k >= 4 categories on a circle: the truth most often, and its two neighbors more often than the others."""
+    """Response for k >= 4 categories on a circle, where the two neighbors are more probable than the other categories."""
 
     k: int
     epsilon: float
@@ -53,7 +53,7 @@ class CustomCircle(ldp.Mechanism):
 
 @dataclass(frozen=True)
 class CustomForced(ldp.Mechanism):
-    """Forced response: 1 or 0 for some of the equally likely outcomes, else the truth. Epsilon follows from their numbers."""
+    """Forced response: 1 or 0 for some of the equally likely outcomes, else the true answer."""
 
     one: int
     zero: int
@@ -68,7 +68,7 @@ class CustomForced(ldp.Mechanism):
         return [[1 - one, one], [zero, 1 - zero]]
 
 
-TOTAL, STEPS = 1000, 1 << 30  # integers that a sign and a rounding are drawn from
+TOTAL, STEPS = 1000, 1 << 30  # numbers of equally likely integers for a sign and for a rounding
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def mechanism(request):
 
 
 def given_words(*columns):
-    """Words whose calls of `below` return these columns of integers, one after the other."""
+    """Return words whose calls of `below` return the given columns of integers in order."""
     remaining = iter(columns)
 
     def below(bound, n):
@@ -139,9 +139,9 @@ def given_words(*columns):
 
 
 def counts_of(mechanism, record):
-    """How many of all equally probable words give each report of a record.
+    """Return, for each report, the number of equally probable words that give it for a record.
 
-    The roundings of `CustomCoordinate` are eighths: exact for records that are multiples of a quarter of the radius.
+    The roundings of `CustomCoordinate` are eighths, which is exact for multiples of a quarter of the radius.
     """
     if isinstance(mechanism, CustomCoordinate):
         grid = np.array(list(itertools.product(range(mechanism.dim), range(8), range(TOTAL)))).T
@@ -156,7 +156,7 @@ def counts_of(mechanism, record):
 
 
 def extreme_records(mechanism):
-    """All categories, or all vertices of the box."""
+    """Return all categories, or all vertices of the box."""
     if isinstance(mechanism, CustomCoordinate):
         return mechanism.radius * np.array(list(itertools.product([-1.0, 1.0], repeat=mechanism.dim)))
     return np.arange(mechanism.domain.k)
@@ -194,7 +194,7 @@ def test_without_channel_rows_there_is_no_channel(mechanism):
 
 
 def inner_records(mechanism):
-    """Extreme records, and records in quarters of the radius between them."""
+    """Return the extreme records, and records between them in quarters of the radius."""
     records = extreme_records(mechanism)
     if isinstance(mechanism, CustomCoordinate):
         inner = mechanism.radius * np.random.default_rng(1).integers(-4, 5, (5, mechanism.dim)) / 4
@@ -227,7 +227,7 @@ def test_worst_variance_bounds_the_variance_of_every_population(mechanism):
     assert worst >= mechanism.worst_variance - 0.25 - 1e-12
 
 
-# What the base class gives --------------------------------------------------------------------------------------------
+# Methods of the base class --------------------------------------------------------------------------------------------
 
 
 def test_reports_have_the_dtype_and_shape_of_the_format(mechanism):
@@ -357,7 +357,7 @@ def test_queries_can_hold_custom_mechanisms(mechanism):
 
 
 def test_an_audit_confirms_the_realized_epsilon(mechanism):
-    """The lower bound holds with a confidence of 1 - 1e-9, and comes near the true value."""
+    """The lower bound holds with a confidence of 1 - 1e-9, and is near the true value."""
     x, *_, opposite = extreme_records(mechanism)
     if isinstance(mechanism, CustomCircle):
         opposite = mechanism.k // 2
@@ -422,7 +422,7 @@ def test_comparison_with_the_mechanisms_of_the_library_for_categories():
 
 
 def test_comparison_with_the_mechanisms_of_the_library_for_vectors():
-    """The report decodes to one coordinate of size `scale`: its second moment is scale^2, at the mean 0."""
+    """The report decodes to one coordinate of magnitude `scale`, so its second moment at the mean 0 is scale^2."""
     mechanism, n = CustomCoordinate(5, 1.0), 10_000
     comparison = bounds.compare("mean_l2", n, 1.0, dim=5, mechanisms=[mechanism])
     (row,) = (row for row in comparison.rows if row.mechanism == repr(mechanism))
@@ -540,7 +540,7 @@ def test_reports_of_a_block_are_checked(made, error, message):
 
 @pytest.mark.parametrize("rows", [((3, 1), (1, 3)), ((2**63 + 5, 2**63 - 5), (2**62, 3 * 2**62))])
 def test_rows_may_use_all_64_bits(rows):
-    """The threshold of report 1 is the first entry: a word equal to it is report 1, one unit below it is report 0."""
+    """The threshold of report 1 is the first entry: a word equal to it gives report 1, one unit less gives report 0."""
     mechanism = CustomRows(rows)
     for record, (first, _) in enumerate(rows):
         words = given_words([first - 1, first])
@@ -583,7 +583,7 @@ def test_integers_below_a_bound_are_uniform(bound):
 
 
 def test_integers_of_different_blocks_and_calls_are_independent():
-    """Two sequences of integers below 8 agree in 1/8 of the places, by Hoeffding's inequality."""
+    """Two sequences of integers below 8 agree in 1/8 of the positions, by Hoeffding's inequality."""
     words = [Words(stream.Stream(KEY), number) for number in (0, 1)]
     draws = [w.below(8, N) for w in words for _ in range(2)]
     for a, b in itertools.combinations(draws, 2):

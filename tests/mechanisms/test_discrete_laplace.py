@@ -25,7 +25,7 @@ SPAN = 8
 
 
 def worst_ratio(distribution, span):
-    """Largest P(y | i) / P(y | i') over all reports y in the reach of the table and all inputs 0 <= i, i' <= span."""
+    """Return the largest P(y | i) / P(y | i') over all reports y within the table and all inputs 0 <= i, i' <= span."""
 
     def probability(n):  # P(N = n), N = G or -1 - G by a fair sign
         return distribution[n if n >= 0 else -1 - n] / 2
@@ -39,7 +39,7 @@ def worst_ratio(distribution, span):
 
 
 def small_instance(width, epsilon):
-    """Digits for 8 steps. There are few of them, because the carry must not be rounded to zero at such widths."""
+    """Return coins of a small width for 8 steps. The digits are few, so that the carry is not rounded to zero."""
     rate = Decimal(epsilon) / SPAN
     count = 3
     assert 1 << count >= SPAN
@@ -49,7 +49,7 @@ def small_instance(width, epsilon):
 @pytest.mark.parametrize("width", range(8, 17))
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 2.0])
 def test_the_budget_bounds_the_exact_loss(width, epsilon):
-    """a s + eta, with eta from the rounded integers, is never below the exact loss; and the loss is at least a s - eta."""
+    """The exact loss is between a s - eta and a s + eta, with eta from the rounded integers."""
     with localcontext(_coins.CONTEXT):
         rate, digits, carry = small_instance(width, epsilon)
         eta = _coins.geometric_error(digits, carry, width, rate)
@@ -61,9 +61,9 @@ def test_the_budget_bounds_the_exact_loss(width, epsilon):
 @pytest.mark.parametrize("width", [8, 10, 12, 16])
 @pytest.mark.parametrize("which, sign", [(0, -1), (0, 1), (1, -1), (1, 1), (2, -1), (2, 1), ("carry", -1)])
 def test_a_wrong_coin_exceeds_the_budget_of_the_right_one(width, which, sign):
-    """The loss with a coin that is wrong by a few units exceeds the budget of the right integers, not that of the wrong ones.
+    """With a coin that is wrong by a few units, the loss exceeds the budget of the right integers, not of those in use.
 
-    So the certificate depends on the integers in use. (A carry that is too likely only flattens the distribution.)
+    So the certificate depends on the integers in use. (A carry that is too probable only flattens the distribution.)
     """
     with localcontext(_coins.CONTEXT):
         rate, digits, carry = small_instance(width, 1.0)
@@ -82,7 +82,7 @@ def test_a_wrong_coin_exceeds_the_budget_of_the_right_one(width, which, sign):
 
 
 def test_the_budget_is_attained():
-    """Digit 0 is too unlikely and the others are exact within 2^-100: the loss of one step is a + |d_0|."""
+    """If digit 0 is too improbable and the others are exact within 2^-100, the loss of one step is a + |d_0|."""
     with localcontext(_coins.CONTEXT):
         rate = Decimal(1) / SPAN
         digits, carry = _coins.geometric_integers(rate, 3, 110)
@@ -93,7 +93,7 @@ def test_the_budget_is_attained():
 
 
 def test_a_random_sign_times_a_geometric_variable_costs_log_2_more():
-    """The simpler variant reaches zero with both signs, and so exceeds the budget. The kernel must not be simplified to it."""
+    """The simpler variant reaches zero with both signs and exceeds the budget. The kernel must not be simplified to it."""
     with localcontext(_coins.CONTEXT):
         rate, digits, carry = small_instance(16, 1.0)
         distribution = reference.geometric_distribution(digits, carry, 16)
@@ -107,7 +107,7 @@ def test_a_random_sign_times_a_geometric_variable_costs_log_2_more():
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 8.0, 30.0])
 @pytest.mark.parametrize("dim", [0, 1, 10, 1000])
 def test_the_integers_in_use_keep_the_budget(epsilon, dim):
-    """The same sum of errors as in the small instances, from the integers, with 120 digits. dim = 0 stands for one number."""
+    """The sum of errors as in the small instances, from the integers, with 120 digits. dim = 0 means a single number."""
     if dim == 0:
         span = diameter = max(1, math.ceil(1024 * epsilon))
     else:
@@ -153,7 +153,7 @@ def test_a_huge_epsilon_is_refused():
 @pytest.mark.parametrize("n", [1, 20, 512, 600])
 @pytest.mark.parametrize("carry", [1 << 126, (1 << 127) + 12345, 3 << 126])
 def test_numbers_with_carries_equal_the_reference(isa, n, carry):
-    """In use a carry has a probability of 4e-11. Here carries are as likely as digits."""
+    """In normal use a carry has probability 4e-11. Here carries are as probable as digits."""
     digits = (1 << 127, 5 << 124, 3 << 125)
     kernel = privatize.Laplace(1, 0.0, 1.0, 1, 0, 0.0, digits, carry, "number")
     out = np.empty(n)
@@ -165,7 +165,7 @@ def test_numbers_with_carries_equal_the_reference(isa, n, carry):
 
 
 def test_the_carry_coin_changes_exactly_at_its_threshold():
-    """The words of the second toss are known: a carry coin equal to them is tails, one unit above them it is heads."""
+    """The words of the second toss are known. A carry coin equal to them is tails; one unit above them it is heads."""
     tested = 0
     for seed in range(40):
         key = bytes([seed] * 32)

@@ -1,4 +1,4 @@
-"""Invalid input of mechanisms and their estimates: the error, its message, and that nothing has changed afterwards."""
+"""Invalid input of mechanisms and their estimates: the error, its message, and no side effects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = [CUBE, BALL, VECTOR, ldp.LaplaceVector(3, 1.0, 2.0, "linf")]
 
 
 def error_message(call, *arguments):
-    """The message of a ValueError, or None where there is none."""
+    """Return the message of a ValueError, or None if there is none."""
     try:
         call(*arguments)
     except ValueError as error:
@@ -209,7 +209,7 @@ def test_lower_and_upper_are_checked(kind):
 @pytest.mark.parametrize("epsilon", [1e-12, 1.0, 40.0])
 @pytest.mark.parametrize("upper", [1e-99, 1e99, 1e155, 1e300, 1.7e308])
 def test_a_huge_interval_is_refused_or_gives_finite_estimates(kind, upper, epsilon):
-    """Squares and decoded values must not overflow where the parameters were accepted."""
+    """Squares and decoded values must not overflow if the parameters are accepted."""
     message = error_message(kind, 0.0, upper, epsilon)
     if message is not None:
         assert message.startswith("lower and upper must be ")
@@ -251,7 +251,7 @@ CALLS = ["privatize", "run", "variance"]
 
 @pytest.fixture(params=CALLS)
 def call(request):
-    """Each method that takes records."""
+    """Each method with records as argument."""
     return request.param
 
 
@@ -326,7 +326,7 @@ def test_rows_out_of_the_ball_are_refused(call, mechanism, bad, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("dim", [1, 3, 17, 100, 1000])
 def test_a_row_on_the_boundary_of_the_ball_is_accepted_or_refused_with_its_index(dim, dtype):
-    """Two computations of a norm may differ in the last bit; the message must name the row nevertheless."""
+    """Two computations of a norm may differ in the last bit, but the message must name the row."""
     mechanism, rng = ldp.L2Ball(dim, 1.0), np.random.default_rng(dim)
     edge = 1 + 4 * np.finfo(dtype).eps * dim**0.5
     for _ in range(300):

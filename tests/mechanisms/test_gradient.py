@@ -43,9 +43,9 @@ EXTREMES = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, 0.3, -0.7]
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("family", ["logistic", "linear", "poisson"])
 def test_reports_of_two_records_are_equal_or_opposite(family, norm, dtype):
-    """Under one key the reports of any two people are equal or opposite, whatever their rows and responses are.
+    """Under one key the reports of any two people are equal or opposite, for all rows and responses.
 
-    So the probability of a report lies between 1 - p and p times that of its direction, where p is the coin of the ball.
+    So the probability of a report is between 1 - p and p times that of its direction, where p is the coin of the ball.
     """
     residual = None if family == "logistic" else 1.0
     query = Query(0, Gradient(family, (0.5, -2.0, 1e9), 1.0, norm, 1.0, 0.5, residual))

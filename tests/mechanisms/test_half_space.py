@@ -1,4 +1,4 @@
-"""What the half-space mechanisms have in common: the constant, and the one sign that depends on the record."""
+"""Common properties of the half-space mechanisms: the constant, and the one sign that depends on the record."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ..support.keys import RFC_KEY, SEED
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("dim", [1, 2, 27, 64, 5000, 40_000])
 def test_reports_of_two_records_are_equal_or_opposite(isa, dim, dtype):
-    """The record determines one sign and nothing else: under one key the reports of any two records are equal or opposite.
+    """Only one sign depends on the record: under one key the reports of any two records are equal or opposite.
 
-    This holds for NaN and for infinite, huge and subnormal records, too.
+    This also holds for NaN and for infinite, huge and subnormal records.
     """
     tiny, huge = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max
     rows = [0.0, 1.0, -1.0, tiny, -tiny, huge, -huge, np.nan, np.inf, -np.inf]
@@ -44,7 +44,7 @@ def test_reports_of_two_records_are_equal_or_opposite(isa, dim, dtype):
 
 @pytest.mark.parametrize("dim", [1, 2, 27, 64, 40_000])
 def test_the_sign_changes_exactly_at_the_threshold(isa, dim):
-    """One unit more in `heads` changes the sign of exactly the report whose word it passed."""
+    """One unit more in `heads` changes the sign of exactly the report whose word equals the old threshold."""
     n = 3 if dim < 1000 else 1
     x = np.linspace(-1, 1, n * dim).reshape(n, dim)
     for row, word in enumerate(reference.Words(RFC_KEY, "linf sign", 0).take(n, "<u8").tolist()):
@@ -72,7 +72,7 @@ def test_the_sign_changes_exactly_at_the_threshold(isa, dim):
 
 @pytest.mark.parametrize("dim", range(1, 9))
 def test_the_constant_by_enumeration(dim):
-    """On the hypercube: 1 / E|mean sign| over all vertices, where ties count as zero."""
+    """On the hypercube the constant is 1 / E|mean sign| over all vertices, where ties count as zero."""
     weight = [math.comb(dim, a) for a in range(dim + 1)]
     mean = Fraction(sum(w * abs(2 * a - dim) for a, w in enumerate(weight)), dim << dim)
     c = half_space_constant(dim if dim % 2 else dim + 1)

@@ -48,7 +48,7 @@ N = 200_000
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_distribution_function_is_that_of_laplace_noise(epsilon):
-    """By the Dvoretzky-Kiefer-Wolfowitz inequality, which has the radius of Hoeffding's for all points at once."""
+    """Dvoretzky-Kiefer-Wolfowitz inequality, which has Hoeffding's radius for all points at once."""
     mechanism = ldp.Laplace(0.0, 1.0, epsilon)
     noise = np.sort(mechanism.privatize(np.zeros(N), rng=STATISTICS_SEED))
     points = np.linspace(-5, 5, 101) / epsilon
@@ -59,7 +59,7 @@ def test_the_distribution_function_is_that_of_laplace_noise(epsilon):
 
 
 def test_neighboring_reports_of_a_block_are_independent():
-    """Numbers share bit planes: products of signs at every lag up to 64 have mean zero (Hoeffding's inequality)."""
+    """Numbers share bit planes, but products of signs at every lag up to 64 have mean zero (Hoeffding's inequality)."""
     mechanism = ldp.Laplace(-1.0, 1.0, 1.0)
     sign = np.sign(mechanism.privatize(np.zeros(N), rng=STATISTICS_SEED))
     for lag in range(1, 65):
@@ -69,7 +69,7 @@ def test_neighboring_reports_of_a_block_are_independent():
 
 @pytest.mark.parametrize("n", [3, 100, 513])
 def test_reports_of_small_batches_are_independent(n):
-    """Many short batches, whose lanes are laid out differently: means of products of two positions."""
+    """Means of products of two positions over many small batches, which have another layout of lanes."""
     mechanism = ldp.Laplace(-1.0, 1.0, 1.0)
     generator = np.random.default_rng(STATISTICS_SEED)
     batches = np.array([np.sign(mechanism.privatize(np.zeros(n), rng=generator)) for _ in range(4000)])

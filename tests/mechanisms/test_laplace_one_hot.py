@@ -23,7 +23,7 @@ from ..support.keys import KEY, SEED
 
 @pytest.mark.parametrize("k, n", [(2, 1), (2, 9), (13, 40), (300, 2)])
 def test_reports_equal_the_reference(isa, k, n):
-    """Zeros and ones are on the grid: a report is the noise, plus the span in the column of the record."""
+    """Zeros and ones are on the grid, so a report is the noise, plus the span in the column of the record."""
     mechanism = LaplaceOneHot(k, 0.5)
     x = np.random.default_rng(n).integers(0, k, n)
     coins = _coins.geometric(0.5, 1024, 512, 2)
@@ -52,9 +52,9 @@ SPAN = 8
 
 @pytest.mark.parametrize("width", [10, 12, 16])
 def test_the_budget_bounds_the_exact_loss(width):
-    """The budget is a D + 2 eta with D = 2 span: two categories differ by a whole span in two columns.
+    """The budget is a D + 2 eta with D = 2 span, because two categories differ by a whole span in two columns.
 
-    The other columns cancel. All pairs of reports within the reach of the digits are enumerated.
+    The other columns cancel. All pairs of reports within the range of the digits are enumerated.
     """
     with localcontext(_coins.CONTEXT):
         rate = Decimal(1) / (2 * SPAN)
@@ -62,7 +62,7 @@ def test_the_budget_bounds_the_exact_loss(width):
         eta = _coins.geometric_error(digits, carry, width, rate)
         distribution = reference.geometric_distribution(digits, carry, width, 4)
 
-        def probability(y, i):  # of the report y = i + N
+        def probability(y, i):  # probability of the report y = i + N
             return distribution[y - i if y >= i else i - 1 - y] / 2
 
         reports = range(-SPAN, 2 * SPAN)
@@ -77,7 +77,7 @@ def test_the_budget_bounds_the_exact_loss(width):
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0, 30.0])
 @pytest.mark.parametrize("k", [2, 3, 1000])
 def test_the_integers_in_use_keep_the_budget(k, epsilon, monkeypatch):
-    """For every k, the kernel gets the coins of two columns that differ by a span each. The ends of its grid are 0 and 1."""
+    """For every k, the kernel gets the coins for two columns that each differ by a span. The ends of its grid are 0 and 1."""
     given, make = [], privatize.Laplace
     monkeypatch.setattr(privatize, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
     mechanism = LaplaceOneHot(k, epsilon)

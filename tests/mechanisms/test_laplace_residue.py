@@ -30,7 +30,7 @@ EXTREMES += [np.inf, -np.inf]
 
 
 def distances(x, width, offset):
-    """Signed distances from the nearest node of offset + width Z, as the kernel takes them."""
+    """Return the signed distances from the nearest node of offset + width Z, as encoded for the kernel."""
     return LaplaceResidue(width, offset, 1.0).encode(np.array(x))
 
 
@@ -41,7 +41,7 @@ def distances(x, width, offset):
     st.integers(-(2**40), 2**40), st.fractions("-0.499", "0.499", max_denominator=1000), st.sampled_from([0.5, 1, 8])
 )
 def test_distances_are_from_the_nearest_node(node, part, width):
-    """Against exact fractions; the tolerance is the rounding of the number itself."""
+    """Comparison with exact fractions; the tolerance is the rounding of the number itself."""
     x = float((node + part) * Fraction(width))
     nearest = Fraction(x) - round(Fraction(x) / Fraction(width)) * Fraction(width)
     (distance,) = distances([x], width, 0.0)
@@ -52,7 +52,7 @@ def test_distances_are_from_the_nearest_node(node, part, width):
 def test_every_number_has_a_distance_within_half_a_period(x, width, offset):
     (distance,) = distances([x], width, offset)
     assert abs(distance) <= width / 2
-    assert distance == reference.wrapped(x, width, offset)
+    assert distance == reference.signed_distance(x, width, offset)
 
 
 def test_known_distances():
@@ -64,7 +64,7 @@ def test_numbers_beyond_the_resolution_of_doubles_count_as_nodes():
     """Beyond 2^52 periods a double is a whole number of periods."""
     for x in (1e300, -1e300, np.inf, -np.inf, np.nan, 2.0**60):
         assert distances([x], 1.0, 0.0).tolist() == [0.0]
-    with np.errstate(over="raise", invalid="raise"):  # and there is no warning of NumPy
+    with np.errstate(over="raise", invalid="raise"):  # NumPy must not warn either
         assert distances([1e300], 1e-99, -1e300).tolist() == [0.0]
         assert distances([1.7e308], 1e-99, -1.7e308).tolist() == [0.0]
 
@@ -99,7 +99,7 @@ def test_reports_equal_the_reference(isa, n, dtype):
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
 def test_the_noise_is_that_of_laplace_on_the_distances(epsilon, monkeypatch):
-    """The same integers from other streams. With the streams of `Laplace`, the reports are the same in every bit."""
+    """The integers have the same distribution but other streams. With the streams of `Laplace`, the reports are equal."""
     x = np.concatenate([np.random.default_rng(5).normal(0, 30, 3000), [1e300, -1e300, 7.0]])
     places = distances(x, 3.0, -0.5)
     plain = ldp.Laplace(-1.5, 1.5, epsilon).privatize(places, rng=SEED)
@@ -110,7 +110,7 @@ def test_the_noise_is_that_of_laplace_on_the_distances(epsilon, monkeypatch):
 
 
 def test_stream_ids_are_not_shared_with_another_mechanism():
-    """All stream ids differ, with those of rounding and of carries."""
+    """All stream ids differ, including those of rounding and of carries."""
     laplace = [reference.STREAM_IDS[name] for name in ("Laplace", "LaplaceVector", "LaplaceOneHot", "LaplaceResidue")]
     others = set(reference.STREAM_IDS.values()) - set(laplace)
     used = [*others, *(first + i for first in laplace for i in range(3))]
@@ -128,7 +128,7 @@ def test_pieces_continue_with_the_record_blocks(monkeypatch):
     assert mechanism._pipeline.piece_rows(x) == rows
     assert_same(mechanism.privatize(x, rng=SEED), expected)
     assert mechanism.run(x, rng=SEED) == estimate
-    for start in range(3):  # each block has its own random numbers
+    for start in range(3):  # each block has separate random words
         block = slice(start * rows, (start + 1) * rows)
         coins = _coins.geometric(1.0, 1024, 1024, 1)
         assert expected[block].tolist() == reference.laplace_residue(mechanism, coins, KEY, start, x[block])
@@ -140,9 +140,9 @@ def test_pieces_continue_with_the_record_blocks(monkeypatch):
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0, 30.0])
 @pytest.mark.parametrize("width, offset", [(1.0, 0.0), (7.5, -3.0), (1e-9, 1e9)])
 def test_the_kernel_gets_the_coins_of_one_span(width, offset, epsilon, monkeypatch):
-    """The integers are those of distances up to half a period on both sides of a node, and the budget is computed from them.
+    """The coins are those for distances up to half a period on both sides of a node, and the budget follows from them.
 
-    tests/mechanisms/test_discrete_laplace.py enumerates the distribution of such integers.
+    tests/mechanisms/test_discrete_laplace.py enumerates the distribution of such noise.
     """
     given, make = [], privatize.Laplace
     monkeypatch.setattr(privatize, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
@@ -170,20 +170,20 @@ def test_the_kernel_gets_the_coins_of_one_span(width, offset, epsilon, monkeypat
 def test_the_noise_does_not_depend_on_the_record():
     """Under one key the reports of two records differ by their distances, rounded at random to the grid.
 
-    So a report reveals no more than one of `Laplace`.
+    So a report reveals no more than a report of `Laplace`.
     """
     mechanism = LaplaceResidue(2.0, 0.25, 1.0)
     node = mechanism.privatize(np.full(600, 0.25), rng=SEED)
     for x in (*EXTREMES, np.nan):
         moved = mechanism.privatize(np.full(600, x), rng=SEED, clip=True)
         steps = (moved - node) / mechanism.grid
-        distance = reference.wrapped(x, 2.0, 0.25) / mechanism.grid
+        distance = reference.signed_distance(x, 2.0, 0.25) / mechanism.grid
         assert set(np.rint(steps)) <= {math.floor(distance), math.ceil(distance)}
         np.testing.assert_allclose(steps, np.rint(steps), rtol=0, atol=1e-9)
 
 
 def test_the_kernel_clamps_wrong_distances(monkeypatch):
-    """Privacy does not depend on the encoding: the kernel moves a distance that is too large to the end of the interval."""
+    """Privacy does not depend on the encoding, because the kernel clamps distances to the interval."""
     x = np.linspace(-9, 9, 40)
     for far, end in ((1e9, 1.0), (-np.inf, -1.0)):
         reports = []
@@ -198,13 +198,13 @@ def test_the_kernel_clamps_wrong_distances(monkeypatch):
 
 @pytest.mark.parametrize("x", [0.25, 0.9, -0.7, 1000.5, -999.2])
 def test_reports_have_the_distance_as_their_mean(x):
-    """Bernstein's inequality for noise cut at 60 scales (probability e^-60 each); detects an error of 0.03 widths.
+    """Bernstein's inequality for noise truncated at 60 scales (probability e^-60 each). Detects an error of 0.03 widths.
 
-    The mean square is within 5 percent of the documented variance: 6 standard errors of the square of Laplace noise.
+    The mean square is within 5 percent of the documented variance, 6 standard errors of the square of Laplace noise.
     """
     n, mechanism = 200_000, LaplaceResidue(2.0, 0.25, 1.0)
     reports = mechanism.privatize(np.full(n, x), rng=SEED)
-    distance, variance = reference.wrapped(x, 2.0, 0.25), float(mechanism.variance(x))
+    distance, variance = reference.signed_distance(x, 2.0, 0.25), float(mechanism.variance(x))
     assert variance == pytest.approx(2 * 2.0**2, rel=1e-5)
     assert abs(reports.mean() - distance) < bernstein_radius(variance, 120.0, n, ALPHA)
     spread = math.sqrt(5 / n)  # relative, kurtosis 6: Var(z^2) = 5 variance^2
@@ -214,6 +214,6 @@ def test_reports_have_the_distance_as_their_mean(x):
 def test_the_estimate_is_the_mean_distance():
     mechanism, x = LaplaceResidue(8.0, 3.0, 2.0), np.random.default_rng(2).normal(99.0, 1.0, 100_000)
     estimate = mechanism.run(x, rng=SEED)
-    expected = np.mean([reference.wrapped(v, 8.0, 3.0) for v in x])
+    expected = np.mean([reference.signed_distance(v, 8.0, 3.0) for v in x])
     assert abs(estimate.value - expected) < 6.2 * estimate.stderr
     assert estimate.stderr == pytest.approx(math.sqrt((2 * (8 / 2) ** 2 + 1) / 1e5), rel=0.05)

@@ -17,7 +17,7 @@ from ..support.keys import KEY
 @pytest.mark.parametrize("dim", [1, 2, 100, 10_000])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 20.0])
 def test_the_limit_of_the_l1_norm_is_that_of_the_ball(dim, epsilon):
-    """The limit in steps is at least the l1 norm in the ball, and costs less than 1e-5 of the variance."""
+    """The limit in steps is at least the largest l1 norm in the ball, and costs less than 1e-5 of the variance."""
     span, diameter, limit = _ball_steps(dim, epsilon)
     assert diameter == 2 * limit
     assert limit >= span / 2 * math.sqrt(dim)
@@ -31,7 +31,7 @@ def test_the_limit_of_the_l1_norm_is_that_of_the_ball(dim, epsilon):
 def test_the_kernel_limits_the_l1_norm_of_rounded_rows_in_integers(isa, dim):
     """With digit coins that are always tails the noise is 0 or -1, and the reports show the integers.
 
-    The radius is far too large for the limit, so that the projection does not change the rows: the limit holds nevertheless.
+    The radius is far too large for the limit, so the projection does not change the rows, but the limit still holds.
     """
     limit = 1000
     kernel = privatize.Laplace(dim, -1.0, 2.0**-10, 1 << 11, limit, 1e9, (0, 0), 0, "vector")

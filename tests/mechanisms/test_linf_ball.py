@@ -43,7 +43,7 @@ def test_reports_with_thin_ties_equal_the_reference(isa, dim, n, dtype):
 
 
 def test_a_tie_is_kept_with_twice_the_smaller_probability(monkeypatch):
-    """2 (1 - p) from the same integer. All ties are kept for ties="keep" and in odd dimension, where there are none."""
+    """The probability is 2 (1 - p) from the same integer. It is not used for ties="keep" and in odd dimension."""
     given, make = [], privatize.LinfBall
     monkeypatch.setattr(privatize, "LinfBall", lambda *arguments: given.append(arguments) or make(*arguments))
     mechanism = ldp.LinfBall(4, 1.0, ties="thin")
@@ -54,7 +54,7 @@ def test_a_tie_is_kept_with_twice_the_smaller_probability(monkeypatch):
 
 @pytest.mark.parametrize("dim", [2, 4])
 def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
-    """The first tie of a block reads the first word. keep = word: the direction is drawn again. keep = word + 1: it is kept."""
+    """The first tie of a block reads the first word. keep = word redraws the direction; keep = word + 1 keeps it."""
     x = np.zeros((40, dim))
     mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
     word = reference.Words(RFC_KEY, "linf tie", 0).word()
@@ -78,7 +78,7 @@ def test_the_largest_ratio_over_a_grid_of_inputs_is_that_of_two_vertices(dim, ti
     """The random rounding of a record to a vertex mixes the rows of the channel."""
     mechanism = ldp.LinfBall(dim, 1.0, ties=ties)
     rows = np.array(mechanism.channel_rows(), dtype=object)
-    levels = (0, 1, 2, 3, 4) if dim <= 4 else (0, 2, 4)  # P(plus) in quarters: 4 is the upper end
+    levels = (0, 1, 2, 3, 4) if dim <= 4 else (0, 2, 4)  # P(plus) in quarters; 4 is the upper end
     mixtures = []
     for point in itertools.product(levels, repeat=dim):
         weights = np.array([1], dtype=object)
@@ -92,7 +92,7 @@ def test_the_largest_ratio_over_a_grid_of_inputs_is_that_of_two_vertices(dim, ti
 
 
 def closed_half_spaces(dim, heads):
-    """Rows of the published rule: uniform on the closed half-space of the record, or on the opposite closed one."""
+    """Return the rows of the published rule: uniform on the closed half-space of the record, or on the opposite one."""
     tails = _coins.WORD - heads
     rows = []
     for v in range(1 << dim):

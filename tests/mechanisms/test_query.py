@@ -1,4 +1,4 @@
-"""Queries of a protocol: bytes, and answers to every record."""
+"""Queries of protocols: bytes, and answers for every record."""
 
 from __future__ import annotations
 

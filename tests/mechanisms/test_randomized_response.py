@@ -31,7 +31,7 @@ def test_reports_equal_the_reference(isa, k, epsilon, n):
     "k, bits, dtype", [(2, 64, "u1"), (3, 64, "u1"), (2, 32, "u1"), (3, 32, "u1"), (300, 64, "u2"), (70_000, 64, "u4")]
 )
 def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
-    """keep = word: another category is reported. keep = word + 1: the truth. A kernel that compares with <= fails."""
+    """keep = word reports another category; keep = word + 1 reports the true one. A comparison with <= fails."""
     whole = 1 << bits
     for row, word in enumerate(reference.Words(RFC_KEY, "RandomizedResponse", 0).take(16, f"<u{bits // 8}").tolist()):
         if not whole // 8 < word < whole // 8 * 7:

@@ -1,7 +1,7 @@
-"""Distributions of reports: fixed seeds, bounds from named inequalities, probability of a false alarm at most ALPHA per test.
+"""Distributions of reports, with fixed seeds and bounds from named inequalities.
 
-The docstring of a test says what it can detect. These tests find what the exact tests and the reference cannot: an error
-that kernel and reference share, or random words that are not uniform.
+The probability of a false alarm is at most ALPHA per test. The docstring of a test states what it can detect. Unlike the
+exact tests and the reference, these tests detect an error that kernel and reference share, and words that are not uniform.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ UNBIASED = [
 
 @pytest.mark.parametrize("mechanism, x", UNBIASED, ids=lambda v: repr(v) if hasattr(v, "epsilon") else "")
 def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechanism, x):
-    """Bernstein's inequality with the exact variance and the largest possible error, for the mean and the mean squared error.
+    """Bernstein's inequality with the exact variance and the largest possible error, for the mean and the squared error.
 
     Detects a bias of seven standard errors, and a variance that is wrong by a few percent.
     """
@@ -98,7 +98,7 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
     ids=lambda v: repr(v) if hasattr(v, "epsilon") else "",
 )
 def test_intervals_have_their_coverage(mechanism, x):
-    """95 % intervals of 2000 runs cover the mean of the records in at least 95 % minus Hoeffding's radius (7.3 points)."""
+    """The coverage of 95 % intervals in 2000 runs is at least 95 % minus Hoeffding's radius (7.3 percentage points)."""
     truth = mechanism.variance(x[:1]).shape[1:]
     target = np.eye(mechanism.report.k)[x].mean(0) if truth and x.ndim == 1 else np.asarray(x, float).mean(0)
     generator = np.random.default_rng(STATISTICS_SEED)

@@ -13,7 +13,7 @@ from ..support.keys import KEY, RFC_KEY, SEED
 
 
 def reference_bits(mechanism, x):
-    """Bits of the reports of one block: a coin for each bit of the padded rows, then the bit of the category."""
+    """Return the bits of the reports of one block: a coin for each bit of the padded rows, then the bit of the category."""
     k, n = mechanism.k, len(x)
     width = 8 * mechanism.report_bytes
     words, own = reference.Words(KEY, "unary bits", 0), reference.Words(KEY, "unary own", 0)

@@ -23,7 +23,7 @@ def test_reports_equal_the_reference(isa, n):
 
 
 def test_the_truth_is_kept_exactly_below_the_threshold(isa):
-    """keep = word: the opposite is reported. keep = word + 1: the truth."""
+    """keep = word reports the opposite; keep = word + 1 reports the true answer."""
     for row, word in enumerate(reference.Words(RFC_KEY, "Warner", 0).take(16, "<u8").tolist()):
         for keep, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, np.uint8)
@@ -34,5 +34,5 @@ def test_the_truth_is_kept_exactly_below_the_threshold(isa):
 
 @pytest.mark.parametrize("epsilon", [44.3614, 44.0])
 def test_the_largest_epsilon_works(epsilon):
-    """The false answer has one or two words of 2^64: the division by `reciprocal` is still exact."""
+    """The false answer has one or two of 2^64 words. The division by `reciprocal` is still exact."""
     assert ldp.Warner(epsilon).privatize(np.ones(5000, np.uint8), rng=1).all()

@@ -1,4 +1,4 @@
-"""Aggregators: any order and any split of the reports gives the same statistics."""
+"""Aggregators give the same statistics for any order and any split of the reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..support.reference import wide
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(st.lists(st.integers(0, 200), max_size=6), st.randoms(use_true_random=False))
 def test_merging_is_concatenation_in_any_order(kind, cuts, random):
-    """Machines answer in any order; the merged statistics must not depend on it."""
+    """The merged statistics must not depend on the order in which machines answer."""
     mechanism, reports = kind.mechanism, reports_of(kind, 200)
     whole = aggregate(mechanism, reports)
     parts = [aggregate(mechanism, part) for part in np.split(reports, sorted(cuts))]

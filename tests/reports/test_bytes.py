@@ -24,7 +24,7 @@ def with_checksum(body: bytes) -> bytes:
 
 
 def forged(header, state: bytes = bytes(16)) -> bytes:
-    """Bytes with a valid checksum around any header and state."""
+    """Return bytes with a valid checksum for any header and state."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return with_checksum(struct.pack("<8sQ", b"LDPFAST\x02", len(text)) + text + state)
 
@@ -179,12 +179,12 @@ def test_a_number_of_reports_that_the_state_cannot_have_is_rejected(n):
 @pytest.mark.parametrize(
     "mechanism, position, value",
     [
-        (ldp.RandomizedResponse(4, 1.0), 0, 9),  # more than n
+        (ldp.RandomizedResponse(4, 1.0), 0, 9),  # a count above n
         (ldp.RandomizedResponse(4, 1.0), 1, 0),  # counts whose sum is not n
         (ldp.UnaryEncoding(4, 1.0), 2, -1),
         (ldp.LinfBall(3, 1.0), 0, 6),
         (ldp.L2Ball(3, 1.0), 1, 1 << 40),  # the high word of a sum
-        (ldp.Laplace(0.0, 1.0, 1.0), 3, 1 << 62),  # the high word of the sum of squares: negative
+        (ldp.Laplace(0.0, 1.0, 1.0), 3, 1 << 62),  # the high word of the sum of squares
         (ldp.Laplace(0.0, 1.0, 1.0), 0, 1 << 62),  # a sum that is too large for its sum of squares
     ],
     ids=repr,

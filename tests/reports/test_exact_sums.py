@@ -13,7 +13,7 @@ from ..support.aggregation import aggregate
 from ..support.reference import wide
 
 LOW_WORD = (1 << 64) - 1
-LARGEST = 1 << 47  # integer that a report on a grid holds
+LARGEST = 1 << 47  # largest integer of a report on a grid
 
 
 @given(
@@ -21,7 +21,7 @@ LARGEST = 1 << 47  # integer that a report on a grid holds
     st.integers(0, 60),
 )
 def test_grid_sums_are_those_of_python_integers(js, cut):
-    """Sums are down to -60 2^47, and sums of squares up to 60 2^94, which exceeds 64 bits."""
+    """Sums go down to -60 2^47, and sums of squares go up to 60 2^94, which exceeds 64 bits."""
     mechanism = ldp.Laplace(0.0, 1.0, 1.0)
     reports = mechanism.grid * (np.array(js, np.float64) + 0.5)
     aggregator = aggregate(mechanism, reports[:cut]).merge(aggregate(mechanism, reports[cut:]))

@@ -14,7 +14,7 @@ from ..support.errors import raises
 
 
 def assert_rejected(mechanism, bad, kind, message):
-    """`update`, `decode` and `estimate` raise the error, and the aggregator does not change."""
+    """Check that `update`, `decode` and `estimate` raise the error, and that the aggregator does not change."""
     good = mechanism.privatize(
         np.zeros((4, mechanism.dim)) if hasattr(mechanism, "dim") else np.zeros(4, np.uint8), rng=1
     )

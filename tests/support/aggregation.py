@@ -13,10 +13,10 @@ from .examples import Example
 
 
 def reports_of(example: Example, n: int, seed: int = 5) -> np.ndarray:
-    """Reports of n random records."""
+    """Return the reports of n random records."""
     return example.mechanism.privatize(example.records(n), rng=seed)
 
 
 def aggregate(mechanism: Mechanism, *batches: np.ndarray) -> Aggregator:
-    """An aggregator that was updated with each batch in turn."""
+    """Return an aggregator after an update with each batch."""
     return functools.reduce(Aggregator.update, batches, mechanism.aggregator())

@@ -1,4 +1,4 @@
-"""Channels of few inputs and reports, and what is computed from their rows directly."""
+"""Channels with few inputs and reports, and direct computations from their rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldpfast.privacy import Channel
 
 @st.composite
 def integer_rows(draw, inputs=2, reports=None, zeros=True):
-    """Rows of integers with equal sums; some entries can be 0."""
+    """Draw rows of integers with equal sums; some entries can be 0."""
     i, m = inputs, reports or draw(st.integers(2, 5))
     total = draw(st.sampled_from([m * 3, 100, 2**64]))
     rows = []
@@ -26,29 +26,29 @@ def integer_rows(draw, inputs=2, reports=None, zeros=True):
 
 
 def as_doubles(rows):
-    """The channel of integer rows in floating point."""
+    """Return the channel of integer rows in floating point."""
     return Channel(np.array([[v / sum(row) for v in row] for row in rows]))
 
 
 def ordered_pairs(channel):
-    """Rows of all ordered pairs of inputs."""
+    """Yield the rows of all ordered pairs of inputs."""
     for i, j in itertools.permutations(range(len(channel.matrix)), 2):
         yield channel.matrix[i], channel.matrix[j]
 
 
 def events(p):
-    """All sets of reports, as rows of 0 and 1."""
+    """Return all sets of reports, as rows of 0 and 1."""
     return (np.arange(1 << len(p))[:, None] >> np.arange(len(p)) & 1).astype(float)
 
 
 def marked_response(epsilon, delta):
-    """Randomized response that is truthful and marked as such with probability delta: the worst (epsilon, delta) pair."""
+    """Return randomized response with a marked true answer of probability delta: the worst (epsilon, delta) pair."""
     truth = (1 - delta) / (1 + math.exp(-epsilon))
     row = [delta, truth, math.exp(-epsilon) * truth, 0.0]
     return Channel(np.array([row, row[::-1]]))
 
 
 def binned(cdf, shift, edges):
-    """The channel of additive noise, in bins."""
+    """Return the channel of additive noise, in bins."""
     rows = [np.diff([0.0, *cdf(edges - s), 1.0]) for s in (0.0, shift)]
     return Channel(np.maximum(rows, 0) / np.maximum(rows, 0).sum(axis=1, keepdims=True))

@@ -8,7 +8,7 @@ from ldpfast.cli import main
 
 
 def error_line(capsys, *arguments: object) -> str:
-    """The single line of an error, on stderr, without its prefix; the status is 2 and stdout is empty."""
+    """Return the single error line on stderr, without its prefix; check that the status is 2 and stdout is empty."""
     with pytest.raises(SystemExit) as caught:
         main([str(a) for a in arguments])
     out, err = capsys.readouterr()

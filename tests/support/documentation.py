@@ -6,5 +6,5 @@ import re
 
 
 def python_blocks(text: str) -> list[str]:
-    """Code of the Python blocks of a page, in order."""
+    """Return the code of the Python blocks of a page, in order."""
     return re.findall(r"```python\n(.*?)```", text, re.S)

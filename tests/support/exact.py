@@ -8,13 +8,13 @@ from fractions import Fraction
 
 
 def least_double_not_below(exact):
-    """The least double that is not below a Fraction or a Decimal."""
+    """Return the smallest double that is not below a Fraction or a Decimal."""
     nearest = float(exact)
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < Fraction(exact) else nearest
 
 
 def exact_log(ratio):
-    """The logarithm of a Fraction, with 200 digits."""
+    """Return the logarithm of a Fraction, with 200 digits."""
     with localcontext() as context:
         context.prec = 200
         return (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()

@@ -1,4 +1,4 @@
-"""One list of example mechanisms with matching random records, shared by all tests of the contract."""
+"""Example mechanisms with matching random records, shared by all tests of the contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldpfast.mechanisms import Gradient, LaplaceOneHot, LaplaceResidue, Mechanis
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
-    """n random records from the whole domain of `mechanism`, of the dtype that its kernel takes."""
+    """Return n random records from the whole domain of `mechanism`, in the dtype of its kernel."""
     rng = np.random.default_rng([seed, zlib.crc32(repr(mechanism).encode())])
     domain = mechanism.domain
     if type(domain).__name__ == "Categories":
@@ -43,7 +43,7 @@ class Example:
         return records_of(self.mechanism, n, seed, self.dtype)
 
     def blocks(self, count: int) -> int:
-        """Number of records that fill `count` blocks and a half: more than any thread or vector divides evenly."""
+        """Return the number of records in `count` blocks and a half, which threads and vectors do not divide evenly."""
         rows = self.mechanism._pipeline.kernel.rows
         return count * rows + (rows + 1) // 2
 
@@ -85,7 +85,7 @@ EXAMPLES = [
     *(Example(m, "float32") for m in GRADIENTS[:2]),
 ]
 
-# One mechanism of each kind, for tests whose point does not depend on the parameters.
+# One mechanism of each kind, for tests that do not depend on the parameters.
 KINDS = [
     Example(ldp.Warner(1.0)),
     Example(ldp.RandomizedResponse(9, 1.5)),
@@ -105,21 +105,21 @@ KINDS = [
 
 
 def decoded_shape(mechanism: Mechanism, n: int) -> tuple[int, ...]:
-    """The shape of ``decode(privatize(x))`` for n records."""
+    """Return the shape of ``decode(privatize(x))`` for n records."""
     if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace | LaplaceResidue):
         return (n,)
     return (n, getattr(mechanism.report, "k", None) or mechanism.report.dim)
 
 
 def assert_same(actual: Any, expected: Any) -> None:
-    """Equal in dtype, shape and every bit."""
+    """Check that arrays are equal in dtype, shape and every bit."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
     assert actual.tobytes() == expected.tobytes()
 
 
 def assert_same_estimate(actual: ldp.Estimate, expected: ldp.Estimate) -> None:
-    """Equal in every bit, intervals and covariance included."""
+    """Check that estimates are equal in every bit, including intervals and covariance."""
     assert_same(actual.value, expected.value)
     assert_same(actual.stderr, expected.stderr)
     assert (actual.n, actual.guarantee) == (expected.n, expected.guarantee)

@@ -33,14 +33,14 @@ def make(options: dict[str, Any], epsilon: float = 1.0, mu_bound: float = 100.0,
 
 
 def quiet(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Result of a call without its warnings: every variant warns if there are few people."""
+    """Return the result of a call without its warnings; every variant warns if there are few people."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return call(*arguments, **options)
 
 
 def assert_same_gaussian(actual: GaussianEstimate, expected: GaussianEstimate) -> None:
-    """Equal in every bit."""
+    """Check that estimates are equal in every bit."""
     assert_same_estimate(actual, expected)
     assert (actual.sigma is None) == (expected.sigma is None)
     if actual.sigma is not None:
@@ -60,7 +60,7 @@ def normals(n: int, mu: float = 3.7, sigma: float = 2.0, seed: int = 0) -> np.nd
 def answer(
     server: GaussianMean, group: int, n: int, seed: int = 0, mu: float = 3.7, sigma: float = 2.0
 ) -> GaussianMean:
-    """A server after n more answers of a group; each client has the query as bytes."""
+    """Return the server after n more answers of a group; each client has the query as bytes."""
     query = Query.from_bytes(server.query(group).to_bytes())
     x = np.random.default_rng([SEED, seed, group, server.round]).normal(mu, sigma, n)
     server.update(query, query.privatize(x, rng=seed + 1000 * group + 77 * server.round))
@@ -68,14 +68,14 @@ def answer(
 
 
 def answer_round(server: GaussianMean, people: int = 1500, seed: int = 0) -> GaussianMean:
-    """A server after answers of all groups of the open round."""
+    """Return the server after answers of all groups of the open round."""
     for group in range(server.groups):
         answer(server, group, people, seed)
     return server
 
 
 def answer_all(server: GaussianMean, people: int = 500, seed: int = 0) -> GaussianMean:
-    """A server with answers to all questions, in its last round."""
+    """Return the server with answers to all questions, in its last round."""
     answer_round(server, seed=seed)
     if server.rounds == 2:
         server.close_round()
@@ -84,7 +84,7 @@ def answer_all(server: GaussianMean, people: int = 500, seed: int = 0) -> Gaussi
 
 
 def stages(options: dict[str, Any]) -> Iterator[tuple[str, GaussianMean]]:
-    """Servers at all stages of a protocol, by the names in STAGES."""
+    """Yield servers at all stages of a protocol, with their names in STAGES."""
     yield "new", make(options, n=N)
     yield "some", answer(make(options, n=N), 1, 10)
     yield "searched", answer_round(make(options, n=N))
@@ -97,7 +97,7 @@ def stages(options: dict[str, Any]) -> Iterator[tuple[str, GaussianMean]]:
 def level_counts(
     levels: Levels, people: int, mu: float, sigma: float, rng: np.random.Generator | None = None
 ) -> np.ndarray:
-    """Counts of the answers of all levels; without a generator the expected ones, rounded."""
+    """Return the counts of the answers of all levels; without a generator the expected counts, rounded."""
     p = levels.distribution.reports(mu, sigma).value[0].reshape(len(levels), 4)
     if rng is None:
         return np.rint(people * p).astype(np.int64).ravel()
@@ -105,7 +105,7 @@ def level_counts(
 
 
 def difficult_means(levels: Levels, rng: np.random.Generator, sigma: float) -> Iterator[float]:
-    """Random means, means near edges of cells, zero, and the ends of the range, of both signs."""
+    """Yield random means, means near edges of cells, zero, and both ends of the range."""
     most = 0.75 * levels.range
     for _ in range(10):
         yield rng.uniform(-most, most)

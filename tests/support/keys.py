@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-RFC_KEY = bytes(range(32))  # the key of the examples of RFC 8439
+RFC_KEY = bytes(range(32))  # key of the examples of RFC 8439
 
 
 def key_of_seed(seed: int) -> bytes:
-    """The key that ``rng=seed`` stands for."""
+    """Return the key for ``rng=seed``."""
     return np.random.SeedSequence(seed).generate_state(8, np.uint32).astype("<u4").tobytes()
 
 
@@ -17,5 +17,5 @@ KEY = key_of_seed(SEED)
 
 
 def rng_name(rng: object) -> str:
-    """A test id for an argument `rng`."""
+    """Return a test id for an argument `rng`."""
     return f"{type(rng).__name__} {rng}" if isinstance(rng, int | float) else type(rng).__name__

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def peak_memory(call: Callable[[], object]) -> int:
-    """Largest number of bytes that Python objects and arrays take during a call."""
+    """Return the largest number of bytes that Python objects and arrays use during a call."""
     tracemalloc.start()
     try:
         call()

@@ -1,4 +1,4 @@
-"""One list of problems of `ldpfast.estimation` with matching random records."""
+"""Problems of `ldpfast.estimation` with matching random records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def words(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def rows(dim: int, norm: str = "l2") -> Draw:
-    """A function that draws rows in the unit ball."""
+    """Return a function that draws rows in the unit ball."""
 
     def draw(rng: np.random.Generator, n: int) -> np.ndarray:
         x = rng.normal(size=(n, dim))

@@ -8,7 +8,7 @@ import sys
 
 from .process import SOURCE
 
-# The beginning of each program. A message is its length, then its bytes.
+# The beginning of each program. A message is its length, followed by its bytes.
 FRAMES = """
 import json, struct, sys, warnings
 import numpy as np
@@ -27,9 +27,9 @@ def receive():
 
 
 def run_client_and_server(client: tuple[str, ...], server: tuple[str, ...]) -> bytes:
-    """Run two programs, each with its arguments; the standard output of one is the input of the other.
+    """Run two programs with their arguments, where the standard output of each is the input of the other.
 
-    Returns what the server writes to its standard error. The client must write nothing to its own.
+    Return the standard error of the server. The client must not write to its standard error.
     """
     to_client, to_server = os.pipe(), os.pipe()
     environment = dict(os.environ, PYTHONPATH=str(SOURCE))

@@ -36,7 +36,7 @@ LOCAL: dict[str, Callable[..., bounds.Bound]] = {
 
 
 def definition(privacy, epsilon):
-    """Arguments of a definition of central privacy: valid for every `epsilon`."""
+    """Return the arguments for a definition of central privacy, valid for every `epsilon`."""
     return {
         "privacy": privacy,
         "epsilon": np.minimum(epsilon, 1.0) if privacy == "tv" else epsilon,
@@ -64,7 +64,7 @@ CENTRAL: dict[str, Callable[..., bounds.Bound]] = {
 }
 PROBLEMS = {**{f"local {k}": v for k, v in LOCAL.items()}, **{f"central {k}": v for k, v in CENTRAL.items()}}
 
-# Arguments other than n and epsilon, by the name of the problem.
+# Arguments other than n and epsilon, by problem.
 ARGUMENTS = {
     "mean_1d": {"moment": 2.5},
     "median": {"radius": 2.0},

@@ -13,7 +13,7 @@ SOURCE = Path(ldp.__file__).parent.parent
 
 
 def run_python(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a fresh interpreter, with these environment variables; one that hangs fails after 60 seconds."""
+    """Run a program in a fresh interpreter, with these environment variables and a time limit of 60 seconds."""
     environment = {name: value for name, value in os.environ.items() if name != "LDPFAST_NUM_THREADS"}
     environment |= {"PYTHONPATH": str(SOURCE)} | variables
     return subprocess.run(

@@ -10,7 +10,7 @@ from ldpfast._core.sgd import QuantileState
 
 
 def state_of(thing: Any) -> Any:
-    """Everything that an object holds, as values that can be compared; without kernels and sources of randomness."""
+    """Return all attributes of an object as comparable values, without kernels and sources of randomness."""
     if isinstance(thing, np.ndarray):
         return thing.dtype.str, thing.shape, thing.tobytes()
     if isinstance(thing, QuantileState):

@@ -8,9 +8,9 @@ import numpy as np
 
 
 def random_channel(rng, epsilon, inputs):
-    """A channel with columns of 1 and e^epsilon.
+    """Return a random channel with columns of 1 and e^epsilon.
 
-    A mixture of k-ary responses on random groups of inputs and of subset selections.
+    It is a mixture of k-ary responses on random groups of inputs and of subset selections.
     """
 
     def part():
@@ -30,17 +30,17 @@ def random_channel(rng, epsilon, inputs):
 
 
 def random_distribution(rng, symbols):
-    """A random distribution; some are sparse."""
+    """Return a random distribution, which can be sparse."""
     return rng.dirichlet(np.full(symbols, rng.choice([0.2, 1.0, 5.0])))
 
 
 def divergences(p, q):
-    """TV, KL, chi-square and squared Hellinger of distributions without zeros."""
+    """Return TV, KL, chi-square and squared Hellinger of distributions without zeros."""
     return np.abs(p - q).sum() / 2, (p * np.log(p / q)).sum(), ((p - q) ** 2 / q).sum(), ((p**0.5 - q**0.5) ** 2).sum()
 
 
 def product_distribution(rows, n):
-    """The distribution of n independent draws from each row."""
+    """Return the distribution of n independent draws from each row."""
     product = rows
     for _ in range(n - 1):
         product = (product[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
@@ -48,7 +48,7 @@ def product_distribution(rows, n):
 
 
 def bayes_risk(distributions, parameters):
-    """The Bayes risk under squared error with all hypotheses equally likely."""
+    """Return the Bayes risk under squared error, with a uniform prior on the hypotheses."""
     weight = distributions / len(distributions)
     total = weight.sum(axis=0)
     means = weight.T @ parameters / total[:, None]

@@ -1,6 +1,6 @@
-"""Slow, obvious twins of the kernels: the same random words, one record at a time.
+"""Reference implementations of the kernels: slow, simple, and with the same random words, one record at a time.
 
-They read the key stream as the documentation describes it and decide with Python integers and fractions.
+They read the key stream as documented and use Python integers and fractions for all decisions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _groups(key: bytes, stream_id: int, block: int, groups: int) -> np.ndarray:
 
 
 class Words:
-    """The stream (key, stream_id, block), read forwards as words of any unsigned dtype."""
+    """The stream (key, stream_id, block), read forward as words of any unsigned dtype."""
 
     def __init__(self, key: bytes, stream_id: str | int, block: int, groups: int = 64):
         self.bytes = _groups(key, STREAM_IDS.get(stream_id, stream_id), block, groups)
@@ -61,7 +61,7 @@ class Words:
         return self.bytes[self.at - size : self.at].view(dtype)
 
     def next_group(self) -> None:
-        """What is left of the group is dropped."""
+        """Skip the rest of the group."""
         self.at = -(-self.at // 1024) * 1024
 
     def word(self) -> int:
@@ -69,16 +69,16 @@ class Words:
 
 
 def respond(coin, words: Words, truth: int) -> int:
-    """k-ary response of one person."""
+    """Return the k-ary response of one person."""
     u = int(words.take(1, f"<u{coin.bits // 8}")[0])
     if u < coin.keep:
         return truth
-    other = (u - coin.keep) // coin.words_per_symbol  # number of the other symbol among the k - 1 symbols that are not the truth
+    other = (u - coin.keep) // coin.words_per_symbol  # number among the k - 1 other symbols
     return other if other < truth else other + 1
 
 
 def sign_bit(heads: int, lower: float, upper: float, words: Words, x: float) -> int:
-    """One bit; the threshold is an integer between 2^64 - heads and heads."""
+    """Return one bit; the threshold is an integer between 2^64 - heads and heads."""
     u = min(max((x - lower) * (1 / (upper - lower)), 0.0), 1.0)
     steps = round(((1 + u) - 1) * 2.0**52)  # 1 + u is rounded to a multiple of 2^-52
     low = WORD - heads
@@ -90,7 +90,7 @@ def coins_direct(words: Words, heads: int, lanes: int) -> list[int]:
 
 
 def coins_fill(words: Words, m: int, lanes: int, width: int = 128) -> list[int]:
-    """Bit planes: two digits at a time, then the undecided lanes again with what is left of m / 2^width."""
+    """Return coins with probability m / 2^width by bit planes: two digits, then the other digits for undecided lanes."""
     if m == 0:
         return [0] * lanes
     if lanes <= 32:
@@ -113,7 +113,7 @@ def coins_fill(words: Words, m: int, lanes: int, width: int = 128) -> list[int]:
 
 
 def _few_lanes(words: Words, m: int, width: int, lanes: int) -> list[int]:
-    """32 digits of each lane at once. Equality (probability 2^-32) does not happen in a test."""
+    """Return coins from 32 digits of each lane. Equality (probability 2^-32) does not happen in the tests."""
     if lanes == 0:
         return []
     top, chunk = m >> (width - 32), [int(u) for u in words.take(32, "<u4")][:lanes]
@@ -122,7 +122,7 @@ def _few_lanes(words: Words, m: int, width: int, lanes: int) -> list[int]:
 
 
 def vertex(x: float, radius: float, byte: int, patch: Words, real) -> int:
-    """Plus with probability (1 + x / r) / 2, by one byte and seldom a fine coin."""
+    """Return 1 with probability (1 + x / r) / 2, from one byte and, if the byte is 0, a fine coin."""
     t = real(128) + real(x) * real(128 / radius)
     t = min(max(t, real(0)), real(256))
     level = min(int(t), 255)
@@ -133,7 +133,10 @@ def vertex(x: float, radius: float, byte: int, patch: Words, real) -> int:
 
 
 def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int | None = None) -> np.ndarray:
-    """Signs (0 or 1), one row per record; ties are kept, or with a probability of keep_tie / 2^64, else U and V drawn again."""
+    """Return the signs (0 or 1) of reports, one row per record.
+
+    Ties are kept, always or with probability keep_tie / 2^64; otherwise U and V are drawn again.
+    """
     n, dim = rows.shape
     size = (dim + 7) // 8
     direction, vertices = Words(key, "linf direction", block), Words(key, "linf vertex", block)
@@ -162,7 +165,7 @@ def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int
 
 
 def normals(words: Words, n: int, real) -> np.ndarray:
-    """Box-Muller from the same words, in double precision."""
+    """Return normal numbers by the Box-Muller transform of the same words, in double precision."""
     out = []
     while len(out) < n:
         if real == np.float32:
@@ -183,7 +186,7 @@ def normals(words: Words, n: int, real) -> np.ndarray:
 
 
 def l2_report(mechanism, u: np.ndarray, x: np.ndarray, sign: Words) -> np.ndarray:
-    """One record and its direction."""
+    """Return the report of one record from its direction."""
     side = 1 if u @ x >= 0 else -1
     norm = min(float(np.linalg.norm(x)) / mechanism.radius, 1.0)
     rounding = 1 if (sign.word() >> 11) / 2**53 < (1 + norm) / 2 else -1
@@ -199,7 +202,7 @@ def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
 
 
 def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> list[int]:
-    """n integers N = G or -1 - G: signs, then one coin per binary digit of G, from the top group of 16 down."""
+    """Return n integers N = G or -1 - G: signs, then one coin per binary digit of G, from the top group of 16 down."""
     row = (n + 511) // 512 * 8
     chunks = [words.take(16, "<u8") for _ in range(-(-row // 16))]
     signs = np.unpackbits(np.concatenate(chunks)[:row].view(np.uint8), bitorder="little")
@@ -221,29 +224,29 @@ def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> lis
     return [-1 - g[lane] if signs[lane] else g[lane] for lane in order]
 
 
-def wrapped(x: float, width: float, offset: float) -> float:
-    """Signed distance from the nearest node of offset + width Z; a node for NaN, and periods count up to 2^52."""
+def signed_distance(x: float, width: float, offset: float) -> float:
+    """Return the signed distance from the nearest node of offset + width Z; NaN is a node, and periods end at 2^52."""
     periods = (x - offset) / width if math.isfinite(x) else x
     periods = 0.0 if math.isnan(x) else min(max(periods, -(2.0**52)), 2.0**52)
     return (periods - round(periods)) * width
 
 
 def laplace_residue(mechanism, coins, key: bytes, block: int, xs) -> list[float]:
-    """Reports of one block: rounding of the distance to the grid, then the integer noise."""
+    """Return the reports of one block: the distance rounded to the grid, plus integer noise."""
     first, half = STREAM_IDS["LaplaceResidue"], mechanism.width / 2
     noise = discrete_laplace(
         coins.digits, coins.carry, Words(key, first, block, 256), Words(key, first + 1, block, 256), len(xs)
     )
     reports = []
     for x, word, z in zip(xs, Words(key, first + 2, block).take(len(xs), "<u4"), noise, strict=True):
-        steps = (wrapped(float(x), mechanism.width, mechanism.offset) + half) * (1 / mechanism.grid)
+        steps = (signed_distance(float(x), mechanism.width, mechanism.offset) + half) * (1 / mechanism.grid)
         index = int(steps) + int((int(word) >> 1) < (steps - int(steps)) * 2.0**31)
         reports.append(-half + mechanism.grid * (index + z + 0.5))
     return reports
 
 
 def pieces(count: int, n: int, most: int) -> Iterator[tuple[int, int]]:
-    """Slices of n people after `count` others: at most so many each, and none across a power of two."""
+    """Yield slices of n people after `count` others, of at most `most` people and not across a power of two."""
     start = 0
     while start < n:
         power = 1
@@ -255,10 +258,10 @@ def pieces(count: int, n: int, most: int) -> Iterator[tuple[int, int]]:
 
 
 def median_walk(rule, words: Words, state: list[float], xs) -> tuple[list[float], list[float], list[int]]:
-    """The state after some more people, the positions that they were asked about, and their bits.
+    """Return the state after more people, the positions of their questions, and their bits.
 
-    rule: lower, upper, step up, step down, keep, bits of a word, any_time. state: position, count, origin, then with u the
-    distance from the origin the sums of u, ..., u^4 and, over the bits 1, of 1, u, u^2.
+    `rule` is lower, upper, step up, step down, keep, bits per word, any_time. `state` is position, count, origin, and, with
+    u the distance from the origin, the sums of u, ..., u^4 and the sums of 1, u, u^2 over the bits 1.
     """
     lower, upper, up, down, keep, width, any_time = rule
     (position, count, origin, *sums), positions, bits = state, [], []
@@ -276,7 +279,7 @@ def median_walk(rule, words: Words, state: list[float], xs) -> tuple[list[float]
 
 
 def glm_row(question, x: np.ndarray) -> np.ndarray:
-    """Clipped, with the intercept's column; every step rounded to single precision."""
+    """Return a clipped row with the intercept's column; every step is rounded to single precision."""
     row = x.astype(np.float32)
     if question.norm == "linf":
         row = np.clip(row, np.float32(-question.radius), np.float32(question.radius))
@@ -296,9 +299,9 @@ def glm_gradient(question, position: np.ndarray, x: np.ndarray, y: float) -> np.
 
 
 def descent_l2(server, key: bytes, x: np.ndarray, y: np.ndarray, most: int) -> np.ndarray:
-    """All positions of gradient descent with the l2 mechanism, where the directions of a block are drawn together."""
+    """Return all positions of gradient descent with the l2 mechanism, where a block of directions is drawn at once."""
     question, rows, dim = server._question, server._kernel.rows, server.dim
-    position, positions, block = np.zeros(dim), [], 1 << 63  # gradients have the upper half of the blocks
+    position, positions, block = np.zeros(dim), [], 1 << 63  # gradients use the upper half of the blocks
     for start, stop in pieces(0, len(x), most):
         for i in range(start, stop):
             if (i - start) % rows == 0:
@@ -315,12 +318,12 @@ def descent_l2(server, key: bytes, x: np.ndarray, y: np.ndarray, most: int) -> n
 
 
 def counted_from(n: int) -> int:
-    """How many of the first positions are left out: the largest power of two up to a quarter of all."""
+    """Return the length of the burn-in: the largest power of two up to a quarter of all positions."""
     return max((1 << k for k in range(64) if 4 << k <= n), default=0)
 
 
 def random_scaling(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean, and 6 V / n with V = n^-2 sum of s^2 (mean of the first s - mean)(mean of the first s - mean)^T."""
+    """Return the mean, and 6 V / n with V = n^-2 sum of s^2 d_s d_s^T, d_s = mean of the first s positions - mean."""
     n = len(positions)
     s = np.arange(1.0, n + 1)[:, np.newaxis]
     away = np.cumsum(positions, axis=0) - s * positions.mean(axis=0)
@@ -328,14 +331,17 @@ def random_scaling(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def series_terms(terms: int, lower: float, upper: float, x: np.ndarray) -> np.ndarray:
-    """sqrt 2 cos and sin of 2 pi m u, by reduction to half a turn; u is rounded as the kernel rounds it."""
+    """Return sqrt 2 cos and sin of 2 pi m u, by reduction to half a turn; u is rounded as in the kernel."""
     u = (x.astype(float) - lower) * (1 / (upper - lower))
     turns = u[:, np.newaxis] * (np.arange(terms) // 2 + 1) - 0.25 * (np.arange(terms) % 2)
     return math.sqrt(2) * np.cos(2 * np.pi * (turns - np.rint(turns)))
 
 
 def clipped_row(row: np.ndarray, radius: float) -> list[int]:
-    """A row moved into the ball, in steps of radius 2^-40; zero where it is not finite. The kernel's order of the squares."""
+    """Return a row projected on the ball, in steps of radius 2^-40; zero if it is not finite.
+
+    The squares are added in the order of the kernel.
+    """
     x = row.astype(float)
     if not np.isfinite(x).all():
         return [0] * len(x)
@@ -362,12 +368,12 @@ def _lane_norm(x: np.ndarray) -> float:
 
 
 def wide(state: np.ndarray) -> list[int]:
-    """Integers of 128 bits, two's complement, low word first."""
+    """Return the integers of a state: 128 bits, two's complement, low word first."""
     return [int(low) + (int(high) << 64) for low, high in zip(state[:, 0], state[:, 1].view(np.int64), strict=True)]
 
 
 def toss(words: Words, probability: Fraction) -> bool:
-    """Heads with exactly that probability: a uniform number, 64 binary digits at a time until they tell."""
+    """Return heads with exactly this probability, by comparison with 64 binary digits at a time."""
     while True:
         word, scaled = words.word(), probability * WORD
         if word + 1 <= scaled or word >= scaled:
@@ -376,7 +382,11 @@ def toss(words: Words, probability: Fraction) -> bool:
 
 
 def toss_exp(words: Words, x: Fraction) -> bool:
-    """Heads with probability exp(-x): one coin exp(-1) for each whole; a run of coins x / k, k = 1, 2, ..., of even length."""
+    """Return heads with probability exp(-x).
+
+    There is one coin of probability exp(-1) for each whole. For x <= 1 the result is heads iff coins of probability
+    x / k, k = 1, 2, ..., have an even number of heads before the first tails.
+    """
     while x > 1:
         if not toss_exp(words, Fraction(1)):
             return False
@@ -388,7 +398,7 @@ def toss_exp(words: Words, x: Fraction) -> bool:
 
 
 def discrete_gaussian(words: Words, variance: int, n: int) -> list[int]:
-    """Canonne, Kamath and Steinke 2020, algorithms 1 to 3."""
+    """Return n integers by algorithms 1 to 3 of Canonne, Kamath and Steinke 2020."""
     t, out = math.isqrt(variance) + 1, []
     while len(out) < n:
         while True:
@@ -409,7 +419,7 @@ def discrete_gaussian(words: Words, variance: int, n: int) -> list[int]:
 
 
 def rank_weights(points, size: int, twice_target: int, table) -> list[int]:
-    """Of the grid points 0, ..., size - 1: by how many half ranks the target is away from their ranks."""
+    """Return the weights of the grid points 0, ..., size - 1, by their distance from the target in half ranks."""
     found = []
     for g in range(size):
         below, up_to = sum(x < g for x in points), sum(x <= g for x in points)
@@ -419,7 +429,7 @@ def rank_weights(points, size: int, twice_target: int, table) -> list[int]:
 
 
 def select(words: Words, weights: list[int]) -> int:
-    """An index by integer weights: a uniform integer of 128 bits, drawn again where it would not be uniform."""
+    """Return an index with probability proportional to its integer weight, from a uniform integer of 128 bits."""
     total = sum(weights)
     while True:
         value = words.word() << 64 | words.word()
@@ -434,7 +444,7 @@ def select(words: Words, weights: list[int]) -> int:
 
 
 def spread(z, beta: float, i_low: int, i_high: int, j_low: int, j_high: int, least: int) -> float:
-    """max of exp(-beta (j - i - least)) (z[j] - z[i])."""
+    """Return the maximum of exp(-beta (j - i - least)) (z[j] - z[i])."""
     return max(
         math.exp(-beta * (j - i - least)) * (z[j] - z[i])
         for i in range(i_low, i_high + 1)
@@ -444,7 +454,7 @@ def spread(z, beta: float, i_low: int, i_high: int, j_low: int, j_high: int, lea
 
 
 def geometric_distribution(digits, carry: int, width: int, periods: int = 3) -> list[Fraction]:
-    """P(G = g), g < periods 2^len(digits), from the integers of the coins."""
+    """Return P(G = g), g < periods 2^len(digits), from the integers of the coins."""
     below, q = [Fraction(1)], Fraction(carry, 1 << width)
     for m in digits:
         heads = Fraction(m, 1 << width)

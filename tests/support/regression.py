@@ -8,7 +8,7 @@ import numpy as np
 
 
 def random_examples(family: str, n: int, features: int, dtype=np.float32) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, some of them outside of the unit ball and of the unit cube, and responses that single precision represents."""
+    """Return rows, some outside the unit ball and the unit cube, and responses that are exact in single precision."""
     generator = np.random.default_rng(n + features)
     x = generator.normal(0, 1.2 / math.sqrt(features), (n, features)).astype(dtype)
     y = {

@@ -1,4 +1,4 @@
-"""Random division of a range."""
+"""Random slices of a range."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 
 def slices(n: int, draw: Callable[..., Any]) -> Iterator[tuple[int, int]]:
-    """Consecutive slices of random lengths."""
+    """Yield consecutive slices of random lengths."""
     start = 0
     while start < n:
         stop = min(n, start + draw(st.integers(1, 40)))

@@ -102,9 +102,8 @@ class ReportDistribution:
         self.cells = int(stops[-1])
         self._other = np.repeat([float(coin.q) for coin in coins], sizes)
         self._gain = np.repeat([float(coin.p - coin.q) for coin in coins], sizes)
-        columns: list[
-            list[float]
-        ] = []  # lower end, upper end, origin and period of a cell; the period of bins is infinite
+        # Lower end, upper end, origin and period of a cell; the period of bins is infinite.
+        columns: list[list[float]] = []
         for question in self.questions:
             if isinstance(question, Residue):
                 w, m = question.width, question.modulus

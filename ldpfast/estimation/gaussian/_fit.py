@@ -12,8 +12,10 @@ from ..._typing import Floats
 from ._distribution import Probabilities, ReportDistribution, best_of
 
 STEPS, HALVINGS = 100, 30  # limits of the iteration
-FEW_EXPECTED, TINY = 5.0, 1e-300  # Pearson's test pools cells with fewer expected answers; least expected number
-TOLERANCE, ROUNDING = 1e-5, 1e-13  # of the last step, in standard errors; relative, of a log-likelihood
+FEW_EXPECTED = 5.0  # Pearson's test pools cells with fewer expected answers
+TINY = 1e-300  # least number of expected answers
+TOLERANCE = 1e-5  # length of the last step, in standard errors
+ROUNDING = 1e-13  # relative error of a log-likelihood
 SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # multiples of sigma in the grid of starting points
 
 
@@ -47,7 +49,7 @@ def maximize(
     """
     data, both = counts.astype(np.float64), bounds is not None
     sizes = distribution.sizes(data)
-    steps = np.linspace(-reach, reach, 1 + 2 * math.ceil(4 * reach))  # a quarter of sigma
+    steps = np.linspace(-reach, reach, 1 + 2 * math.ceil(4 * reach))  # spacing: a quarter of sigma
     scales = np.unique(np.clip(sigma * np.array(SCALES), *bounds)) if bounds is not None else np.array([sigma])
     low, high = mu - reach * sigma, mu + reach * sigma
     at = np.array(best_of(distribution, data, [(np.clip(mu + s * steps, low, high), s) for s in scales.tolist()]))

@@ -83,7 +83,7 @@ class GradientDescent(Sequential):
     `SmallSampleWarning`. Above 50, intervals of linear models cover if rows have about equal spread in all directions.
     Those of logistic and Poisson models cover less, because the positions spread over a curved likelihood. This biases
     their mean by up to half of its standard error, and the intercept of a Poisson model by about two standard errors.
-    In units of the standard error, the bias falls only slowly with n; see docs/proofs/descent.md.
+    In units of the standard error, the bias falls only slowly with n; see docs/proofs/gradient.md.
 
     Privacy
     -------

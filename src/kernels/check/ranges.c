@@ -21,23 +21,23 @@ enum { PIECE = 4096 };
 DEFINE_FIRST_OUTSIDE(f32, float)
 DEFINE_FIRST_OUTSIDE(f64, double)
 
-#define DEFINE_FIRST_CODE(type)                                                                    \
-    static size_t first_##type(const void *codes, size_t n, uint64_t k)                            \
-    {                                                                                              \
-        const type##_t *x = codes;                                                                 \
-        for (size_t at = 0; at < n; at += PIECE) {                                                 \
-            size_t now = n - at < PIECE ? n - at : PIECE;                                          \
-            type##_t least = x[at], most = x[at];                                                  \
-            for (size_t i = at; i < at + now; i++) {                                               \
-                least = x[i] < least ? x[i] : least;                                               \
-                most = x[i] > most ? x[i] : most;                                                  \
-            }                                                                                      \
-            if ((uint64_t)least >= k || (uint64_t)most >= k) /* a negative number is a huge one */ \
-                for (size_t i = at; i < at + now; i++)                                             \
-                    if ((uint64_t)x[i] >= k)                                                       \
-                        return i;                                                                  \
-        }                                                                                          \
-        return n;                                                                                  \
+#define DEFINE_FIRST_CODE(type)                                                                 \
+    static size_t first_##type(const void *codes, size_t n, uint64_t k)                         \
+    {                                                                                           \
+        const type##_t *x = codes;                                                              \
+        for (size_t at = 0; at < n; at += PIECE) {                                              \
+            size_t now = n - at < PIECE ? n - at : PIECE;                                       \
+            type##_t least = x[at], most = x[at];                                               \
+            for (size_t i = at; i < at + now; i++) {                                            \
+                least = x[i] < least ? x[i] : least;                                            \
+                most = x[i] > most ? x[i] : most;                                               \
+            }                                                                                   \
+            if ((uint64_t)least >= k || (uint64_t)most >= k) /* negative numbers become huge */ \
+                for (size_t i = at; i < at + now; i++)                                          \
+                    if ((uint64_t)x[i] >= k)                                                    \
+                        return i;                                                               \
+        }                                                                                       \
+        return n;                                                                               \
     }
 
 DEFINE_FIRST_CODE(int8)

@@ -1,4 +1,4 @@
-/* An end of a range in the precision of the records; a finite end stays finite. */
+/* Converts an end of a range to the precision of the records. A finite end stays finite. */
 LDP_INLINE REAL NAME(limit)(double end)
 {
     const double largest = sizeof(REAL) == 4 ? (double)FLT_MAX : DBL_MAX;

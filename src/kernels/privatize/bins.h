@@ -1,4 +1,4 @@
-/* k-ary randomized response to the number of cuts that are at most x. docs/proofs/bins.md. */
+/* k-ary randomized response to the number of cuts <= x. docs/proofs/bins.md. */
 #ifndef LDP_BINS_H
 #define LDP_BINS_H
 

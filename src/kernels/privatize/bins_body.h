@@ -1,4 +1,4 @@
-/* Every cut is compared with every record. NaN has symbol 0. */
+/* All cuts are compared with every record. NaN has symbol 0. */
 static int NAME(privatize_bins)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t n,
                                 void *out)
 {

@@ -3,8 +3,8 @@
 #include "random/normals.h"
 #include "simd/branchless.h"
 
-/* What the direction u is multiplied by in the report of the record factor * y. sum: of u^2, u y, y^2, with factor * y in
- * radii. The rounding coin is the first word, the private coin the second. */
+/* Returns the factor of the direction u in the report of the record factor * y, in units of the radius. `sum` holds the sums of
+ * u^2, u y and y^2. The first word is the rounding coin, the second the private coin. */
 LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], double factor, reader *sign)
 {
     const uint64_t rounding = reader_word(sign), coin = reader_word(sign);

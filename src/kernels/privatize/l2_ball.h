@@ -1,8 +1,8 @@
-/* l2 ball: a uniform direction U, drawn without looking at the record, times a constant times one private sign.
+/* l2 ball: a uniform direction U, drawn independently of the record, times a constant, times one private sign.
  *
- * side = sign of <U, x> (in floating point, ties plus), rounding = plus with probability (1 + |x|/radius)/2, coin = plus
- * with probability heads / 2^64; the report is scale * side * rounding * coin * U / |U|: a function of (sign, U).
- * docs/proofs/l2_ball.md. */
+ * side is the sign of <U, x> (in floating point, ties are plus); rounding is plus with probability (1 + |x| / radius) / 2;
+ * coin is plus with probability heads / 2^64. The report is scale * side * rounding * coin * U / |U|, a function of U and
+ * one sign. docs/proofs/l2_ball.md. */
 #ifndef LDP_L2_BALL_H
 #define LDP_L2_BALL_H
 
@@ -24,8 +24,8 @@ LDP_INLINE size_t l2_ball_rows(size_t dim) { return dim > L2_PIECE ? 1 : L2_PIEC
 /* Records and reports: n rows of dim numbers. */
 privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64;
 
-/* One block in two phases, for rows that are known only up to a factor when the directions are drawn (sgd/glm.h): draw all
- * directions, then finish the rows in order. The coins are those of privatize_l2_ball_f32. */
+/* One block in two phases: draw all directions, then finish the rows in order. It is for rows that are known only up to a
+ * factor when the directions are drawn (sgd/glm.h). The coins are those of privatize_l2_ball_f32. */
 typedef struct {
     const l2_ball *ball;
     reader sign;
@@ -39,7 +39,7 @@ void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, const stream_key *key, 
 /* Adds the sums of u^2, u y and y^2 of n coordinates to sum[0..2]. */
 void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]);
 
-/* What the next direction is multiplied by in the report of the row factor * y; sum: its products with y. */
+/* Returns the factor of the next direction in the report of the row factor * y. `sum` is the result of l2_ball_products. */
 double l2_ball_finish(l2_ball_block *b, const double sum[3], double factor);
 
 #endif

@@ -1,4 +1,4 @@
-/* The row of normal numbers is read twice, by the sums and by the scaling, from cache. Bottleneck: the normal numbers and
+/* The row of normal numbers is read twice from cache, for the sums and for the scaling. Bottleneck: the normal numbers and
  * their key stream. */
 #include "simd/lane_sums_body.h"
 
@@ -11,7 +11,7 @@ static void NAME(products)(const REAL *u, const REAL *y, size_t n, double sum[3]
     REAL rest[2][NAME(LANES)] = {{0}};
     for (size_t j = 0; j < n; j += NAME(LANES)) {
         const REAL *left = u + j, *right = y + j;
-        if (n - j < NAME(LANES)) /* the remainder, with zeros behind */
+        if (n - j < NAME(LANES)) /* remainder, padded with zeros */
             left = memcpy(rest[0], left, (n - j) * sizeof *u), right = memcpy(rest[1], right, (n - j) * sizeof *y);
 #pragma GCC unroll 8
         for (size_t v = 0; v < NAME(VECTORS); v++) {
@@ -28,7 +28,7 @@ static void NAME(products)(const REAL *u, const REAL *y, size_t n, double sum[3]
     sum[2] += (double)NAME(lane_sum)(yy);
 }
 
-/* One row: `u` holds normal numbers and becomes the report. */
+/* Turns a row `u` of normal numbers into the report of x. */
 static void NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, REAL *u)
 {
     const REAL per_radius = (REAL)p->per_radius, tiny = (REAL)p->tiny, far = (REAL)p->far;

@@ -2,8 +2,8 @@
 
 #include "simd/branchless.h"
 
-/* Limits the l1 norm of a row of integers, whatever the record and the rounding were: the distances of the indices from the
- * center are subtracted from `budget` one after the other, and what exceeds it is cut. */
+/* Limits the l1 norm of a row of integers, for every record and rounding. The distances of the indices from the center are
+ * subtracted from `budget` in order, and a distance that exceeds the rest of the budget is truncated. */
 static void limit_l1(const laplace *p, double *index, size_t n, int64_t *budget)
 {
     const int32_t center = (int32_t)(p->span / 2);

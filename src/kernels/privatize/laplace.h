@@ -1,5 +1,5 @@
 /* Discrete Laplace mechanisms: records are rounded at random to a grid and get two-sided geometric noise (random/geometric.h).
- * A report is lower + grid (i + N + 1/2) with i the index of the record. The noise does not depend on the record.
+ * A report is lower + grid (i + N + 1/2), with i the index of the record and N the noise, which does not depend on the record.
  * docs/proofs/laplace.md. */
 #ifndef LDP_LAPLACE_H
 #define LDP_LAPLACE_H
@@ -11,10 +11,10 @@ typedef struct {
     geometric_noise noise;        /* noise.stream + 2: random rounding */
     size_t dim;                   /* numbers per record */
     double lower, grid, per_grid; /* per_grid: 1 / grid */
-    double span;                  /* indices 0 .. span; below 2^31 */
-    double l1_limit;              /* l2 ball: the sum of |index - span / 2| over a row is at most this; 0: no limit */
-    double radius;                /* of the l2 ball */
-    double far;                   /* larger records, far outside, are taken as this: no square overflows */
+    double span;                  /* indices are 0 .. span < 2^31 */
+    double l1_limit;              /* l2 ball: bound of the sum of |index - span / 2| over a row; 0: no limit */
+    double radius;                /* radius of the l2 ball */
+    double far;                   /* records are clipped to this magnitude, far outside, so that no square overflows */
 } laplace;
 
 LDP_INLINE size_t laplace_rows(size_t dim) { return dim > NOISE_PIECE ? 1 : NOISE_PIECE / dim; }

@@ -1,5 +1,5 @@
-/* Indices of numbers on the grid, rounded at random: up with the probability that preserves the mean. NaN becomes the center.
- * Records are multiplied by `factor`, which is 1 except for the projection on the l2 ball. */
+/* Rounds numbers to grid indices at random: up with the probability that preserves the mean. NaN becomes the center. Records
+ * are multiplied by `factor`, which is 1 except for the projection on the l2 ball. */
 static void NAME(round_records)(const laplace *p, const REAL *x, double factor, const uint32_t *word, size_t n, double *index)
 {
     const double lower = p->lower, per_grid = p->per_grid, span = p->span, far = p->far;
@@ -13,7 +13,7 @@ static void NAME(round_records)(const laplace *p, const REAL *x, double factor, 
     }
 }
 
-/* Euclidean norm of a row; infinities count as the largest magnitude that limit_f64 leaves. */
+/* Euclidean norm of a row, after limit_f64. */
 static double NAME(norm)(const laplace *p, const REAL *x)
 {
     enum { SUMS = 16 };
@@ -33,7 +33,7 @@ static double NAME(norm)(const laplace *p, const REAL *x)
     return __builtin_sqrt(total);
 }
 
-/* What a row is multiplied by to lie in the l2 ball; 0 where it holds NaN. Privacy rests on limit_l1 alone. */
+/* Factor that projects a row on the l2 ball; 0 if it holds NaN. Privacy depends on limit_l1 alone. */
 static double NAME(projection)(const laplace *p, const REAL *row)
 {
     double norm = NAME(norm)(p, row);
@@ -51,7 +51,7 @@ static void NAME(add_noise)(const laplace *p, const double *index, const double 
     }
 }
 
-/* Rounds, limits and adds noise in buffers of its own: no record without noise is ever visible in `out`. */
+/* Rounds, limits and adds noise in separate buffers, so that `out` never holds a record without noise. */
 static int NAME(privatize_laplace)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t rows,
                                    void *reports)
 {
@@ -60,7 +60,7 @@ static int NAME(privatize_laplace)(const void *params, const stream_key *key, ui
     double *out = reports;
     uint32_t word[NOISE_PIECE] LDP_ALIGNED;
     double index[NOISE_PIECE] LDP_ALIGNED, noise[NOISE_PIECE] LDP_ALIGNED;
-    const size_t total = rows * p->dim, row = p->l1_limit > 0 ? p->dim : total; /* numbers that are rounded together */
+    const size_t total = rows * p->dim, row = p->l1_limit > 0 ? p->dim : total; /* row: numbers that are rounded together */
     double factor = 1;
     int64_t budget = 0;
     stream rounding = stream_open(key, p->noise.stream + 2, block);

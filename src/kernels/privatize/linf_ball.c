@@ -6,13 +6,13 @@
 LDP_INLINE uint64_t word_mask(size_t bits) { return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1; }
 LDP_INLINE size_t word_bytes(size_t bits) { return bits >= 64 ? 8 : (bits + 7) / 8; }
 
-/* What one block draws from. Privacy coins: one 64-bit word per row. */
+/* Streams of one block. `sign` has the private coins, one 64-bit word per row. */
 typedef struct {
     stream direction, vertex;
     reader patch, sign, tie;
 } linf_ball_streams;
 
-/* Writes `bytes` bytes of packed directions. */
+/* Draws packed directions, `bytes` bytes in total. */
 static void draw_directions(stream *s, uint8_t *out, size_t bytes)
 {
     uint8_t piece[4 * GROUP_BYTES] LDP_ALIGNED;
@@ -23,8 +23,8 @@ static void draw_directions(stream *s, uint8_t *out, size_t bytes)
     }
 }
 
-/* Turns the row to the side of the vertex (a tie keeps U), then flips it where the private coin is tails; the padding
- * becomes zeros. */
+/* Flips the row if most of its signs disagree with the vertex (a tie keeps U), then again if the private coin is tails. The
+ * padding becomes zeros. */
 static void finish_row(const linf_ball *p, size_t agree, reader *sign, uint8_t *row)
 {
     const uint64_t minus = -(uint64_t)(2 * agree < p->dim), tails = -(uint64_t)(reader_word(sign) >= p->heads);

@@ -1,8 +1,8 @@
-/* l-infinity ball: a uniform direction of packed signs and one private sign. docs/proofs/linf_ball.md.
+/* l-infinity ball: a uniform direction of packed signs, times one private sign. docs/proofs/linf_ball.md.
  *
- * The direction U is drawn without looking at the record. The record is rounded at random to a vertex V of the cube,
- * coordinate by coordinate; side = sign of <U, V>, an exact integer; the report is U times side times a coin that is plus
- * with probability heads / 2^64. So the report is a function of (sign, U), whatever the rounding does. */
+ * The direction U is drawn independently of the record. The record is rounded at random to a vertex V of the cube, coordinate
+ * by coordinate. side is the sign of <U, V>, an exact integer. The report is U times side times a coin that is plus with
+ * probability heads / 2^64. So the report is a function of U and one sign, for every rounding. */
 #ifndef LDP_LINF_BALL_H
 #define LDP_LINF_BALL_H
 
@@ -11,9 +11,9 @@
 typedef struct {
     size_t dim;
     double per_unit; /* 128 / radius */
-    double tiny;     /* 2^-60 radii, not subnormal in single precision: smaller coordinates are taken as 0 */
+    double tiny;     /* 2^-60 radii, not subnormal in single precision; smaller coordinates become 0 */
     uint64_t heads;
-    uint64_t keep_tie; /* ties = "thin": 2 (2^64 - heads); a tie is kept where its word is below, else drawn again. 0: kept */
+    uint64_t keep_tie; /* ties = "thin": 2 (2^64 - heads), a tie is kept if its word is below, else redrawn. 0: always kept */
 } linf_ball;
 
 enum { LINF_PIECE = 32768 }; /* coordinates */

@@ -1,5 +1,5 @@
-/* Vertex rounding at one random byte b per coordinate. With t = 256 P(plus) in [0, 256] and T = min(floor(t), 255): plus iff
- * b <= T where b > 0; where b = 0, which says nothing about the record, a fine coin with probability t - T decides.
+/* Vertex rounding with one random byte b per coordinate. Let t = 256 P(plus) in [0, 256] and T = min(floor(t), 255). If b > 0,
+ * the sign is plus iff b <= T. If b = 0, which is independent of the record, it is plus with probability t - T, by a fine coin.
  * Bottleneck: the conversions, about half a vector operation per coordinate and instruction width. */
 LDP_INLINE uint64_t NAME(vertex_bits)(const linf_ball *p, const REAL *x, const uint8_t *b, reader *patch)
 {
@@ -8,7 +8,7 @@ LDP_INLINE uint64_t NAME(vertex_bits)(const linf_ball *p, const REAL *x, const u
     uint8_t level[64];
     static const uint8_t zero[64] = {0};
     for (int i = 0; i < 64; i++) { /* vector loop */
-        REAL v = 128 + FLUSH(x[i], tiny) * scale; /* what is flushed is far below a rounding of the sum */
+        REAL v = 128 + FLUSH(x[i], tiny) * scale; /* flushed numbers are far below the rounding error of the sum */
         v = UNLESS_NAN(x[i], CLAMP(v, 256), 128); /* NaN becomes the center */
         t[i] = v;
         int32_t whole = (int32_t)v;
@@ -23,7 +23,7 @@ LDP_INLINE uint64_t NAME(vertex_bits)(const linf_ball *p, const REAL *x, const u
     return plus;
 }
 
-/* Rounds n <= LINF_PIECE consecutive coordinates, of any number of rows; out has room for one word more than they fill. */
+/* Rounds n <= LINF_PIECE consecutive coordinates of any number of rows. `out` has room for one more word than they fill. */
 static void NAME(vertices)(const linf_ball *p, const REAL *x, size_t n, linf_ball_streams *s, uint64_t *out)
 {
     enum { BUFFER = 4 * GROUP_BYTES };
@@ -42,7 +42,7 @@ static void NAME(vertices)(const linf_ball *p, const REAL *x, size_t n, linf_bal
     }
 }
 
-/* Number of signs of U that agree with the vertex bits from bit `at` on. `row` holds n packed signs of U. */
+/* Number of signs of U that agree with the vertex bits, starting at bit `at`. `row` holds n packed signs of U. */
 static size_t NAME(agreements)(const uint8_t *row, size_t n, const uint64_t *vertex, size_t at)
 {
     size_t agree = 0;
@@ -54,7 +54,7 @@ static size_t NAME(agreements)(const uint8_t *row, size_t n, const uint64_t *ver
     return agree;
 }
 
-/* Draws U into `row` and V, piece by piece, and counts where they agree. */
+/* Draws U into `row` and V, piece by piece, and returns the number of signs that agree. */
 static size_t NAME(draw_row)(const linf_ball *p, const REAL *x, linf_ball_streams *s, uint8_t *row)
 {
     uint64_t vertex[LINF_PIECE / 64 + 2] = {0};
@@ -90,8 +90,8 @@ static int NAME(privatize_linf_ball)(const void *params, const stream_key *key, 
         uint8_t *row = out + i * bytes;
         const REAL *record = x + i * p->dim;
         size_t agree = together ? NAME(agreements)(row, p->dim, vertex, i * p->dim) : NAME(draw_row)(p, record, &s, row);
-        /* "thin": U and V are drawn again until they do not tie, or the tie is kept. Whether they tie does not depend on V,
-         * so the distribution is that of a new U alone. The number of draws, hence the time, depends on record and coin. */
+        /* "thin": U and V are redrawn until they do not tie or the tie is kept. The probability of a tie does not depend on V,
+         * so the distribution is that of a new U alone. The number of draws, and so the time, depends on record and coin. */
         while (p->keep_tie && 2 * agree == p->dim && reader_word(&s.tie) >= p->keep_tie && !s.direction.exhausted)
             agree = NAME(draw_row)(p, record, &s, row);
         finish_row(p, agree, &s.sign, row);

@@ -8,8 +8,8 @@ typedef union {
     uint64_t wide[CODE_ROWS];
 } words LDP_ALIGNED;
 
-/* 64-bit words: for many symbols, or a coin that 32 bits would round too far. Scalar, because the high half of a product of
- * two 64-bit words has no vector form. A hardware division would be shorter, but its time would depend on the coin. */
+/* 64-bit words, for many symbols or a coin that 32 bits would round too far. The loop is scalar, because there is no vector
+ * instruction for the high half of a 64-bit product. A hardware division would be shorter, but its time depends on the coin. */
 #define DEFINE_RESPONSE(type)                                                                                              \
     static void respond_wide_##type(const randomized_response *p, const uint64_t *word, const uint##type##_t *x, size_t n, \
                                     uint##type##_t *out)                                                                   \

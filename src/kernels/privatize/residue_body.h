@@ -1,4 +1,4 @@
-/* NaN has symbol 0 (it is taken as the offset); infinities are clamped to the farthest cell. */
+/* NaN counts as the offset, with symbol 0. Infinities are clamped to the farthest cell. */
 static int NAME(privatize_residue)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t n,
                                    void *out)
 {

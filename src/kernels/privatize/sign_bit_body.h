@@ -1,4 +1,4 @@
-/* floor(a b / 2^52) for b <= 2^52, from products of 32 bits, the only ones that vectors have. */
+/* floor(a b / 2^52) for b <= 2^52, from full products of 32-bit numbers, the widest ones of the vector instructions in use. */
 LDP_INLINE uint64_t NAME(scaled)(uint64_t a, uint64_t b)
 {
     const uint64_t word = 0xffffffffu, rest = (1u << 20) - 1;
@@ -7,7 +7,7 @@ LDP_INLINE uint64_t NAME(scaled)(uint64_t a, uint64_t b)
     return (high << 12) + (first >> 20) + (second >> 20) + (((first & rest) + (second & rest)) >> 20);
 }
 
-/* The place in the interval in steps of 2^-52: the mantissa of 1 + u, 2^52 at the upper end. */
+/* The position u in the interval is used in steps of 2^-52: the mantissa of 1 + u, or 2^52 at the upper end. */
 static int NAME(privatize_sign_bit)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t n,
                                     void *reports)
 {

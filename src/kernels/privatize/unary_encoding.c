@@ -4,9 +4,9 @@
 
 enum { PIECE_BYTES = 8192 };
 
-/* Clears bit `truth` of a row where `clear` is ones, then flips it where `flip` is ones: by a mask over all words, never at
- * an address that depends on the record. `piece` holds bits first .. first + n - 1 of the row, first a multiple of 64; the
- * padding of the last, shorter word becomes zeros. */
+/* Clears bit `truth` of a row if `clear` is all ones, then flips it if `flip` is all ones. The mask is applied to all words, so
+ * that no address depends on the record. `piece` holds bits first .. first + n - 1 of the row, where first is a multiple of 64.
+ * The padding of the last, shorter word becomes zeros. */
 LDP_INLINE void set_own_bit(uint64_t truth, uint64_t clear, uint64_t flip, size_t first, size_t n, uint8_t *piece)
 {
     const uint64_t bit = (uint64_t)1 << truth % 64, at = truth / 64;
@@ -20,10 +20,10 @@ LDP_INLINE void set_own_bit(uint64_t truth, uint64_t clear, uint64_t flip, size_
     }
 }
 
-/* Bottleneck: the bit deposits of coins_fill (one pdep and five scalar operations per 64 lanes and level), then the key
- * stream. A single row compares 64 bits of every lane, which takes the same time for every outcome. Rows are finished in
- * `piece` before they are copied to `out`, so that coins without the person's own bit are never visible. `truth` holds
- * clamped records. */
+/* Bottleneck: the bit deposits of coins_fill (one pdep and five scalar operations per 64 lanes and recursion step), then the
+ * key stream. A single row compares 64 bits of every lane, which takes the same time for every outcome. Rows are finished in
+ * `piece` before they are copied to `out`, so that `out` never holds coins without the person's own bit. `truth` holds clamped
+ * records. */
 static int encode(const unary_encoding *p, const stream_key *key, uint64_t block, const uint64_t *truth, size_t n, uint8_t *out)
 {
     const size_t bytes = (p->k + 7) / 8;

@@ -1,6 +1,6 @@
 /* Unary encoding: a row of k packed bits per person, little bit order, rows padded with zeros to whole bytes. Every bit except
- * the person's own is one with probability other / 2^64. The own bit is one minus such a coin (symmetric), or a fair coin
- * (optimized). docs/proofs/unary_encoding.md. */
+ * the person's own is one with probability other / 2^64. The person's own bit is one minus such a coin (symmetric), or a fair
+ * coin (optimized). docs/proofs/unary_encoding.md. */
 #ifndef LDP_UNARY_ENCODING_H
 #define LDP_UNARY_ENCODING_H
 

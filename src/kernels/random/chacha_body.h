@@ -1,6 +1,6 @@
-/* Bottleneck: 960 vector operations for each group of 16 lanes, in four dependent chains; on AVX-512 two groups are
+/* Bottleneck: 960 vector operations for each group of 16 lanes, in four dependent chains. On AVX-512 two groups are
  * interleaved, which fills the 32 registers exactly and hides the latency (9 -> 14 GB/s on Zen 5). Sixteen registers
- * hold one set of lanes only. */
+ * hold only one set of lanes. */
 enum { NAME(LANES) = V_BYTES / 4, NAME(PARTS) = 16 / NAME(LANES) };
 typedef uint32_t NAME(v32) __attribute__((vector_size(V_BYTES)));
 
@@ -13,12 +13,13 @@ typedef uint32_t NAME(v32) __attribute__((vector_size(V_BYTES)));
 #define ROTATE(v, n) ((v) << (n) | (v) >> (32 - (n)))
 #define TURN12(v) ROTATE(v, 12)
 #define TURN7(v) ROTATE(v, 7)
-#define HALVES(a0, b0, c0, d0, a1, b1, c1, d1, a2, b2, c2, d2, a3, b3, c3, d3)              \
-    QUARTER(a0, b0, c0, d0, ROTATE16, TURN12)                                               \
-    QUARTER(a1, b1, c1, d1, ROTATE16, TURN12) QUARTER(a2, b2, c2, d2, ROTATE16, TURN12)     \
-        QUARTER(a3, b3, c3, d3, ROTATE16, TURN12) QUARTER(a0, b0, c0, d0, ROTATE8, TURN7)   \
-            QUARTER(a1, b1, c1, d1, ROTATE8, TURN7) QUARTER(a2, b2, c2, d2, ROTATE8, TURN7) \
-                QUARTER(a3, b3, c3, d3, ROTATE8, TURN7)
+#define HALVES(a0, b0, c0, d0, a1, b1, c1, d1, a2, b2, c2, d2, a3, b3, c3, d3) \
+    QUARTER(a0, b0, c0, d0, ROTATE16, TURN12)                                  \
+    QUARTER(a1, b1, c1, d1, ROTATE16, TURN12)                                  \
+    QUARTER(a2, b2, c2, d2, ROTATE16, TURN12)                                  \
+    QUARTER(a3, b3, c3, d3, ROTATE16, TURN12)                                  \
+    QUARTER(a0, b0, c0, d0, ROTATE8, TURN7)                                    \
+    QUARTER(a1, b1, c1, d1, ROTATE8, TURN7) QUARTER(a2, b2, c2, d2, ROTATE8, TURN7) QUARTER(a3, b3, c3, d3, ROTATE8, TURN7)
 
 /* CHACHA_WAYS vectors of blocks. Way w starts at counter[w] and writes word i to out[w] + 16 i. */
 LDP_INLINE void NAME(blocks)(const uint32_t state[16], const uint32_t *counter, uint32_t *const *out)
@@ -45,7 +46,7 @@ LDP_INLINE void NAME(blocks)(const uint32_t state[16], const uint32_t *counter, 
 
 static void NAME(groups)(const uint32_t state[16], uint32_t counter, uint32_t *out, size_t groups)
 {
-    uint32_t spare[CHACHA_WAYS > 1 ? GROUP_WORDS : 1] LDP_ALIGNED; /* the odd group at the end */
+    uint32_t spare[CHACHA_WAYS > 1 ? GROUP_WORDS : 1] LDP_ALIGNED; /* for the unused way after an odd number of groups */
     size_t units = groups * NAME(PARTS);
     for (size_t u = 0; u < units; u += CHACHA_WAYS) {
         uint32_t start[CHACHA_WAYS], *to[CHACHA_WAYS];

@@ -1,10 +1,10 @@
 /* Exact dyadic coins: heads with probability m / 2^128, m = (high, low). A 64-bit coin has low = 0.
  *
- * There are two ways to draw them, with the same distribution. `coins_direct` compares 64 bits of every lane at once and
- * takes the same time for every outcome: for privacy coins of single records. `coins_fill` compares two binary digits at a time by bit
- * planes; about a quarter of the lanes is then undecided and gets its coins from a shorter stream, recursively. That takes
- * 2.7 random bits per coin, but its time depends on the outcome, so it is for arrays and for noise whose time is not
- * claimed to be independent of the record. */
+ * There are two ways to draw them, with the same distribution. `coins_direct` compares 64 bits of every lane at once. It takes
+ * the same time for every outcome and is used for privacy coins of single records. `coins_fill` compares two binary digits at
+ * a time, by bit planes. About a quarter of the lanes is then undecided and gets its coins from a shorter array, recursively.
+ * This takes 2.7 random bits per coin, but the time depends on the outcome. It is used for arrays and for noise whose time is
+ * not claimed to be independent of the record. */
 #ifndef LDP_COINS_H
 #define LDP_COINS_H
 
@@ -14,13 +14,13 @@ typedef struct {
     uint64_t high, low;
 } coin;
 
-/* Reads a stream in chunks of 16 words, or word by word (a reader does only one of the two). What is left of a group is
- * kept for the next read. */
+/* Reads a stream in chunks of 16 words or word by word; each reader does only one of the two. Unread words of a group are kept
+ * for the next read. */
 enum { CHUNK_WORDS = 16, READER_GROUPS = 4, READER_WORDS = READER_GROUPS * GROUP_BYTES / 8 };
 
 typedef struct {
     stream source;
-    size_t used, ahead; /* words already read; least number of groups of a refill, 1 unless more is known to be needed */
+    size_t used, ahead; /* words already read; minimum number of groups of a refill, 1 unless more are known to be needed */
     uint64_t word[READER_WORDS] LDP_ALIGNED;
 } reader;
 
@@ -31,7 +31,7 @@ LDP_INLINE void reader_open(reader *r, const stream_key *key, enum stream_id id,
     r->ahead = 1;
 }
 
-/* Fills only the end of the buffer where little is wanted, so that a single record does not pay for a whole buffer. */
+/* Fills only the end of the buffer if few words are wanted, so that a single record does not pay for a whole buffer. */
 LDP_INLINE void reader_refill(reader *r, size_t groups_wanted)
 {
     size_t groups = groups_wanted < r->ahead ? r->ahead : groups_wanted < READER_GROUPS ? groups_wanted : READER_GROUPS;
@@ -54,21 +54,21 @@ LDP_INLINE uint64_t reader_word(reader *r)
     return r->word[r->used++];
 }
 
-/* Words of an output buffer for `lanes` coins: whole vectors of 8 words. */
+/* Number of words of an output buffer for `lanes` coins: whole vectors of 8 words. */
 LDP_INLINE size_t coin_words(size_t lanes) { return (lanes + 511) / 512 * 8; }
 
-/* Lane i is bit i % 64 of out[i / 64]; lanes past the last are tails. out has room for coin_words(lanes). */
+/* Lane i is bit i % 64 of out[i / 64]. Lanes past the last are tails. `out` has room for coin_words(lanes) words. */
 void coins_direct(reader *r, uint64_t heads, uint64_t *out, size_t lanes);
 void coins_fill(reader *r, coin c, uint64_t *out, size_t lanes);
 
-/* 64 bits of a bit string, from bit `at`; reads up to two words past the last. */
+/* 64 bits of a bit string, starting at bit `at`. Reads up to two words past the last. */
 LDP_INLINE uint64_t bits_at(const uint64_t *string, size_t at)
 {
     const uint64_t *w = string + at / 64;
     return w[0] >> (at % 64) | w[1] << 1 << (63 - at % 64);
 }
 
-/* Uniform on [0, 1) in steps of 2^-53: u < f is heads with probability f rounded up to the grid, always if f = 1. */
+/* Uniform on [0, 1) in steps of 2^-53: u < f has probability f rounded up to the grid, and 1 if f = 1. */
 LDP_INLINE double unit_interval(uint64_t word) { return (double)(int64_t)(word >> 11) * 0x1p-53; }
 
 #endif

@@ -1,7 +1,7 @@
 typedef uint64_t NAME(digits) __attribute__((vector_size(V_BYTES)));
 
-/* Two digits h l of the lanes' words against the digits `high` and `low` of the coin (all ones or zeros): less, or equal so
- * far. Eight words at a time; the chunk holds the plane of h, then that of l. Returns how many are equal. */
+/* Compares two digits h l of each lane with the digits `high` and `low` of the coin (all ones or all zeros), for eight words of
+ * lanes. `chunk` holds the bit plane of h, then that of l. Writes `less` and `equal`, and returns the number of equal lanes. */
 LDP_INLINE size_t NAME(compare_digits)(const uint64_t *chunk, uint64_t high, uint64_t low, const uint64_t *valid,
                                        uint64_t *less, uint64_t *equal)
 {
@@ -21,7 +21,7 @@ LDP_INLINE size_t NAME(compare_digits)(const uint64_t *chunk, uint64_t high, uin
     return undecided;
 }
 
-/* At most 32 lanes: 32 digits at once, and the other 96 where those are equal (chance 2^-32). */
+/* At most 32 lanes: compares 32 digits at once, and the other 96 if those are equal (probability 2^-32). */
 static void NAME(few)(reader *r, coin c, uint64_t *out, size_t lanes)
 {
     uint32_t word[2 * CHUNK_WORDS];
@@ -41,7 +41,7 @@ static void NAME(few)(reader *r, coin c, uint64_t *out, size_t lanes)
 static void NAME(fill)(reader *r, coin c, uint64_t *out, size_t lanes)
 {
     size_t words = coin_words(lanes);
-    if ((c.high | c.low) == 0 || lanes == 0) { /* no digit left: a word equal so far is not less */
+    if ((c.high | c.low) == 0 || lanes == 0) { /* no digit is left, so equal lanes are not less */
         memset(out, 0, words * 8);
         return;
     }

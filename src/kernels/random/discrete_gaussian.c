@@ -7,7 +7,7 @@ LDP_INLINE int toss(reader *r, double p, big num, big den)
 {
     uint64_t word = reader_word(r);
     double u = (double)word, edge = p * 0x1p64;
-    if (u + 1 < edge * (1 - 0x1p-44)) /* no further digit can change the answer */
+    if (u + 1 < edge * (1 - 0x1p-44)) /* no further digit can change the result */
         return 1;
     if (u > edge * (1 + 0x1p-44))
         return 0;
@@ -25,7 +25,8 @@ LDP_INLINE int toss(reader *r, double p, big num, big den)
         }
 }
 
-/* Heads with probability exp(-num / den), num <= den: where a run of coins of probability num / (k den) has even length. */
+/* Heads with probability exp(-num / den), num <= den: iff coins k = 1, 2, ... with probabilities num / (k den) have an even
+ * number of heads before the first tails. */
 LDP_INLINE int toss_exp_below_one(reader *r, double p, big num, big den)
 {
     big k = 1;
@@ -34,7 +35,7 @@ LDP_INLINE int toss_exp_below_one(reader *r, double p, big num, big den)
     return (int)(k & 1);
 }
 
-/* Heads with probability exp(-num / den) for any num: one coin exp(-1) for each whole multiple of den. */
+/* Heads with probability exp(-num / den) for any num: one coin of probability exp(-1) for each whole multiple of den. */
 LDP_INLINE int toss_exp(reader *r, double p, big num, big den)
 {
     if (p > 1 - 0x1p-40) {
@@ -50,7 +51,7 @@ int draw_gaussian(const stream_key *key, uint64_t block, uint64_t variance, size
 {
     reader r;
     uint64_t t =
-        (uint64_t)__builtin_sqrt((double)variance) + 1; /* any t gives the right distribution; this one rejects least */
+        (uint64_t)__builtin_sqrt((double)variance) + 1; /* every t gives the right distribution; this one rejects least */
     const big den = 2 * (big)variance * t * t;
     const double per_t = 1 / (double)t, per_den = 1 / (double)den;
     reader_open(&r, key, STREAM_DISCRETE_GAUSSIAN, block);

@@ -3,10 +3,10 @@
 #define KERNEL_BODY "random/geometric_body.h"
 #include "simd/each_isa.h"
 
-enum { PIECE_WORDS = NOISE_PIECE / 16, FEW_WORDS = 32 }; /* of 16 bits, in a plane */
+enum { PIECE_WORDS = NOISE_PIECE / 16, FEW_WORDS = 32 }; /* 16-bit words per plane */
 
-/* Which number the bits of a lane belong to. Transposed planes spread neighbors over all lanes; a piece of one vector, as
- * single records have, uses its first lanes only and is put in order. */
+/* Index of the number that the bits of a lane belong to. The transposition of planes spreads adjacent lanes over all numbers. A
+ * piece of one vector, for example of a single record, uses only its first lanes and is reordered. */
 LDP_INLINE size_t number_of_lane(size_t lane, size_t words)
 {
     return words <= FEW_WORDS ? lane : lane % 16 * words + lane / 16;
@@ -30,7 +30,7 @@ void noise_open(noise_source *s, const geometric_noise *noise, const stream_key 
 {
     s->noise = noise;
     reader_open(&s->digits, key, noise->stream, block);
-    s->digits.ahead = total == 1 ? 2 : READER_GROUPS; /* one number has 16 chunks of coins */
+    s->digits.ahead = total == 1 ? 2 : READER_GROUPS; /* one number needs 16 chunks of coins */
     reader_open(&s->carries, key, noise->stream + 1, block);
 }
 
@@ -39,11 +39,11 @@ void noise_draw(noise_source *s, size_t n, double *out)
     const geometric_noise *p = s->noise;
     uint64_t plane[16 * PIECE_WORDS / 4] LDP_ALIGNED, sign[PIECE_WORDS / 4], heads[PIECE_WORDS / 4];
     uint16_t value[16 * PIECE_WORDS] LDP_ALIGNED;
-    const size_t row = coin_words(n), words = 4 * row; /* a plane: 64-bit words, 16-bit words */
+    const size_t row = coin_words(n), words = 4 * row; /* 64-bit and 16-bit words per plane */
     const size_t lanes = words <= FEW_WORDS ? n : 64 * row;
     for (size_t w = 0; w < row; w += CHUNK_WORDS)
         memcpy(sign + w, reader_chunk(&s->digits, groups_for(row - w, 8)), 8 * (row - w < CHUNK_WORDS ? row - w : CHUNK_WORDS));
-    /* From the top group down: digits xor sign, signs above: N in two's complement. */
+    /* From the top group down. Digits xor sign, with signs above the digits, are N in two's complement. */
     for (uint32_t group = p->digits / 16 + 1; group-- > 0;) {
         for (uint32_t k = 0; k < 16; k++) {
             uint64_t *bits = plane + k * row;

@@ -1,8 +1,8 @@
 /* Exact two-sided geometric noise: the integers of discrete Laplace mechanisms. docs/proofs/laplace.md.
  *
- * N = G or -1 - G by a fair sign, so that no integer is drawn twice. The binary digits of G below 2^digits are independent
- * coins; the rest is a multiple of 2^digits, whose multiplier counts successive heads of the carry coin. The budget for the
- * two-sided rounding error of the coins is kept in Python: ldpfast/_coins.py. */
+ * N is G or -1 - G with a fair sign, so that every integer has one representation. The binary digits of G below 2^digits are
+ * independent coins. The rest of G is a multiple of 2^digits, and the multiplier is the number of successive heads of the carry
+ * coin. ldpfast/_coins.py bounds the two-sided rounding error of the coins. */
 #ifndef LDP_GEOMETRIC_H
 #define LDP_GEOMETRIC_H
 
@@ -24,7 +24,7 @@ typedef struct {
 /* Opens the streams of a block; `total` numbers will be drawn from it. */
 void noise_open(noise_source *s, const geometric_noise *noise, const stream_key *key, uint64_t block, size_t total);
 
-/* Draws n <= NOISE_PIECE integers as doubles; out has room for n rounded up to a multiple of 512. */
+/* Draws n <= NOISE_PIECE integers as doubles. `out` has room for n rounded up to a multiple of 512. */
 void noise_draw(noise_source *s, size_t n, double *out);
 
 LDP_INLINE uint32_t noise_exhausted(const noise_source *s) { return s->digits.source.exhausted | s->carries.source.exhausted; }

@@ -1,9 +1,9 @@
 /* Bottleneck: the coins (5 random bytes and 15 deposits of a quarter of a lane per value), then the transposition of 16
- * bit planes to 16-bit numbers, 64 swaps for 16 vectors. The order of the values inside a piece is free, because they are
- * independent and identically distributed. */
+ * bit planes to 16-bit numbers, 64 swaps for 16 vectors. The order of the values within a piece does not matter, because they
+ * are independent and identically distributed. */
 typedef uint16_t NAME(v16) __attribute__((vector_size(V_BYTES)));
 
-/* Rows a, b = p[k], p[k + J]: swaps the high J bits of every 2J of a with the low ones of b. */
+/* For rows a = p[k] and b = p[k + J], swaps the high J bits of every 2J bits of a with the low J bits of b. */
 #define SWAP_STAGE(J, MASK)                                             \
     _Pragma("GCC unroll 16") for (int k = 0; k < 16; k++) if (!(k & J)) \
     {                                                                   \
@@ -12,7 +12,7 @@ typedef uint16_t NAME(v16) __attribute__((vector_size(V_BYTES)));
         p[k] ^= t << J;                                                 \
     }
 
-/* plane[k][w], bit l, becomes value[l][w], bit k: 16 planes and 16 values of `words` words of 16 bits. */
+/* Bit l of plane[k][w] becomes bit k of value[l][w], for 16 planes and 16 rows of values, each of `words` 16-bit words. */
 static void NAME(transpose)(const uint16_t *plane, size_t words, uint16_t *value)
 {
     for (size_t w = 0; w < words; w += V_BYTES / 2) {
@@ -28,7 +28,7 @@ static void NAME(transpose)(const uint16_t *plane, size_t words, uint16_t *value
     }
 }
 
-/* value is the top group of 16 bits (signed), or a lower one. */
+/* Appends a group of 16 bits to the numbers: the top group (signed) or a lower one. */
 static void NAME(append)(const uint16_t *value, size_t n, int top, double *noise)
 {
     if (top)

@@ -1,9 +1,9 @@
-/* Bottleneck: about 50 vector operations for a pair, a division and a square root among them; 0.25 ns per float.
+/* Bottleneck: about 50 vector operations per pair, including a division and a square root; 0.25 ns per float.
  *
- * radius = sqrt(-2 log u), u in steps of 2^-24 (2^-52) from a half step; log u = e log 2 + 2 atanh((m - 1)/(m + 1)) with
- * u = 2^e m, m in [sqrt 1/2, sqrt 2). The angle is one of eight octants, as swap and two signs, and t in (0, 1) within it.
- * Polynomials: Chebyshev fits of atanh(sqrt z)/sqrt z, sin(pi/4 sqrt z)/sqrt z, cos(pi/4 sqrt z); errors below 3e-9 and
- * 3e-18. */
+ * radius = sqrt(-2 log u), where u starts at a half step and has steps of 2^-24 (2^-52 for doubles).
+ * log u = e log 2 + 2 atanh((m - 1)/(m + 1)) with u = 2^e m, m in [sqrt 1/2, sqrt 2). The angle is an octant, given by a swap
+ * and two signs, and a position t in (0, 1) within it. The polynomials are Chebyshev fits of atanh(sqrt z)/sqrt z,
+ * sin(pi/4 sqrt z)/sqrt z and cos(pi/4 sqrt z), with errors below 3e-9 (3e-18 for doubles). */
 LDP_INLINE void NAME(pair_f32)(uint32_t radius24, uint32_t angle24, float *first, float *second)
 {
     float u = (float)(int32_t)(2 * radius24 + 1) * 0x1p-25f;
@@ -32,7 +32,7 @@ LDP_INLINE void NAME(pair_f64)(uint64_t radius_word, uint64_t angle_word, double
     const uint64_t one = 0x3ff0000000000000u;
     double u = double_of(radius_word >> 12 | one) - 0x1.fffffffffffffp-1; /* (k + 1/2) 2^-52, exact */
     u = u < 0x1.fffffffffffffp-1 ? u : 0x1.fffffffffffffp-1;
-    /* The exponent as a small integer, made a double by its place behind the exponent of 2^52. */
+    /* The exponent as a small integer. It is converted to a double by its position after the exponent of 2^52. */
     uint64_t e = (bits_f64(u) - 0x3fe6a09e667f3bcdu + 0x4000000000000000u) >> 52;
     double exponent = double_of(e | 0x4330000000000000u) - (0x1p52 + 1024);
     double m = double_of(bits_f64(u) - (e << 52) + 0x4000000000000000u), s = (m - 1) / (m + 1), z = s * s;
@@ -66,7 +66,7 @@ LDP_INLINE void NAME(pair_f64)(uint64_t radius_word, uint64_t angle_word, double
     *second = double_of(bits_f64(radius * y) ^ angle_word << 63);
 }
 
-/* Three words give four numbers: two radii and angles of 24 bits. */
+/* Three words give four numbers, from two radii and two angles of 24 bits. */
 static void NAME(normals_f32)(const uint32_t *word, float *out)
 {
     enum { QUARTER = NORMALS_F32 / 4 };

@@ -27,5 +27,5 @@ int key_from_system(stream_key *key) { return getentropy(key->word, sizeof key->
 void key_wipe(stream_key *key)
 {
     memset(key, 0, sizeof *key);
-    __asm__ volatile("" : : "r"(key) : "memory"); /* the compiler may not drop the memset */
+    __asm__ volatile("" : : "r"(key) : "memory"); /* prevents the compiler from removing the memset */
 }

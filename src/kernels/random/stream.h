@@ -1,9 +1,9 @@
 /* The only source of randomness: ChaCha20 (RFC 8439) in counter mode.
  *
- * Words 4-11 of its state are the key, word 12 the block counter, word 13 the stream id, words 14-15 the record block (low
- * word first). A stream is the triple (key, stream id, record block). It is produced in groups of 16 ChaCha blocks,
+ * Words 4-11 of the state are the key, word 12 is the block counter, word 13 the stream id, words 14-15 are the record block
+ * (low word first). A stream is the triple (key, stream id, record block). It is produced in groups of 16 ChaCha blocks,
  * interleaved word by word on every instruction set: word w of the block with counter 16 g + l is at word 256 g + 16 w + l.
- * So a group of 1024 bytes needs no transposition, and the bits do not depend on the width of the vectors that made them. */
+ * So a group of 1024 bytes needs no transposition, and the bits do not depend on the width of the vectors. */
 #ifndef LDP_STREAM_H
 #define LDP_STREAM_H
 
@@ -15,8 +15,8 @@ typedef struct {
     uint32_t word[8];
 } stream_key;
 
-/* One constant for each kernel and use, so that two mechanisms share no coin under one key. Never reuse or renumber one.
- * Gradients, which the kernel of a ball privatizes, have the record blocks from 2^63 on. */
+/* Domain separation: one constant for each kernel and use, so that two mechanisms share no coin under one key. Never reuse or
+ * renumber a constant. Gradients, which are privatized by the kernel of a ball, use the record blocks from 2^63 on. */
 enum stream_id {
     STREAM_RAW = 0,
     STREAM_WARNER = 1,
@@ -45,8 +45,8 @@ enum stream_id {
     STREAM_PYTHON = 37 /* mechanisms written in Python */
 };
 
-/* A stream is read forwards and once. Past the end of the 32-bit counter it is exhausted: nothing more is written and the
- * flag stays set; kernels return it. */
+/* A stream is read forward and once. Past the end of the 32-bit counter it is exhausted: nothing is written, and the flag stays
+ * set. Kernels return the flag. */
 typedef struct {
     const stream_key *key;
     uint64_t block;
@@ -60,13 +60,13 @@ LDP_INLINE stream stream_open(const stream_key *key, enum stream_id id, uint64_t
     return (stream){key, block, (uint32_t)id, 0, 0};
 }
 
-/* Writes the next `groups` groups to out (faster where that is 64-byte aligned). */
+/* Writes the next `groups` groups to `out`, faster if it is 64-byte aligned. */
 void stream_groups(stream *s, void *out, size_t groups);
 
-/* Groups that hold n items of `bytes` bytes. */
+/* Number of groups that hold n items of `bytes` bytes. */
 LDP_INLINE size_t groups_for(size_t n, size_t bytes) { return (n * bytes + GROUP_BYTES - 1) / GROUP_BYTES; }
 
-/* Takes a fresh key from the operating system: 0, or -1 where it has none to give. */
+/* Takes a fresh key from the operating system. Returns 0, or -1 on failure. */
 int key_from_system(stream_key *key);
 void key_wipe(stream_key *key);
 

@@ -1,4 +1,4 @@
-/* Exact uniform integers below a bound, by rejection. */
+/* Exact uniform integers below a bound, by rejection sampling. */
 #ifndef LDP_UNIFORM_H
 #define LDP_UNIFORM_H
 
@@ -16,7 +16,7 @@ LDP_INLINE uint64_t uniform_below(reader *r, uint64_t n)
     }
 }
 
-/* An integer of 128 bits in [0, n), n > 0, from a stream of its own. */
+/* An integer of 128 bits in [0, n), n > 0, from its own stream. */
 LDP_INLINE big big_below(const stream_key *key, uint64_t block, big n)
 {
     reader r;

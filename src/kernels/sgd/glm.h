@@ -1,7 +1,7 @@
 /* Arithmetic of private gradient descent for generalized linear models: rows, steps, running sums. docs/proofs/gradient.md.
  *
- * Vectors have room for `padded` numbers, a multiple of 32, with zeros from `dim` on, so that no loop has a remainder. The last of
- * the `dim` numbers is the intercept's column where there is one. */
+ * Vectors have room for `padded` numbers, a multiple of 32, with zeros from `dim` on, so that no loop has a remainder. The
+ * intercept's column, if there is one, is the last of the `dim` numbers. */
 #ifndef LDP_GLM_H
 #define LDP_GLM_H
 
@@ -12,27 +12,28 @@ enum family { LOGISTIC = 0, LINEAR = 1, POISSON = 2 };
 
 typedef struct {
     size_t features, dim, padded;
-    double radius;     /* rows are clipped to this l2 norm, or (max_norm) to this in each coordinate */
-    double column;     /* the value in the intercept's column; 0: there is none */
-    double residual;   /* residuals are clipped to this; infinite where they are bounded anyway */
-    double projection; /* positions are kept within this Euclidean norm */
+    double radius;     /* bound of the l2 norm of rows or, with max_norm, of each coordinate; rows are clipped to it */
+    double column;     /* value in the intercept's column; 0: no intercept */
+    double residual;   /* bound of residuals, which are clipped to it; infinity: no clipping */
+    double projection; /* bound of the Euclidean norm of positions, which are projected on this ball */
     int family, max_norm;
 } glm;
 
-/* Writes the rows of n people, all of x or (`index`) some of them: clipped, with the intercept's column, padded, as floats. The time
- * reveals whose row was clipped, and that of `exp` in the slope may reveal more: nothing is claimed about the time of gradients. */
+/* Writes the rows of n people as floats: clipped, with the intercept's column, padded. `index` selects the rows of x; NULL
+ * selects all. Resistance to timing attacks is not claimed for gradients, because the time depends on which rows are clipped
+ * and may depend on the argument of `exp` in the slope. */
 void glm_rows_f32(const glm *p, const float *x, const int64_t *index, size_t n, float *rows);
 void glm_rows_f64(const glm *p, const double *x, const int64_t *index, size_t n, float *rows);
 
-/* The gradient of the negative log-likelihood of one person is this number times the row. */
+/* Factor of the row in the gradient of one person's negative log-likelihood. */
 double glm_slope(const glm *p, const double *position, const float *row, double y);
 
 /* moved = position - factor * report, projected. */
 void glm_move_f32(const glm *p, const double *position, const float *report, double factor, double *moved);
 void glm_move_f64(const glm *p, const double *position, const double *report, double factor, double *moved);
 
-/* Running sums over the positions of a segment, each of `padded` numbers: S (their sum so far), sum of S, of S^2, of s S with s
- * the number of positions so far. Adds n positions, consecutive in memory, to those of `size` others. */
+/* Adds n positions, consecutive in memory, to the running sums of a segment with `size` positions. With s the number of
+ * positions so far and S their sum, the four sums of `padded` numbers each are S, sum of S, sum of S^2 and sum of s S. */
 enum { GLM_SUMS = 4 };
 void glm_add(const glm *p, const double *positions, size_t n, double size, double *sums);
 

@@ -1,5 +1,5 @@
-/* Bottleneck: the chain from one position to the next. What does not depend on the position is computed before the chain, what
- * the chain does not need is computed after it. */
+/* Bottleneck: the dependency chain from one position to the next. Values that do not depend on the position are computed before
+ * the chain, and values that the chain does not need are computed after it. */
 #include "simd/lane_sums_body.h"
 
 /* Inner product of doubles and floats. */
@@ -60,7 +60,7 @@ static void NAME(shrink)(const glm *p, float *row)
 static void NAME(glm_add)(const glm *p, const double *positions, size_t n, double size, double *sums)
 {
     const size_t padded = p->padded;
-    for (size_t j = 0; j < padded; j += NAME(LANES)) { /* the sums of so many coordinates stay in registers */
+    for (size_t j = 0; j < padded; j += NAME(LANES)) { /* the sums of LANES coordinates stay in registers */
         NAME(vector) sum[GLM_SUMS][NAME(VECTORS)];
         double s = size;
         for (size_t k = 0; k < GLM_SUMS; k++)

@@ -1,4 +1,4 @@
-/* All rows are copied before the first is read again, because a wide load has to wait for narrow stores to the same place. */
+/* All rows are copied before the first is read again, because a wide load must wait for narrow stores to the same address. */
 static void NAME(glm_rows)(const glm *p, const REAL *x, const int64_t *index, size_t n, float *rows)
 {
     const double most = p->max_norm ? p->radius : 1e12 * p->radius; /* within single precision */

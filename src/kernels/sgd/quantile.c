@@ -19,6 +19,6 @@ void quantile_steps_f64(const quantile_sgd *p, const void *words, const double *
 void quantile_answer(const quantile_sgd *p, int bit, quantile_state *state)
 {
     const double x = bit ? __builtin_inf() : -__builtin_inf();
-    const uint64_t truth = 0; /* below every threshold: the bit is kept */
+    const uint64_t truth = 0; /* a word below every threshold, so that the bit is kept */
     quantile_steps_f64(p, &truth, &x, 1, state);
 }

@@ -1,8 +1,8 @@
-/* Bottleneck: the chain from one position to the next, addition, clamp and choice. Both candidates are ready before the
- * comparison is; a step up can only pass the upper end, a step down the lower one, so each has one clamp. What does not
- * depend on the position (rates, coins) is computed before, in vectors. */
+/* Bottleneck: the dependency chain from one position to the next: addition, clamp and choice. Both candidates are computed
+ * before the comparison finishes. A step up can only pass the upper end and a step down only the lower end, so each has one
+ * clamp. Values that do not depend on the position (rates, coins) are computed before the chain, in vectors. */
 
-/* The chain. `same`: everybody has the steps of the first person. */
+/* The chain. With `same`, all people have the steps up[0] and down[0]. */
 LDP_INLINE void NAME(walk)(const quantile_sgd *p, const double *value, const uint64_t *flip, const double *up,
                            const double *down, int same, size_t n, quantile_state *state)
 {

@@ -1,5 +1,5 @@
-/* Choices without a branch. Compilers turn a comparison of doubles into a jump where they like, so what depends on a record
- * is chosen by masks over the bits. Positive doubles are ordered like their bits. */
+/* Branch-free choices. Compilers may turn a comparison of doubles into a jump, so choices that depend on a record use masks
+ * over the bits. Positive doubles are ordered like their bits. */
 #ifndef LDP_BRANCHLESS_H
 #define LDP_BRANCHLESS_H
 
@@ -36,10 +36,10 @@ LDP_INLINE float float_of(uint32_t bits)
     return v;
 }
 
-/* All ones where v is NaN. */
+/* All ones if v is NaN, else 0. */
 LDP_INLINE uint64_t nan_mask(double v) { return -(uint64_t)((bits_f64(v) & ~((uint64_t)1 << 63)) > LDP_INFINITY_F64); }
 
-/* v, or `instead` where x is NaN. */
+/* v, or `instead` if x is NaN. */
 LDP_INLINE float unless_nan_f32(float x, float v, float instead)
 {
     uint32_t nan = -(uint32_t)((bits_f32(x) & 0x7fffffffu) > LDP_INFINITY_F32);
@@ -52,8 +52,8 @@ LDP_INLINE double unless_nan_f64(double x, double v, double instead)
     return double_of((bits_f64(v) & ~nan) | (bits_f64(instead) & nan));
 }
 
-/* v clamped to [0, most]; NaN gives some number in it. The float form is left to the compilers, which have an instruction
- * for it. */
+/* v clamped to [0, most]. NaN gives some number in this range. The float version is left to the compiler, which uses min and
+ * max instructions. */
 LDP_INLINE float clamp_f32(float v, float most)
 {
     v = v > 0 ? v : 0;
@@ -68,10 +68,10 @@ LDP_INLINE double clamp_f64(double v, double most)
     return double_of((bits & ~over) | (bits_f64(most) & over));
 }
 
-/* v clamped to [0, 1], or `instead` where v is NaN. */
+/* v clamped to [0, 1], or `instead` if v is NaN. */
 LDP_INLINE double clamp_unit(double v, double instead) { return unless_nan_f64(v, clamp_f64(v, 1), instead); }
 
-/* Magnitudes below `tiny` become 0. Used before the first multiplication: arithmetic on subnormal numbers takes longer. */
+/* Sets magnitudes below `tiny` to 0, before the first multiplication, because arithmetic on subnormal numbers is slower. */
 LDP_INLINE float flush_f32(float v, float tiny)
 {
     uint32_t bits = bits_f32(v);
@@ -84,7 +84,7 @@ LDP_INLINE double flush_f64(double v, double tiny)
     return double_of(bits & -(uint64_t)((bits & ~((uint64_t)1 << 63)) >= bits_f64(tiny)));
 }
 
-/* Magnitudes above `far` become `far`, so that no square overflows. NaN stays NaN. */
+/* Reduces magnitudes above `far` to `far`, so that no square overflows. NaN stays NaN. */
 LDP_INLINE float limit_f32(float v, float far)
 {
     uint32_t bits = bits_f32(v), sign = bits & 0x80000000u, size = bits ^ sign;

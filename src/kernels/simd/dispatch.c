@@ -17,7 +17,7 @@ int ldp_isa_supported(int isa)
     return 0;
 }
 
-static int current = -1; /* stored once the answer is final: several threads may ask at the same time */
+static int current = -1; /* stored only when the choice is final, because several threads may call ldp_isa at the same time */
 
 int ldp_isa(void)
 {

@@ -2,12 +2,12 @@
  *
  * Within a body
  *   PER_ISA(f)  is f_plain, f_avx2 or f_avx512;
- *   NAME(f)     is the same, or f_f32_plain, f_f64_plain, ... where the body is compiled for REAL = float and double;
- *   REAL        is double where the body has no real type of its own;
+ *   NAME(f)     is the same, or f_f32_plain, f_f64_plain, ... if the body is compiled for REAL = float and double;
+ *   REAL        is double if the body is compiled once;
  *   V_BYTES     is the natural width of a vector.
- * What cannot be written in plain C comes from isa_<name>.h, under one set of names. The entry points of a kernel stand
- * below the include of this file and call LDP_BEST(f) (dispatch.h). A loop marked "vector loop" must be vectorized by the
- * compiler; `make check` fails where it is not. */
+ * Operations that cannot be written in plain C are in isa_<name>.h, under the same names for all instruction sets. The entry
+ * points of a kernel follow the include of this file and call LDP_BEST(f) (dispatch.h). A loop marked "vector loop" must be
+ * vectorized by the compiler; otherwise `make check` fails. */
 #include "simd/dispatch.h"
 
 #define LDP_PASTE_(a, b) a##_##b

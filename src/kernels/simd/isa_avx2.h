@@ -32,7 +32,7 @@ LDP_INLINE pair pair_choose_avx2(pair_mask m, pair a, pair b)
 
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
-/* Unsigned comparisons are signed ones after the top bit is turned. */
+/* Flipping the top bit turns unsigned comparisons into signed comparisons. */
 LDP_INLINE uint64_t words_below_avx2(const uint32_t *word, uint32_t top)
 {
     const __m256i turn = _mm256_set1_epi32((int)0x80000000u), t = _mm256_xor_si256(_mm256_set1_epi32((int)top), turn);

@@ -17,7 +17,7 @@ LDP_INLINE pair pair_max_avx512(pair a, pair b) { return pair_max_plain(a, b); }
 LDP_INLINE pair pair_choose_avx512(pair_mask m, pair a, pair b)
 {
     return (pair)_mm_ternarylogic_epi64((__m128i)m, (__m128i)a, (__m128i)b,
-                                        0xca); /* a blend becomes a mask, three cycles more */
+                                        0xca); /* with a blend, compilers convert the mask, which takes three more cycles */
 }
 
 LDP_INLINE size_t ones_avx512(uint64_t v) { return (size_t)__builtin_popcountll(v); }

@@ -1,4 +1,4 @@
-/* Forgets what isa_<name>.h defined. */
+/* Undefines the macros of isa_<name>.h. */
 #undef ISA
 #undef V_BYTES
 #undef CHACHA_WAYS

@@ -1,4 +1,4 @@
-/* Plain C: 16-byte vectors, which every 64-bit machine has (SSE2, NEON). */
+/* Plain C with 16-byte vectors, which all x86-64 and 64-bit Arm machines have (SSE2, NEON). */
 #define ISA plain
 #define V_BYTES 16
 #define CHACHA_WAYS 1
@@ -13,7 +13,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Places the low bits of `bits`, in order, at the ones of `mask`. */
+/* Places the low bits of `bits`, in order, at the positions of the ones of `mask`. */
 LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
 {
     uint64_t out = 0;
@@ -22,7 +22,7 @@ LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
     return out;
 }
 
-/* Two doubles at a time, for chains that go number by number: compilers make jumps of choices between single ones. */
+/* Pairs of doubles, for sequential chains: compilers turn choices between single doubles into jumps. */
 typedef double pair __attribute__((vector_size(16)));
 typedef int64_t pair_mask __attribute__((vector_size(16)));
 
@@ -36,7 +36,7 @@ LDP_INLINE pair pair_min_plain(pair a, pair b) { return pair_choose_plain((pair_
 LDP_INLINE pair pair_max_plain(pair a, pair b) { return pair_choose_plain((pair_mask)(a > b), a, b); }
 #endif
 
-/* floor for |v| <= 2^52, without the jumps of a library's. */
+/* floor for |v| <= 2^52, without the jumps of a library function. */
 LDP_INLINE double floor_plain(double v)
 {
     const double big = __builtin_copysign(0x1p52, v), nearest = (v + big) - big;
@@ -44,7 +44,7 @@ LDP_INLINE double floor_plain(double v)
     return nearest - double_of(bits_f64(1) & -(bits_f64(missing) >> 63));
 }
 
-/* Population count in arithmetic: a library's may look up a table. */
+/* Population count by arithmetic, because a library function may look up a table. */
 LDP_INLINE size_t ones_plain(uint64_t v)
 {
     v -= v >> 1 & 0x5555555555555555u;
@@ -53,7 +53,7 @@ LDP_INLINE size_t ones_plain(uint64_t v)
     return (size_t)(v * 0x0101010101010101u >> 56);
 }
 
-/* Bit i: word[i] < top, and word[i] == top, for 32 words. */
+/* Bit i is word[i] < top (words_below) or word[i] == top (words_equal), for 32 words. */
 LDP_INLINE uint64_t words_below_plain(const uint32_t *word, uint32_t top)
 {
     uint64_t mask = 0;
@@ -70,7 +70,7 @@ LDP_INLINE uint64_t words_equal_plain(const uint32_t *word, uint32_t top)
     return mask;
 }
 
-/* Bit i: a[i] <= b[i], for 64 bytes. Eight bytes 0 or 1 are gathered into bits by one multiplication. */
+/* Bit i is a[i] <= b[i], for 64 bytes. One multiplication gathers eight bytes, each 0 or 1, into bits. */
 LDP_INLINE uint64_t bytes_at_most_plain(const uint8_t *a, const uint8_t *b)
 {
     uint8_t le[64];

@@ -1,9 +1,9 @@
-/* Sums of REAL in 128 bytes of accumulators whatever the width of the vectors, so that every instruction set gives the same
- * bits. A body includes this file and adds element j to accumulator j mod LANES. */
+/* Sums of REAL in 128 bytes of accumulators for every vector width, so that all instruction sets give the same bits. A body
+ * includes this file and adds element j to accumulator j mod LANES. */
 typedef REAL NAME(vector) __attribute__((vector_size(V_BYTES)));
 enum { NAME(LANES) = 128 / sizeof(REAL), NAME(PER_VECTOR) = V_BYTES / sizeof(REAL), NAME(VECTORS) = 128 / V_BYTES };
 
-/* The sum of all lanes: each lane is added to the one half of the lanes before it, until one is left. */
+/* The sum of all lanes: the upper half of the lanes is added to the lower half, until one lane is left. */
 LDP_INLINE REAL NAME(lane_sum)(NAME(vector) * sum)
 {
     for (size_t half = NAME(VECTORS) / 2; half; half /= 2)

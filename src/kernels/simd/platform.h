@@ -1,8 +1,8 @@
-/* What every kernel may assume about compiler and machine, and the one place where compilers differ.
+/* Requirements on the compiler and the machine, and all code that depends on the compiler.
  *
- * Kernels are plain C: no Python.h, no allocation, and no global state but the instruction set in use (dispatch.h). They
- * trust their arguments except the records: a record is clamped, read once, and never decides a branch or an address in
- * the kernels that claim a time independent of it. */
+ * Kernels are plain C without Python.h, without allocation, and without global state except the instruction set in use
+ * (dispatch.h). They do not check their arguments, but clamp records. A record is read once. In kernels whose time is claimed
+ * to be independent of the record, no branch and no address depends on it. */
 #ifndef LDP_PLATFORM_H
 #define LDP_PLATFORM_H
 
@@ -36,7 +36,7 @@
 #define LDP_X86 0
 #endif
 
-/* Functions between BEGIN and END may use the named instructions; they are reached after a run-time probe only. */
+/* Functions between BEGIN and END may use the named instructions. They are called only after a check at run time. */
 #define LDP_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define LDP_TARGET_BEGIN(features) LDP_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))

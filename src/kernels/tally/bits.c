@@ -5,7 +5,7 @@
 
 enum { WIDTH = 64, MOST_LOADS = 65535, CACHE_BYTES = 1 << 18, LEAST_ROWS = 256, FETCH_BYTES = 1024 };
 
-/* Adds the counts of bytes first .. last - 1 of a column, which are the row's bytes from `byte` on. */
+/* Adds the counts of bytes first .. last - 1 of a column to `state`. They are the bytes of the row from `byte` on. */
 static void fold(const uint32_t *count, size_t first, size_t last, size_t byte, size_t k, int64_t *state)
 {
     for (size_t j = first; j < last; j++, byte++)
@@ -13,13 +13,13 @@ static void fold(const uint32_t *count, size_t first, size_t last, size_t byte, 
             state[8 * byte + b] += count[64 * b + j];
 }
 
-/* Rows of less than 64 bytes: several to a load. */
+/* Rows of less than 64 bytes, several per load. */
 static void tally_narrow(size_t k, size_t bytes, const uint8_t *rows, size_t n, int64_t *state)
 {
     uint32_t count[512] LDP_ALIGNED;
     uint8_t tail[WIDTH] LDP_ALIGNED;
     size_t together = WIDTH / bytes, step = together * bytes, total = n * bytes;
-    size_t loads = total < WIDTH ? 0 : (total - WIDTH) / step + 1; /* those that stay inside the array */
+    size_t loads = total < WIDTH ? 0 : (total - WIDTH) / step + 1; /* loads that stay inside the array */
     for (size_t done = 0, now; done < loads; done += now) {
         now = loads - done < MOST_LOADS ? loads - done : MOST_LOADS;
         LDP_BEST(count_column)(rows + done * step, step, now, 1, count);
@@ -35,8 +35,8 @@ static void tally_narrow(size_t k, size_t bytes, const uint8_t *rows, size_t n, 
     }
 }
 
-/* Wide rows: a column is a slice of 64 bytes. The last slice ends with the row, and only its new bytes are counted. All slices
- * of as many rows as the cache holds, then the next rows. */
+/* Wide rows, in columns of 64 bytes. The last column ends with the row, and only its new bytes are counted. All columns of as
+ * many rows as the cache holds are counted before the next rows. */
 static void tally_wide(size_t k, size_t bytes, const uint8_t *rows, size_t n, int64_t *state)
 {
     uint32_t count[512] LDP_ALIGNED;

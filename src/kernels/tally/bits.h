@@ -1,4 +1,4 @@
-/* Positional population count: how many of n packed rows have bit j, for every j < k. */
+/* Positional population count: the number of packed rows with bit j, for every j < k. */
 #ifndef LDP_TALLY_BITS_H
 #define LDP_TALLY_BITS_H
 

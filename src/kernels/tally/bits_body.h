@@ -1,7 +1,6 @@
-/* Carry-save adders. A column is 64 bytes wide: vertical counters of 16 bit planes take 16 loads at a time through a tree
- * of 15 full adders (5 operations each, 4.7 per load), so that most work touches four planes. One load holds several
- * narrow rows, or one slice of a wide row; bits of the load that belong to other rows are counted too, and ignored.
- * Memory-bound on AVX-512. */
+/* Carry-save adders. A column is 64 bytes wide. A tree of 15 full adders (5 operations each, 4.7 per load) adds 16 loads at a
+ * time to vertical counters of 16 bit planes, so that most work touches only four planes. One load holds several narrow rows,
+ * or one slice of a wide row. Bits of the load that belong to other rows are counted but not used. Memory-bound on AVX-512. */
 typedef uint64_t NAME(lanes) __attribute__((vector_size(V_BYTES)));
 
 #define FULL_ADD(high, low, a, b, c)                      \
@@ -50,8 +49,8 @@ LDP_INLINE void NAME(add16)(NAME(lanes) * plane, int planes, const uint8_t *at, 
 
 enum { NAME(AHEAD) = 64 }; /* loads prefetched (18 -> 33 GB/s on Zen 5) */
 
-/* Counts of the 512 bit positions after `loads` < 65536 loads, as 8 x 64: bit b of byte j is at 64 b + j. `fetch`: also prefetch
- * what lies between the loads, for the columns that follow. */
+/* Counts of the 512 bit positions over `loads` < 65536 loads; bit b of byte j is at index 64 b + j. `fetch`: also prefetch the
+ * bytes between the loads, for the next columns. */
 static void NAME(count_column)(const uint8_t *at, size_t step, size_t loads, int fetch, uint32_t *count)
 {
     int planes = 4;
@@ -62,7 +61,7 @@ static void NAME(count_column)(const uint8_t *at, size_t step, size_t loads, int
         NAME(lanes) plane[16] = {0};
         size_t i = 0;
         for (; i + 16 <= loads; i += 16) {
-            for (size_t byte = 0; fetch && byte < 16 * step; byte += 64) /* past the end: harmless */
+            for (size_t byte = 0; fetch && byte < 16 * step; byte += 64) /* a prefetch past the end has no effect */
                 __builtin_prefetch(at + (i + NAME(AHEAD)) * step + byte);
             NAME(add16)(plane, planes, at + i * step + slice, step);
         }

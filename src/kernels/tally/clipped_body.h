@@ -2,7 +2,7 @@
  * doubles, exactly: 2^40 steps times MOST_ROWS stay below 2^53. */
 #define ROUNDED(v) ((v) + 0x1.8p52 - 0x1.8p52)
 
-/* Sums n <= LANES MOST_ROWS numbers in LANES accumulators, which are zero at first. Returns how many are not finite. */
+/* Sums n <= LANES MOST_ROWS numbers in LANES accumulators, which are initially zero. Returns the number that are not finite. */
 static size_t NAME(clip_numbers)(const REAL *x, size_t n, double radius, double *sum)
 {
     const double scale = 0x1p40 / radius;
@@ -48,7 +48,7 @@ LDP_INLINE double NAME(load)(const REAL *x, size_t dim, double *row)
     return total + sum[0];
 }
 
-/* The norm of a row whose squares overflow, times `small`. Not finite where the row is not. */
+/* Returns `small` times the norm of a row whose squares overflow. Not finite if the row is not. */
 static double NAME(small_norm)(const double *row, size_t dim, double small)
 {
     double total = 0;
@@ -57,11 +57,11 @@ static double NAME(small_norm)(const double *row, size_t dim, double small)
     return __builtin_sqrt(total);
 }
 
-/* Adds n <= MOST_ROWS rows to the sums of their columns, which are zero at first. A row is read once, into `row`, so that what
- * is added is what was measured. Returns how many rows are not finite. */
+/* Adds n <= MOST_ROWS rows to the sums of their columns, which are initially zero. A row is read once, into `row`, so that its
+ * norm and the added numbers agree. Returns the number of rows that are not finite. */
 static size_t NAME(clip_rows)(const REAL *x, size_t n, size_t dim, double radius, double *row, double *total)
 {
-    const double small = 0x1p-600; /* times that, squares of what is finite are finite */
+    const double small = 0x1p-600; /* squares of finite numbers times this are finite */
     size_t bad = 0;
     for (size_t i = 0; i < n; i++, x += dim) {
         double square = NAME(load)(x, dim, row), norm = __builtin_sqrt(square), factor;

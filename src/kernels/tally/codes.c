@@ -17,7 +17,7 @@ DEFINE_COUNT(16)
 DEFINE_COUNT(32)
 DEFINE_COUNT(64)
 
-/* Four tables, so that a run of equal codes does not wait for its own last increment. */
+/* Four tables, so that equal codes in a row do not wait for each other's increments. */
 static void count_many(size_t k, const uint8_t *codes, size_t n, int64_t *counts)
 {
     int64_t table[4][256] = {{0}};

@@ -4,8 +4,8 @@
 
 #include "privatize/kernel.h"
 
-/* format: size_t k; reports: n codes; state: int64 counts[k]. A code >= k counts as k - 1 or not at all: nothing outside of
- * the state is ever written. */
+/* format: size_t k; reports: n codes; state: int64 counts[k]. A code >= k counts as k - 1 or not at all, so that nothing
+ * outside the state is written. */
 tally_fn tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64;
 
 #endif

@@ -1,4 +1,4 @@
-/* Histogram of few codes: one comparison per code and vector; a byte holds the counts of 255 rounds of 64 codes. */
+/* Histogram of few distinct codes: one comparison per code and vector. A byte holds the count of 255 rounds of 64 codes. */
 typedef uint8_t NAME(bytes) __attribute__((vector_size(V_BYTES)));
 
 static void NAME(count_few)(size_t k, const uint8_t *codes, size_t rounds, int64_t *counts)

@@ -2,7 +2,7 @@
 
 #include "tally/wide.h"
 
-/* Numbers beyond the integers are clamped before the conversion, which is undefined for them. */
+/* Numbers are clamped before the conversion, which is undefined beyond the range of integers. */
 LDP_INLINE int64_t grid_integer(const grid_format *p, double y)
 {
     double j = (y - p->lower) / p->grid - 0.5, far = 2 * GRID_LIMIT;

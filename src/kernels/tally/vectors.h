@@ -1,11 +1,11 @@
-/* Exact sums of real vectors, which do not depend on the order: reports are rounded to integers. */
+/* Exact sums of real vectors. Reports are rounded to integers, so that the sums do not depend on the order. */
 #ifndef LDP_TALLY_VECTORS_H
 #define LDP_TALLY_VECTORS_H
 
 #include "privatize/kernel.h"
 
-/* Reports in [-bound, bound] are rounded to multiples of bound 2^-40; in single precision, to multiples of bound 2^-30, each
- * of which counts 2^10. */
+/* Reports in [-bound, bound] are rounded to multiples of bound 2^-40. In single precision they are rounded to multiples of
+ * bound 2^-30, each of which counts as 2^10 steps. */
 typedef struct {
     size_t dim;
     double bound;

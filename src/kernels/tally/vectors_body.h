@@ -1,6 +1,6 @@
-/* y times a constant is rounded to an integer, to even, by adding and subtracting a large number: the same integer
- * everywhere. The integers are summed as doubles, exactly, for at most MOST_ROWS rows: 2^40 steps times 2^12 rows stay below
- * 2^53. A tile of columns keeps its sums in registers while the rows go by. */
+/* y times a constant is rounded to an integer, ties to even, by adding and subtracting a large number. The result is the same
+ * on every machine. The integers of at most MOST_ROWS rows are summed as doubles, exactly, because 2^40 steps times 2^12 rows
+ * stay below 2^53. The sums of a tile of columns are kept in registers over all rows. */
 enum { NAME(PER_VECTOR) = V_BYTES / 8 };
 typedef double NAME(sums) __attribute__((vector_size(V_BYTES)));
 typedef REAL NAME(reals) __attribute__((vector_size(V_BYTES / 8 * sizeof(REAL))));
@@ -21,7 +21,7 @@ LDP_INLINE void NAME(sum_tile)(size_t dim, double scale, const REAL *y, size_t n
     memcpy(total, sum, vectors * V_BYTES);
 }
 
-/* Column sums of n <= MOST_ROWS rows of `dim` numbers, over `width` columns from y on. */
+/* Column sums of n <= MOST_ROWS rows of `dim` numbers, over `width` columns starting at y. */
 static void NAME(sum_columns)(size_t dim, double scale, const REAL *y, size_t n, size_t width, double *total)
 {
     size_t j = 0;

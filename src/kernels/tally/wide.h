@@ -1,4 +1,4 @@
-/* The states of exact sums: 128-bit integers in two's complement, low word first. */
+/* States of exact sums: 128-bit integers in two's complement, low word first. */
 #ifndef LDP_WIDE_H
 #define LDP_WIDE_H
 

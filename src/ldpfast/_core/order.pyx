@@ -29,7 +29,7 @@ cdef inline uint64_t weight(const uint64_t[::1] table, int64_t twice_target, int
 
 cdef big sweep(const uint64_t[::1] points, int64_t first, uint64_t size, int64_t twice_target, const uint64_t[::1] table,
                big wanted, uint64_t *chosen) noexcept nogil:
-    """Sum the weights of the grid points 0, ..., size - 1, up to the point `chosen` where the sum exceeds `wanted`; return it."""
+    """Return the sum of the weights of the grid points 0, 1, ..., up to the point `chosen` where it exceeds `wanted`."""
     cdef big total = 0, mass
     cdef Py_ssize_t i = 0, run, m = points.shape[0]
     cdef uint64_t start = 0, stop, w
@@ -96,7 +96,7 @@ cdef double best_of(const double *z, const double *decay, Py_ssize_t i, Py_ssize
 
 cdef double divide(const double *z, const double *decay, Py_ssize_t i_low, Py_ssize_t i_high, Py_ssize_t j_low,
                    Py_ssize_t j_high, Py_ssize_t least) noexcept nogil:
-    """Return the largest value over i in [i_low, i_high] as well, by bisection: the best j does not decrease in i."""
+    """Return the largest value over i in [i_low, i_high] too, by divide and conquer: the best j does not decrease in i."""
     cdef Py_ssize_t middle, at
     cdef double best
     if i_low > i_high:

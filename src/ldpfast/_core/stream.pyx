@@ -58,7 +58,7 @@ def raw(key, unsigned int stream_number, uint64_t block, out):
 
 
 def exhausts(key, uint64_t used_groups):
-    """Return whether a stream is exhausted after `used_groups` groups, for tests."""
+    """Return whether a stream has no next group after `used_groups` groups, for tests."""
     cdef stream_key k
     cdef unsigned char group[1024]
     load_key(key, &k)
