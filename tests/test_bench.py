@@ -1,4 +1,4 @@
-"""Benchmark cases: correct answers of both libraries, and checks that detect wrong answers. Times are not tested."""
+"""Benchmark cases: both libraries give correct answers, and the checks detect wrong ones. Times are not tested."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_answers_of_both_libraries_are_correct(name: str) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_check_detects_wrong_reports(name: str) -> None:
-    """Wrong reports: inverted vectors and bits, other codes, shifted numbers, and half of the reports only."""
+    """Wrong reports are inverted vectors and bits, other codes, shifted numbers, and only half of the reports."""
     case = bench.CASES[name](0.5 if name in ("l2-1000", "linf-1024") else 20 * SCALE)
     answer = np.array(case.ours())
     if answer.ndim == 2:
@@ -62,7 +62,7 @@ def test_the_check_detects_a_wrong_mean_of_run() -> None:
 
 @pytest.mark.parametrize("name", ESTIMATES)
 def test_the_check_detects_wrong_estimates(name: str) -> None:
-    """Wrong estimates: with inverted signs or bits, and starting points of a descent without any steps."""
+    """Wrong estimates have inverted signs or bits, or are starting points of a descent without any steps."""
     case = bench.CASES[name](0.0625)
     for call in (case.ours, case.numpy):
         answer = call()

@@ -1,4 +1,4 @@
-"""The integers of the coins: the largest that epsilon allows, not one unit larger."""
+"""The integers of the coins are the largest that epsilon allows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRECISE = Context(prec=150)
 
 
 def at_most(ratio: Fraction, epsilon: float) -> bool:
-    """Whether ratio <= e^epsilon, for the exact value of the double."""
+    """Return whether ratio <= e^epsilon, for the exact value of the double."""
     with localcontext(PRECISE):
         return Decimal(ratio.numerator) <= Decimal(ratio.denominator) * Decimal(epsilon).exp()
 
@@ -40,7 +40,7 @@ def test_response_coin_is_the_largest_allowed(k, epsilon):
     coin = _coins.response(k, epsilon)
     assert coin.keep + (k - 1) * coin.words_per_symbol == 1 << coin.bits
     assert at_most(Fraction(coin.keep, coin.words_per_symbol), epsilon)
-    # One word less for every other symbol and k - 1 more for the truth would exceed epsilon.
+    # One word less for every other symbol and k - 1 more for the true one would exceed epsilon.
     assert coin.words_per_symbol == 1 or not at_most(Fraction(coin.keep + k - 1, coin.words_per_symbol - 1), epsilon)
     assert coin.epsilon_realized == least_double_not_below(exact_log(Fraction(coin.keep, coin.words_per_symbol)))
     assert coin.epsilon_realized <= epsilon

@@ -1,4 +1,4 @@
-"""Estimates from columns of files: reading, memory, and errors that name the place but never the value."""
+"""Estimates from columns of files: reading, memory, and errors that name the position but never the value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def text_file(folder: Path, text: str | bytes) -> Path:
 
 
 def error_message(path: Path, column: str | None = "x", mechanism: ldp.Mechanism = NUMBERS, **options: object) -> str:
-    """The message of the error that `estimate_column` raises, with FILE in place of the path."""
+    """Return the message of the error from `estimate_column`, with FILE instead of the path."""
     with pytest.raises((ValueError, TypeError)) as caught:
         estimate_column(path, column, mechanism, **options)
     message = str(caught.value).replace(str(path), "FILE")
@@ -46,7 +46,7 @@ def error_message(path: Path, column: str | None = "x", mechanism: ldp.Mechanism
 
 
 def assert_same_as_array(path: Path, column: str | None, values: np.ndarray, **options: object) -> None:
-    """The estimate from a file of one chunk equals the estimate from the array with the same generator."""
+    """Check that the estimate from a file of one chunk equals that from the array with the same generator."""
     mechanism = CATEGORIES if "categories" in options else NUMBERS
     found = estimate_column(path, column, mechanism, rng=7, **options)
     expected = mechanism.run(values, rng=np.random.default_rng(7))

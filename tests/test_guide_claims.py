@@ -30,7 +30,7 @@ def test_intervals_cover_the_median_of_counts_with_jitter():
 def test_centering_divides_the_noise_variance_by_four():
     """The noise variance is B^2, with radius 1/2 instead of 1."""
     raw, centered = VectorMean(27, 0.5, "linf", 1.0), VectorMean(27, 0.5, "linf", lower=0, upper=1)
-    noise = raw.mechanism.scale**2, (centered.mechanism.scale / 2) ** 2  # its records are in [-1, 1]
+    noise = raw.mechanism.scale**2, (centered.mechanism.scale / 2) ** 2  # centered records are scaled to [-1, 1]
     assert noise[0] == pytest.approx(4 * noise[1])
 
 

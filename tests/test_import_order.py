@@ -1,4 +1,4 @@
-"""Imports between the modules of the package: no cycles, and every room imports only from the rooms above it."""
+"""Imports between the modules of the package: no cycles, and every room imports only from rooms above it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .support.process import run_python
 
 SHARED = "modules with an underscore"
 FACADE = "the package itself"
-# From the top down. A room is a module or a sub-package; rooms of one line have the same rank.
+# From the top down. A room is a module or a sub-package. Rooms on one line have the same rank.
 ROOMS = (
     {"_core"},
     {SHARED},
@@ -63,7 +63,7 @@ def room_of(module: str) -> str:
 
 
 def modules_of(package: Path) -> dict[str, Path]:
-    """Python files and stubs of compiled modules, by their names relative to the package."""
+    """Return the Python files and stubs of compiled modules, by their names relative to the package."""
     found = {}
     for path in sorted(package.rglob("*.py*")):
         if path.suffix in (".py", ".pyi"):
@@ -73,7 +73,7 @@ def modules_of(package: Path) -> dict[str, Path]:
 
 
 def statements(tree: ast.AST, when: str = "load") -> Iterator[tuple[ast.AST, str]]:
-    """All nodes of a syntax tree, with the time at which they are executed."""
+    """Yield all nodes of a syntax tree, with the time at which they are executed."""
     for node in ast.iter_child_nodes(tree):
         yield node, when
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -89,7 +89,7 @@ def imports_of(package: Path) -> list[Import]:
     modules, name = modules_of(package), package.name
 
     def existing(dotted: str) -> str:
-        """The longest beginning of an absolute name that is a module."""
+        """Return the longest prefix of an absolute name that is a module."""
         parts = dotted.split(".")[1:]
         while parts and ".".join(parts) not in modules:
             parts.pop()
@@ -122,12 +122,12 @@ def from_lower_rooms(imports: Iterable[Import]) -> list[Import]:
 
 
 def order_violations(imports: Iterable[Import]) -> list[str]:
-    """Imports from a lower room, when a module is loaded or in a function."""
+    """Return the imports from a lower room, when a module is loaded or in a function."""
     return [f"{i}, which is in a lower room" for i in from_lower_rooms(imports) if i.when != "types"]
 
 
 def forbidden_imports(imports: Iterable[Import]) -> list[str]:
-    """Imports that are forbidden even in functions and for types."""
+    """Return the imports that are forbidden even in functions and for types."""
     found = []
     for i in imports:
         source, target = room_of(i.source), room_of(i.target)
@@ -139,7 +139,7 @@ def forbidden_imports(imports: Iterable[Import]) -> list[str]:
 
 
 def cycles(imports: Iterable[Import]) -> list[list[str]]:
-    """Groups of modules that import each other, directly or through others."""
+    """Return the groups of modules that import each other, directly or through others."""
     targets: dict[str, set[str]] = {}
     for found in imports:
         targets.setdefault(found.source, set()).add(found.target)
@@ -250,7 +250,7 @@ TREE = {
 
 
 def problems(folder: Path, changed: dict[str, str]) -> dict[str, list]:
-    """What each check finds in the small tree with some files changed."""
+    """Return the results of the checks for the small tree with some files changed."""
     for name, text in (TREE | changed).items():
         path = folder / "tree" / name
         path.parent.mkdir(parents=True, exist_ok=True)

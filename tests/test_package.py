@@ -1,4 +1,4 @@
-"""The package as a whole: names, types, and the cost of an import."""
+"""Properties of the whole package: names, types, and the cost of an import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .support.process import run_python
 
 
 def output_of(code: str) -> str:
-    """What a program prints in a fresh interpreter."""
+    """Return the output of a program in a fresh interpreter."""
     result = run_python(code)
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
@@ -91,13 +91,13 @@ def test_a_client_loads_no_scipy():
 
 
 def test_an_import_takes_at_most_50_ms_more_than_numpy():
-    """The documented limit; the minimum of seven fresh interpreters."""
+    """This is the documented limit, for the minimum over seven fresh interpreters."""
     code = "import time, numpy; start = time.perf_counter(); import ldpfast; print(time.perf_counter() - start)"
     assert min(float(output_of(code)) for _ in range(7)) <= 0.05
 
 
 def test_the_package_has_type_information():
-    """Every compiled module has a stub, and every stub a compiled module."""
+    """Every compiled module has a stub, and every stub has a compiled module."""
     package = resources.files("ldpfast")
     assert (package / "py.typed").is_file()
     stubs = {file.name.removesuffix(".pyi") for file in (package / "_core").iterdir() if file.name.endswith(".pyi")}

@@ -77,7 +77,7 @@ def test_every_stream_starts_at_block_zero():
 
 
 def first_stream(randomness: Randomness, rng):
-    """The stream of a first call, which succeeds."""
+    """Return the stream of a first call, which succeeds."""
     opened = randomness.stream(rng)
     randomness.keep(rng, opened)
     return opened
@@ -92,7 +92,7 @@ def test_without_rng_every_call_has_a_fresh_stream():
     "rng", [7, np.random.SeedSequence(7), np.random.default_rng(7), np.random.PCG64(7)], ids=rng_name
 )
 def test_one_key_is_used_from_the_first_call_on(rng):
-    """A generator, whose next key is another one, is used only once."""
+    """A generator is used only once, because its next key would differ."""
     randomness = Randomness()
     randomness.stream(None)
     first = first_stream(randomness, rng)
@@ -102,7 +102,7 @@ def test_one_key_is_used_from_the_first_call_on(rng):
 
 
 @pytest.mark.parametrize("other", [None, 8, -7, 7.0, np.random.SeedSequence(7), np.random.default_rng(7)], ids=rng_name)
-def test_another_rng_is_refused(other):
+def test_another_rng_is_rejected(other):
     for rng in (7, np.random.default_rng(7)):
         randomness = Randomness()
         stream_ = first_stream(randomness, rng)
@@ -121,7 +121,7 @@ def test_equal_numpy_integers_are_the_same_rng():
     assert first_stream(randomness, np.int64(7)) is randomness.stream(np.int64(7))
 
 
-def test_a_refused_rng_is_not_kept():
+def test_a_rejected_rng_is_not_kept():
     randomness = Randomness()
     for wrong in (-1, 1.5, "7", True):
         with pytest.raises((TypeError, ValueError)):
@@ -152,7 +152,7 @@ def test_a_copy_never_contains_a_key_that_cannot_be_derived_again(rng):
 
 
 def test_stream_ids_of_words_for_python_are_the_last_ones():
-    """Two uses of one key share no word: each has a stream id of its own, beyond those of all kernels."""
+    """Two uses of one key share no word, because each has its own stream id, above those of all kernels."""
     header = (Path(__file__).parent.parent / "src/kernels/random/stream.h").read_text()
     numbers = [int(number) for number in re.findall(r"STREAM_\w+ = (\d+)", header)]
     first = int(re.search(r"STREAM_CENTRAL_WORDS = (\d+)", header)[1])

@@ -1,7 +1,7 @@
-"""The seeded output of every public function that draws random numbers is what was recorded.
+"""The seeded output of every public function that draws random numbers equals the recorded output.
 
-Reports and counts are recorded bit for bit; estimates, which pass through the library of elementary functions of the
-machine, to nine digits. After a change that is announced in CHANGELOG.md, record again:
+Reports and counts are recorded bit for bit. Estimates depend on the elementary functions of the machine and are recorded
+to nine digits. After a change that is announced in CHANGELOG.md, record again:
 
     python tests/test_recorded_outputs.py
 """
@@ -26,12 +26,12 @@ SEED = 20260801
 
 
 def numbers(n: int, seed: int = 1) -> np.ndarray:
-    """Multiples of 2^-20 in [-4, 4]: the same on every machine, whatever its elementary functions do."""
+    """Return multiples of 2^-20 in [-4, 4], which do not depend on the elementary functions of the machine."""
     return np.random.default_rng(seed).integers(-(1 << 22), 1 << 22, n) / 2.0**20
 
 
 def rows(n: int, dim: int, reach: float = 1.0) -> np.ndarray:
-    """Rows in the ball of that radius for both norms."""
+    """Return rows in the ball of radius `reach` for both norms."""
     return numbers(n * dim, dim).reshape(n, dim) * (reach / 4 / dim**0.5)
 
 
@@ -40,7 +40,7 @@ def labels(n: int, k: int) -> np.ndarray:
 
 
 def heights(n: int) -> np.ndarray:
-    """About normal, mean 171 and deviation 7: sums of twelve uniform numbers."""
+    """Return nearly normal numbers with mean 171 and standard deviation 7, from sums of twelve uniform numbers."""
     parts = np.random.default_rng(7).integers(0, 1 << 20, (n, 12)) / 2.0**20
     return 171 + 7 * (parts.sum(axis=1) - 6)
 
@@ -86,7 +86,7 @@ def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
 
 
 def estimators() -> dict[str, Callable[[], Any]]:
-    """One call each, that ends in an estimate."""
+    """Return one call per estimator, which returns an estimate."""
     e, n = estimation, 4000
     regression = (rows(n, 3), labels(n, 2), numbers(n, 5))
     made: dict[str, Callable[[], Any]] = {
@@ -184,7 +184,7 @@ def digest(*parts: bytes) -> str:
 
 
 def rounded(values: Any) -> bytes:
-    """Nine digits of each number."""
+    """Return numbers rounded to nine digits."""
     return " ".join(f"{value:.8e}" for value in np.ravel(np.asarray(values, np.float64)).tolist()).encode()
 
 
@@ -193,7 +193,7 @@ def of_estimate(estimate: ldp.Estimate) -> str:
 
 
 def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
-    """All that a mechanism returns for records of every dtype that it takes, many and one."""
+    """Return all results of a mechanism for records of every valid dtype, in arrays and single."""
     kinds = [records] if records.dtype.kind == "i" else [records, records.astype(np.float32)]
     parts = []
     for x in kinds:

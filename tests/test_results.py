@@ -1,4 +1,4 @@
-"""Estimates: values, standard errors, and intervals with their exact coverage."""
+"""Estimates: values, standard errors, and the exact coverage of intervals."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_limits_of_an_estimate_are_debiased(mechanism):
 
 
 def test_limits_without_hits_and_with_hits_only_are_exact():
-    """Without hits the lower limit is what a report 0 decodes to, without a rounding error."""
+    """Without hits the lower limit is exactly the decoded report 0."""
     low, high = WARNER.estimate(np.zeros(5, np.uint8)).interval()
     assert low == WARNER.debiasing.zero
     assert high < WARNER.debiasing.one
@@ -68,7 +68,7 @@ def test_limits_without_hits_and_with_hits_only_are_exact():
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 61])
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
 def test_intervals_cover_every_share_with_at_least_the_confidence(n, confidence):
-    """Sum over all counts, weighted with their exact probabilities; 1e-9 allows for rounding of the sum."""
+    """The coverage is a sum over all counts with their exact probabilities; 1e-9 allows for rounding of the sum."""
     estimates = [WARNER.estimate((np.arange(n) < hits).astype(np.uint8)) for hits in range(n + 1)]
     limits = np.array([e.interval(confidence) for e in estimates])
     p, q = float(WARNER._coin.p), float(WARNER._coin.q)
@@ -108,7 +108,7 @@ def test_simultaneous_limits_of_one_number_are_the_ordinary_limits():
 
 @pytest.mark.parametrize("n", [1, 3, 6])
 def test_simultaneous_intervals_cover_all_shares_with_at_least_the_confidence(n):
-    """Sum over all tables of counts of three categories, weighted with their exact probabilities."""
+    """The coverage is a sum over all tables of counts of three categories, with their exact probabilities."""
     mechanism = ldp.RandomizedResponse(3, 2.0)
     p, q = float(mechanism._coin.p), float(mechanism._coin.q)
     tables = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
@@ -151,7 +151,7 @@ def test_standard_errors_of_grid_reports_are_the_sample_ones_but_not_below_the_n
 
 @pytest.mark.parametrize("truth", [0.0, 0.3, 1.0])
 def test_standard_errors_of_counts_are_those_of_a_decoded_bit(truth):
-    """Variance p (1 - p) / (2 p - 1)^2 + theta (1 - theta), at the theta in [0, 1] that is nearest to the estimate."""
+    """The variance is p (1 - p) / (2 p - 1)^2 + theta (1 - theta), at the theta in [0, 1] nearest to the estimate."""
     estimate = WARNER.run((np.arange(1000) < 1000 * truth).astype(int), rng=1)
     theta, p = min(1.0, max(0.0, estimate.value)), float(WARNER._coin.p)
     variance = p * (1 - p) / (2 * p - 1) ** 2 + theta * (1 - theta)

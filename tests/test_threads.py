@@ -26,7 +26,7 @@ def restored():
     ldp.set_num_threads(before)
 
 
-# The number -----------------------------------------------------------------------------------------------------------
+# Number of threads ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 64, np.int64(3)])
@@ -201,9 +201,9 @@ print("done")
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_has_its_own_threads_and_keys():
-    """A child has no thread of its parent, and with a copied key two processes would draw the same coins.
+    """A child has no threads of its parent, and with a copied key two processes would draw the same coins.
 
-    1000 independent reports at epsilon = 1 are equal with probability 0.61^1000.
+    1000 independent pairs of reports at epsilon = 1 are all equal with probability 0.61^1000.
     """
     result = run_python(FORK)
     assert result.stdout.strip() == "done", result.stderr

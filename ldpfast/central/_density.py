@@ -184,7 +184,7 @@ def histogram_density(
     counts = _counts(records, bins, dim, nan).astype(np.float64)
     coins = _coins.geometric(epsilon, 2, 1, 2)
     added = laplace_numbers(coins, bins**dim, open_stream(rng))
-    limit = MOST_NOISE - n  # the kernel clamps the noise only beyond this limit
+    limit = MOST_NOISE - n - 1  # the kernel clamps the noise only beyond this limit
     shares = (np.clip(counts + added, -limit, limit) / n).reshape((bins,) * dim)
     known = np.clip(shares, 0, 1)
     stderr = np.sqrt(known * (1 - known) / n + coins.noise_variance / n**2)

@@ -194,12 +194,17 @@ class Mechanism(ABC):
         return np.asarray((np.tensordot(probability, decoded**2, 1) - mean**2)[records])
 
     @property
+    def value_range(self) -> tuple[float, float]:
+        """Interval that holds each coordinate of the expected decoded report: that of the domain unless overridden."""
+        return self.domain.range
+
+    @property
     def worst_variance(self) -> float:
         """Largest variance of a coordinate of one decoded report, from noise and sampling, over all populations.
 
         The person is drawn at random from the worst population.
         """
-        low, high = self.domain.range
+        low, high = self.value_range
         if isinstance(self.debiasing, Debiasing):  # a decoded bit has two values
             line = self.debiasing
             return float(line.variance(min(max((line.zero + line.one) / 2, low), high)))
@@ -366,7 +371,7 @@ class Mechanism(ABC):
         -------
         aggregator : Aggregator
         """
-        return self.report.aggregator(self, self.report, self.debiasing, self.domain.range, self.guarantee)
+        return self.report.aggregator(self, self.report, self.debiasing, self.value_range, self.guarantee)
 
     def estimate(self, reports: ArrayLike) -> Estimate[Any]:
         """Return the estimate from one batch of reports: ``aggregator().update(reports).estimate()``.

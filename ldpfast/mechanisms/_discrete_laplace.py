@@ -100,9 +100,5 @@ class DiscreteLaplace(Mechanism):
 
     @property
     def worst_variance(self) -> float:
-        low, high = self._span()
+        low, high = self.value_range
         return self.report.noise_variance + self.grid**2 / 4 + ((high - low) / 2) ** 2
-
-    def _span(self) -> tuple[float, float]:
-        """Return the ends of the interval of one number."""
-        return self.domain.range

@@ -97,5 +97,6 @@ class LaplaceResidue(DiscreteLaplace):
     def numbers(self, records: AnyArray) -> Floats:
         return self.encode(records)
 
-    def _span(self) -> tuple[float, float]:
+    @property
+    def value_range(self) -> tuple[float, float]:
         return -self.width / 2, self.width / 2

@@ -15,7 +15,7 @@ from ldpfast.bounds import _central_density
 
 
 def test_lower_bound_constants():
-    """In one dimension, where privacy dominates the error and where sampling does."""
+    """Constants in one dimension, if privacy dominates the error and if sampling does."""
     assert bounds.central_density(1e8, 1e-5, 1).lower * 1e3 == pytest.approx(0.09, abs=0.01)
     assert bounds.central_density(1e9, 20, 1).lower * 1e9 ** (2 / 3) == pytest.approx(0.064, abs=0.01)
 
@@ -33,13 +33,13 @@ def test_packing_gives_a_weaker_lower_bound():
         points = int(Decimal(signs / 8).exp())  # too large for a double
         error = bounds.packing(max(2, points), int(n), 1 / (2 * m), epsilon=a)
         assert error >= 1 / 6
-        separation = 4 * m ** -(d + 2) / ((d + 1) * (d + 2)) * signs / 4  # squared
+        separation = 4 * m ** -(d + 2) / ((d + 1) * (d + 2)) * signs / 4  # squared distance
         assert packed.lower <= separation / 4 * error
 
 
 @given(st.floats(1.0, 1e9), st.floats(1e-3, 40))
 def test_best_number_of_cells(n, a):
-    """Against all numbers per axis up to about twice the best."""
+    """Comparison with all numbers per axis up to about twice the best."""
     for d in (1, 3):
         m = np.arange(2.0, n ** (1 / (d + 2)) * 2 + 5)
         risk = (m**d - 1) / n + 8 * m ** (2 * d) / (n * a) ** 2 + d / (12 * m**2)

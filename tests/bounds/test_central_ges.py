@@ -8,7 +8,7 @@ from ldpfast import bounds
 
 
 def test_lower_bound_constants():
-    """The lower bound times n epsilon, where privacy dominates the error."""
+    """The lower bound times n epsilon, if privacy dominates the error."""
     n, a = 1000.0, 1e-2
     assert bounds.central_ges(n, a, 0, 1.0).lower * n * a == pytest.approx(0.279, abs=3e-3)
     assert bounds.central_ges(n, a, 0, 1.0, mode="paper").lower * n * a == pytest.approx(0.0219, abs=5e-4)

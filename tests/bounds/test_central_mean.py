@@ -13,7 +13,7 @@ from ..support.problems import definition
 
 
 def test_lower_bound_constants():
-    """The lower bound times the square of n epsilon, where privacy dominates the error; times n, where sampling does."""
+    """The lower bound times (n epsilon)^2 if privacy dominates the error, and times n if sampling does."""
     n, a, big = 1000.0, 1e-2, 1e9
     tv = bounds.central_mean(n, 1, math.inf, privacy="tv", epsilon=a)
     assert tv.lower * (n * a) ** 2 == pytest.approx(0.148, abs=2e-3)
@@ -26,7 +26,7 @@ def test_lower_bound_constants():
 @pytest.mark.parametrize("epsilon, delta", [(1e-3, 1e-2), (1e-4, 1e-3), (0.5, 1e-5)])
 @pytest.mark.parametrize("dim", [1, 3])
 def test_the_upper_bound_is_near_the_stated_risk(epsilon, delta, dim):
-    """Bounded rows: the risk has no terms other than noise and sampling. Also for delta far above epsilon."""
+    """For bounded rows, the risk has only terms for noise and sampling, even for delta far above epsilon."""
     n = 10_000
     upper = bounds.central_mean(n, dim, math.inf, privacy="approximate", epsilon=epsilon, delta=delta).upper
     x = np.zeros(n) if dim == 1 else np.zeros((n, dim))
@@ -35,7 +35,7 @@ def test_the_upper_bound_is_near_the_stated_risk(epsilon, delta, dim):
 
 
 def test_the_published_lower_bound_exceeds_the_error_of_the_answer_zero():
-    """Proposition 2 without a minimum with 1."""
+    """Proposition 2 lacks a minimum with 1."""
     published = bounds.central_mean(100, 1, math.inf, privacy="tv", epsilon=1e-3, mode="paper")
     assert published.lower == pytest.approx(1.5625)
     assert published.lower > published.upper == 1.0
@@ -43,7 +43,7 @@ def test_the_published_lower_bound_exceeds_the_error_of_the_answer_zero():
 
 
 def test_the_tv_lower_bound_is_below_the_error_of_released_records_in_every_dimension():
-    """floor(n epsilon) records released at random are tv private with a risk of r^2 / floor(n epsilon).
+    """The release of floor(n epsilon) random records is TV private, with risk r^2 / floor(n epsilon).
 
     The lower bound has the same order for a second moment.
     """
@@ -54,13 +54,13 @@ def test_the_tv_lower_bound_is_below_the_error_of_released_records_in_every_dime
 
 
 def test_variance_of_clipped_records_with_a_moment_below_2():
-    """With E|X|^k = 1 and k < 2 the sampling error can exceed 1 / n: the record is p^(-1/k) with probability p."""
+    """With E|X|^k = 1 and k < 2 the sampling error can exceed 1 / n, if the record is p^(-1/k) with probability p."""
     k, p = 1.2, 0.01
     values = np.array([0.0, p ** (-1 / k)])
     assert p * values[1] ** k == pytest.approx(1)
     variance = p * values[1] ** 2 - (p * values[1]) ** 2
     assert variance > 15
-    assert variance <= values[1] ** (2 - k)  # the form in the upper bounds, at the smallest level that does not clip
+    assert variance <= values[1] ** (2 - k)  # form of the upper bounds, at the smallest radius without truncation
 
 
 def test_table_1():

@@ -14,7 +14,7 @@ from ldpfast import bounds
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
 @pytest.mark.parametrize("n, t", [(1, 0.3), (7, 0.05), (60, 0.02), (500, 1e-4)])
 def test_tv_of_releases_is_above_the_exact_expectation(n, t, epsilon):
-    """The expectation of g(B) for a binomial B: the closed form is above it, by Jensen's inequality, and not by much."""
+    """The closed form is slightly above the expectation of g(B) for a binomial B, by Jensen's inequality."""
     j = np.arange(min(n, 150) + 1)
     mass = stats.binom.pmf(j, n, t)
     pure = mass @ np.tanh(j * epsilon / 2)

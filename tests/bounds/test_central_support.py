@@ -8,16 +8,16 @@ from ldpfast import bounds
 
 
 def test_lower_bound_constants():
-    """The lower bound times n epsilon, where privacy dominates the error."""
+    """The lower bound times n epsilon, if privacy dominates the error."""
     n, a = 1000.0, 1e-2
     assert bounds.central_support(n, a, 1.0).lower * n * a == pytest.approx(0.125, abs=1e-3)
 
 
 def test_the_published_lower_bound_needs_n_epsilon_of_at_least_a_quarter():
-    """Without the condition it exceeds the risk of the answer t / 2."""
+    """Otherwise it exceeds the risk of the answer t / 2."""
     with pytest.raises(ValueError, match=r"Proposition 3, needs n epsilon >= 1/4, got n=1, epsilon=0.001$"):
         bounds.central_support(1, 1e-3, 1.0, mode="paper")
-    assert 1 / (32 * 1e-3) > 0.5  # the published bound, and the risk of the middle
+    assert 1 / (32 * 1e-3) > 0.5  # the published bound, and the risk of the answer t / 2
 
 
 def test_the_published_form_needs_tv_or_kl():

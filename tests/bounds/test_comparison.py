@@ -1,4 +1,4 @@
-"""Mechanisms that solve a problem, compared."""
+"""Comparison of the mechanisms for a problem."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ def test_mechanisms_of_the_caller_keep_their_epsilon():
 
 
 @pytest.mark.parametrize("problem", ["median", "sparse_mean", "logistic", "density", "gaussian_mean"])
-def test_problems_that_no_single_mechanism_solves_refuse_mechanisms(problem):
+def test_problems_that_no_single_mechanism_solves_accept_no_mechanisms(problem):
     with pytest.raises(
         ValueError, match=rf"^mechanisms must be left out for '{problem}', which no single mechanism solves$"
     ):
         bounds.compare(problem, 1000, 1.0, mechanisms=[ldp.SignBit(-1, 1, 1.0)], **LOCAL_ARGUMENTS[problem])
 
 
-def test_a_mean_with_a_finite_moment_refuses_mechanisms():
+def test_a_mean_with_a_finite_moment_accepts_no_mechanisms():
     with pytest.raises(ValueError, match=r"^moment must be infinite to compare a mechanism for bounded numbers$"):
         bounds.compare("mean_1d", 1000, 1.0, moment=3, mechanisms=[ldp.SignBit(-1, 1, 1.0)])
 
@@ -115,7 +115,7 @@ def test_a_mean_with_a_finite_moment_refuses_mechanisms():
 
 
 def test_curves_hold_the_errors_of_the_tables():
-    """NaN where no mechanism takes the epsilon."""
+    """The error is NaN if a mechanism rejects the epsilon."""
     n, epsilon = np.array([1000.0, 2000.0, 3000.0]), np.array([0.5, 1.0, 200.0])
     found = _comparison.curves("multinomial", n, epsilon, k=4)
     for at in (0, 1):
@@ -147,7 +147,7 @@ def test_bad_arguments(call, error, message):
 
 
 @pytest.mark.parametrize(
-    ("problem", "arguments", "mechanism"),
+    "problem, arguments, mechanism",
     [
         ("multinomial", {"k": 4}, ldp.SignBit(0, 1, 2.0)),
         ("multinomial", {"k": 4}, ldp.RandomizedResponse(5, 1.0)),

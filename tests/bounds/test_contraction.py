@@ -54,7 +54,7 @@ def test_contraction_bounds_hold_for_random_channels(epsilon):
 
 @pytest.mark.parametrize("epsilon", [1e-3, *EPSILONS, 20.0])
 def test_randomized_response_attains_the_sharp_forms(epsilon):
-    """At T = 1; total variation at every T."""
+    """They are attained at T = 1, and for total variation at every T."""
     keep, flip = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
     rows = np.array([[keep, flip], [flip, keep]])
     tv, kl, chi_square, hellinger = divergences(*rows)
@@ -167,6 +167,6 @@ def test_bad_arguments(call, message):
 
 
 @pytest.mark.parametrize("value", ["1", True, None, 1j, [[1], [1, 2]], np.ma.masked_array([1.0])])
-def test_values_that_are_not_numbers_are_refused(value):
+def test_values_that_are_not_numbers_are_rejected(value):
     with pytest.raises(TypeError, match=r"^tv must"):
         bounds.kl_contraction(1.0, value)

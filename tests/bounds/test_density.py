@@ -19,7 +19,7 @@ PEOPLE, EPSILONS, RADII = st.floats(1.0, 1e9), st.floats(1e-3, 40), st.floats(0.
 
 @given(PEOPLE, EPSILONS, st.floats(0.51, 12), RADII)
 def test_best_number_of_terms(n, a, beta, c):
-    """Against all odd numbers up to four times the best."""
+    """Comparison with all odd numbers up to four times the best."""
     noise = 2 / math.tanh(a / 2) ** 2 / n
     middle = (2 * beta * c**2 / (math.pi * noise)) ** (1 / (2 * beta + 2))
     k = np.arange(1.0, min(4 * middle + 12, 60_000), 2)
@@ -30,7 +30,7 @@ def test_best_number_of_terms(n, a, beta, c):
 
 @given(PEOPLE, EPSILONS, RADII)
 def test_best_number_of_bins(n, a, c):
-    """Against all numbers up to four times the best."""
+    """Comparison with all numbers up to four times the best."""
     bins = np.arange(2.0, min(65_536, 4 * (c**2 * n) ** (1 / 3) + 10))
     v = 1 / (4 * math.sinh(a / 4) ** 2)
     best = min(c**2 / 12, (c**2 / (12 * bins**2) + (bins - 1 + bins**2 * v) / n).min())
@@ -52,7 +52,7 @@ def test_tents_and_terms_are_densities_of_their_class():
 def test_the_series_density_errs_between_the_bounds():
     n, a, beta, runs, rng = 5000, 1.0, 2.0, 60, np.random.default_rng(11)
     errors, points = [], (np.arange(512) + 0.5) / 512
-    coefficient = 0.5  # of the cosine: theta_1^2 <= 1
+    coefficient = 0.5  # coefficient of the cosine: theta_1^2 <= 1
     edges = np.linspace(0, 1, 5001)
     below = edges + math.sqrt(2) * coefficient * np.sin(2 * np.pi * edges) / (2 * np.pi)
     inverse = np.interp(np.linspace(0, 1, 4001), below, edges)

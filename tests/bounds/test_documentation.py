@@ -19,7 +19,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.S)
 
 
 def rows(heading: str) -> list[list[str]]:
-    """Cells of the table below a heading."""
+    """Return the cells of the table below a heading."""
     section = PAGE.split(f"## {heading}")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
@@ -33,7 +33,7 @@ def test_examples_run_in_order(capsys):
 
 
 def test_numbers_in_comments_are_right():
-    """Whole numbers exactly, the others as the page rounds them."""
+    """Whole numbers are exact; other numbers are rounded as on the page."""
     assert bounds.sample_size(bounds.mean_l2, 0.01, dim=10, epsilon=1.0) == 6998
     assert bounds.sample_size(bounds.mean_l2, 0.01, side="lower", dim=10, epsilon=1.0) == 288
     found = bounds.mean_l2(n=10_000, dim=10, epsilon=1.0)
@@ -76,7 +76,7 @@ def test_the_example_of_theorem_1_is_right():
 
 
 def test_costs_of_privacy_in_people_are_right():
-    """At epsilon 1: the upper bound over the one without privacy."""
+    """At epsilon 1, the cost is the upper bound over the bound without privacy."""
     costs = [PROBLEMS[at](10**6, 1.0) for at in (3, 1, 5)]
     assert [round(found.upper / found.nonprivate) for found in costs] == pytest.approx([140, 5, 43], abs=4)
 
@@ -92,7 +92,7 @@ def test_examples_of_docstrings_are_right(name):
 
 
 def test_docstrings_have_examples():
-    """Doctest finds examples at all."""
+    """Doctest finds examples."""
     finder = doctest.DocTestFinder()
     modules = [import_module(f"ldpfast.bounds.{module.name}") for module in iter_modules(bounds.__path__)]
     assert sum(len(found.examples) for module in modules for found in finder.find(module)) > 10

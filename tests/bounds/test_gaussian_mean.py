@@ -13,10 +13,10 @@ from ..support.statistics import ALPHA
 
 @pytest.mark.parametrize("variant, runs", [("paper", 300), ("robust", 40)])
 def test_the_gaussian_mean_errs_between_the_bounds(variant, runs):
-    """The published protocol where it is proved, and the robust one: the 95 % quantile of the errors.
+    """The 95 % quantile of the errors of the published protocol, under its conditions, and of the robust protocol.
 
-    The number of errors within the upper bound is compared with a binomial quantile at ALPHA. No procedure has all means
-    within less than the lower bound with probability 0.95.
+    The number of errors within the upper bound is compared with a binomial quantile at ALPHA. No procedure has an error
+    below the lower bound with probability 0.95 for all means.
     """
     n, a, sigma = 4_000_000, 1.0, 2.0
     bound, rng = bounds.gaussian_mean(n, a, sigma, mu_bound=100.0), np.random.default_rng(12)

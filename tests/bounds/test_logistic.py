@@ -14,9 +14,10 @@ from ..support.simulation import assert_mean_error_between, run_ignoring_small_s
 
 
 def test_tilted_rows_have_the_divergence_in_use():
-    """Rows of signs with x_j | y proportional to exp(y t x_j / 2).
+    """Rows are signs with x_j | y proportional to exp(y t x_j / 2).
 
-    Scores are orthogonal with variance 4 sinh(t / 2)^2. The divergence across an edge is t tanh(t / 2), at most half of that.
+    Scores are orthogonal with variance 4 sinh(t / 2)^2. The divergence across an edge is t tanh(t / 2), at most half of
+    the variance.
     """
     for t in (0.1, 0.5, 1.0):
         grid = np.array([(y, x1, x2) for y in (-1, 1) for x1 in (-1, 1) for x2 in (-1, 1)], float)

@@ -14,7 +14,7 @@ from ..support.simulation import assert_mean_error_between
 
 
 def test_the_lower_bound_is_that_of_le_cam():
-    """The closed form against `le_cam` on two points at +-1 with masses (1 + d) / 2 and (1 - d) / 2."""
+    """The closed form equals `le_cam` on two points at +-1 with masses (1 + d) / 2 and (1 - d) / 2."""
     for n in (1, 10, 1000):
         for a in (0.1, 1.0, 5.0):
             lower = bounds.mean_1d(n, a, math.inf).lower
@@ -27,7 +27,7 @@ def test_the_lower_bound_is_that_of_le_cam():
 
 
 def test_the_truncated_mean_errs_between_the_bounds():
-    """All mass at 0 and at a point beyond the level, with E|X|^k = 1: about the largest bias."""
+    """With mass only at 0 and beyond the truncation radius, and E|X|^k = 1, the bias is nearly the largest."""
     n, a, k, runs, rng = 2000, 1.0, 3.0, 300, np.random.default_rng(11)
     plan = estimation.TruncatedMean(a, k, 1.0, n, "opt", "sign-bit")
     far = plan.level * k / (k - 1)
@@ -38,7 +38,7 @@ def test_the_truncated_mean_errs_between_the_bounds():
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
 def test_the_upper_bound_is_the_error_of_the_better_mechanism(epsilon):
-    """Ideal coins against the library's: relative difference at most 1e-4."""
+    """Relative difference of at most 1e-4 between ideal coins and the coins in use."""
     n = 10**12
     bit = ldp.SignBit(-1, 1, epsilon)
     least = min(float(bit.variance(0.0)), 1 + float(ldp.Laplace(-1, 1, epsilon).report.noise_variance))

@@ -35,7 +35,7 @@ def test_the_vector_mean_errs_between_the_bounds():
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
 def test_the_upper_bound_is_the_error_of_the_better_mechanism(epsilon):
-    """Ideal coins against the library's: relative difference at most 1e-4."""
+    """Relative difference of at most 1e-4 between ideal coins and the coins in use."""
     n = 10**9
     least = min(ldp.L2Ball(7, epsilon).scale ** 2, 1 + 8 * (7 / epsilon) ** 2)
     assert bounds.mean_l2(n, 7, epsilon).upper * n == pytest.approx(least, rel=1e-4)

@@ -87,7 +87,7 @@ def test_assouad_is_below_the_bayes_risk_of_adaptive_channels(epsilon):
 
 
 def test_published_assouad_with_averaged_distributions_is_wrong_for_two_people():
-    """The published inequality of Theorem 3 bounds the divergences of the mixtures by 0; they are larger.
+    """The published inequality of Theorem 3 bounds the divergences of the mixtures by 0, but they are positive.
 
     P_v(1) is 1/2 - v_2 v_3 / 2 if v_1 = 1, and 1/2 if v_1 = -1.
     """
@@ -108,7 +108,7 @@ def test_published_assouad_with_averaged_distributions_is_wrong_for_two_people()
 
 
 def test_largest_square_is_the_maximum_over_signs():
-    """Against all sign vectors; with many symbols, at most the eigenvalue bound."""
+    """Comparison with all sign vectors; with many symbols, it is at most the eigenvalue bound."""
     rng = np.random.default_rng(8)
     for _ in range(50):
         functionals = rng.normal(size=(rng.integers(1, 5), rng.integers(1, 8)))
@@ -124,7 +124,7 @@ def test_largest_square_is_the_maximum_over_signs():
 
 
 def test_divergence_factors_are_continuous_and_increasing():
-    """The series for small epsilon meets the closed form."""
+    """The series for small epsilon agrees with the closed form."""
     a = np.array([1e-9, 9.99e-4, 1.001e-3, 1e-2, 1.0, 50.0])
     for factor in (_methods.chi_factor, _methods.forward_factor):
         values = factor(a)
@@ -140,7 +140,7 @@ def test_divergence_factors_are_continuous_and_increasing():
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("share", [0.2, 0.7, 1.0])
 def test_packing_is_below_the_error_of_the_exponential_mechanism(points, epsilon, share):
-    """Records are 0 or v; the release is v with a weight of exp(epsilon count / 2), which is pure private."""
+    """Records are 0 or v. The release of v with weight exp(epsilon count / 2) satisfies pure privacy."""
     n = 6
     counts = np.arange(n + 1)
     weights = np.exp(epsilon * counts / 2)
@@ -152,7 +152,7 @@ def test_packing_is_below_the_error_of_the_exponential_mechanism(points, epsilon
 
 
 def test_published_packing_bound_is_refuted_by_the_midpoint():
-    """The published event is an error of at least the distance rho of two points; the midpoint never has it."""
+    """The published event is an error of at least the distance rho of two points. The midpoint has a smaller error."""
     parameters, answer = np.array([0.0, 1.0]), 0.5
     published = bounds.packing(2, 10, 0.1, epsilon=0.1, mode="paper")
     assert np.mean(np.abs(answer - parameters) >= 1) == 0 < published

@@ -45,7 +45,7 @@ def test_frequencies_err_between_the_bounds():
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
 def test_the_upper_bound_is_the_error_of_the_best_mechanism(epsilon):
-    """Ideal coins against the library's: relative difference at most 1e-3."""
+    """Relative difference of at most 1e-3 between ideal coins and the coins in use."""
     n = 10**9
     methods = [estimation.Frequencies(6, epsilon, method).mechanism for method in ("k-ary", "symmetric", "optimized")]
     least = min(6 * float(m.debiasing.variance(1 / 6)) for m in methods)

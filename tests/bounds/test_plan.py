@@ -18,7 +18,7 @@ ALL_ARGUMENTS = {**ARGUMENTS, "central_range": {"low": 0, "high": 1}}
 
 
 def plan(capsys, *arguments: object) -> str:
-    """What the command prints."""
+    """A function that returns the output of the command."""
     assert main(["plan", *map(str, arguments)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -49,7 +49,7 @@ def test_plan_with_confidence(capsys):
     found = json.loads(
         plan(capsys, "multinomial", "--k", 4, "--error", 0.1, "--confidence", 0.9, "--epsilon", 2, "--json")
     )
-    assert found["least_n"] is None  # the lower bound is one of the mean error
+    assert found["least_n"] is None  # the lower bound is for the mean error
 
 
 def test_plan_prints_a_table(capsys):

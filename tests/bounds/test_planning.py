@@ -1,4 +1,4 @@
-"""Numbers of people and values of epsilon that just suffice."""
+"""Smallest sufficient numbers of people and values of epsilon."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_sample_size_is_the_smallest_sufficient_n(problem, side, share):
 
 @given(st.sampled_from(sorted(ARGUMENTS)), st.floats(0.002, 1.0), st.floats(0.05, 1.0))
 def test_epsilon_for_inverts_sample_size(problem, share, epsilon):
-    """The epsilon for n people reaches the error, and is at most the one that gave n."""
+    """The epsilon for n people attains the error, and is at most the epsilon that gave n."""
     function, fixed = getattr(bounds, problem), ARGUMENTS[problem]
     error = share * function(n=1, epsilon=0.05, **fixed).upper
     try:
@@ -132,7 +132,7 @@ def test_worst_variance_of_a_mechanism(mechanism, records):
     "mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS]
 )
 def test_sample_size_of_a_mechanism(mechanism, records):
-    """The standard error of a coordinate of the mean report. For `Gradient` it is that of the mean gradient."""
+    """The error is the standard error of a coordinate of the mean report (of the mean gradient for `Gradient`)."""
     worst = mechanism.worst_variance
     n = bounds.sample_size(mechanism, 0.05)
     assert math.sqrt(worst / n) <= 0.05 < math.sqrt(worst / (n - 1))
@@ -155,7 +155,7 @@ def test_sample_size_of_a_gradient_is_that_of_its_ball(norm, noise):
 
 @dataclass(frozen=True)
 class ForcedResponse(ldp.Mechanism):
-    """A truthful answer except on 9 of 36 outcomes, whose epsilon is no parameter."""
+    """A true answer except on 9 of 36 outcomes. Epsilon is not a parameter."""
 
     yes: int = 6
 
@@ -168,7 +168,7 @@ class ForcedResponse(ldp.Mechanism):
 
 @dataclass(frozen=True)
 class WithoutVariance(ldp.Mechanism):
-    """A mechanism in Python that does not give its variance."""
+    """A mechanism in Python without a variance."""
 
     epsilon: float
 
@@ -181,7 +181,7 @@ class WithoutVariance(ldp.Mechanism):
 
 def test_sample_size_of_a_custom_mechanism():
     mechanism = ForcedResponse()
-    largest = mechanism.variance(np.arange(2)).max() + 0.25  # noise, and sampling of a share of one half
+    largest = mechanism.variance(np.arange(2)).max() + 0.25  # noise, and sampling at a share of one half
     assert bounds.sample_size(mechanism, 0.01) == math.ceil(largest / 0.01**2)
     with pytest.raises(TypeError, match=r"^target must have a parameter epsilon, got ForcedResponse\(yes=6\)$"):
         bounds.epsilon_for(mechanism, 0.01, n=10_000)

@@ -21,7 +21,7 @@ EPSILONS = np.sort(np.concatenate([np.geomspace(1e-6, 50, 50), [0.5, 1.0, 2.0]])
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_lower_is_below_upper_and_both_decrease(problem):
-    """On a grid of n from 1 to 1e12 and epsilon from 1e-6 to 50."""
+    """The grid has n from 1 to 1e12 and epsilon from 1e-6 to 50."""
     found = PROBLEMS[problem](PEOPLE[:, None], EPSILONS)
     assert np.isfinite(found.upper).all()
     assert (found.lower >= 0).all()
@@ -111,7 +111,7 @@ def test_numbers_give_floats_and_arrays_broadcast(problem):
     ids=["mean_1d", "mean_l2", "sparse_mean", "logistic"],
 )
 def test_the_squared_error_scales_with_the_square_of_the_radius(one, three):
-    """For coefficients, with the inverse."""
+    """For coefficients, it scales with the inverse of the square."""
     assert three().lower == pytest.approx(9 * one().lower)
     assert three().upper == pytest.approx(9 * one().upper)
 
@@ -138,7 +138,7 @@ def test_the_squared_error_scales_with_the_square_of_the_radius(one, three):
     ],
 )
 def test_both_bounds_have_the_rate_in_n(problem, exponent):
-    """For large n and epsilon 1. The two central densities have the rate without privacy."""
+    """The rates are for large n and epsilon 1. The two central densities have the rate without privacy."""
     n = np.array([1e10, 1e12])
     found = PROBLEMS[problem](n, 1.0)
     for numbers in (found.lower, found.upper):
@@ -157,7 +157,7 @@ def test_both_bounds_have_the_rate_in_n(problem, exponent):
     ],
 )
 def test_the_gap_is_small(problem, most):
-    """Upper over lower for 10,000 people and epsilon from 0.1 to 1."""
+    """Upper bound over lower bound for 10,000 people and epsilon from 0.1 to 1."""
     assert (LOCAL[problem](10_000, np.array([0.1, 0.5, 1.0])).gap < most).all()
 
 

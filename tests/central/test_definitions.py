@@ -41,7 +41,7 @@ def test_laplace_noise_keeps_the_budget(definition, dim, epsilon):
 
 @pytest.mark.parametrize("dim", [2, 3, 5, 7, 50])
 def test_variance_of_laplace_noise(dim):
-    """8 d^2 / (n epsilon)^2 over all coordinates, and a little for the grid."""
+    """The variance over all coordinates is 8 d^2 / (n epsilon)^2, and a little more for the grid."""
     found = definition_of("pure", 1.0, 0.0).noise(dim)
     assert found.variance * (found.grid.step / FINE) ** 2 == pytest.approx(8 * dim, rel=5e-3)
 
@@ -49,7 +49,7 @@ def test_variance_of_laplace_noise(dim):
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("steps", [2, 3, 5])
 def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
-    """All offsets of a coarse grid with narrow coins: the exact loss of every pair of sums at most a diameter apart."""
+    """Exact loss of all pairs of sums at most a diameter apart, for all offsets of a coarse grid with narrow coins."""
     grid, width = Grid(1, 2 * FINE // steps), 16
     with localcontext(_coins.CONTEXT):
         rate, count = Decimal(epsilon) / grid.span, 1
@@ -61,7 +61,7 @@ def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
         limit = (rate * grid.span + eta).exp() * (1 + Decimal("1e-60"))
         reach = len(pmf) - 2 * grid.span
 
-        def probability(y, s):  # of the report y, for a sum of s sixteenths of a step, rounded up at random
+        def probability(y, s):  # probability of the report y, for a sum of s sixteenths of a step, rounded at random
             whole, rest = divmod(s, 16)
             up = Fraction(rest, 16)
             of = lambda n: pmf[n if n >= 0 else -1 - n] / 2  # noqa: E731
@@ -85,7 +85,7 @@ def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
     """
     found = definition_of("smooth", epsilon, 0.0).noise(dim)
     step, m = found.grid.step, found.coins.digits[0]
-    words = (1 << 64) - -(-((step - 1) << 64) // step)  # those with the largest offset: only they round up
+    words = (1 << 64) - -(-((step - 1) << 64) // step)  # words with the largest offset: only they round up
     assert ((1 << 64) - words) * step >> 64 == step - 1 > ((1 << 64) - words - 1) * step >> 64
     with localcontext(prec=80):
         ratio = Decimal((1 << 128) - m) / Decimal(m)  # P(N = 0) / P(N = 1)
@@ -134,7 +134,7 @@ def test_published_and_continuous_calibrations_are_too_small():
         assert gaussian_delta(a, published(a, d)) == pytest.approx(true, rel=0.01)
         assert published(a, d) < ldp.privacy.gaussian_sigma(a, d)
     assert gaussian_delta(1, math.sqrt(math.log(1e6)) / 2) == pytest.approx(0.0106, rel=0.01)  # appendix C
-    # Variance T^2 / (n^2 b) for a divergence of b, and rate a n / (T sqrt d): both have twice the claimed level.
+    # Variance T^2 / (n^2 b) for a divergence of b, and rate a n / (T sqrt d): both have twice the claimed parameter.
     b, d = 0.3, 4
     assert 2.0**2 / (2 * 1 / b) == pytest.approx(2 * b)
     assert 2 * math.sqrt(d) * (1 / math.sqrt(d)) == 2
@@ -181,7 +181,7 @@ def test_gaussian_noise_of_rows_has_at_most_delta(dim, epsilon, delta):
     assert ldp.privacy.gaussian_tv(math.sqrt(tv.parameter), shift) <= min(epsilon, 0.9)
 
 
-def test_epsilon_that_no_noise_satisfies_is_refused():
+def test_epsilon_that_no_noise_satisfies_is_rejected():
     for definition in ("kl", "tv"):
         with pytest.raises(ValueError, match="epsilon must be larger, for 3 coordinates, got 1e-18"):
             definition_of(definition, 1e-18, 0.0).noise(3)

@@ -1,4 +1,4 @@
-"""Private histograms of the unit cube: the exact loss, the stated risk, the density."""
+"""Private histograms on the unit cube: the exact loss, the stated risk, and the density."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..support import reference
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 20.0])
 def test_loss_of_two_counts_that_change_by_one(epsilon):
-    """The exact loss of the coins in use, over every pair of reports, up to where the carries repeat."""
+    """Exact loss of the coins in use over every pair of reports up to two carries; beyond them the ratios repeat."""
     coins = _coins.geometric(epsilon, 2, 1, 2)
     pmf = reference.geometric_distribution(coins.digits, coins.carry, 128, 3)
     noise = {n: pmf[n if n >= 0 else -1 - n] for n in range(-len(pmf), len(pmf))}
@@ -67,7 +67,7 @@ def test_the_noise_is_an_integer_plus_one_half():
 
 @pytest.mark.parametrize("dim", [1, 2])
 def test_shares_are_unbiased_with_the_stated_error(dim):
-    """The mean of 1500 releases of the same counts: 6.5 standard errors of the noise, whose variance is exact."""
+    """Mean of 1500 releases of the same counts, within 6.5 standard errors of the noise, whose variance is exact."""
     x, reps, bins = np.random.default_rng(3).beta(2, 5, (200, dim)), 1500, 3
     counts = _density._counts(x, bins, dim, "raise").reshape((bins,) * dim)
     values = np.array([histogram_density(x, epsilon=0.8, bins=bins, rng=i).value for i in range(reps)])
@@ -82,7 +82,7 @@ def test_shares_are_unbiased_with_the_stated_error(dim):
 
 
 def records_of_peaked_density(rng, n, dim):
-    """n records of density 1 + product of (1 - 2 x) / 3, whose slopes are below 1."""
+    """Return n records with density 1 + product of (1 - 2 x) / 3, whose slopes are below 1."""
     x = rng.random((n, dim))
     keep = rng.random(n) < (1 + np.prod(1 - 2 * x, axis=1) / 3) / (4 / 3)
     while not keep.all():
@@ -96,7 +96,7 @@ def records_of_peaked_density(rng, n, dim):
 @pytest.mark.parametrize("bins", [None, 1, 3, 8])
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
 def test_risk_is_above_the_error(epsilon, bins, dim):
-    """The integrated squared error of 200 estimates, on a grid of 48 points per axis; the margin is six standard errors.
+    """Integrated squared error of 200 estimates, on a grid of 48 points per axis; the margin is six standard errors.
 
     With 8 bins, where the bias is small, the risk is at most 1.5 times the error.
     """
@@ -253,7 +253,7 @@ def test_plots(line, plane):
         histogram_density(np.zeros((5, 3)), epsilon=1.0, bins=2, rng=1).plot()
 
 
-def test_plot_refuses_three_dimensions_without_matplotlib():
+def test_plot_rejects_three_dimensions_without_matplotlib():
     with pytest.raises(ValueError, match="plot requires a histogram of at most 2 dimensions, got 3"):
         histogram_density(np.zeros((5, 3)), epsilon=1.0, bins=2, rng=1).plot()
 
@@ -271,7 +271,7 @@ def test_attributes_of_the_result(line):
 # Input ----------------------------------------------------------------------------------------------------------------
 
 
-def test_records_that_are_not_finite_are_centered_or_refused():
+def test_records_that_are_not_finite_are_centered_or_rejected():
     x = np.random.default_rng(8).random((400, 2))
     good = x.copy()
     x[5, 1], x[300, 0] = np.nan, np.inf
@@ -306,7 +306,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
-def test_bad_input_is_refused_before_anything_is_drawn(change, error, message):
+def test_bad_input_is_rejected_before_anything_is_drawn(change, error, message):
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
     with pytest.raises(error, match=message):
@@ -337,7 +337,7 @@ def test_bad_arguments_of_best_bins():
 
 
 def test_probabilities_of_the_reference_add_up():
-    """The distribution of the reference, in fractions."""
+    """The probabilities are exact fractions."""
     coins = _coins.geometric(1.0, 2, 1, 2)
     pmf = reference.geometric_distribution(coins.digits, coins.carry, 128, 2)
     rest = Fraction(coins.carry, 1 << 128) ** 2

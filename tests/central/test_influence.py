@@ -90,7 +90,7 @@ def test_influence_has_mean_zero_and_its_supremum_at_the_ends(functional, p):
 
 
 def statistic_of_data(functional, x):
-    """The statistic of the empirical distribution."""
+    """Return the statistic of the empirical distribution."""
     x = np.sort(x)
     n = len(x)
     if isinstance(functional, Mean):
@@ -100,7 +100,7 @@ def statistic_of_data(functional, x):
     if isinstance(functional, TrimmedMean):
         cut = np.clip(np.arange(n + 1) / n, functional.trim, 1 - functional.trim)
         return (x * np.diff(cut)).sum() / (1 - 2 * functional.trim)
-    ends = (x[0] - 10, x[-1] + 10)  # of several roots, the midpoint
+    ends = (x[0] - 10, x[-1] + 10)  # the midpoint if there are several roots
     return (
         sum(optimize.brentq(lambda t, by=by: functional(x, t).sum() + by, *ends, xtol=1e-14) for by in (-1e-12, 1e-12))
         / 2
@@ -112,7 +112,7 @@ def statistic_of_data(functional, x):
 def test_influence_on_data_is_the_effect_of_one_more_record(functional, n):
     """With rho = 1 / (n + 1), the mixture is the empirical distribution of n + 1 records."""
     rng = np.random.default_rng(n)
-    x = rng.integers(-3, 4, n) + 0.1 * rng.normal(size=n) * (n == 19)  # with ties for most n
+    x = rng.integers(-3, 4, n) + 0.1 * rng.normal(size=n) * (n == 19)  # ties, except for n = 19
     rho = 1 / (n + 1)
     for place in (-50.0, -0.7, 0.0, 0.123, 2.0, 50.0):
         expected = (statistic_of_data(functional, np.append(x, place)) - statistic_of_data(functional, x)) / rho
@@ -133,7 +133,7 @@ def test_influence_on_data_is_the_limit_of_the_definition(functional):
 
 
 def test_influence_on_many_data_is_that_of_the_distribution():
-    """The empirical distribution of 200,000 records: three digits."""
+    """The empirical distribution of 200,000 records gives three digits."""
     x = NORMAL.ppf((np.arange(200_000) + 0.5) / 200_000)
     for functional in (TrimmedMean(0.1), Huber(1.0), Logistic(1.0)):
         expected = gross_error_sensitivity(functional, NORMAL)

@@ -1,4 +1,4 @@
-"""M-estimates by the exponential mechanism: exact density, privacy, sampler, guarantees of accuracy."""
+"""M-estimates by the exponential mechanism: exact density, privacy, sampler and accuracy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Distribution:
 
 
 def worst_loss(psi, kappa, prior, n, values):
-    """Largest loss over all pairs of neighboring datasets of n of the values, at outputs around every kink."""
+    """Return the largest loss over all neighboring datasets of n of the values, at outputs around every kink."""
     distributions = {
         data: Distribution(data, psi, kappa, prior) for data in itertools.combinations_with_replacement(values, n)
     }
@@ -76,7 +76,7 @@ def test_the_loss_is_at_most_epsilon_over_all_neighboring_datasets(psi, prior):
     assert max(losses) <= 1 + 1e-9
     assert max(losses) > (
         0.99 if psi == Quantile(0.5) and prior == "uniform" else 0.2
-    )  # most psi do not reach their full range here
+    )  # most psi do not attain their full range here
 
 
 def test_the_published_constant_exceeds_epsilon():
@@ -119,7 +119,7 @@ def test_the_envelope_brackets_the_density(psi, data, prior):
     assert mechanism.evaluations <= 250
     inside = mechanism.phi[:-1] + np.diff(mechanism.phi) * np.linspace(0.03, 0.97, 7)[:, None]
     log = -kappa * np.abs(sum(psi(value, unit.theta(inside)) for value in x))
-    cells = mechanism.splits  # those with a double inside
+    cells = mechanism.splits  # cells that contain a double
     assert (log <= mechanism.upper + 1e-9)[:, cells].all()
     assert (log >= mechanism.lower - 1e-9)[:, cells].all()
     if psi not in (Logistic(0.02), Huber(0.05)) or data == "some":
@@ -234,7 +234,7 @@ def test_a_custom_psi_is_clipped_to_its_bounds():
     np.testing.assert_array_equal(wild(np.array([0.123, 0.5]), 0.2), [1.0, 3.0])
 
 
-def test_records_that_are_not_finite_are_centered_or_refused():
+def test_records_that_are_not_finite_are_centered_or_rejected():
     with pytest.raises(ValueError, match=r"x must be finite numbers .*; index 1 is outside \(2 of 3 are\)"):
         m_estimate([0.1, np.nan, np.inf], "huber", epsilon=1, lower=0, upper=1)
     arguments = {"epsilon": 1, "lower": 0, "upper": 1, "rng": 2}
@@ -251,7 +251,7 @@ def test_records_that_are_not_finite_are_centered_or_refused():
 )
 @pytest.mark.parametrize("prior", ["uniform", "cauchy"])
 def test_sample_size_of_theorem_4_covers(psi, slope, peak, prior):
-    """Standard normal records: misses in at most 5 % of the runs. P(Binomial(60, 0.05) > 17) < 1e-9."""
+    """Standard normal records. The error is exceeded in at most 5 % of the runs. P(Binomial(60, 0.05) > 17) < 1e-9."""
     error, runs = 0.05, 60
     n = m_estimate_sample_size(
         psi, error, epsilon=1.0, slope=slope, peak=peak, prior=prior, lower=-6, upper=6, confidence=0.95
@@ -263,7 +263,7 @@ def test_sample_size_of_theorem_4_covers(psi, slope, peak, prior):
         total = psi.total(np.sort(rng.normal(size=n)))
         value = MonotoneEM(total, kappa, wide).sample(Uniforms(stream))
         low, high = total(np.array([value - error, value + error]))
-        misses += not low <= 0 <= high  # the root of the sum is within error
+        misses += not low <= 0 <= high  # no miss if the root of the sum is within error
     assert misses <= 17
 
 
@@ -279,7 +279,7 @@ def test_lipschitz_constants():
 
 
 def test_sample_size_is_that_of_the_theorem():
-    """Where the mechanism dominates: 16 Gamma log(6 R / (e eta)) / (epsilon e), Gamma = K / P."""
+    """If the mechanism dominates, it is 16 Gamma log(6 R / (e eta)) / (epsilon e), Gamma = K / P."""
     slope, error, eta = 0.4, 1e-3, 0.02 / 3
     n = m_estimate_sample_size("logistic", error, epsilon=0.1, slope=slope, lower=-5, upper=5, confidence=0.98)
     assert n == math.ceil(16 / slope * math.log(60 / (error * eta)) / (0.1 * error))
@@ -289,7 +289,7 @@ def test_sample_size_is_that_of_the_theorem():
     e2 = slope / (6 * 0.1925)
     inner = math.pi / eta * ((2 * (1 + e2) ** 2 + 1) / (error / 3) + error / 6)
     assert cauchy == math.ceil(16 / slope * math.log(inner) / (0.1 * error))
-    # Where the sample dominates: the slope of the sum has to be near n P.
+    # If the sampling error dominates, the slope of the sum must be near n P.
     few = m_estimate_sample_size("logistic", 10.0, epsilon=1e3, slope=slope, lower=-5, upper=5, confidence=0.98)
     assert few == math.ceil(math.log(2 / eta) / 2 * max(6 / slope, 3 / (slope * e2)) ** 2)
 

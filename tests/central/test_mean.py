@@ -30,7 +30,7 @@ MOMENTS = [1.5, 2.0, 4.0, math.inf]
 
 @pytest.fixture(autouse=True)
 def _cached_noise(monkeypatch):
-    """Search the least variance once for many estimates."""
+    """Cache the search for the least variance over many estimates."""
     monkeypatch.setattr(GaussianDefinition, "noise", functools.lru_cache(GaussianDefinition.noise))
 
 
@@ -123,7 +123,7 @@ def test_rows_that_are_not_finite_count_as_zero():
 
 
 def largest_bias(moment, radius, level, dim, n, rng, reps):
-    """Zero, or a row at k T / (k - 1) on the first axis, as probable as the moment allows: the largest bias."""
+    """Draw means with the largest bias: rows are zero or k T / (k - 1) on the first axis, as often as the moment allows."""
     place = radius if math.isinf(moment) else level * moment / (moment - 1)
     probability = 1.0 if math.isinf(moment) else min(1.0, (radius / place) ** moment)
     x = np.zeros((reps, n, dim))
@@ -132,7 +132,7 @@ def largest_bias(moment, radius, level, dim, n, rng, reps):
 
 
 def largest_variance(radius, dim, n, rng, reps):
-    """Rows at the radius on both sides: the largest variance."""
+    """Draw means with the largest variance: rows are at the radius on both sides."""
     x = np.zeros((reps, n, dim))
     x[:, :, 0] = radius * rng.choice([-1.0, 1.0], (reps, n))
     return x, 0.0
@@ -174,7 +174,7 @@ def test_risk_is_above_the_error_of_the_worst_distributions(privacy, noise, rule
 
 
 def test_risk_with_a_moment_below_2():
-    """A large level T, and rows there: the sampling error alone is sqrt(T / r) r^2 / n."""
+    """For rows at a large truncation radius T, the sampling error alone is sqrt(T / r) r^2 / n."""
     n, level = 2000, 400.0
     rng, errors = np.random.default_rng(0), []
     probability = level**-1.5
@@ -188,7 +188,7 @@ def test_risk_with_a_moment_below_2():
 @pytest.mark.parametrize("moment", [1.5, 2.0, 3.0, 10.0])
 @pytest.mark.parametrize("level", [0.5, 1.0, 2.0, 30.0])
 def test_bias_and_second_moment_of_truncated_rows_are_attained(moment, level):
-    """Against a search over two-point distributions, which are extreme under one moment condition."""
+    """Comparison with a search over two-point distributions, which are extreme under one moment condition."""
     bias, square = _mean._truncated(moment, 1.0, level)
     t = np.geomspace(0.01, 1000, 20_001)
     probability = np.minimum(1.0, t**-moment)
@@ -212,7 +212,7 @@ def test_bias_and_second_moment_of_bounded_rows():
 
 
 def test_levels_of_the_rules():
-    """Sharp rule: no other level has a smaller risk. Paper rule: the published rates times the radius."""
+    """Sharp rule: no other truncation radius has a smaller risk. Paper rule: the published rates times the radius."""
     x = np.zeros((400, 9))
     for privacy, options in DEFINITIONS.items():
         for moment in (1.5, 2.0, 7.0):
@@ -240,7 +240,7 @@ def test_levels_of_the_rules():
 @pytest.mark.parametrize("privacy, noise", CASES)
 @pytest.mark.parametrize("dim", [1, 4])
 def test_noise_is_the_standard_deviation_of_repeated_releases(privacy, noise, dim):
-    """6000 numbers, within 6 standard errors of the variance of a distribution with kurtosis 6 (Laplace)."""
+    """The variance of 6000 numbers is within 6 standard errors, for a distribution with kurtosis 6 (Laplace)."""
     x, reps = records(50, dim), 6000 // dim
     options = {"privacy": privacy, "noise": noise, "moment": 4, "radius": 2.0, **DEFINITIONS[privacy]}
     found = [mean(x, rng=i, **options) for i in range(reps)]
@@ -283,10 +283,10 @@ def test_l2_noise_has_its_distribution_and_variance(dim):
 @pytest.mark.parametrize("privacy", DEFINITIONS)
 @pytest.mark.parametrize("moment", [1.5, 2.0, 4.0])
 def test_intervals_cover_the_mean_of_the_population(privacy, moment):
-    """400 intervals of 90 % for a distribution with barely that moment: coverage at least nominal, less 6 deviations."""
+    """Coverage of 400 intervals of 90 % at a tail index just above the moment, within 6 standard deviations."""
     n, reps, tail = 400, 400, moment + 0.1
     rng = np.random.default_rng(1)
-    radius = (tail / (tail - moment)) ** (1 / moment)  # of a Pareto distribution from 1
+    radius = (tail / (tail - moment)) ** (1 / moment)  # moment of a Pareto distribution from 1
     hits = 0
     for i in range(reps):
         estimate = mean(
@@ -298,7 +298,7 @@ def test_intervals_cover_the_mean_of_the_population(privacy, moment):
 
 
 def test_intervals_cover_with_the_largest_bias():
-    """600 intervals of 95 %."""
+    """Coverage of 600 intervals of 95 %."""
     n, reps, level = 500, 600, 2.0
     x, truth = largest_bias(2.0, 1.0, level, 1, n, np.random.default_rng(2), reps)
     hits = 0
@@ -364,7 +364,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
-def test_bad_input_is_refused_before_anything_is_drawn(change, error, message):
+def test_bad_input_is_rejected_before_anything_is_drawn(change, error, message):
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
     with pytest.raises(error, match=message):
@@ -380,7 +380,7 @@ def test_error_messages_contain_no_value_of_a_record():
     assert str(caught.value) == "x must be finite numbers (or nan='centre'); index 150000 is outside (2 of 200000 are)"
 
 
-def test_records_that_are_refused_draw_nothing():
+def test_records_that_are_rejected_draw_nothing():
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
     with pytest.raises(ValueError, match="index 0 is outside"):
@@ -403,7 +403,7 @@ EXTREME = [
 
 @pytest.mark.parametrize("change", EXTREME, ids=lambda c: str(next(iter(c.items())))[:30].replace("\n", " "))
 def test_extreme_parameters_give_a_finite_value_or_an_error(change):
-    """The error says what is allowed."""
+    """The error message states what is allowed."""
     options = {**GOOD, **change}
     try:
         estimate = mean(**options, rng=1)
@@ -425,7 +425,7 @@ def test_rows_are_clipped_at_the_smallest_and_largest_levels(level, size):
     assert found == [round(0.6 * min(size, 1) * FINE), round(-0.8 * min(size, 1) * FINE)]
 
 
-def test_levels_beyond_the_limits_are_refused():
+def test_levels_beyond_the_limits_are_rejected():
     for change in ({"rule": 9e-19}, {"rule": 1.1e18}, {"radius": 1e-30, "moment": math.inf}):
         with pytest.raises(ValueError, match=r"must give a truncation radius in \[1e-18, 1e\+18\], got"):
             mean(**{**GOOD, **change})

@@ -18,7 +18,7 @@ from ..support.statistics import ALPHA, bernstein_radius
 
 
 def total(row, radius=1.0):
-    """A clipped row as integers of the fine grid."""
+    """Return a clipped row as integers of the fine grid."""
     row = np.ascontiguousarray(np.atleast_2d(row))
     state = np.zeros((row.shape[1], 2), np.uint64)
     tally.add_clipped(row, row.shape[1], radius, np.empty(2 * row.shape[1]), state)
@@ -26,7 +26,7 @@ def total(row, radius=1.0):
 
 
 def pairs_of_rows(dim, rng):
-    """Pairs of rows inside and outside of the unit ball: antipodal, on a diagonal, on an axis, random, huge."""
+    """Yield pairs of rows inside and outside of the unit ball: antipodal, on a diagonal, on an axis, random, huge."""
     axis, diagonal = np.eye(dim)[0], np.full(dim, dim**-0.5)
     yield axis, -axis
     yield diagonal, -diagonal
@@ -45,7 +45,7 @@ def pairs_of_rows(dim, rng):
 @pytest.mark.parametrize("radius", [1.0, 1.7, 1e-3])
 @pytest.mark.parametrize("dim", [1, 2, 5, 100])
 def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
-    """The span, the l1 and the l2 diameter in integers, after clipping, adding and rounding with the same offsets."""
+    """Span, l1 diameter and l2 diameter in integers, after clipping, adding and rounding with the same offsets."""
     rng, closest = np.random.default_rng(dim), 0.0
     grids = [Grid.of(dim, steps) for steps in (1, 7, 1024, 10_240)] + [Grid(dim, 1), Grid(dim, 3)]
     for x, y in pairs_of_rows(dim, rng):
@@ -66,7 +66,7 @@ def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 5, 100, 1001])
 def test_rounding_adds_at_most_one_step_per_coordinate(dim):
-    """Every residue of the worst row."""
+    """All residues of the worst row."""
     for step in (1, 2, 3, 7):
         grid = Grid(dim, step)
         for t in (grid._fine, grid._fine - 1, grid._fine // 2):
@@ -78,7 +78,7 @@ def test_rounding_adds_at_most_one_step_per_coordinate(dim):
 
 
 def test_rounding_can_add_a_whole_step():
-    """The nominal sensitivity is too small: the rounded sum can move by one step more."""
+    """The nominal sensitivity is too small, because the rounded sum can move by one more step."""
     grid = Grid(1, 1 << 39)
     moved = max(
         abs(grid.round([s + 2 * FINE], Stream(bytes([i] * 32)))[0] - grid.round([s], Stream(bytes([i] * 32)))[0])
@@ -105,7 +105,7 @@ def test_rounding_keeps_the_mean():
 
 @pytest.mark.parametrize("dim", [1, 4])
 def test_sums_are_clamped_before_the_noise_is(dim):
-    """The kernel clamps its noise at 2^47: beyond 2^47 - |sum| a report would reveal the sum."""
+    """The kernel clamps its noise at 2^47, so a report beyond 2^47 - |sum| would reveal the sum."""
     grid, n = Grid.of(dim, 1024), 50
     most = max(abs(v) for v in grid.round(n * total(np.eye(dim)[0]), Stream(RFC_KEY)))
     assert most + grid.limit(n) < 1 << 47

@@ -1,4 +1,4 @@
-"""Private quantiles by the exponential mechanism: its exact distribution, compared with epsilon in integers."""
+"""Private quantiles by the exponential mechanism: exact distribution, and its loss in integers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EPSILONS = [1e-4, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0]
 
 @functools.cache
 def exp_below(epsilon: float, divisor: int = 1) -> Fraction:
-    """exp(epsilon / divisor), rounded down by a relative 1e-90."""
+    """Return exp(epsilon / divisor), rounded down by a relative 1e-90."""
     with localcontext(prec=100):
         return Fraction((Decimal(epsilon) / divisor).exp()) * (1 - Fraction(1, 10**90))
 
@@ -34,7 +34,7 @@ def exp_below(epsilon: float, divisor: int = 1) -> Fraction:
 
 
 def floored_weights(epsilon: float, n: int, top: int = 1 << 62) -> list[int]:
-    """A wrong table: each weight is rounded down."""
+    """Return a wrong table, where each weight is rounded down."""
     ratio, table = _quantile._ratio(epsilon), [top]
     for _ in range(2 * n + 1):
         table.append(table[-1] * ratio >> 64)
@@ -50,7 +50,7 @@ def rounded_up_weights(epsilon: float, n: int, top: int = 1 << 62) -> list[int]:
 
 @pytest.mark.parametrize("epsilon", [1e-18, 1e-9, *EPSILONS, 200.0, 1e4])
 def test_a_half_rank_costs_a_quarter_of_epsilon(epsilon):
-    """Each weight is at most exp(epsilon / 4) times the next, exactly. The ratio is the least integer that suffices."""
+    """Each weight is at most exp(epsilon / 4) times the next, exactly. The ratio is the smallest sufficient integer."""
     ratio = _quantile._ratio(epsilon)
     with localcontext(prec=120):
         exact = (-Decimal(epsilon) / 4).exp() * (1 << 64)
@@ -79,14 +79,14 @@ def datasets(n: int, size: int):
 
 
 def neighbors_of(x: tuple[int, ...], size: int):
-    """All datasets with one record replaced."""
+    """Return all datasets with one record replaced."""
     for i in range(len(x)):
         for value in range(size):
             yield tuple(sorted((*x[:i], value, *x[i + 1 :])))
 
 
 def worst_loss(n: int, size: int, target: int, table) -> Fraction:
-    """The largest ratio of probabilities, over all outcomes and all pairs of neighboring datasets."""
+    """Return the largest ratio of probabilities, over all outcomes and all pairs of neighboring datasets."""
     weights = {x: reference.rank_weights(x, size, target, table) for x in datasets(n, size)}
     total = {x: sum(w) for x, w in weights.items()}
     worst = Fraction(1)
@@ -111,15 +111,15 @@ def test_the_loss_is_at_most_epsilon_on_all_neighboring_datasets(n, size, epsilo
 def test_weights_rounded_down_exceed_epsilon(epsilon, wrong):
     """Six records on a grid of 10^40 points, with a short table of small weights.
 
-    Intervals between records count as one weight, as in the kernel. The loss comes close to epsilon, and exceeds it with
-    weights rounded down.
+    Intervals between records have one weight, as in the kernel. The loss is close to epsilon, and exceeds it with weights
+    rounded down.
     """
     n, size, target = 6, 10**40, 9
     table = (floored_weights if wrong else rounded_up_weights)(epsilon, n, 40)
     if wrong:
         table = [max(1, w) for w in table]
 
-    def weights_and_sizes(x):  # of single points and of the intervals between them
+    def weights_and_sizes(x):  # for single points and for the intervals between them
         places = sorted({0, size - 1, *x, *(v + 1 for v in x if v + 1 < size)})
         ends = [*places[1:], size]
         found = {}
@@ -143,7 +143,7 @@ def test_weights_rounded_down_exceed_epsilon(epsilon, wrong):
 
 @pytest.mark.parametrize("seed", range(15))
 def test_the_loss_is_at_most_epsilon_with_totals_of_the_kernel(seed):
-    """All 2^32 points of the grid: probabilities of points near records and between them, for neighboring datasets."""
+    """Probabilities of points near records and between them, on the grid of 2^32 points, for neighboring datasets."""
     rng = np.random.default_rng(seed)
     n, epsilon = int(rng.integers(1, 40)), float(rng.choice([0.3, 2.0, 20.0]))
     table = _quantile.weights(epsilon, n)
@@ -178,7 +178,7 @@ def test_every_grid_point_has_its_own_index(lower, upper, prior):
     values = np.array([grid.value(i) for i in indices])
     assert (np.diff(values) >= 0).all()
     found = grid.indices(values, "raise").astype(int)
-    # Quartiles far from zero: the tangent loses the last digits of an angle.
+    # With quartiles far from zero, the tangent loses the last digits of an angle.
     slack = 2 if lower == 1e6 or prior == "cauchy" else 0
     assert np.abs(found - indices).max() <= slack
     if prior == "uniform":
@@ -221,7 +221,7 @@ def test_huge_records_are_clipped_without_a_warning(prior):
     "q, x", [(0.5, [0.1, 0.4, 0.4, 0.9]), (0.25, [0.2, 0.7]), (0.9, [0.5]), (0.5, [0.0, 1.0, 1.0])]
 )
 def test_values_follow_the_distribution(q, x, prior):
-    """Chi-square over the points and intervals between records, from 4000 seeds.
+    """Chi-square over the points and the intervals between records, from 4000 seeds.
 
     Single points have probabilities of 2^-32. Detects 15 % of a probability of 1/5.
     """
@@ -245,7 +245,7 @@ def test_values_follow_the_distribution(q, x, prior):
 
 
 def test_values_are_uniform_within_an_interval():
-    """One record at the lower end and q near 1: the value is uniform above it, down to the last of 32 bits."""
+    """With one record at the lower end and q near 1, all 32 bits of the value above it are uniform."""
     values = [quantile([0.0], 0.9, epsilon=1.0, lower=0, upper=1, rng=i).value for i in range(3000)]
     assert stats.kstest(values, "uniform").pvalue > ALPHA
     low = np.rint(np.array(values) * (SIZE - 1)).astype(int) & 31
@@ -253,7 +253,7 @@ def test_values_are_uniform_within_an_interval():
 
 
 def test_values_follow_the_cauchy_prior_for_tiny_epsilon():
-    """All weights are nearly equal: the value has the prior's distribution, half of it outside of the quartiles."""
+    """All weights are nearly equal, so the value has the distribution of the prior, half of it outside the quartiles."""
     values = np.array(
         [median([0.0, 1.0], epsilon=1e-9, lower=-1, upper=3, prior="cauchy", rng=i).value for i in range(3000)]
     )
@@ -277,7 +277,7 @@ DATA = {
 @pytest.mark.parametrize("q", [0.01, 0.5, 0.9])
 @pytest.mark.parametrize("name", DATA)
 def test_rank_error_covers_the_rank(name, q, prior):
-    """At 80 %, the number of misses in 60 runs is compared with a binomial distribution (false alarm 1e-9).
+    """The number of misses in 60 runs at 80 % is compared with a binomial distribution (false alarm 1e-9).
 
     Ranks are those of the records on the grid.
     """
@@ -293,7 +293,7 @@ def test_rank_error_covers_the_rank(name, q, prior):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_rank_error_covers_the_worst_data(epsilon):
-    """The worst data: all records far away on one side, every other point at the distance h."""
+    """In the worst data all records are far away on one side, and every other point has the distance h."""
     n = 2000
     estimate = median(np.linspace(0, 1, n), epsilon=epsilon, lower=0, upper=1, rng=1)
     table = [int(w) for w in estimate.table]
@@ -301,7 +301,7 @@ def test_rank_error_covers_the_worst_data(epsilon):
         error = estimate.rank_error(confidence)
         if error == 1.0:
             continue
-        h = round(2 * error * n)  # half ranks, the quarter of a rank for rounding the target included
+        h = round(2 * error * n)  # half ranks, including a quarter of a rank for the rounding of the target
         beyond = table[min(h, len(table) - 1)] * SIZE
         assert beyond <= (1 - confidence) * table[0] * (1 + 1e-9)
     assert estimate.rank_error(0.999) >= estimate.rank_error(0.9)
@@ -374,7 +374,7 @@ def test_attributes_of_the_result():
 # Input ----------------------------------------------------------------------------------------------------------------
 
 
-def test_records_that_are_not_finite_are_centered_or_refused():
+def test_records_that_are_not_finite_are_centered_or_rejected():
     x = np.linspace(0, 1, 1000)
     x[[3, 500]] = np.nan, -np.inf
     options = {"epsilon": 1.0, "lower": 0, "upper": 1, "rng": 8}
@@ -416,7 +416,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
-def test_bad_input_is_refused_before_anything_is_drawn(change, error, message):
+def test_bad_input_is_rejected_before_anything_is_drawn(change, error, message):
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
     with pytest.raises(error, match=message):
@@ -424,7 +424,7 @@ def test_bad_input_is_refused_before_anything_is_drawn(change, error, message):
     assert rng.bit_generator.state == before
 
 
-def test_records_that_are_refused_draw_nothing():
+def test_records_that_are_rejected_draw_nothing():
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
     with pytest.raises(ValueError, match="index 0 is outside"):
@@ -432,8 +432,8 @@ def test_records_that_are_refused_draw_nothing():
     assert rng.bit_generator.state == before
 
 
-def test_an_epsilon_that_the_calibration_refuses_draws_nothing():
-    """The calibration of the smooth sensitivity refuses this epsilon after the checks of single arguments."""
+def test_an_epsilon_that_the_calibration_rejects_draws_nothing():
+    """The calibration of the smooth sensitivity raises for this epsilon after the checks of single arguments."""
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
     with pytest.raises(ValueError, match=r"^epsilon must be "):

@@ -23,7 +23,7 @@ GRID = (0.0, 1.0, 2.0, 3.0)
 
 
 def statistic(kind, data, share):
-    """The statistic of a sorted tuple, computed directly."""
+    """Return the statistic of a sorted tuple, computed directly."""
     n = len(data)
     if kind == "quantile":
         return data[max(1, math.ceil(share * n - 1e-9)) - 1]
@@ -33,18 +33,18 @@ def statistic(kind, data, share):
 
 
 def neighbors_of(data):
-    """All sorted tuples with one record replaced."""
+    """Return all sorted tuples with one record replaced."""
     for i, value in itertools.product(range(len(data)), GRID):
         yield tuple(sorted((*data[:i], value, *data[i + 1 :])))
 
 
 def distance(a, b):
-    """Number of replacements that turn one multiset into another."""
+    """Return the number of replacements that turn one multiset into another."""
     return sum(max(0, a.count(value) - b.count(value)) for value in GRID)
 
 
 def brute_force(kind, share, n, beta):
-    """For every dataset on the grid: the maximum of exp(-beta distance) times the local sensitivity over all datasets."""
+    """Return, for every dataset on the grid, the maximum of exp(-beta distance) times the local sensitivity."""
     datasets = list(itertools.combinations_with_replacement(GRID, n))
     local = {
         d: max(abs(statistic(kind, d, share) - statistic(kind, other, share)) for other in neighbors_of(d))
@@ -80,7 +80,7 @@ def test_ranks_are_those_of_decimal_fractions():
 
 
 def over_all_pairs(z, beta, i_high, j_low, least):
-    """The smooth sensitivity over all pairs of ranks, in O(n^2)."""
+    """Return the smooth sensitivity over all pairs of ranks, in O(n^2) time."""
     i, j = np.arange(i_high + 1)[:, None], np.arange(j_low, len(z))[None, :]
     steps = j - i - least
     values = np.where(steps >= 0, np.exp(-beta * np.maximum(steps, 0)) * (z[j] - z[i]), -1.0)
@@ -90,7 +90,7 @@ def over_all_pairs(z, beta, i_high, j_low, least):
 @pytest.mark.parametrize("beta", [1e-9, 1e-4, 0.01, 0.3, 5.0, 1000.0])
 @pytest.mark.parametrize("kind", ["uniform", "cauchy", "ties", "constant", "ends", "far"])
 def test_smooth_sensitivity_equals_the_maximum_over_all_pairs(kind, beta):
-    """Sizes at which only some of the ranks are evaluated."""
+    """For these sizes only some of the ranks are evaluated."""
     rng = np.random.default_rng(5)
     for n in (1, 2, 7, 64, 301, 800):
         x = {
@@ -125,7 +125,7 @@ def test_order_dtype_and_layout_do_not_matter():
         np.testing.assert_array_equal(same, before)
 
 
-def test_records_that_are_not_finite_are_centered_or_refused():
+def test_records_that_are_not_finite_are_centered_or_rejected():
     for x in ([0.2, np.nan, 0.4], [np.nan, 0.2, 0.4], [0.2, 0.3, np.inf], [-np.inf, 0.0, 0.5], [0.1, 0.2, np.nan]):
         with pytest.raises(ValueError, match=r"x must be finite numbers .*; index \d is outside \(1 of 3 are\)"):
             smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1)
@@ -139,7 +139,7 @@ def test_records_that_are_not_finite_are_centered_or_refused():
 
 
 def hockey_stick_by_quadrature(epsilon, p, q):
-    """Hockey-stick divergence of two Laplace distributions, between the kinks and the zeros of the log ratio."""
+    """Return the hockey-stick divergence of two Laplace distributions, by quadrature between kinks and zeros."""
 
     def log_density(at, laplace):
         return -abs(at - laplace[0]) / laplace[1] - math.log(2 * laplace[1])
@@ -180,7 +180,7 @@ def test_true_delta_of_the_published_noise():
         return smooth.laplace_delta(epsilon, 2 / epsilon, epsilon / (2 * math.log(1 / delta)))
 
     assert published(1, 1e-6) == pytest.approx(8.5e-9, rel=0.01)
-    assert published(16, 1e-6) == pytest.approx(3.9e-6, rel=0.01)  # more than was asked for
+    assert published(16, 1e-6) == pytest.approx(3.9e-6, rel=0.01)  # above the required delta
     for delta, limit in ((1e-2, 8.506), (1e-4, 10.136), (1e-6, 11.172), (1e-9, 12.262)):
         assert published(limit, delta) <= delta < published(limit + 0.001, delta)
 
@@ -235,7 +235,7 @@ def test_calibration_attains_delta(epsilon, delta):
         other = smooth.calibrate(epsilon, delta, factor / epsilon)
         assert other[0] == pytest.approx(factor / epsilon)
         assert scale / beta <= 1.03 * other[0] / other[1]
-    if epsilon <= 1:  # where the published choice is safe
+    if epsilon <= 1:  # the published choice is valid
         assert scale / beta < (2 / epsilon) / (epsilon / (2 * math.log(1 / delta))) / 1.4
 
 
@@ -281,7 +281,7 @@ def test_delta_holds_for_all_neighboring_datasets_on_a_grid(kind, share, epsilon
     worst = max(closed_form(epsilon, p, q) for p, q in pairs)
     assert worst <= delta
     assert worst > 0
-    # Half of the scale for delta = 0 exceeds delta: the test detects noise that is too small.
+    # Half of the scale for delta = 0 exceeds delta, so the test detects noise that is too small.
     small = [((p[0], p[1] / (scale * epsilon) / 2), (q[0], q[1] / (scale * epsilon) / 2)) for p, q in pairs]
     assert max(closed_form(epsilon, p, q) for p, q in small) > delta
 
@@ -350,7 +350,7 @@ def test_releases_of_constant_data_have_noise():
 
 @pytest.mark.parametrize("epsilon", [1.0, 500.0])
 def test_the_interval_of_the_trimmed_mean_covers(epsilon):
-    """200 intervals of 95 % for two-point distributions, which have the largest variance.
+    """Coverage of 200 intervals of 95 % for two-point distributions, which have the largest variance.
 
     P(Binomial(200, 0.05) > 33) < 1e-9. Detects a coverage of 80 % or less almost surely.
     """

@@ -73,6 +73,6 @@ def test_gaussian_noise_follows_the_distribution_function(variance):
 
 
 @pytest.mark.parametrize("variance", [0, (1 << 48) + 1, (1 << 64) - 1])
-def test_variance_out_of_range_is_refused(variance):
+def test_variance_out_of_range_is_rejected(variance):
     with pytest.raises(ValueError, match=r"variance must be in \[1, 2\^48\]"):
         gaussian(variance, 1)

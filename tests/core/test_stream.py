@@ -184,7 +184,7 @@ def test_take_raises_when_the_blocks_are_used_up(first, second):
 
 
 @pytest.mark.parametrize("blocks", [-1, 2**64])
-def test_take_refuses_impossible_numbers_of_blocks(blocks):
+def test_take_rejects_impossible_numbers_of_blocks(blocks):
     with pytest.raises(OverflowError):
         stream.Stream(RFC_KEY).take(blocks)
 

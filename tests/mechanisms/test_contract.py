@@ -268,11 +268,11 @@ def test_out_may_overlap_the_records(mechanism, records):
         assert_same(mechanism.privatize(x, rng=5, out=out), expected)
 
 
-def test_a_wrong_out_is_refused_and_not_changed(mechanism, records):
+def test_a_wrong_out_is_rejected_and_not_changed(mechanism, records):
     good = mechanism.privatize(records)
     read_only = np.zeros_like(good)
     read_only.flags.writeable = False
-    refused = [
+    wrong = [
         np.zeros(good.shape, np.complex64),
         np.zeros(good.shape, np.int8),
         np.zeros((len(good) + 1, *good.shape[1:]), good.dtype),
@@ -280,8 +280,8 @@ def test_a_wrong_out_is_refused_and_not_changed(mechanism, records):
         read_only,
     ]
     if good.dtype.itemsize > 1:
-        refused.append(np.zeros(good.shape, good.dtype.newbyteorder(">")))
-    for out in refused:
+        wrong.append(np.zeros(good.shape, good.dtype.newbyteorder(">")))
+    for out in wrong:
         with pytest.raises(ValueError, match=r"^out must "):
             mechanism.privatize(records, out=out)
         assert not out.any()

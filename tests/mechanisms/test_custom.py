@@ -301,14 +301,14 @@ def test_aggregators_merge_and_return_from_their_bytes(mechanism):
     assert repr(mechanism) in repr(whole)
 
 
-def test_invalid_reports_are_refused(mechanism):
+def test_invalid_reports_are_rejected(mechanism):
     k, aggregator = mechanism.report.k, mechanism.aggregator()
     with raises(ValueError, f"reports must be codes in [0, {k}); index 1 is outside"):
         aggregator.update(np.array([0, k], np.uint8))
     assert aggregator.n == 0
 
 
-def test_invalid_records_are_refused_or_clipped():
+def test_invalid_records_are_rejected_or_clipped():
     circle, coordinate = CustomCircle(7, 1.5), CustomCoordinate(3, 1.0, 2.0)
     with raises(ValueError, "x must be integers in [0, k) with k=7; index 1 is outside (1 of 2 are)"):
         circle.privatize([0, 7])
@@ -382,7 +382,7 @@ def test_an_audit_detects_a_false_claim():
 
 @pytest.mark.parametrize("claim", [0.0, 1.0, math.log(3) * (1 - 1e-9)])
 def test_a_claim_below_the_loss_of_the_rows_is_an_error(claim):
-    with pytest.raises(ValueError, match="epsilon_realized must be at least the loss of channel_rows, 1.098"):
+    with pytest.raises(ValueError, match=r"epsilon_realized must be at least the loss of channel_rows, 1\.098"):
         CustomRows(((3, 1), (1, 3)), claim)
 
 
@@ -511,7 +511,7 @@ def test_rows_have_the_shape_of_the_channel():
 
 
 @pytest.mark.parametrize(
-    ("made", "error", "message"),
+    "made, error, message",
     [
         ([0, 5], ValueError, "reports must be codes in [0, 2); index 1 is outside"),
         ([0, 300], TypeError, "reports must have dtype uint8"),

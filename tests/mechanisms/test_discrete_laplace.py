@@ -27,7 +27,7 @@ SPAN = 8
 def worst_ratio(distribution, span):
     """Return the largest P(y | i) / P(y | i') over all reports y within the table and all inputs 0 <= i, i' <= span."""
 
-    def probability(n):  # P(N = n), N = G or -1 - G by a fair sign
+    def probability(n):  # P(N = n), N = G or -1 - G with a fair sign
         return distribution[n if n >= 0 else -1 - n] / 2
 
     reach = len(distribution) - span - 1
@@ -39,7 +39,7 @@ def worst_ratio(distribution, span):
 
 
 def small_instance(width, epsilon):
-    """Return coins of a small width for 8 steps. The digits are few, so that the carry is not rounded to zero."""
+    """Return the rate and coins of a small width for 8 steps. The digits are few, so the carry is not rounded to zero."""
     rate = Decimal(epsilon) / SPAN
     count = 3
     assert 1 << count >= SPAN
@@ -136,7 +136,7 @@ def test_the_noise_variance_is_that_of_the_ideal_distribution(epsilon):
     assert coins.noise_variance == pytest.approx(2 * q / (1 - q) ** 2 + 0.25, rel=1e-9)
 
 
-def test_a_huge_epsilon_is_refused():
+def test_a_huge_epsilon_is_rejected():
     for make in (
         lambda: LaplaceOneHot(3, 1e308),
         lambda: ldp.Laplace(0, 1, 1e308),

@@ -84,7 +84,7 @@ def test_epsilon_must_be_a_number(make, epsilon):
         make(epsilon)
 
 
-def test_an_integer_beyond_the_doubles_is_no_finite_number(make):
+def test_an_integer_beyond_the_doubles_is_not_a_finite_number(make):
     with pytest.raises(ValueError, match=r"^epsilon must be a finite number"):
         make(10**400)
 
@@ -225,7 +225,7 @@ def test_a_grid_that_doubles_cannot_represent_is_refused():
         ldp.Laplace(1e20, 1e20 + 1e5, 1.0)
 
 
-def test_from_dict_refuses_what_describes_no_mechanism():
+def test_from_dict_rejects_what_describes_no_mechanism():
     with raises(TypeError, "data must be a dict, got list"):
         ldp.Mechanism.from_dict([])
     kinds = {name for name in mechanisms.__all__ if name[0].isupper()} - {"Aggregator", "Mechanism", "Query"}
@@ -265,7 +265,7 @@ def call(request):
     ],
     ids=repr,
 )
-def test_categories_out_of_range_are_refused(call, mechanism, dtype):
+def test_categories_out_of_range_are_rejected(call, mechanism, dtype):
     """Invalid categories must not become valid ones by a cast that wraps around."""
     k = mechanism.domain.k
     worst = np.iinfo(dtype).max
@@ -293,7 +293,7 @@ def test_the_index_of_an_invalid_record_is_that_in_the_whole_array(call, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("bad", [NAN, INF, -INF])
 @pytest.mark.parametrize("mechanism", NUMBERS, ids=repr)
-def test_numbers_that_are_not_finite_are_refused(call, mechanism, bad, dtype):
+def test_numbers_that_are_not_finite_are_rejected(call, mechanism, bad, dtype):
     x = np.full(300, 0.5, dtype)
     x[[17, 200]] = bad
     with raises(ValueError, f"x must be {mechanism.domain.describe()}; index 17 is outside (2 of 300 are)"):
@@ -302,7 +302,7 @@ def test_numbers_that_are_not_finite_are_refused(call, mechanism, bad, dtype):
 
 @pytest.mark.parametrize("mechanism", [SIGN, LAPLACE], ids=repr)
 @pytest.mark.parametrize("bad", [np.nextafter(-1, -2), np.nextafter(3, 4), -1e300, 1e300])
-def test_numbers_out_of_the_interval_are_refused(call, mechanism, bad):
+def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
     x = np.linspace(-1, 3, 30)  # the ends are inside
     getattr(mechanism, call)(x)
     x[[7, 9, 29]] = bad
@@ -313,7 +313,7 @@ def test_numbers_out_of_the_interval_are_refused(call, mechanism, bad):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("bad", [NAN, INF, -INF, 2.5, -2.5])
 @pytest.mark.parametrize("mechanism", ROWS, ids=repr)
-def test_rows_out_of_the_ball_are_refused(call, mechanism, bad, dtype):
+def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
     x = np.zeros((40, 3), dtype)
     x[11, 2] = x[30, 0] = x[30, 1] = bad
     norm = mechanism.domain.norm
@@ -325,7 +325,7 @@ def test_rows_out_of_the_ball_are_refused(call, mechanism, bad, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("dim", [1, 3, 17, 100, 1000])
-def test_a_row_on_the_boundary_of_the_ball_is_accepted_or_refused_with_its_index(dim, dtype):
+def test_a_row_on_the_boundary_of_the_ball_is_accepted_or_rejected_with_its_index(dim, dtype):
     """Two computations of a norm may differ in the last bit, but the message must name the row."""
     mechanism, rng = ldp.L2Ball(dim, 1.0), np.random.default_rng(dim)
     edge = 1 + 4 * np.finfo(dtype).eps * dim**0.5
@@ -346,7 +346,7 @@ def test_normalized_rows_are_valid_despite_rounding(dim, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["object", "complex128", "U3", "S3", "datetime64[s]", "bool", "longdouble", "V4"])
-def test_dtypes_that_are_no_numbers_are_refused(call, dtype):
+def test_dtypes_that_are_not_numbers_are_rejected(call, dtype):
     x = np.zeros(3, dtype)
     for mechanism in NUMBERS + ROWS:
         with raises(TypeError, f"x must be real numbers (float32, float64 or integers), got dtype {x.dtype}"):
@@ -357,26 +357,26 @@ def test_dtypes_that_are_no_numbers_are_refused(call, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_floats_are_no_categories(call, dtype):
+def test_floats_are_not_categories(call, dtype):
     for mechanism in (WARNER, KARY, UNARY):
         with raises(TypeError, f"x must be integers, got dtype {dtype}"):
             getattr(mechanism, call)(np.zeros(3, dtype))
 
 
 @pytest.mark.parametrize("x", [[[1.0], [1.0, 2.0]], [1.0, [2.0]]])
-def test_ragged_records_are_refused(call, x):
+def test_ragged_records_are_rejected(call, x):
     for mechanism in (KARY, BINS, BALL):
         with raises(TypeError, "x must be an array of numbers, got list"):
             getattr(mechanism, call)(x)
 
 
-def test_masked_records_are_refused(call):
+def test_masked_records_are_rejected(call):
     """Otherwise masked values would be used."""
     with raises(TypeError, "x must not be a masked array"):
         getattr(SIGN, call)(np.ma.masked_array([0.0, 1.0], [True, False]))
 
 
-def test_records_of_another_shape_are_refused(call):
+def test_records_of_another_shape_are_rejected(call):
     for mechanism in (WARNER, KARY, UNARY, *NUMBERS):
         x = np.zeros((5, 3), np.uint8)
         with raises(ValueError, "x must have shape (n,), or () for one record, got shape (5, 3)"):
@@ -388,7 +388,7 @@ def test_records_of_another_shape_are_refused(call):
 
 
 @pytest.mark.parametrize("shape", [(4,), (5, 4), (0, 4), (5, 0), (0,)])
-def test_rows_of_another_dimension_are_refused(call, shape):
+def test_rows_of_another_dimension_are_rejected(call, shape):
     for mechanism in ROWS:
         with raises(ValueError, f"x must have dim=3 in its last axis, got shape {shape}"):
             getattr(mechanism, call)(np.zeros(shape))
@@ -398,7 +398,7 @@ def test_rows_of_another_dimension_are_refused(call, shape):
 
 
 @pytest.mark.parametrize("rng", ["1", 1.0, True, np.True_, [1], np.random, np.random.RandomState(1), b"0" * 32])
-def test_rng_of_another_type_is_refused(rng):
+def test_rng_of_another_type_is_rejected(rng):
     message = f"rng must be None, an int, a SeedSequence, a Generator or a BitGenerator, got {kind_name(rng)}"
     for mechanism, x in ((WARNER, [1]), (BALL, np.zeros((1, 3)))):
         with raises(TypeError, message):
@@ -408,18 +408,18 @@ def test_rng_of_another_type_is_refused(rng):
 
 
 @pytest.mark.parametrize("rng", [-1, np.int64(-7)])
-def test_a_negative_rng_is_refused(rng):
+def test_a_negative_rng_is_rejected(rng):
     with raises(ValueError, f"rng must be >= 0 where it is an int, got {rng}"):
         WARNER.privatize([1], rng=rng)
 
 
-def test_out_of_another_type_is_refused():
+def test_out_of_another_type_is_rejected():
     for out in ([0, 0], memoryview(bytearray(2)), 3):
         with raises(TypeError, f"out must be an ndarray, got {kind_name(out)}"):
             WARNER.privatize([0, 1], out=out)
 
 
-def test_out_of_another_shape_or_dtype_is_refused():
+def test_out_of_another_shape_or_dtype_is_rejected():
     for out in (np.zeros(3, np.uint8), np.zeros((2, 1), np.uint8), np.zeros(2, np.int8), np.zeros(2, bool)):
         message = f"out must have shape (2,) and dtype uint8, got shape {out.shape} and dtype {out.dtype}"
         with raises(ValueError, message):
@@ -431,7 +431,7 @@ def test_out_of_another_shape_or_dtype_is_refused():
         BALL.privatize(np.zeros((1, 3), np.float32), out=np.zeros((1, 3)))
 
 
-def test_a_read_only_out_is_refused():
+def test_a_read_only_out_is_rejected():
     out = np.zeros(2, np.uint8)
     out.flags.writeable = False
     with raises(ValueError, "out must be writeable, got a read-only array"):

@@ -78,7 +78,7 @@ def test_queries_accept_what_is_not_a_finite_number():
 
 
 @pytest.mark.parametrize("width, offset", [(0.0, 0.0), (-1.0, 0.0), (math.inf, 0.0), (1.0, math.nan), (1.0, math.inf)])
-def test_invalid_periods_are_refused(width, offset):
+def test_invalid_periods_are_rejected(width, offset):
     with pytest.raises(ValueError, match=r"^(width|offset) must be a finite number"):
         LaplaceResidue(width, offset, 1.0)
 
@@ -217,3 +217,11 @@ def test_the_estimate_is_the_mean_distance():
     expected = np.mean([reference.signed_distance(v, 8.0, 3.0) for v in x])
     assert abs(estimate.value - expected) < 6.2 * estimate.stderr
     assert estimate.stderr == pytest.approx(math.sqrt((2 * (8 / 2) ** 2 + 1) / 1e5), rel=0.05)
+
+
+def test_the_standard_error_of_few_reports_allows_for_all_distances():
+    """Below 30 reports the spread of the records is unknown: at most half a period from the nearest node."""
+    mechanism, n = LaplaceResidue(10.0, 0.0, 1.0), 5
+    estimate = mechanism.estimate(mechanism.privatize(np.zeros(n), rng=1))
+    assert mechanism.aggregator().span == (-5.0, 5.0)
+    assert estimate.stderr**2 == pytest.approx((mechanism.report.noise_variance + 25.0) / n)

@@ -45,7 +45,7 @@ def test_pickle_and_copy_give_equal_queries():
 
 
 @pytest.mark.parametrize("serial", [-1, MOST + 1])
-def test_serial_numbers_out_of_range_are_refused(serial):
+def test_serial_numbers_out_of_range_are_rejected(serial):
     with raises(ValueError, f"serial must be an integer in [0, {MOST}], got {serial}"):
         Query(serial, ldp.Warner(1.0))
 
@@ -122,7 +122,7 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("data", DAMAGED, ids=lambda data: repr(data[:60]))
-def test_damaged_bytes_are_refused(data):
+def test_damaged_bytes_are_rejected(data):
     with pytest.raises(ValueError, match=r"^data must be the bytes of a query: "):
         Query.from_bytes(data)
 
@@ -212,7 +212,7 @@ def test_every_example_is_accepted(family, extra, norm, noise):
 
 
 @pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
-def test_invalid_categories_are_refused(mechanism):
+def test_invalid_categories_are_rejected(mechanism):
     assert len(Query(0, mechanism).privatize([0, 1, 1])) == 3
     with pytest.raises(ValueError, match=r"^x must be integers in \[0, k\) "):
         Query(0, mechanism).privatize([0, 9])

@@ -20,7 +20,7 @@ SURE = 1 - ALPHA  # a bound of this confidence is above the true loss with proba
 
 
 def opposite_records(mechanism):
-    """Two records at opposite ends of the domain."""
+    """Return two records at opposite ends of the domain."""
     domain = mechanism.domain
     kind = type(domain).__name__
     if kind == "Categories":
@@ -46,7 +46,7 @@ def number_of_reports(mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_no_mechanism_exceeds_its_guarantee(mechanism):
-    """Each test fails for a correct mechanism with probability ALPHA."""
+    """The test fails for a correct mechanism with probability ALPHA."""
     x, x_prime = opposite_records(mechanism)
     assert (
         0
@@ -76,7 +76,7 @@ def test_no_mechanism_exceeds_its_guarantee(mechanism):
     ids=lambda value: repr(value).replace(" ", ""),
 )
 def test_the_bound_is_near_the_true_loss(mechanism, share):
-    """With 200,000 reports of each record. Detects an audit that has lost power, not a bound that is too high."""
+    """With 200,000 reports of each record. Detects an audit without power, not a bound that is too high."""
     bound = audit(mechanism, *opposite_records(mechanism), 200_000, rng=1)
     assert share * mechanism.epsilon_realized <= bound
 
@@ -90,26 +90,26 @@ def half_the_scale(records, rng):
 
 
 def twice_the_epsilon(records, rng):
-    """8-ary response that claims epsilon 1 and keeps the truth with the probability of epsilon 2."""
+    """8-ary response that claims epsilon 1 and reports the true category with the probability of epsilon 2."""
     p = math.exp(2) / (math.exp(2) + 7)
     kept = rng.random(len(records)) < p
     return np.where(kept, records, (records + rng.integers(1, 8, len(records))) % 8)
 
 
 def one_coin_for_all_bits(records, rng):
-    """Bits of a cube from one uniform number, each for epsilon / 2: all are true or all are flipped."""
+    """Bits of a cube, each for epsilon / 2, from one uniform number, so that all are true or all are flipped."""
     flipped = rng.random(len(records)) < 1 / (1 + math.exp(1.0))
     signs = np.where(flipped, -records[:, 0], records[:, 0])
     return np.packbits(np.column_stack([signs > 0] * 9), axis=1, bitorder="little")
 
 
 def noise_on_a_grid_of_the_record(records, rng):
-    """Noise on a grid that depends on the record: the last digits reveal it."""
+    """Noise on a grid that depends on the record, so that the last digits reveal the record."""
     return records + 2.0 ** rng.integers(-1, 2, len(records)) * rng.choice([-1.0, 1.0], len(records))
 
 
 def sometimes_nan(records, rng):
-    """NaN, sometimes, for one record only."""
+    """Occasional NaN, for one record only."""
     return np.where((records > 0.5) & (rng.random(len(records)) < 0.01), np.nan, rng.normal(size=len(records)))
 
 
@@ -149,7 +149,7 @@ def test_reports_that_do_not_depend_on_the_record_give_zero():
 
 
 def test_the_bound_for_a_published_record():
-    """The log ratio of the confidence limits for n / 2 of n / 2 hits and for none."""
+    """The bound is the log ratio of the confidence limits for n / 2 of n / 2 hits and for none."""
     n, tail = 2000, 0.025
     bound = audit(lambda records, rng: records, 0, 1, n)
     assert bound == pytest.approx(math.log(tail ** (2 / n) / (1 - tail ** (2 / n))), rel=1e-9)
@@ -157,9 +157,9 @@ def test_the_bound_for_a_published_record():
 
 
 def test_coverage_of_the_bound():
-    """300 audits at 80 %: the bound is above the true loss in at most 60 on average.
+    """In 300 audits at 80 %, the bound is above the true loss in at most 60 audits on average.
 
-    In 100 or more with probability 1e-7 (Bernstein).
+    It is above in 100 or more audits with probability at most 1e-7 (Bernstein).
     """
     mechanism = ldp.Warner(0.5)
     above = sum(audit(mechanism, 0, 1, 400, confidence=0.8, rng=s) > mechanism.epsilon_realized for s in range(300))
@@ -218,7 +218,7 @@ def constant(records, rng):
 )
 def test_bad_arguments(call, error, message):
     if error is None:
-        assert call() == 0  # the mechanism defines what a record is
+        assert call() == 0  # the mechanism defines the set of records
     else:
         with pytest.raises(error, match=message):
             call()

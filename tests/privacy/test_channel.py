@@ -42,7 +42,7 @@ def test_epsilon_of_integers_is_the_exact_logarithm_rounded_up(inputs, reports, 
 
 @pytest.mark.parametrize("m", [LARGE // 2 + 1, LARGE // 2 + 2**20, 13485650502877570762, LARGE - 1])
 def test_integers_of_64_bit_coins_are_exact(m):
-    """A difference of one unit is visible, which doubles and arrays of 64 bits lose."""
+    """A difference of one unit changes the loss; doubles and arrays of 64 bits would lose it."""
     channel = Channel([[m, LARGE - m], [LARGE - m, m]])
     ratio = Fraction(m, LARGE - m)
     assert channel.epsilon() == least_double_not_below(exact_log(ratio))
@@ -114,7 +114,7 @@ def test_the_repr_names_size_and_epsilon():
 
 
 @pytest.mark.parametrize("matrix", [3, [1, 2], [[[1]]], [], [[]], np.zeros((0, 3))])
-def test_matrices_of_other_shapes_are_refused(matrix):
+def test_matrices_of_other_shapes_are_rejected(matrix):
     with pytest.raises(ValueError, match=r"^matrix must have shape \(inputs, reports\), got shape "):
         Channel(matrix)
 
@@ -137,13 +137,13 @@ def test_matrices_of_other_shapes_are_refused(matrix):
     ],
     ids=str,
 )
-def test_rows_that_are_not_probabilities_are_refused(matrix):
+def test_rows_that_are_not_probabilities_are_rejected(matrix):
     with pytest.raises(ValueError, match=r"^matrix must "):
         Channel(matrix)
 
 
 @pytest.mark.parametrize("matrix", [[["a", "b"]], [[1j, 0]], [[None, 1]], np.zeros((1, 1), "M8[s]")], ids=str)
-def test_entries_that_are_not_numbers_are_refused(matrix):
+def test_entries_that_are_not_numbers_are_rejected(matrix):
     with pytest.raises(TypeError, match=r"^matrix must hold "):
         Channel(matrix)
 
@@ -183,7 +183,7 @@ def test_doubles_and_integers_agree(rows):
 
 @given(integer_rows(zeros=False), st.floats(0, 4))
 def test_exact_delta_is_rounded_up(rows, epsilon):
-    """Against decimals of 200 digits."""
+    """Comparison with decimals of 200 digits."""
     with localcontext() as context:
         context.prec = 200
         power = Decimal(epsilon).exp()
@@ -230,7 +230,7 @@ def test_results_have_the_shape_of_the_argument():
 
 @given(integer_rows(inputs=3))
 def test_smooth_privacy_is_the_loss_per_distance(rows):
-    """For inputs at 0, 1 and 3 on a line."""
+    """The inputs are at 0, 1 and 3 on a line."""
     places = np.array([0.0, 1.0, 3.0])
     metric = np.abs(places[:, None] - places)
     worst = max(Channel([rows[i], rows[j]]).epsilon() / metric[i, j] for i, j in ((0, 1), (0, 2), (1, 2)))
@@ -344,7 +344,7 @@ def test_the_realized_epsilon_is_that_of_the_channel_and_at_most_epsilon(make, e
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_the_channel_of_every_mechanism_has_its_realized_epsilon(mechanism):
-    """Epsilon is exact, and the conversions bound the other definitions. Channels with too many reports are refused."""
+    """Epsilon is exact, and the conversions bound the other definitions. Channels with too many reports raise ValueError."""
     if mechanism.channel_rows() is None:
         with pytest.raises(ValueError, match=r"has too many reports to enumerate$"):
             mechanism.channel()

@@ -1,4 +1,4 @@
-"""Optimal composition of many rounds: exact, and other libraries."""
+"""Optimal composition of many rounds: exact values, and comparison with other libraries."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def test_rounds_with_coinciding_sums():
 
 
 def test_many_rounds_approach_the_normal_limit():
-    """10,000 rounds: within 1 % of the normal limit."""
+    """The loss of 10,000 rounds is within 1 % of the normal limit."""
     delta = privacy.composition_delta([0.01] * 10_000, [0.0, 1.0, 5.0])
     sigma = 1 / (0.01 * math.sqrt(10_000))
     np.testing.assert_allclose(delta, privacy.gaussian_delta([0.0, 1.0, 5.0], sigma), rtol=0.01)
 
 
 def test_composition_agrees_with_dp_accounting():
-    """Rounds of randomized response, against its discretized loss distributions, which are rounded up."""
+    """Rounds of randomized response, compared with discretized loss distributions of dp_accounting, which are rounded up."""
     distribution = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
     common = pytest.importorskip("dp_accounting.pld.common")
     one = distribution.from_privacy_parameters(

@@ -21,7 +21,7 @@ DELTAS = [0.0, 1e-12, 1e-3, 0.1, 0.5]
 
 
 def two_random_rows(reports=4):
-    """Random channels with two inputs."""
+    """Return random channels with two inputs."""
     weights = st.lists(st.floats(0.01, 1), min_size=reports, max_size=reports).map(lambda w: np.array(w) / sum(w))
     return st.tuples(weights, weights).map(lambda rows: Channel(np.array(rows)))
 
@@ -73,7 +73,7 @@ def test_least_error_is_above_its_tangent():
 
 @pytest.mark.parametrize("c", [0.0, 0.1, 0.5, 0.9])
 def test_the_converse_of_theorem_1_is_attained(c):
-    """Ratios R and 1, one of them rare: in the limit the inherited level is (sqrt R - 1) / (sqrt R + 1)."""
+    """With ratios R and 1, one of them rare, the inherited parameter tends to (sqrt R - 1) / (sqrt R + 1)."""
     epsilon, delta = privacy.dp_from_conditional_testing(c)
     assert delta == 0
     rare = 1e-7
@@ -85,7 +85,7 @@ def test_the_converse_of_theorem_1_is_attained(c):
 
 
 def test_the_published_conditional_testing_level_is_vacuous_at_one_half():
-    """1.016, limited to 1, where tanh(1/4) is attained."""
+    """The published level is 1.016, limited to 1; the attained value is tanh(1/4)."""
     assert privacy.conditional_testing_from_dp(0.5) == pytest.approx(math.tanh(0.25))
     assert privacy.conditional_testing_from_dp(0.5, mode="paper") == 1
     assert (1 + math.exp(-0.5)) * (1 - math.exp(-1)) == pytest.approx(1.016, abs=1e-3)
@@ -99,7 +99,7 @@ def test_the_published_conditional_testing_level_is_vacuous_at_one_half():
 
 
 def coin(x, y):
-    """Two inputs with the probabilities x and y of one of two reports."""
+    """Return the channel of two inputs with probabilities x and y of one of two reports."""
     return Channel(np.array([[x, 1 - x], [y, 1 - y]]))
 
 
@@ -115,7 +115,7 @@ def test_kl_bounds_tv_and_delta(channel, epsilon):
 @pytest.mark.parametrize("level", [1e-4, 0.01, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 def test_kl_to_delta_is_attained_by_two_coins(level, epsilon):
-    """For each x the y on the boundary, by another root finder; then the best x."""
+    """For each x, another root finder gives the y on the boundary; then a search gives the best x."""
 
     def partner(x):
         return brentq(
@@ -123,7 +123,7 @@ def test_kl_to_delta_is_attained_by_two_coins(level, epsilon):
         )
 
     low, high = 1e-9, 1 - 1e-9
-    for _ in range(60):  # by thirds: x - e^epsilon y is concave in x
+    for _ in range(60):  # ternary search: x - e^epsilon y is concave in x
         left, right = low + (high - low) / 3, high - (high - low) / 3
         if left - math.exp(epsilon) * partner(left) < right - math.exp(epsilon) * partner(right):
             low = left
@@ -202,7 +202,7 @@ def test_total_variation_gives_delta_at_every_epsilon():
     ids=lambda v: getattr(v, "__name__", ""),
 )
 def test_arguments_broadcast(function, arguments):
-    """A number gives a float. Each entry of an array gives the same as alone."""
+    """A number gives a float. Each entry of an array gives the same value as the number alone."""
     alone = function(*arguments)
     assert type(alone) is float
     for place in range(len(arguments)):

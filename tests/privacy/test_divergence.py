@@ -11,7 +11,7 @@ from ..support.channels import as_doubles, integer_rows, ordered_pairs
 
 @given(integer_rows())
 def test_f_divergences_equal_the_named_divergences(rows):
-    """Total variation is the divergence of |t - 1| / 2; that of |t - 1| is twice as large."""
+    """Total variation is the divergence for |t - 1| / 2; the divergence for |t - 1| is twice as large."""
     channel = as_doubles(rows)
     assert channel.divergence(lambda t: abs(t - 1) / 2, 0.5) == pytest.approx(channel.tv(), abs=1e-12)
     assert channel.divergence(lambda t: abs(t - 1), 1.0) == pytest.approx(2 * channel.tv(), abs=1e-12)

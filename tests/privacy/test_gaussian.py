@@ -1,4 +1,4 @@
-"""Gaussian noise and concentrated privacy: exact delta, least sigma, and other libraries."""
+"""Gaussian noise and concentrated privacy: exact delta, least sigma, and comparison with other libraries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_sigma_equals_known_values(epsilon, delta, sigma):
 
 
 def normal_tail(x):
-    """P(Z > x) by the series of the normal integral, in the current decimal context."""
+    """Return P(Z > x) by the series of the normal integral, in the current decimal context."""
     pi = Decimal(
         "3.1415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170680"
     )
@@ -53,7 +53,7 @@ def normal_tail(x):
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 1.0, 5.0])
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0, 20.0])
 def test_delta_equals_decimal_arithmetic(epsilon, sigma):
-    """With 100 digits: relative error at most 1e-11."""
+    """Decimals have 100 digits; the relative error is at most 1e-11."""
     with localcontext() as context:
         context.prec = 100
         s, e = Decimal(sigma), Decimal(epsilon)
@@ -94,7 +94,7 @@ def test_binned_noise_nearly_attains_delta():
 
 @pytest.mark.parametrize("delta, true", [(1e-3, 0.0106), (1e-6, 8.3e-4), (1e-9, 8.8e-5)])
 def test_the_published_gaussian_noise_is_too_small(delta, true):
-    """Variance 2 T^2 log(1/delta) / (n epsilon)^2 at sensitivity 2 T / n: sigma is sqrt(log(1/delta) / 2) / epsilon."""
+    """Variance 2 T^2 log(1/delta) / (n epsilon)^2 at sensitivity 2 T / n, so sigma is sqrt(log(1/delta) / 2) / epsilon."""
     published = math.sqrt(math.log(1 / delta) / 2)
     assert privacy.gaussian_delta(1.0, published) == pytest.approx(true, rel=0.01)
     assert privacy.gaussian_delta(1.0, published) > 10 * delta
@@ -102,7 +102,7 @@ def test_the_published_gaussian_noise_is_too_small(delta, true):
 
 
 def test_the_published_variance_for_kl_has_twice_the_level():
-    """T^2 / (n^2 b), at sensitivity 2 T / n, has the divergence 2 b; 2 T^2 / (n^2 b) has b."""
+    """At sensitivity 2 T / n, variance T^2 / (n^2 b) has divergence 2 b, and 2 T^2 / (n^2 b) has b."""
     n, t, b = 1000, 2.0, 0.05
     assert privacy.gaussian_kl(math.sqrt(t**2 / (n**2 * b)), 2 * t / n) == pytest.approx(2 * b)
     assert privacy.gaussian_kl(math.sqrt(2 * t**2 / (n**2 * b)), 2 * t / n) == pytest.approx(b)
@@ -110,7 +110,7 @@ def test_the_published_variance_for_kl_has_twice_the_level():
 
 @pytest.mark.parametrize("rate, level", [(1.0, 2.0), (0.5, 1.0)])
 def test_the_published_laplace_rate_has_twice_the_level(rate, level):
-    """In one dimension with epsilon, T and n all 1: rate 1 at sensitivity 2 is 2-private, rate 1/2 is 1-private."""
+    """In one dimension with epsilon = T = n = 1 and sensitivity 2, rate 1 is 2-private and rate 1/2 is 1-private."""
 
     def cdf(w):
         return np.where(w < 0, np.exp(rate * np.minimum(w, 0)) / 2, 1 - np.exp(-rate * np.maximum(w, 0)) / 2)
@@ -138,7 +138,7 @@ def test_concentrated_delta_bounds_the_exact_sum_in_two_dimensions(sigma2, shift
 @pytest.mark.parametrize("rho", [1e-6, 1e-3, 0.1, 1.0, 20.0])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0, 30.0])
 def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
-    """Above the exact delta of the continuous distribution with the same rho, and near the minimum of another search."""
+    """It is above the exact delta of the continuous distribution with this rho, and near the minimum of another search."""
 
     def log_delta(log_order):
         a = 1 + math.exp(log_order)
@@ -198,7 +198,7 @@ def test_sigma_agrees_with_opendp():
         sigma = privacy.gaussian_sigma(epsilon, delta)
         measurement = opendp.m.make_gaussian(*space, scale=sigma)
         theirs = opendp.c.make_zCDP_to_approxDP(measurement).map(1.0)
-        assert theirs.epsilon(delta) >= epsilon  # through concentrated privacy: never better than exact
+        assert theirs.epsilon(delta) >= epsilon  # by concentrated privacy, so not below the exact epsilon
         assert theirs.epsilon(delta) <= 1.5 * epsilon
 
 

@@ -33,7 +33,7 @@ def test_a_guarantee_is_a_frozen_value():
 
 
 @pytest.mark.parametrize("definition", ["Local", "", None, 1, "renyi"])
-def test_unknown_definitions_are_refused(definition):
+def test_unknown_definitions_are_rejected(definition):
     with pytest.raises(
         ValueError, match=r"^definition must be one of 'local', 'pure', 'approximate', 'smooth', 'kl', 'tv', got "
     ):
@@ -89,7 +89,7 @@ def test_losses_of_every_definition_add_up(definition):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_composition_of_total_variations(levels):
-    """Erasure: each round shows the record with probability t. It is hidden only if all rounds hide it."""
+    """In an erasure channel each round reveals the record with probability t. It stays hidden if all rounds hide it."""
     total = compose(*(Guarantee("tv", t) for t in levels))
     assert total.epsilon == least_double_not_below(1 - math.prod(1 - Fraction(t) for t in levels))
     assert total.epsilon <= math.fsum(levels) * (1 + 1e-15)
@@ -122,12 +122,12 @@ def test_definitions_that_imply_each_other_add_up():
 
 
 @pytest.mark.parametrize("other", [1.0, "local", None, [Guarantee("local", 1.0)]])
-def test_composition_of_other_types_is_refused(other):
+def test_composition_of_other_types_is_rejected(other):
     with pytest.raises(TypeError, match=f"got {type(other).__name__}$"):
         compose(Guarantee("local", 1.0), other)
 
 
-def test_composition_that_overflows_is_refused():
+def test_composition_that_overflows_is_rejected():
     with pytest.raises(ValueError, match=r"^epsilon must be a finite number"):
         compose(Guarantee("local", 1.7e308), Guarantee("local", 1.7e308))
 
@@ -176,7 +176,7 @@ def test_a_group_loses_at_most_its_guarantee(epsilon, delta, size):
 
 
 def test_delta_of_a_group_is_exact_and_rounded_up():
-    """Also where e^(size epsilon) is large."""
+    """This includes large e^(size epsilon)."""
     with localcontext(prec=60):
         for size, epsilon in ((3, 0.5), (300, 0.97), (270, 1.01), (41, 7.3)):
             one = Decimal(epsilon).exp()

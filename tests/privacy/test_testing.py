@@ -24,7 +24,7 @@ from ..support.exact import least_double_not_below
 
 @given(integer_rows())
 def test_no_event_errs_less_than_the_trade_off(rows):
-    """Every event as a test. The vertices of the trade-off are attained."""
+    """Every event is a test. The vertices of the trade-off are attained."""
     channel = Channel(rows)
     points = []
     for p, q in ordered_pairs(channel):
@@ -92,7 +92,7 @@ def test_the_published_error_of_tests_is_refuted():
 
 
 def total_variation_over_sets(p, q, mass):
-    """Largest total variation of two rows restricted to a set of reports of at least this probability."""
+    """Return the largest total variation of two rows restricted to a set of reports of at least this probability."""
     best = 0.0
     for size in range(1, len(p) + 1):
         for chosen in itertools.combinations(range(len(p)), size):
@@ -111,14 +111,14 @@ def test_conditional_testing_over_sets_equals_the_enumeration(rows, mass):
 
 
 def test_the_mass_of_a_set_is_compared_exactly():
-    """One half of 2^64 words and one word less, which are equal in doubles."""
+    """The masses are half of 2^64 words and one word less, which are equal in doubles."""
     half = 2**63
     channel = Channel([[half - 1, half + 1, 0], [half - 1, half, 1]])
     assert channel.conditional_testing(0.5, inherited=False) == least_double_not_below(Fraction(1, half + 1))
 
 
 def weighted(p, q, s, r):
-    """The best weights with masses s and r, by a linear program; None where there are none."""
+    """Return the largest gain of weights with masses s and r, by a linear program; None if there are no such weights."""
     gain = np.maximum(p / s - q / r, 0)
     found = linprog(-gain, A_eq=[p, q], b_eq=[s, r], bounds=(0, 1), method="highs")
     return -found.fun if found.success else None
@@ -127,7 +127,7 @@ def weighted(p, q, s, r):
 @given(integer_rows(inputs=2), st.sampled_from([0.03, 0.2, 0.6]), st.floats(0, 1), st.floats(0, 1))
 @settings(max_examples=10)
 def test_inherited_conditional_testing_equals_linear_programs(rows, mass, u, v):
-    """Given both masses, the best weights solve a linear program. A search over one number remains."""
+    """For two given masses, the best weights solve a linear program. The reference searches over one mass."""
     channel = Channel(rows)
     p, q = channel.matrix
     level = channel.conditional_testing(mass)
@@ -153,7 +153,7 @@ def test_inherited_conditional_testing_equals_linear_programs(rows, mass, u, v):
 
 @pytest.mark.parametrize("concentration", [0.02, 0.1, 1.0])
 def test_conditional_testing_decreases_in_the_mass(concentration):
-    """Rows with entries down to 1e-200, where the fraction of a cut report can lose all digits."""
+    """Rows have entries down to 1e-200, where the fraction of a split report can lose all digits."""
     rng = np.random.default_rng(11)
     for reports in (2, 3, 4, 6) * 10:
         channel = Channel(rng.dirichlet(np.full(reports, concentration), 2))
