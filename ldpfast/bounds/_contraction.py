@@ -14,7 +14,7 @@ from .._typing import Floats
 from ._bound import Number, _plain, check_epsilon, check_n, is_paper
 
 
-def _distance(theorem: str, tv: ArrayLike) -> Floats:
+def _check_tv(theorem: str, tv: ArrayLike) -> Floats:
     """Return a total variation distance, if it is in [0, 1]."""
     number = _check.numbers("tv", tv)
     _check.condition(theorem, "tv in [0, 1]", (number >= 0) & (number <= 1), tv=number)
@@ -59,7 +59,7 @@ def tv_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
     .. [1] R. L. Dobrushin, "Central limit theorem for nonstationary Markov chains", 1956: the coefficient. Its value
        for a private channel is derived here.
     """
-    a, t = check_epsilon("Theorem 1", epsilon), _distance("Theorem 1", tv)
+    a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
     if is_paper(mode):
         return _plain(np.minimum(2.0, np.exp(np.minimum(a, 1.0))) / 2 * excess(a) * t)
     return _plain(tanh_half(a) * t)
@@ -99,7 +99,7 @@ def kl_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Theorem 1: the published form, whose factor min(4, e^(2 epsilon)) can be omitted.
     """
-    a, t = check_epsilon("Theorem 1", epsilon), _distance("Theorem 1", tv)
+    a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
     if is_paper(mode):
         return _plain(np.minimum(4.0, np.exp(np.minimum(2 * a, 2.0))) * (excess(a) * t) ** 2)
     return _plain(t * tanh_half(a) * np.log1p(excess(a) * t))
@@ -127,7 +127,7 @@ def chi_square_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
     ----------
     .. [1] S. Asoodeh, H. Zhang, "Contraction of locally differentially private mechanisms", 2022.
     """
-    a, t = check_epsilon("Asoodeh and Zhang", epsilon), _distance("Asoodeh and Zhang", tv)
+    a, t = check_epsilon("Asoodeh and Zhang", epsilon), _check_tv("Asoodeh and Zhang", tv)
     return _plain((2 * np.sinh(a / 2) * t) ** 2)
 
 
@@ -154,7 +154,7 @@ def hellinger_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
     Derived here, like the sharp form of `kl_contraction`. Let s = abs(m - m') / min(m, m'), which is at most E T. The
     summand is abs(m - m') (sqrt(1 + s) - 1) / (sqrt(1 + s) + 1), and abs(m - m') sums to at most 2 tanh(epsilon / 2) T.
     """
-    a, t = check_epsilon("the Hellinger contraction", epsilon), _distance("the Hellinger contraction", tv)
+    a, t = check_epsilon("the Hellinger contraction", epsilon), _check_tv("the Hellinger contraction", tv)
     return _plain(2 * deficit(a, t))
 
 
@@ -243,7 +243,7 @@ def tensorized_kl(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> 
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 3 (eq. 14).
     """
-    t = np.atleast_1d(_distance("Corollary 3", tv))
+    t = np.atleast_1d(_check_tv("Corollary 3", tv))
     if is_paper(mode):
         a = check_epsilon("Corollary 3", epsilon)
         return _plain(np.sum((2 * excess(a) * t) ** 2, axis=-1))
@@ -287,7 +287,7 @@ def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, tv: ArrayLike, *, mode: str 
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Proposition 1.
     """
-    number, t = check_n("Proposition 1", n), _distance("Proposition 1", tv)
+    number, t = check_n("Proposition 1", n), _check_tv("Proposition 1", tv)
     if is_paper(mode):
         return _plain(np.minimum(1.0, np.sqrt(2 * number) * check_small_epsilon("Proposition 1", epsilon) * t))
     a = check_epsilon("Proposition 1", epsilon)
@@ -345,7 +345,7 @@ def mutual_information(epsilon: ArrayLike, tv: ArrayLike, n: ArrayLike = 1, *, m
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 3 (eq. 15).
     """
-    t = _distance("Corollary 3", tv)
+    t = _check_tv("Corollary 3", tv)
     if t.ndim != 2 or t.shape[0] != t.shape[1]:
         raise ValueError(f"tv must have shape (V, V), got shape {t.shape}")
     a = check_epsilon("Corollary 3", epsilon)[..., np.newaxis, np.newaxis]

@@ -180,7 +180,7 @@ def histogram_density(
         raise ValueError(f"x must have at most {MOST_AXES} columns, got {dim}")
     bins = best_bins(n, epsilon, dim, lipschitz) if bins is None else _check.integer("bins", bins, 1)
     if bins**dim > MOST_BINS:
-        raise ValueError(f"bins must be fewer than 2^26 in all, got {bins} for each of {dim} axes")
+        raise ValueError(f"bins must be at most 2^26 in total, got {bins} for each of {dim} axes")
     counts = _counts(records, bins, dim, nan).astype(np.float64)
     coins = _coins.geometric(epsilon, 2, 1, 2)
     added = laplace_numbers(coins, bins**dim, open_stream(rng))

@@ -142,7 +142,7 @@ def mean(
     """
     _check.choice("noise", noise, ("grid", "l2"))
     definition, radius = definition_of(privacy, epsilon, delta), _check.positive("radius", radius)
-    order = _moment(moment)
+    order = _check_moment(moment)
     records = array(x, nan, rows=True)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
     if noise == "l2":
@@ -154,19 +154,21 @@ def mean(
         added = definition.noise(dim)
         nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4 for the random rounding of the sum
         guarantee = added.guarantee
-    level = truncation(rule, order, radius, nu, n, dim, definition)
-    if not LEAST <= level <= MOST:
-        raise ValueError(f"radius and rule must give a truncation radius in [{LEAST:g}, {MOST:g}], got {level!r}")
-    total = clipped_sum(records, dim, level, nan)
+    threshold = truncation(rule, order, radius, nu, n, dim, definition)
+    if not LEAST <= threshold <= MOST:
+        raise ValueError(f"radius and rule must give a truncation radius in [{LEAST:g}, {MOST:g}], got {threshold!r}")
+    total = clipped_sum(records, dim, threshold, nan)
     stream = open_stream(rng)
     if added is None:
-        value = np.array([s / FINE * level for s in total]) + ball_noise(dim, 2 * level / definition.epsilon, stream)
+        value = np.array([s / FINE * threshold for s in total]) + ball_noise(
+            dim, 2 * threshold / definition.epsilon, stream
+        )
     else:
         limit, rounded = added.grid.limit(n), np.array(added.grid.round(total, stream), np.float64)
-        value = np.clip(rounded + added.draw(stream), -limit, limit) * (added.grid.step / FINE * level)
+        value = np.clip(rounded + added.draw(stream), -limit, limit) * (added.grid.step / FINE * threshold)
     value /= n
-    bias, spread = _truncated(order, radius, level)
-    noise_deviation = math.sqrt(nu / dim) * level
+    bias, spread = _truncated(order, radius, threshold)
+    noise_deviation = math.sqrt(nu / dim) * threshold
     stderr = math.sqrt(spread / n + noise_deviation**2)
     return MeanEstimate(
         float(value[0]) if records.ndim == 1 else value,
@@ -175,13 +177,13 @@ def mean(
         guarantee,
         None,
         Normal(bias),
-        level=level,
+        level=threshold,
         noise=noise_deviation,
-        risk=spread / n + bias**2 + nu * level**2,
+        risk=spread / n + bias**2 + nu * threshold**2,
     )
 
 
-def _moment(moment: float) -> float:
+def _check_moment(moment: float) -> float:
     """Return the order of a moment, if it is > 1."""
     if isinstance(moment, float) and math.isinf(moment) and moment > 0:
         return math.inf
@@ -191,14 +193,14 @@ def _moment(moment: float) -> float:
     return order
 
 
-def _truncated(order: float, radius: float, level: float) -> tuple[float, float]:
-    """Return bounds on the bias and on the mean squared norm of rows moved into the ball of radius `level`."""
+def _truncated(order: float, radius: float, threshold: float) -> tuple[float, float]:
+    """Return bounds on the bias and on the mean squared norm of rows moved into the ball of radius `threshold`."""
     if math.isinf(order):
-        return max(radius - level, 0.0), min(radius, level) ** 2
-    log_bias = math.log(clipping_constant(order)) + (order - 1) * math.log(radius / level)
+        return max(radius - threshold, 0.0), min(radius, threshold) ** 2
+    log_bias = math.log(clipping_constant(order)) + (order - 1) * math.log(radius / threshold)
     bias = radius * math.exp(min(log_bias, 0.0))
-    square = radius**2 if order >= 2 else math.pow(radius, order) * math.pow(level, 2 - order)
-    return bias, min(square, level**2)
+    square = radius**2 if order >= 2 else math.pow(radius, order) * math.pow(threshold, 2 - order)
+    return bias, min(square, threshold**2)
 
 
 def truncation(
@@ -217,8 +219,8 @@ def truncation(
     if math.isinf(order):
         return radius
     if rule == "sharp":
-        level = radius * math.pow((order - 1) * clipping_constant(order) ** 2 / nu, 1 / (2 * order))
-        return level if order >= 2 else _best_radius(order, radius, nu, n, level)
+        threshold = radius * math.pow((order - 1) * clipping_constant(order) ** 2 / nu, 1 / (2 * order))
+        return threshold if order >= 2 else _best_radius(order, radius, nu, n, threshold)
     return radius * math.pow(definition.published_rate(n, dim), 1 / order)
 
 

@@ -160,7 +160,7 @@ def test_published_packing_bound_is_refuted_by_the_midpoint():
 
 
 def test_packing_decreases_in_delta():
-    """With a large delta the probability that nobody has a record of P_v remains."""
+    """With a large delta the term for the event that no person has a record from P_v remains."""
     shrinking = [bounds.packing(4, 20, 0.3, epsilon=0.5, delta=delta) for delta in (0, 1e-3, 1e-2, 0.1, 0.5)]
     assert shrinking == sorted(shrinking, reverse=True)
     assert shrinking[0] > shrinking[2] > shrinking[4] > 0
