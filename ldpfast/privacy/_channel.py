@@ -48,7 +48,7 @@ class Channel:
     matrix : array_like, shape (inputs, reports)
         Probabilities. Integers with equal row sums (the integers of coins) and `fractions.Fraction` are kept exactly.
         Floats are not rescaled; their rows must sum to 1 within 1e-9.
-    neighbours : iterable of (int, int), optional
+    neighbors : iterable of (int, int), optional
         The pairs of neighboring inputs, each in one order. By default all pairs, as for a channel of one record. If the
         inputs are datasets: the pairs that differ in one record.
 
@@ -56,14 +56,14 @@ class Channel:
     ----------
     matrix : ndarray of float64, shape (inputs, reports)
         The probabilities as doubles.
-    neighbours : tuple of (int, int), or None
+    neighbors : tuple of (int, int), or None
         The pairs of neighboring inputs; None stands for all pairs.
 
     Raises
     ------
     TypeError, ValueError
         If the matrix is not two-dimensional, has negative entries, or rows that do not sum to 1 (or to the same
-        integer); if `neighbours` are not pairs of rows.
+        integer); if `neighbors` are not pairs of rows.
 
     References
     ----------
@@ -79,7 +79,7 @@ class Channel:
     (0.5, 0.25)
     """
 
-    def __init__(self, matrix: ArrayLike, *, neighbours: Iterable[tuple[int, int]] | None = None) -> None:
+    def __init__(self, matrix: ArrayLike, *, neighbors: Iterable[tuple[int, int]] | None = None) -> None:
         # dtype=object: NumPy would convert integers beyond 63 bits to doubles.
         rows = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
         if rows.ndim != 2 or 0 in rows.shape:
@@ -100,12 +100,12 @@ class Channel:
         else:
             raise TypeError("matrix must hold real numbers: integers, fractions or floats")
         self.matrix.flags.writeable = False
-        self.neighbours = None if neighbours is None else _pairs(neighbours, len(self.matrix))
+        self.neighbors = None if neighbors is None else _pairs(neighbors, len(self.matrix))
 
     # Pairs of rows ----------------------------------------------------------------------------------------------------
 
     def _indices(self) -> Iterable[tuple[int, int]]:
-        return combinations(range(len(self.matrix)), 2) if self.neighbours is None else self.neighbours
+        return combinations(range(len(self.matrix)), 2) if self.neighbors is None else self.neighbors
 
     @cached_property
     def _exact_pairs(self) -> list[ExactPair]:
@@ -121,11 +121,11 @@ class Channel:
 
     def _real_pairs(self) -> Iterator[tuple[Floats, Floats]]:
         """Yield each row with all of its neighbors."""
-        if self.neighbours is None:
+        if self.neighbors is None:
             for i in range(len(self.matrix)):
                 yield self.matrix[i], np.delete(self.matrix, i, axis=0)
         else:
-            ordered = np.array([*self.neighbours, *((j, i) for i, j in self.neighbours)]).reshape(-1, 2)
+            ordered = np.array([*self.neighbors, *((j, i) for i, j in self.neighbors)]).reshape(-1, 2)
             for i in np.unique(ordered[:, 0]):
                 yield self.matrix[i], self.matrix[ordered[ordered[:, 0] == i, 1]]
 
@@ -158,7 +158,7 @@ class Channel:
         return float_or_array(np.array([self._epsilon(float(d)) for d in deltas.flat]).reshape(deltas.shape))
 
     def _epsilon(self, delta: float) -> float:
-        if delta == 0 and self.neighbours is None:
+        if delta == 0 and self.neighbors is None:
             return self._pure()
         if self._exact is None:
             return self._worst(lambda p, q: _divergence.largest_loss(p, q, delta))
@@ -457,8 +457,8 @@ class Channel:
         if len(other.matrix) != reports:
             raise ValueError(f"other must have {reports} inputs, one for each report, got {len(other.matrix)}")
         if self._exact is None or other._exact is None:
-            return Channel(self.matrix @ other.matrix, neighbours=self.neighbours)
-        return Channel(self._exact @ other._exact, neighbours=self.neighbours)
+            return Channel(self.matrix @ other.matrix, neighbors=self.neighbors)
+        return Channel(self._exact @ other._exact, neighbors=self.neighbors)
 
     def product(self, other: Channel | ArrayLike) -> Channel:
         """Return the channel that makes one report by each of two channels, independently, of the same input.
@@ -479,7 +479,7 @@ class Channel:
         TypeError, ValueError
             If `other` is not a channel, or has different inputs or neighbors.
         """
-        other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
+        other = other if isinstance(other, Channel) else Channel(other, neighbors=self.neighbors)
         self._same_inputs(other)
         left, right = (
             (self._exact, other._exact) if self._exact is not None and other._exact is not None else (None, None)
@@ -487,7 +487,7 @@ class Channel:
         first: Any = self.matrix if left is None else left
         second: Any = other.matrix if right is None else right
         joint = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
-        return Channel(joint, neighbours=self.neighbours)
+        return Channel(joint, neighbors=self.neighbors)
 
     def deficiency(self, other: Channel | ArrayLike) -> float:
         """Return Le Cam's deficiency of this channel with respect to another one.
@@ -509,7 +509,7 @@ class Channel:
         TypeError, ValueError
             If `other` is not a channel, or has different inputs or neighbors.
         """
-        other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
+        other = other if isinstance(other, Channel) else Channel(other, neighbors=self.neighbors)
         self._same_inputs(other)
         return deficiency(self.matrix, other.matrix)
 
@@ -533,16 +533,16 @@ class Channel:
         TypeError, ValueError
             As for `deficiency`.
         """
-        other = other if isinstance(other, Channel) else Channel(other, neighbours=self.neighbours)
+        other = other if isinstance(other, Channel) else Channel(other, neighbors=self.neighbors)
         return other.deficiency(self) <= _check.positive("tolerance", tolerance)
 
     def _same_inputs(self, other: Channel) -> None:
         if len(other.matrix) != len(self.matrix):
             raise ValueError(f"other must have {len(self.matrix)} inputs, got {len(other.matrix)}")
-        if self.neighbours is other.neighbours is None:
+        if self.neighbors is other.neighbors is None:
             return
         if self._neighbor_set() != other._neighbor_set():
-            raise ValueError("other must have the same neighbours")
+            raise ValueError("other must have the same neighbors")
 
     def _neighbor_set(self) -> set[frozenset[int]]:
         return {frozenset(pair) for pair in self._indices()}
@@ -552,13 +552,13 @@ class Channel:
         return f"<Channel: {inputs} inputs, {reports} reports, epsilon = {self.epsilon():.6g}>"
 
 
-def _pairs(neighbours: Iterable[tuple[int, int]], inputs: int) -> tuple[tuple[int, int], ...]:
+def _pairs(neighbors: Iterable[tuple[int, int]], inputs: int) -> tuple[tuple[int, int], ...]:
     pairs = []
-    for pair in neighbours:
+    for pair in neighbors:
         if np.shape(pair) != (2,):
-            raise ValueError(f"neighbours must be pairs of inputs, got {pair!r}")
-        i, j = (_check.integer("neighbours", v, 0, inputs - 1) for v in pair)
+            raise ValueError(f"neighbors must be pairs of inputs, got {pair!r}")
+        i, j = (_check.integer("neighbors", v, 0, inputs - 1) for v in pair)
         if i == j:
-            raise ValueError(f"neighbours must be pairs of different inputs, got {pair!r}")
+            raise ValueError(f"neighbors must be pairs of different inputs, got {pair!r}")
         pairs.append((i, j))
     return tuple(pairs)

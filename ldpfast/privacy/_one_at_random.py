@@ -51,12 +51,12 @@ def release_one_at_random(n: int, k: int = 2) -> Channel:
     bars = combinations(range(n + k - 1), k - 1)
     rows = [tuple(b - a - 1 for a, b in zip((-1, *chosen), (*chosen, n + k - 1), strict=True)) for chosen in bars]
     index = {row: i for i, row in enumerate(rows)}
-    neighbours = []
+    neighbors = []
     for row, i in index.items():
         for a in range(k):
             for b in range(a + 1, k):
                 if row[a]:
                     moved = list(row)
                     moved[a], moved[b] = row[a] - 1, row[b] + 1
-                    neighbours.append((i, index[tuple(moved)]))
-    return Channel(rows, neighbours=neighbours)
+                    neighbors.append((i, index[tuple(moved)]))
+    return Channel(rows, neighbors=neighbors)

@@ -245,11 +245,11 @@ def test_smooth_privacy_is_the_loss_per_distance(rows):
 
 def test_neighbors_limit_every_definition_except_the_smooth_one():
     rows = [[4, 4, 0], [3, 5, 0], [0, 1, 7]]
-    all_pairs, chain = Channel(rows), Channel(rows, neighbours=[(0, 1)])
+    all_pairs, chain = Channel(rows), Channel(rows, neighbors=[(0, 1)])
     pair = Channel(rows[:2])
     for real in (False, True):
         if real:
-            chain = Channel(chain.matrix, neighbours=[(0, 1)])
+            chain = Channel(chain.matrix, neighbors=[(0, 1)])
         assert chain.epsilon() == pytest.approx(pair.epsilon(), rel=1e-14)
         assert chain.tv() == pytest.approx(pair.tv(), rel=1e-14)
         assert chain.kl() == pytest.approx(pair.kl(), rel=1e-14)
@@ -387,13 +387,13 @@ CHANNEL = Channel([[3, 1], [1, 3]])
         (lambda: CHANNEL.then(Channel([[1], [1], [1]])), r"^other must have 2 inputs, one for each report, got 3$"),
         (lambda: CHANNEL.product([[1], [1], [1]]), r"^other must have 2 inputs, got 3$"),
         (lambda: CHANNEL.deficiency([[1], [1], [1]]), r"^other must have 2 inputs, got 3$"),
-        (lambda: CHANNEL.product(Channel([[1], [1]], neighbours=[])), r"^other must have the same neighbours$"),
-        (lambda: Channel([[1], [1]], neighbours=[(0, 2)]), r"^neighbours must be an integer in \[0, 1\], got 2$"),
+        (lambda: CHANNEL.product(Channel([[1], [1]], neighbors=[])), r"^other must have the same neighbors$"),
+        (lambda: Channel([[1], [1]], neighbors=[(0, 2)]), r"^neighbors must be an integer in \[0, 1\], got 2$"),
         (
-            lambda: Channel([[1], [1]], neighbours=[(1, 1)]),
-            r"^neighbours must be pairs of different inputs, got \(1, 1\)$",
+            lambda: Channel([[1], [1]], neighbors=[(1, 1)]),
+            r"^neighbors must be pairs of different inputs, got \(1, 1\)$",
         ),
-        (lambda: Channel([[1], [1]], neighbours=[1]), r"^neighbours must be pairs of inputs, got 1$"),
+        (lambda: Channel([[1], [1]], neighbors=[1]), r"^neighbors must be pairs of inputs, got 1$"),
         (
             lambda: Channel(np.full((2, 15), 1)).conditional_testing(inherited=False),
             r"^inherited must be True for a channel of more than 14 reports, this one has 15$",
@@ -411,7 +411,7 @@ def test_bad_values(call, message):
         (lambda: CHANNEL.delta("1"), r"^epsilon must be real numbers"),
         (lambda: CHANNEL.divergence(3), r"^f must be callable, got int$"),
         (lambda: CHANNEL.conditional_testing(0.0, inherited=1), r"^inherited must be a bool, got int$"),
-        (lambda: Channel([[1], [1]], neighbours=[(0, 0.5)]), r"^neighbours must be an integer, got float$"),
+        (lambda: Channel([[1], [1]], neighbors=[(0, 0.5)]), r"^neighbors must be an integer, got float$"),
     ],
 )
 def test_bad_types(call, message):

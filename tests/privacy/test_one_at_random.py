@@ -24,8 +24,8 @@ def test_one_record_at_random_has_small_tv_and_infinite_epsilon(n, k):
     assert channel.epsilon(0.5 / n) == channel.epsilon() == channel.kl() == math.inf
     assert channel.conditional_testing() == 1
     assert channel.conditional_testing(1.01 / n) < 1
-    assert channel.neighbours is not None
-    for i, j in channel.neighbours:
+    assert channel.neighbors is not None
+    for i, j in channel.neighbors:
         assert np.abs(channel.matrix[i] - channel.matrix[j]).sum() * n == pytest.approx(2)
 
 
@@ -37,7 +37,7 @@ def test_neighbors_of_histograms_are_all_moves_of_one_record():
         for i, j in itertools.combinations(range(len(counts)), 2)
         if np.abs(counts[i] - counts[j]).sum() == 2
     }
-    assert {frozenset(pair) for pair in channel.neighbours} == expected
+    assert {frozenset(pair) for pair in channel.neighbors} == expected
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
