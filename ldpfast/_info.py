@@ -14,6 +14,7 @@ class Info(TypedDict):
     version: str
     isa: str
     isas: list[str]
+    aes: str
     threads: int
 
 
@@ -23,11 +24,12 @@ def info() -> Info:
     Returns
     -------
     info : dict
-        With the keys ``version``, ``isa``, ``isas``, ``threads``.
+        With the keys ``version``, ``isa``, ``isas``, ``aes`` (implementation of the generator), ``threads``.
     """
     return {
         "version": __version__,
         "isa": _core.isa(),
         "isas": _core.isas(),
+        "aes": _core.aes_form(),
         "threads": _threads.get_num_threads(),
     }

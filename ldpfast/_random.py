@@ -1,4 +1,4 @@
-"""Randomness: one ChaCha20 key per call.
+"""Randomness: one AES-256 key per call.
 
 ``rng=None`` takes a fresh key from the operating system for every call. Only this choice is private. An int or a
 `SeedSequence` gives the same key on every call; a `Generator` or `BitGenerator` is advanced by 32 bytes per call. Both

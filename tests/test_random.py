@@ -154,7 +154,7 @@ def test_a_copy_never_contains_a_key_that_cannot_be_derived_again(rng):
 def test_stream_ids_of_words_for_python_are_the_last_ones():
     """Two uses of one key share no word, because each has its own stream id, above those of all kernels."""
     header = (Path(__file__).parent.parent / "src/kernels/random/stream.h").read_text()
-    numbers = [int(number) for number in re.findall(r"STREAM_\w+ = (\d+)", header)]
+    numbers = [int(number) for number in re.findall(r"STREAM_\w+ = (\d+)\b", header)]
     first = int(re.search(r"STREAM_CENTRAL_WORDS = (\d+)", header)[1])
     last = int(re.search(r"STREAM_PYTHON = (\d+)", header)[1])
     assert numbers == sorted(set(numbers))

@@ -18,7 +18,7 @@ def main() -> int:
         objects.add(where)
         if re.search(r"%[yz]mm", line):
             wide += 1
-            if not re.search(r"_avx(2|512)(\.|$)", name):
+            if not re.search(r"_(avx2|avx512|vaes256|vaes512)(\.|$)", name):
                 bad.add((where, name))
     for where, name in sorted(bad):
         print(f"{where}: {name} uses wide registers")

@@ -9,9 +9,9 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
 from . import native
-from .native import isa, isas, set_isa
+from .native import aes_form, aes_forms, isa, isas, set_aes_form, set_isa
 
-__all__ = ["isa", "isas", "set_isa"]
+__all__ = ["aes_form", "aes_forms", "isa", "isas", "set_aes_form", "set_isa"]
 
 
 def _load(name: str) -> None:

@@ -171,7 +171,7 @@ def test_a_sum_that_is_zero_at_one_point_only_does_not_release_it():
 def test_the_seeded_estimate_is_stable():
     """A change here changes the results of a given `rng` and belongs in the changelog."""
     arguments = {"epsilon": 1.0, "lower": 0, "upper": 1, "rng": 1}
-    assert m_estimate([0.2, 0.3, 0.7], Huber(0.1), **arguments).value == pytest.approx(0.7996945936762209, rel=1e-9)
+    assert m_estimate([0.2, 0.3, 0.7], Huber(0.1), **arguments).value == pytest.approx(0.333450183200457, rel=1e-9)
 
 
 @pytest.mark.parametrize("psi", [Quantile(0.3), Huber(0.1), Logistic(0.2)], ids=repr)

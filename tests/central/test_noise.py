@@ -13,7 +13,7 @@ from ldpfast._core.stream import Stream
 from ldpfast.central._noise import FINE, Grid
 
 from ..support import reference
-from ..support.keys import RFC_KEY
+from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA, bernstein_radius
 
 
@@ -97,7 +97,7 @@ def test_rounding_keeps_the_mean():
     """With a step of 2^31, each sum is rounded to one of the two nearest grid points."""
     grid, n = Grid(4096, 1 << 31), 4096
     state = np.array([k * 524_288 for k in range(n)], dtype=object)
-    found = np.array(grid.round(state, Stream(RFC_KEY)))
+    found = np.array(grid.round(state, Stream(FIXED_KEY)))
     assert set(found.tolist()) == {0, 1}
     expected = np.arange(n) / 4096
     assert abs(found.sum() - expected.sum()) <= n * bernstein_radius(1 / 6, 1.0, n, ALPHA)
@@ -107,7 +107,7 @@ def test_rounding_keeps_the_mean():
 def test_sums_are_clamped_before_the_noise_is(dim):
     """The kernel clamps its noise at 2^47, so a report beyond 2^47 - |sum| would reveal the sum."""
     grid, n = Grid.of(dim, 1024), 50
-    most = max(abs(v) for v in grid.round(n * total(np.eye(dim)[0]), Stream(RFC_KEY)))
+    most = max(abs(v) for v in grid.round(n * total(np.eye(dim)[0]), Stream(FIXED_KEY)))
     assert most + grid.limit(n) < 1 << 47
     assert grid.limit(n) > (1 << 47) - n * 2000
     with pytest.raises(ValueError, match="x must hold fewer records for integers of 48 bits, got"):

@@ -15,7 +15,8 @@ def test_info_names_the_instruction_set(isa):
     info = ldp.info()
     assert info["isa"] == isa
     assert info["isas"] == _core.isas()
-    assert set(info) == {"version", "isa", "isas", "threads"}
+    assert info["aes"] == _core.aes_form()
+    assert set(info) == {"version", "isa", "isas", "aes", "threads"}
 
 
 def test_all_compiled_modules_are_one_file_with_one_instruction_set(isa):

@@ -12,11 +12,11 @@ from ldpfast._core import noise
 from ldpfast._core.stream import Stream
 
 from ..support import reference
-from ..support.keys import RFC_KEY
+from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA, hoeffding_radius
 
 
-def gaussian(variance, n, block=0, key=RFC_KEY):
+def gaussian(variance, n, block=0, key=FIXED_KEY):
     out = np.empty(n, np.int64)
     noise.gaussian(Stream(key), block, variance, out)
     return out
@@ -29,7 +29,7 @@ def test_gaussian_noise_equals_the_reference(isa, variance):
     Digits beyond the first word, which a coin needs with probability 2^-43, are not tested.
     """
     for block in (0, 5):
-        words = reference.Words(RFC_KEY, "discrete Gaussian", block)
+        words = reference.Words(FIXED_KEY, "discrete Gaussian", block)
         assert gaussian(variance, 60, block).tolist() == reference.discrete_gaussian(words, variance, 60)
 
 

@@ -11,7 +11,7 @@ from ldpfast._core.stream import Stream
 from ldpfast.central import _quantile
 
 from ..support import reference
-from ..support.keys import RFC_KEY
+from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA
 
 # Choice by rank -------------------------------------------------------------------------------------------------------
@@ -55,8 +55,8 @@ def test_choice_equals_the_reference(points, epsilon):
         expected = reference.rank_weights(points, size, target, table)
         assert order.masses(z, 0, size, target, table) == sum(expected)
         for block in range(30):
-            words = reference.Words(RFC_KEY, "selection", block)
-            chosen = order.choose(Stream(RFC_KEY), block, z, 0, size, target, table)
+            words = reference.Words(FIXED_KEY, "selection", block)
+            chosen = order.choose(Stream(FIXED_KEY), block, z, 0, size, target, table)
             assert chosen == reference.select(words, expected)
 
 
@@ -75,8 +75,8 @@ def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
         near = np.sort(x)[low:high].astype(np.uint64)
         assert order.masses(near, low, size, target, table) == sum(expected)
         for block in range(20):
-            words = reference.Words(RFC_KEY, "selection", block)
-            assert order.choose(Stream(RFC_KEY), block, near, low, size, target, table) == reference.select(
+            words = reference.Words(FIXED_KEY, "selection", block)
+            assert order.choose(Stream(FIXED_KEY), block, near, low, size, target, table) == reference.select(
                 words, expected
             )
     assert cut or len(table) > 2 * n
@@ -87,7 +87,7 @@ def test_choice_follows_the_distribution():
     points, table, n = [0, 2, 2, 5], _quantile.weights(1.0, 4), 60_000
     expected = np.array(reference.rank_weights(points, 7, 4, table), float)
     expected *= n / expected.sum()
-    z, key = np.array(points, np.uint64), Stream(RFC_KEY)
+    z, key = np.array(points, np.uint64), Stream(FIXED_KEY)
     seen = np.bincount([order.choose(key, block, z, 0, 7, 4, table) for block in range(n)], minlength=7)
     assert stats.chi2.sf(np.sum((seen - expected) ** 2 / expected), 6) > ALPHA
 

@@ -1,4 +1,4 @@
-"""The key stream: ChaCha20 against the published vectors, record blocks, and keys."""
+"""The key stream: AES-256 against the published vectors, subkeys, record blocks, and keys."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldpfast import _core
 from ldpfast._core import stream
 
-from ..support import reference
-from ..support.keys import RFC_KEY
-
-ZERO_KEY = bytes(32)
+from ..support import aes, reference
+from ..support.keys import FIXED_KEY, KEY
 
 
 def words_of(key, stream_id, block, groups):
@@ -24,131 +23,104 @@ def words_of(key, stream_id, block, groups):
     return out
 
 
-def chacha_block(key, nonce, counter):
-    """Return the 64 bytes of RFC 8439 for a nonce of 12 bytes: stream id, then record block.
-
-    The block with counter 16 g + l is lane l of group g. Its word w is word 256 g + 16 w + l of the stream.
-    """
-    stream_id, low, high = np.frombuffer(nonce, "<u4").tolist()
-    group, lane = divmod(counter, 16)
-    words = words_of(key, stream_id, low | high << 32, group + 1)[256 * group :].reshape(16, 16)[:, lane]
-    return words.astype("<u4").tobytes()
+@pytest.fixture(params=_core.aes_forms())
+def aes_form(request):
+    """Each implementation of AES that this machine has."""
+    before = _core.aes_form()
+    _core.set_aes_form(request.param)
+    yield request.param
+    _core.set_aes_form(before)
 
 
-# RFC 8439 -------------------------------------------------------------------------------------------------------------
+# AES-256 --------------------------------------------------------------------------------------------------------------
 
+# SP 800-38A, F.5.5: the inputs are the counter f0f1...feff and the three after it, read as a big-endian number.
+SP_KEY = bytes.fromhex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")
+SP_BLOCKS = {
+    "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff": "0bdf7df1591716335e9a8b15c860c502",
+    "f0f1f2f3f4f5f6f7f8f9fafbfcfdff00": "5a6e699d536119065433863c8f657b94",
+    "f0f1f2f3f4f5f6f7f8f9fafbfcfdff01": "1bc12c9c01610d5d0d8bd6a3378eca62",
+    "f0f1f2f3f4f5f6f7f8f9fafbfcfdff02": "2956e1c8693536b1bee99c73a31576b6",
+}
 VECTORS = {
-    "2.3.2": (
-        RFC_KEY,
-        "000000090000004a00000000",
-        1,
-        "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
-        "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e",
-    ),
-    "A.1 #1": (
-        ZERO_KEY,
-        "00" * 12,
-        0,
-        "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
-        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586",
-    ),
-    "A.1 #2": (
-        ZERO_KEY,
-        "00" * 12,
-        1,
-        "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"
-        "29b721769ce64e43d57133b074d839d531ed1f28510afb45ace10a1f4b794d6f",
-    ),
-    "A.1 #3": (
-        bytes(31) + b"\1",
-        "00" * 12,
-        1,
-        "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"
-        "8eca00bbb4a73bdad192b5c42f73f2fd4e273644c8b36125a64addeb006c13a0",
-    ),
-    "A.1 #4": (
-        b"\0\xff" + bytes(30),
-        "00" * 12,
-        2,
-        "72d54dfbf12ec44b362692df94137f328fea8da73990265ec1bbbea1ae9af0ca"
-        "13b25aa26cb4a648cb9b9d1be65b2c0924a66c54d545ec1b7374f4872e99f096",
-    ),
-    "A.1 #5": (
-        ZERO_KEY,
-        "00" * 11 + "02",
-        0,
-        "c2c64d378cd536374ae204b9ef933fcd1a8b2288b3dfa49672ab765b54ee27c7"
-        "8a970e0e955c14f3a88e741b97c286f75f8fc299e8148362fa198a39531bed6d",
-    ),
+    "FIPS 197, C.3": (FIXED_KEY, "00112233445566778899aabbccddeeff", "8ea2b7ca516745bfeafc49904b496089"),
+    **{f"SP 800-38A, F.5.5, {block[-4:]}": (SP_KEY, block, output) for block, output in SP_BLOCKS.items()},
 }
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_blocks_equal_the_vectors_of_rfc_8439(isa, name):
-    key, nonce, counter, expected = VECTORS[name]
-    assert chacha_block(key, bytes.fromhex(nonce), counter).hex() == expected
+def test_encryption_equals_the_published_vectors(aes_form, name):
+    key, block, expected = VECTORS[name]
+    assert stream.encrypt(key, bytes.fromhex(block), 1).hex() == expected
+    assert aes.encrypt(key, bytes.fromhex(block)).hex() == expected
 
 
-def test_the_encryption_example_of_rfc_8439(isa):
-    """Section 2.4.2: two blocks, counters 1 and 2, over the sunscreen text."""
-    text = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it."
-    cipher = bytes.fromhex(
-        "6e2e359a2568f98041ba0728dd0d6981e97e7aec1d4360c20a27afccfd9fae0b"
-        "f91b65c5524733ab8f593dabcd62b3571639d624e65152ab8f530c359f0861d8"
-        "07ca0dbf500d6a6156a38e088a22b65e52bc514d16ccf806818ce91ab7793736"
-        "5af90bbf74a35be6b40b8eedf2785e42874d"
-    )
-    nonce = bytes.fromhex("000000000000004a00000000")
-    keystream = chacha_block(RFC_KEY, nonce, 1) + chacha_block(RFC_KEY, nonce, 2)
-    assert bytes(a ^ b for a, b in zip(text, keystream, strict=False)) == cipher
+@pytest.mark.parametrize("blocks", [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200])
+def test_all_implementations_agree(aes_form, blocks):
+    """Random keys and inputs, and counters that wrap; lengths around those that are encrypted together."""
+    rng = np.random.default_rng(blocks)
+    for first in (0, 1, 2**32 - 5, int(rng.integers(2**32))):
+        key, rest = rng.bytes(32), rng.bytes(12)
+        inputs = [((first + i) % 2**32).to_bytes(4, "little") + rest for i in range(blocks)]
+        expected = b"".join(aes.encrypt(key, value) for value in inputs)
+        assert stream.encrypt(key, first.to_bytes(4, "little") + rest, blocks) == expected
 
 
-def reference_block(key, stream_id, block, counter):
-    """Return a block of ChaCha20 in the notation of the RFC."""
-    start = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *np.frombuffer(key, "<u4").tolist()]
-    start += [counter, stream_id, block & 0xFFFFFFFF, block >> 32]
-    s = list(start)
-
-    def quarter(a, b, c, d):
-        for x, y, z, shift in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
-            s[x] = (s[x] + s[y]) & 0xFFFFFFFF
-            v = s[z] ^ s[x]
-            s[z] = (v << shift | v >> (32 - shift)) & 0xFFFFFFFF
-
-    for _ in range(10):
-        for i in range(4):
-            quarter(i, 4 + i, 8 + i, 12 + i)
-        for i in range(4):
-            quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
-    return [(a + b) & 0xFFFFFFFF for a, b in zip(s, start, strict=True)]
+def test_the_slow_implementation_is_always_available():
+    assert _core.aes_forms()[0] == "portable"
+    assert _core.aes_form() == _core.aes_forms()[-1]
+    assert set(_core.aes_forms()) <= {"portable", "armv8", "aes-ni", "vaes-256", "vaes-512"}
+    with pytest.raises(ValueError, match=r"^implementation of AES must be one of "):
+        _core.set_aes_form("chacha")
 
 
-@pytest.mark.parametrize("groups", [1, 2, 3, 5])
-@pytest.mark.parametrize("stream_id, block", [(0, 0), (20, 1), (2**32 - 1, 2**64 - 1), (8, 2**32), (8, 2**32 - 1)])
-def test_groups_are_interleaved_word_by_word(isa, stream_id, block, groups):
-    """Narrow vectors compute a group in parts; the order of the lanes does not depend on the width."""
-    words = words_of(RFC_KEY, stream_id, block, groups).reshape(groups, 16, 16)
-    for counter in range(16 * groups):
-        assert words[counter // 16, :, counter % 16].tolist() == reference_block(RFC_KEY, stream_id, block, counter)
+# Streams --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stream_id, block, groups",
+    [(0, 0, 1), (20, 1, 3), (2**32 - 1, 2**64 - 1, 2), (8, 2**32, 1), (8, 2**32 - 1, 1), (3, 4095, 1), (3, 4096, 1)],
+)
+def test_bytes_are_in_the_order_of_the_counter(aes_form, stream_id, block, groups):
+    expected = b"".join(aes.stream_block(KEY, stream_id, block, counter) for counter in range(64 * groups))
+    assert words_of(KEY, stream_id, block, groups).tobytes() == expected
+
+
+def test_a_long_stream_changes_its_subkey(aes_form):
+    """A segment has 2^11 counters, which are 32 groups."""
+    data = words_of(KEY, 9, 5, 100).tobytes()
+    for counter in (0, 2047, 2048, 2049, 4095, 4096, 6399):
+        assert data[16 * counter : 16 * counter + 16] == aes.stream_block(KEY, 9, 5, counter)
+
+
+def test_subkeys_differ_between_spans_and_segments():
+    keys = {aes.subkey(KEY, span, segment) for span in (0, 1, 2, 2**52 - 1) for segment in (0, 1, 2, 2**21 - 1)}
+    assert len(keys) == 16
+    assert KEY not in keys
+
+
+def test_a_span_and_segment_have_at_most_2_to_the_26_inputs():
+    """Of one stream id 2^12 record blocks of 2^11 counters; kernels use at most 8 ids together."""
+    assert 8 << aes.SPAN_BITS + aes.SEGMENT_BITS <= 1 << 26
 
 
 def test_streams_of_different_ids_and_blocks_differ():
-    seen = [words_of(RFC_KEY, number, block, 1).tobytes() for number in range(4) for block in (0, 1, 2**32, 2**63)]
+    seen = [words_of(FIXED_KEY, number, block, 1).tobytes() for number in range(4) for block in (0, 1, 2**32, 2**63)]
     assert len(set(seen)) == len(seen)
 
 
 def test_stream_ids_are_unique():
-    """Laplace noise has three streams: digits, carries and rounding."""
+    """Laplace noise has three: digits, carries, rounding."""
     ids = [number + i for name, number in reference.STREAM_IDS.items() for i in range(3 if "Laplace" in name else 1)]
     assert len(set(ids)) == len(ids)
     assert 0 not in ids
 
 
 def test_a_stream_is_exhausted_before_its_counter_wraps():
-    """A stream has 2^32 ChaCha blocks, 16 to a group. After them the first words would be repeated."""
-    assert not stream.exhausts(RFC_KEY, 0)
-    assert not stream.exhausts(RFC_KEY, 2**28 - 1)
-    assert stream.exhausts(RFC_KEY, 2**28)
+    """A stream has 2^32 AES blocks, 64 to a group. After them the first words would be repeated."""
+    assert not stream.exhausts(FIXED_KEY, 0)
+    assert not stream.exhausts(FIXED_KEY, 2**26 - 1)
+    assert stream.exhausts(FIXED_KEY, 2**26)
 
 
 @pytest.mark.parametrize("size", [0, 16, 31, 33, 64])
@@ -164,7 +136,7 @@ def test_a_key_has_32_bytes(size):
 
 @given(st.lists(st.integers(0, 2**40) | st.integers(0, 5), max_size=50))
 def test_take_never_returns_a_block_twice(takes):
-    source, end = stream.Stream(RFC_KEY), 0
+    source, end = stream.Stream(FIXED_KEY), 0
     for blocks in takes:
         first = source.take(blocks)
         assert first == end
@@ -173,7 +145,7 @@ def test_take_never_returns_a_block_twice(takes):
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
 def test_take_raises_when_the_blocks_are_used_up(first, second):
-    source = stream.Stream(RFC_KEY)
+    source = stream.Stream(FIXED_KEY)
     assert source.take(first) == 0
     if first + second < 2**64:
         assert source.take(second) == first
@@ -184,13 +156,13 @@ def test_take_raises_when_the_blocks_are_used_up(first, second):
 
 
 @pytest.mark.parametrize("blocks", [-1, 2**64])
-def test_take_rejects_impossible_numbers_of_blocks(blocks):
+def test_take_refuses_impossible_numbers_of_blocks(blocks):
     with pytest.raises(OverflowError):
-        stream.Stream(RFC_KEY).take(blocks)
+        stream.Stream(FIXED_KEY).take(blocks)
 
 
 def test_a_stream_cannot_be_pickled_or_copied():
-    """A key on a disk is not secret, and with a copied key two workers would draw the same coins."""
+    """A key on a disk is not secret, and a key in two workers is used twice."""
     source = stream.Stream()
     for duplicate in (copy.copy, copy.deepcopy, *(lambda s, p=p: pickle.dumps(s, p) for p in range(6))):
         with pytest.raises(TypeError, match=r"^a stream holds a secret key and cannot be pickled or copied$"):
@@ -198,14 +170,14 @@ def test_a_stream_cannot_be_pickled_or_copied():
 
 
 def test_the_buffer_of_a_stream_is_its_key_and_read_only():
-    view = memoryview(stream.Stream(RFC_KEY))
+    view = memoryview(stream.Stream(FIXED_KEY))
     assert view.readonly
     assert view.nbytes == 32
-    assert bytes(view) == RFC_KEY
+    assert bytes(view) == FIXED_KEY
 
 
 def test_the_repr_of_a_stream_does_not_contain_the_key():
-    source = stream.Stream(RFC_KEY)
+    source = stream.Stream(FIXED_KEY)
     for text in (repr(source), str(source)):
         assert "\\x01" not in text
         assert "0102" not in text

@@ -13,7 +13,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import half_space_constant
 
 from ..support import reference
-from ..support.keys import RFC_KEY, SEED
+from ..support.keys import FIXED_KEY, SEED
 
 # The sign -------------------------------------------------------------------------------------------------------------
 
@@ -47,21 +47,21 @@ def test_the_sign_changes_exactly_at_the_threshold(isa, dim):
     """One unit more in `heads` changes the sign of exactly the report whose word equals the old threshold."""
     n = 3 if dim < 1000 else 1
     x = np.linspace(-1, 1, n * dim).reshape(n, dim)
-    for row, word in enumerate(reference.Words(RFC_KEY, "linf sign", 0).take(n, "<u8").tolist()):
+    for row, word in enumerate(reference.Words(FIXED_KEY, "linf sign", 0).take(n, "<u8").tolist()):
         reports = []
         for heads in (word, word + 1):
             out = np.empty((n, (dim + 7) // 8), np.uint8)
-            privatize.LinfBall(dim, 1.0, heads, 0).privatize(stream.Stream(RFC_KEY), 0, x, out)
+            privatize.LinfBall(dim, 1.0, heads, 0).privatize(stream.Stream(FIXED_KEY), 0, x, out)
             reports.append(np.unpackbits(out, axis=1, count=dim, bitorder="little"))
         changed = reports[0] != reports[1]
         assert changed[row].all()
         assert not np.delete(changed, row, axis=0).any()
-    words = reference.Words(RFC_KEY, "l2 sign", 0).take(2 * n, "<u8").tolist()
+    words = reference.Words(FIXED_KEY, "l2 sign", 0).take(2 * n, "<u8").tolist()
     for row in range(n):
         reports = []
         for heads in (words[2 * row + 1], words[2 * row + 1] + 1):
             out = np.empty((n, dim))
-            privatize.L2Ball(dim, 1.0, 1.0, heads).privatize(stream.Stream(RFC_KEY), 0, x / np.sqrt(dim), out)
+            privatize.L2Ball(dim, 1.0, 1.0, heads).privatize(stream.Stream(FIXED_KEY), 0, x / np.sqrt(dim), out)
             reports.append(out)
         assert (reports[0][row] == -reports[1][row]).all()
         np.testing.assert_array_equal(np.delete(reports[0], row, axis=0), np.delete(reports[1], row, axis=0))

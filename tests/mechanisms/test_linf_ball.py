@@ -15,7 +15,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.privacy import Channel
 
 from ..support import reference
-from ..support.keys import KEY, RFC_KEY, SEED
+from ..support.keys import FIXED_KEY, KEY, SEED
 
 # Reports --------------------------------------------------------------------------------------------------------------
 
@@ -57,13 +57,13 @@ def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
     """The first tie of a block reads the first word. keep = word redraws the direction; keep = word + 1 keeps it."""
     x = np.zeros((40, dim))
     mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
-    word = reference.Words(RFC_KEY, "linf tie", 0).word()
+    word = reference.Words(FIXED_KEY, "linf tie", 0).word()
     seen = []
     for keep in (word, word + 1):
         out = np.empty((40, 1), np.uint8)
         kernel = privatize.LinfBall(dim, 1.0, mechanism._heads, keep)
-        kernel.privatize(stream.Stream(RFC_KEY), 0, x, out)
-        expected = reference.linf_rows(mechanism, RFC_KEY, 0, x, keep)
+        kernel.privatize(stream.Stream(FIXED_KEY), 0, x, out)
+        expected = reference.linf_rows(mechanism, FIXED_KEY, 0, x, keep)
         np.testing.assert_array_equal(np.unpackbits(out, axis=1, count=dim, bitorder="little"), expected)
         seen.append(expected)
     assert (seen[0] != seen[1]).any()

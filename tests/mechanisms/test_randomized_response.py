@@ -10,7 +10,7 @@ from ldpfast import _coins
 from ldpfast._core import privatize, stream
 
 from ..support import reference
-from ..support.keys import KEY, RFC_KEY, SEED
+from ..support.keys import FIXED_KEY, KEY, SEED
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65, 513, 2049])
@@ -33,11 +33,11 @@ def test_reports_equal_the_reference(isa, k, epsilon, n):
 def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
     """keep = word reports another category; keep = word + 1 reports the true one. A comparison with <= fails."""
     whole = 1 << bits
-    for row, word in enumerate(reference.Words(RFC_KEY, "RandomizedResponse", 0).take(16, f"<u{bits // 8}").tolist()):
+    for row, word in enumerate(reference.Words(FIXED_KEY, "RandomizedResponse", 0).take(16, f"<u{bits // 8}").tolist()):
         if not whole // 8 < word < whole // 8 * 7:
             continue
         for keep, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, dtype)
             coin = _coins.ResponseCoin(k, bits, keep, (whole - keep) // (k - 1), 0.0)
-            privatize.RandomizedResponse(coin).privatize(stream.Stream(RFC_KEY), 0, np.ones(16, dtype), out)
+            privatize.RandomizedResponse(coin).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16, dtype), out)
             assert (out[row] == 1) == kept

@@ -9,7 +9,7 @@ import ldpfast as ldp
 from ldpfast._core import privatize, stream
 
 from ..support import reference
-from ..support.keys import KEY, RFC_KEY, SEED
+from ..support.keys import FIXED_KEY, KEY, SEED
 from ..support.sizes import SIZES
 
 
@@ -25,8 +25,8 @@ def test_reports_equal_the_reference(isa, n, dtype):
 
 def test_the_bit_is_one_exactly_below_the_threshold(isa):
     """At the upper end the threshold is `heads`: heads = word gives 0, heads = word + 1 gives 1."""
-    for row, word in enumerate(reference.Words(RFC_KEY, "SignBit", 0).take(16, "<u8").tolist()):
+    for row, word in enumerate(reference.Words(FIXED_KEY, "SignBit", 0).take(16, "<u8").tolist()):
         for heads, bit in ((word, 0), (word + 1, 1)):
             out = np.empty(16, np.uint8)
-            privatize.SignBit(-1.0, 1.0, heads).privatize(stream.Stream(RFC_KEY), 0, np.ones(16), out)
+            privatize.SignBit(-1.0, 1.0, heads).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16), out)
             assert out[row] == bit

@@ -10,7 +10,7 @@ from ldpfast import _coins
 from ldpfast._core import privatize, stream
 
 from ..support import reference
-from ..support.keys import KEY, RFC_KEY, SEED
+from ..support.keys import FIXED_KEY, KEY, SEED
 from ..support.sizes import SIZES
 
 
@@ -24,11 +24,11 @@ def test_reports_equal_the_reference(isa, n):
 
 def test_the_truth_is_kept_exactly_below_the_threshold(isa):
     """keep = word reports the opposite; keep = word + 1 reports the true answer."""
-    for row, word in enumerate(reference.Words(RFC_KEY, "Warner", 0).take(16, "<u8").tolist()):
+    for row, word in enumerate(reference.Words(FIXED_KEY, "Warner", 0).take(16, "<u8").tolist()):
         for keep, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, np.uint8)
             coin = _coins.ResponseCoin(2, 64, keep, reference.WORD - keep, 0.0)
-            privatize.Warner(coin).privatize(stream.Stream(RFC_KEY), 0, np.ones(16, np.uint8), out)
+            privatize.Warner(coin).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16, np.uint8), out)
             assert (out[row] == 1) == kept
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-RFC_KEY = bytes(range(32))  # key of the examples of RFC 8439
+FIXED_KEY = bytes(range(32))
 
 
 def key_of_seed(seed: int) -> bytes:

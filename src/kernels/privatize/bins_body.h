@@ -1,6 +1,5 @@
 /* All cuts are compared with every record. NaN has symbol 0. */
-static int NAME(privatize_bins)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t n,
-                                void *out)
+static int NAME(privatize_bins)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, void *out)
 {
     const bins *p = params;
     uint8_t symbol[CODE_ROWS] LDP_ALIGNED;

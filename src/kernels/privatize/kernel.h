@@ -12,14 +12,14 @@
  * be converted back to its integer, and the sum of the squares of 2^33 integers fits 128 bits. */
 #define GRID_LIMIT 0x1p47
 
-typedef int privatize_fn(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out);
+typedef int privatize_fn(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out);
 typedef void tally_fn(const void *format, const void *reports, size_t n, void *state);
 
 /* Defines privatize_<name>, which calls the version for the instruction set in use. */
-#define DEFINE_PRIVATIZE(name)                                                                                          \
-    int privatize_##name(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out) \
-    {                                                                                                                   \
-        return LDP_BEST(privatize_##name)(params, key, block, x, n, out);                                               \
+#define DEFINE_PRIVATIZE(name)                                                                                    \
+    int privatize_##name(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) \
+    {                                                                                                             \
+        return LDP_BEST(privatize_##name)(params, key, block, x, n, out);                                         \
     }
 
 #endif

@@ -21,7 +21,7 @@ LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], double fac
 DEFINE_PRIVATIZE(l2_ball_f32)
 DEFINE_PRIVATIZE(l2_ball_f64)
 
-void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, const stream_key *key, uint64_t block, size_t n, size_t stride,
+void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,
                   float *packed, float *directions)
 {
     stream direction = stream_open(key, STREAM_L2_DIRECTION, block);

@@ -33,7 +33,7 @@ typedef struct {
 } l2_ball_block;
 
 /* Draws n directions, `stride` numbers apart; `packed` has room for n dim numbers. */
-void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, const stream_key *key, uint64_t block, size_t n, size_t stride,
+void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,
                   float *packed, float *directions);
 
 /* Adds the sums of u^2, u y and y^2 of n coordinates to sum[0..2]. */

@@ -45,8 +45,7 @@ static void NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, REAL
         u[j] *= scale;
 }
 
-static int NAME(privatize_l2_ball)(const void *params, const stream_key *key, uint64_t block, const void *x, size_t n,
-                                   void *out)
+static int NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out)
 {
     const l2_ball *p = params;
     stream direction = stream_open(key, STREAM_L2_DIRECTION, block);

@@ -52,7 +52,7 @@ static void NAME(add_noise)(const laplace *p, const double *index, const double 
 }
 
 /* Rounds, limits and adds noise in separate buffers, so that `out` never holds a record without noise. */
-static int NAME(privatize_laplace)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t rows,
+static int NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t block, const void *records, size_t rows,
                                    void *reports)
 {
     const laplace *p = params;

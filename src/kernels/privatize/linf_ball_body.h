@@ -68,7 +68,7 @@ static size_t NAME(draw_row)(const linf_ball *p, const REAL *x, linf_ball_stream
     return agree;
 }
 
-static int NAME(privatize_linf_ball)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t n,
+static int NAME(privatize_linf_ball)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
                                      void *reports)
 {
     const linf_ball *p = params;

@@ -1,5 +1,5 @@
 /* NaN counts as the offset, with symbol 0. Infinities are clamped to the farthest cell. */
-static int NAME(privatize_residue)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t n,
+static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
                                    void *out)
 {
     const residue *p = params;

@@ -8,7 +8,7 @@ LDP_INLINE uint64_t NAME(scaled)(uint64_t a, uint64_t b)
 }
 
 /* The position u in the interval is used in steps of 2^-52: the mantissa of 1 + u, or 2^52 at the upper end. */
-static int NAME(privatize_sign_bit)(const void *params, const stream_key *key, uint64_t block, const void *records, size_t n,
+static int NAME(privatize_sign_bit)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
                                     void *reports)
 {
     const sign_bit *p = params;

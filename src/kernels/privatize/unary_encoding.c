@@ -24,7 +24,7 @@ LDP_INLINE void set_own_bit(uint64_t truth, uint64_t clear, uint64_t flip, size_
  * key stream. A single row compares 64 bits of every lane, which takes the same time for every outcome. Rows are finished in
  * `piece` before they are copied to `out`, so that `out` never holds coins without the person's own bit. `truth` holds clamped
  * records. */
-static int encode(const unary_encoding *p, const stream_key *key, uint64_t block, const uint64_t *truth, size_t n, uint8_t *out)
+static int encode(const unary_encoding *p, stream_key *key, uint64_t block, const uint64_t *truth, size_t n, uint8_t *out)
 {
     const size_t bytes = (p->k + 7) / 8;
     const uint64_t clear = -(uint64_t)(p->optimized != 0);
@@ -51,16 +51,16 @@ static int encode(const unary_encoding *p, const stream_key *key, uint64_t block
     return (int)(r.source.exhausted | own.exhausted);
 }
 
-#define DEFINE_UNARY_ENCODING(type)                                                                                      \
-    int privatize_unary_encoding_u##type(const void *params, const stream_key *key, uint64_t block, const void *records, \
-                                         size_t n, void *out)                                                            \
-    {                                                                                                                    \
-        const unary_encoding *p = params;                                                                                \
-        const uint##type##_t *x = records;                                                                               \
-        uint64_t truth[PIECE_BYTES];                                                                                     \
-        for (size_t i = 0; i < n; i++)                                                                                   \
-            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                                \
-        return encode(p, key, block, truth, n, out);                                                                     \
+#define DEFINE_UNARY_ENCODING(type)                                                                                          \
+    int privatize_unary_encoding_u##type(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, \
+                                         void *out)                                                                          \
+    {                                                                                                                        \
+        const unary_encoding *p = params;                                                                                    \
+        const uint##type##_t *x = records;                                                                                   \
+        uint64_t truth[PIECE_BYTES];                                                                                         \
+        for (size_t i = 0; i < n; i++)                                                                                       \
+            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                                    \
+        return encode(p, key, block, truth, n, out);                                                                         \
     }
 
 DEFINE_UNARY_ENCODING(8)

@@ -24,7 +24,7 @@ typedef struct {
     uint64_t word[READER_WORDS] LDP_ALIGNED;
 } reader;
 
-LDP_INLINE void reader_open(reader *r, const stream_key *key, enum stream_id id, uint64_t block)
+LDP_INLINE void reader_open(reader *r, stream_key *key, enum stream_id id, uint64_t block)
 {
     r->source = stream_open(key, id, block);
     r->used = READER_WORDS;

@@ -47,7 +47,7 @@ LDP_INLINE int toss_exp(reader *r, double p, big num, big den)
     return toss_exp_below_one(r, p, num, den);
 }
 
-int draw_gaussian(const stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
+int draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
 {
     reader r;
     uint64_t t =

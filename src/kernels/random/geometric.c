@@ -26,7 +26,7 @@ static void add_carries(const geometric_noise *p, reader *r, const uint64_t *hea
         }
 }
 
-void noise_open(noise_source *s, const geometric_noise *noise, const stream_key *key, uint64_t block, size_t total)
+void noise_open(noise_source *s, const geometric_noise *noise, stream_key *key, uint64_t block, size_t total)
 {
     s->noise = noise;
     reader_open(&s->digits, key, noise->stream, block);

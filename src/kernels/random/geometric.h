@@ -22,7 +22,7 @@ typedef struct {
 } noise_source;
 
 /* Opens the streams of a block; `total` numbers will be drawn from it. */
-void noise_open(noise_source *s, const geometric_noise *noise, const stream_key *key, uint64_t block, size_t total);
+void noise_open(noise_source *s, const geometric_noise *noise, stream_key *key, uint64_t block, size_t total);
 
 /* Draws n <= NOISE_PIECE integers as doubles. `out` has room for n rounded up to a multiple of 512. */
 void noise_draw(noise_source *s, size_t n, double *out);

@@ -3,29 +3,53 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define KERNEL_BODY "random/chacha_body.h"
-#include "simd/each_isa.h"
+enum { NO_SEGMENT = -1 };
+
+/* Derives the subkey of a span and segment, unless it is in use. */
+LDP_INLINE void use_subkey(stream_key *key, uint64_t span, uint32_t segment)
+{
+    if (key->span == span && key->segment == segment)
+        return;
+    uint8_t bytes[KEY_BYTES];
+    const uint32_t input[4] = {2 * segment, STREAM_SUBKEY, (uint32_t)span, (uint32_t)(span >> 32)};
+    aes_counter(&key->master, input, bytes, KEY_BYTES / AES_BLOCK);
+    aes_expand(bytes, &key->subkey);
+    key_wipe(bytes, sizeof bytes);
+    key->span = span;
+    key->segment = segment;
+}
 
 void stream_groups(stream *s, void *out, size_t groups)
 {
-    const uint64_t last = ((uint64_t)1 << 32) / 16;
+    const uint64_t last = ((uint64_t)1 << 32) / GROUP_BLOCKS;
     if (groups > last - s->next) {
         s->exhausted = 1;
         return;
     }
-    uint32_t state[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-    memcpy(state + 4, s->key->word, sizeof s->key->word);
-    state[13] = s->id;
-    state[14] = (uint32_t)s->block;
-    state[15] = (uint32_t)(s->block >> 32);
-    LDP_BEST(groups)(state, (uint32_t)(16 * s->next), out, groups);
-    s->next += groups;
+    enum { SEGMENT_GROUPS = (1 << SEGMENT_BITS) / GROUP_BLOCKS };
+    uint8_t *to = out;
+    while (groups) {
+        const uint64_t left = SEGMENT_GROUPS - s->next % SEGMENT_GROUPS, now = groups < left ? groups : left;
+        const uint32_t input[4] = {(uint32_t)(s->next * GROUP_BLOCKS), s->id, (uint32_t)s->block, (uint32_t)(s->block >> 32)};
+        use_subkey(s->key, s->block >> SPAN_BITS, input[0] >> SEGMENT_BITS);
+        aes_counter(&s->key->subkey, input, to, now * GROUP_BLOCKS);
+        s->next += now;
+        to += now * GROUP_BYTES;
+        groups -= now;
+    }
 }
 
-int key_from_system(stream_key *key) { return getentropy(key->word, sizeof key->word); }
+int key_from_system(uint8_t *bytes) { return getentropy(bytes, KEY_BYTES); }
 
-void key_wipe(stream_key *key)
+void key_open(stream_key *key, const uint8_t *bytes)
 {
-    memset(key, 0, sizeof *key);
-    __asm__ volatile("" : : "r"(key) : "memory"); /* prevents the compiler from removing the memset */
+    aes_expand(bytes, &key->master);
+    key->span = 0;
+    key->segment = (uint32_t)NO_SEGMENT;
+}
+
+void key_wipe(void *secret, size_t bytes)
+{
+    memset(secret, 0, bytes);
+    __asm__ volatile("" : : "r"(secret) : "memory"); /* the compiler may not drop the memset */
 }

@@ -1,18 +1,23 @@
-/* The only source of randomness: ChaCha20 (RFC 8439) in counter mode.
+/* The only source of randomness: AES-256 in counter mode (aes.h).
  *
- * Words 4-11 of the state are the key, word 12 is the block counter, word 13 the stream id, words 14-15 are the record block
- * (low word first). A stream is the triple (key, stream id, record block). It is produced in groups of 16 ChaCha blocks,
- * interleaved word by word on every instruction set: word w of the block with counter 16 g + l is at word 256 g + 16 w + l.
- * So a group of 1024 bytes needs no transposition, and the bits do not depend on the width of the vectors. */
+ * A stream is the triple (key, stream id, record block). Its bytes are the encryptions of the 128-bit inputs (counter, stream
+ * id, record block) in the order of the counter, little-endian words: 32, 32 and 64 bits.
+ *
+ * The key itself encrypts nothing but the inputs of the reserved stream id, whose outputs are subkeys. A subkey serves the
+ * counters of one segment in the record blocks of one span: 2^23 inputs per stream id, and no kernel uses more than 8 ids, so
+ * at most 2^26. docs/proofs/README.md says what follows from that. */
 #ifndef LDP_STREAM_H
 #define LDP_STREAM_H
 
-#include "simd/platform.h"
+#include "random/aes.h"
 
-enum { GROUP_BYTES = 1024, GROUP_WORDS = 256 };
+enum { KEY_BYTES = 32, GROUP_BYTES = 1024, GROUP_BLOCKS = GROUP_BYTES / AES_BLOCK, SPAN_BITS = 12, SEGMENT_BITS = 11 };
 
+/* A key and the subkey in use. Each thread has a copy of its own. */
 typedef struct {
-    uint32_t word[8];
+    aes_schedule master, subkey;
+    uint64_t span;    /* of the subkey: record block >> SPAN_BITS */
+    uint32_t segment; /* of the subkey: counter >> SEGMENT_BITS; all ones where there is none yet */
 } stream_key;
 
 /* Domain separation: one constant for each kernel and use, so that two mechanisms share no coin under one key. Never reuse or
@@ -42,32 +47,36 @@ enum stream_id {
     STREAM_SELECTION = 29,
     STREAM_LAPLACE_CENTRAL = 30, /* 30, 31, 32 likewise */
     STREAM_CENTRAL_WORDS = 33, /* 33 to 36: words for Python */
-    STREAM_PYTHON = 37 /* mechanisms written in Python */
+    STREAM_PYTHON = 37, /* mechanisms written in Python */
+    STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
 };
 
 /* A stream is read forward and once. Past the end of the 32-bit counter it is exhausted: nothing is written, and the flag stays
  * set. Kernels return the flag. */
 typedef struct {
-    const stream_key *key;
+    stream_key *key;
     uint64_t block;
     uint32_t id;
     uint32_t exhausted;
     uint64_t next; /* group */
 } stream;
 
-LDP_INLINE stream stream_open(const stream_key *key, enum stream_id id, uint64_t block)
+LDP_INLINE stream stream_open(stream_key *key, enum stream_id id, uint64_t block)
 {
     return (stream){key, block, (uint32_t)id, 0, 0};
 }
 
-/* Writes the next `groups` groups to `out`, faster if it is 64-byte aligned. */
+/* Writes the next `groups` groups to `out`. */
 void stream_groups(stream *s, void *out, size_t groups);
 
 /* Number of groups that hold n items of `bytes` bytes. */
 LDP_INLINE size_t groups_for(size_t n, size_t bytes) { return (n * bytes + GROUP_BYTES - 1) / GROUP_BYTES; }
 
-/* Takes a fresh key from the operating system. Returns 0, or -1 on failure. */
-int key_from_system(stream_key *key);
-void key_wipe(stream_key *key);
+/* Takes 32 fresh bytes from the operating system. Returns 0, or -1 on failure. */
+int key_from_system(uint8_t *bytes);
+/* Expands 32 bytes. */
+void key_open(stream_key *key, const uint8_t *bytes);
+/* Overwrites secrets with zeros. */
+void key_wipe(void *secret, size_t bytes);
 
 #endif

@@ -17,7 +17,7 @@ LDP_INLINE uint64_t uniform_below(reader *r, uint64_t n)
 }
 
 /* An integer of 128 bits in [0, n), n > 0, from its own stream. */
-LDP_INLINE big big_below(const stream_key *key, uint64_t block, big n)
+LDP_INLINE big big_below(stream_key *key, uint64_t block, big n)
 {
     reader r;
     reader_open(&r, key, STREAM_SELECTION, block);

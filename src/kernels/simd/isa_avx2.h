@@ -1,23 +1,9 @@
-/* AVX2 with BMI2: vpshufb (port 5, 1 cycle) for byte rotations, pdep (1 per cycle, latency 3) for deposits. */
+/* AVX2 with BMI2: pdep (1 per cycle, latency 3) for deposits. */
 #define ISA avx2
 #define V_BYTES 32
-#define CHACHA_WAYS 1
-#define ROTATE16(v) rotate_bytes_avx2(v, 2)
-#define ROTATE8(v) rotate_bytes_avx2(v, 3)
 
 #ifndef LDP_ISA_AVX2
 #define LDP_ISA_AVX2
-typedef uint32_t v32_of_avx2 __attribute__((vector_size(32)));
-
-/* Byte j of each 32-bit lane comes from byte (j + by) mod 4. */
-LDP_INLINE v32_of_avx2 rotate_bytes_avx2(v32_of_avx2 v, int by)
-{
-    __m128i order =
-        _mm_add_epi8(_mm_and_si128(_mm_add_epi8(_mm_set1_epi32(0x03020100), _mm_set1_epi8((char)by)), _mm_set1_epi8(3)),
-                     _mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0));
-    return (v32_of_avx2)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(order));
-}
-
 LDP_INLINE uint64_t deposit_avx2(uint64_t bits, uint64_t mask) { return _pdep_u64(bits, mask); }
 
 LDP_INLINE double floor_avx2(double v) { return __builtin_floor(v); }

@@ -1,9 +1,6 @@
-/* AVX-512 F, BW, DQ, VL (Skylake-X, Zen 4 and later): vprold, 32 registers, compare to mask. */
+/* AVX-512 F, BW, DQ, VL (Skylake-X, Zen 4 and later): 32 registers, compare to mask. */
 #define ISA avx512
 #define V_BYTES 64
-#define CHACHA_WAYS 2
-#define ROTATE16(v) ((v) << 16 | (v) >> 16)
-#define ROTATE8(v) ((v) << 8 | (v) >> 24)
 
 #ifndef LDP_ISA_AVX512
 #define LDP_ISA_AVX512

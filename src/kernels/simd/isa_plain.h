@@ -1,9 +1,6 @@
 /* Plain C with 16-byte vectors, which all x86-64 and 64-bit Arm machines have (SSE2, NEON). */
 #define ISA plain
 #define V_BYTES 16
-#define CHACHA_WAYS 1
-#define ROTATE16(v) ((v) << 16 | (v) >> 16)
-#define ROTATE8(v) ((v) << 8 | (v) >> 24)
 
 #ifndef LDP_ISA_PLAIN
 #define LDP_ISA_PLAIN

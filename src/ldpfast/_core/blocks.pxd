@@ -4,19 +4,19 @@ Arrays are contiguous buffers. Python has checked their dtype and shape. Sizes a
 check them.
 """
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t
 
-from ldpfast._core.kernels cimport stream_key
+from ldpfast._core.kernels cimport KEY_BYTES, key_open, stream_key
 
 
 cdef inline int load_key(object source, stream_key *key) except -1:
-    """Copy the 32 bytes of a key to `key`. The caller wipes the copy."""
+    """Expand the 32 bytes of a key. The caller wipes `key`."""
     cdef Py_buffer view
     PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
-    if view.len != sizeof(stream_key):
+    if view.len != KEY_BYTES:
         PyBuffer_Release(&view)
         raise ValueError("a key has 32 bytes")
-    memcpy(key, view.buf, sizeof(stream_key))
+    key_open(key, <const uint8_t *>view.buf)
     PyBuffer_Release(&view)
     return 0
 

@@ -17,7 +17,7 @@ cdef class Kernel:
         Number of records per block. Blocks share no random words.
     """
 
-    cdef int privatize_blocks(self, privatize_fn kernel, const stream_key *key, uint64_t block, const char *x,
+    cdef int privatize_blocks(self, privatize_fn kernel, stream_key *key, uint64_t block, const char *x,
                               size_t record_bytes, size_t n, char *out, size_t report_bytes) noexcept nogil:
         """Privatize n records, starting at block number `block`. Return 1 if a stream was exhausted, else 0."""
         cdef size_t i = 0, now, rows = self.rows
@@ -56,7 +56,7 @@ cdef class Kernel:
             finally:
                 PyBuffer_Release(&records)
         finally:
-            key_wipe(&k)
+            key_wipe(&k, sizeof(k))
         exhaustion(exhausted)
 
     def run(self, key, uint64_t block, x, state):
@@ -97,5 +97,5 @@ cdef class Kernel:
             finally:
                 PyBuffer_Release(&records)
         finally:
-            key_wipe(&k)
+            key_wipe(&k, sizeof(k))
         exhaustion(exhausted)

@@ -10,10 +10,23 @@ cdef extern from "simd/dispatch.h" nogil:
     const char *ldp_isa_name(int isa)
 
 
+cdef extern from "random/aes.h" nogil:
+    int AES_FORM_COUNT
+    int AES_BLOCK
+    ctypedef struct aes_schedule:
+        pass
+    int aes_form_supported(int form)
+    int aes_form()
+    int aes_form_set(int form)
+    const char *aes_form_name(int form)
+    void aes_expand(const uint8_t *key, aes_schedule *schedule)
+    void aes_counter(const aes_schedule *schedule, const uint32_t *input, void *out, size_t blocks)
+
 cdef extern from "random/stream.h" nogil:
     int GROUP_BYTES
+    int KEY_BYTES
     ctypedef struct stream_key:
-        uint32_t word[8]
+        uint32_t segment
     ctypedef struct stream:
         uint32_t exhausted
         uint64_t next
@@ -29,10 +42,11 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE_ONE_HOT
         STREAM_LAPLACE_RESIDUE
         STREAM_LAPLACE_CENTRAL
-    stream stream_open(const stream_key *key, stream_id id, uint64_t block)
+    stream stream_open(stream_key *key, stream_id id, uint64_t block)
     void stream_groups(stream *s, void *out, size_t groups)
-    int key_from_system(stream_key *key)
-    void key_wipe(stream_key *key)
+    int key_from_system(uint8_t *bytes)
+    void key_open(stream_key *key, const uint8_t *bytes)
+    void key_wipe(void *secret, size_t bytes)
 
 
 cdef extern from "random/coins.h" nogil:
@@ -40,7 +54,7 @@ cdef extern from "random/coins.h" nogil:
         uint64_t high, low
     ctypedef struct reader:
         stream source
-    void reader_open(reader *r, const stream_key *key, stream_id id, uint64_t block)
+    void reader_open(reader *r, stream_key *key, stream_id id, uint64_t block)
     size_t coin_words(size_t lanes)
     uint64_t reader_word(reader *r)
     void coins_direct(reader *r, uint64_t heads, uint64_t *out, size_t lanes)
@@ -62,17 +76,17 @@ cdef extern from "random/geometric.h" nogil:
 
 cdef extern from "random/discrete_gaussian.h" nogil:
     uint64_t MOST_VARIANCE
-    int draw_gaussian(const stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
+    int draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
 
 
 cdef extern from "random/uniform.h" nogil:
     ctypedef unsigned long long big "unsigned __int128"
-    big big_below(const stream_key *key, uint64_t block, big n)
+    big big_below(stream_key *key, uint64_t block, big n)
 
 
 cdef extern from "privatize/kernel.h" nogil:
     ctypedef int (*privatize_fn "privatize_fn *")(
-        const void *params, const stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
+        const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
     ctypedef void (*tally_fn "tally_fn *")(const void *format, const void *reports, size_t n, void *state) noexcept nogil
 
 
@@ -143,7 +157,7 @@ cdef extern from "privatize/l2_ball.h" nogil:
         uint32_t exhausted
     size_t l2_ball_rows(size_t dim)
     privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64
-    void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, const stream_key *key, uint64_t block, size_t n, size_t stride,
+    void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,
                       float *packed, float *directions)
     void l2_ball_products(const float *u, const float *y, size_t n, double *sum)
     double l2_ball_finish(l2_ball_block *b, const double *sum, double factor)

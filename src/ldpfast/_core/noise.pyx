@@ -20,5 +20,5 @@ def gaussian(key, uint64_t block, uint64_t variance, out):
             exhausted = draw_gaussian(&k, block, variance, view.len // 8, <int64_t *>view.buf)
         PyBuffer_Release(&view)
     finally:
-        key_wipe(&k)
+        key_wipe(&k, sizeof(k))
     exhaustion(exhausted)

@@ -69,7 +69,7 @@ def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint6
     with nogil:
         total = sweep(points, first, size, twice_target, table, ~<big>0, &chosen)
         sweep(points, first, size, twice_target, table, big_below(&k, block, total), &chosen)
-    key_wipe(&k)
+    key_wipe(&k, sizeof(k))
     return chosen
 
 

@@ -101,7 +101,7 @@ cdef class MedianSGD:
                 else:
                     quantile_steps_f64(&self.p, word, &x[i], now, &state.s)
                 i += now
-        key_wipe(&k)
+        key_wipe(&k, sizeof(k))
         exhaustion(s.exhausted)
 
     def answer(self, bint bit, QuantileState state not None):
@@ -223,7 +223,7 @@ cdef class GradientDescent:
             return
         load_key(key, &k)
         if workspace_open(&s, self.rows, self.p.padded):
-            key_wipe(&k)
+            key_wipe(&k, sizeof(k))
             raise MemoryError()
         with nogil:
             memcpy(s.positions, &position[0], self.p.padded * sizeof(double))
@@ -242,11 +242,11 @@ cdef class GradientDescent:
                 memcpy(s.positions, s.positions + now * self.p.padded, self.p.padded * sizeof(double))
                 at += now
             memcpy(&position[0], s.positions, self.p.padded * sizeof(double))
-        key_wipe(&k)
+        key_wipe(&k, sizeof(k))
         free(s.memory)
         exhaustion(exhausted)
 
-    cdef int descend_alone(self, const stream_key *k, uint64_t block, double rate, workspace *s) noexcept nogil:
+    cdef int descend_alone(self, stream_key *k, uint64_t block, double rate, workspace *s) noexcept nogil:
         """Take the step of one person with a separate record block, for any mechanism."""
         cdef size_t j, padded = self.p.padded, dim = self.p.dim
         cdef double slope = glm_slope(&self.p, s.positions, s.rows, s.responses[0])
@@ -261,7 +261,7 @@ cdef class GradientDescent:
         glm_move_f64(&self.p, s.positions, s.report, rate, s.positions + padded)
         return exhausted
 
-    cdef int descend_together(self, const stream_key *k, uint64_t block, size_t n, const double *rates,
+    cdef int descend_together(self, stream_key *k, uint64_t block, size_t n, const double *rates,
                               workspace *s) noexcept nogil:
         """Take the steps of n people with the l2 mechanism.
 

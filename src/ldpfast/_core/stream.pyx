@@ -1,12 +1,26 @@
 """Keys and raw words of key streams."""
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport uint64_t
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from ldpfast._core.blocks cimport load_key
 from ldpfast._core.kernels cimport (
-    GROUP_BYTES, coin, coin_words, coins_direct, coins_fill, key_from_system, key_wipe, normals_f32, normals_f64, reader,
+    AES_BLOCK, aes_counter, aes_expand, aes_schedule,
+    GROUP_BYTES, KEY_BYTES, coin, coin_words, coins_direct, coins_fill, key_from_system, key_wipe, normals_f32, normals_f64, reader,
     reader_open, stream, stream_groups, stream_id, stream_key, stream_open,
 )
+
+
+cdef int copy_key(object source, uint8_t *key) except -1:
+    """Copy the 32 bytes of a key."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
+    if view.len != KEY_BYTES:
+        PyBuffer_Release(&view)
+        raise ValueError("a key has 32 bytes")
+    memcpy(key, view.buf, KEY_BYTES)
+    PyBuffer_Release(&view)
+    return 0
 
 
 cdef class Stream:
@@ -15,21 +29,21 @@ cdef class Stream:
     ``Stream()`` takes the key from the operating system, ``Stream(key)`` takes 32 given bytes. Kernels read the key through
     the buffer protocol. It is wiped on deallocation and cannot be pickled. No block is returned twice.
     """
-    cdef stream_key key
+    cdef uint8_t key[32]
     cdef uint64_t next_block
 
     def __cinit__(self, key=None):
         if key is None:
-            if key_from_system(&self.key):
+            if key_from_system(self.key):
                 raise OSError("the operating system gave no random bytes")
         else:
-            load_key(key, &self.key)
+            copy_key(key, self.key)
 
     def __dealloc__(self):
-        key_wipe(&self.key)
+        key_wipe(self.key, sizeof(self.key))
 
     def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, &self.key, sizeof(stream_key), 1, flags)
+        PyBuffer_FillInfo(view, self, self.key, sizeof(self.key), 1, flags)
 
     def __reduce__(self):
         raise TypeError("a stream holds a secret key and cannot be pickled or copied")
@@ -54,7 +68,22 @@ def raw(key, unsigned int stream_number, uint64_t block, out):
     with nogil:
         stream_groups(&s, view.buf, view.len // GROUP_BYTES)
     PyBuffer_Release(&view)
-    key_wipe(&k)
+    key_wipe(&k, sizeof(k))
+
+
+def encrypt(key, bytes first_input, size_t blocks):
+    """Return `blocks` encrypted inputs of 16 bytes; the first word of the input counts up. For tests."""
+    cdef uint8_t k[32]
+    cdef uint32_t words[4]
+    cdef aes_schedule schedule
+    cdef bytes out = bytes(AES_BLOCK * blocks)
+    copy_key(key, k)
+    if len(first_input) != AES_BLOCK:
+        raise ValueError("an input has 16 bytes")
+    memcpy(words, <const char *>first_input, AES_BLOCK)
+    aes_expand(k, &schedule)
+    aes_counter(&schedule, words, <char *>out, blocks)
+    return out
 
 
 def exhausts(key, uint64_t used_groups):
@@ -65,7 +94,7 @@ def exhausts(key, uint64_t used_groups):
     cdef stream s = stream_open(&k, <stream_id>0, 0)
     s.next = used_groups
     stream_groups(&s, group, 1)
-    key_wipe(&k)
+    key_wipe(&k, sizeof(k))
     return bool(s.exhausted)
 
 
@@ -86,7 +115,7 @@ def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
             coins_fill(&r, coin(high, low), <uint64_t *>view.buf, lanes)
     finally:
         PyBuffer_Release(&view)
-        key_wipe(&k)
+        key_wipe(&k, sizeof(k))
 
 
 def normals(key, out):
@@ -101,4 +130,4 @@ def normals(key, out):
     else:
         normals_f64(&s, <double *>view.buf, view.len // 8)
     PyBuffer_Release(&view)
-    key_wipe(&k)
+    key_wipe(&k, sizeof(k))

@@ -17,7 +17,7 @@ from ldpfast.estimation.sgd import _median_sgd
 
 from ...support import reference
 from ...support.examples import assert_same_estimate
-from ...support.keys import KEY, RFC_KEY
+from ...support.keys import FIXED_KEY, KEY
 from ...support.keys import SEED as KEY_SEED
 from ...support.noise_scales import sign_bit_factor
 from ...support.statistics import ALPHA, bernstein_radius
@@ -204,12 +204,12 @@ def test_the_bit_is_kept_exactly_below_the_threshold(isa, dtype, bits):
     All records are above the position, so a kept bit is 1.
     """
     n = 2051
-    words = reference.Words(RFC_KEY, "median", 0).take(n, f"<u{bits // 8}")
+    words = reference.Words(FIXED_KEY, "median", 0).take(n, f"<u{bits // 8}")
     for person in (0, 1, 255, 256, 2047, 2048, n - 1):
         for keep in (int(words[person]), int(words[person]) + 1):
             state = sgd.QuantileState(0.0)
             sgd.MedianSGD(-1.0, 1.0, 0.25, -0.25, keep, bits, False).run(
-                stream.Stream(RFC_KEY), 0, np.full(n, np.inf, dtype), state
+                stream.Stream(FIXED_KEY), 0, np.full(n, np.inf, dtype), state
             )
             assert state.ones[0] == sum(int(word) < keep for word in words)
 
