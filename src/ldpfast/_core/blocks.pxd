@@ -5,19 +5,29 @@ check them.
 """
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 
-from ldpfast._core.kernels cimport KEY_BYTES, key_open, stream_key
+from ldpfast._core.kernels cimport KEY_BYTES, key_open, key_wipe, stream_key
 
 
-cdef inline int load_key(object source, stream_key *key) except -1:
-    """Expand the 32 bytes of a key. The caller wipes `key`."""
+cdef inline int copy_key(object source, uint8_t *key) except -1:
+    """Copy the 32 bytes of a key."""
     cdef Py_buffer view
     PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
     if view.len != KEY_BYTES:
         PyBuffer_Release(&view)
         raise ValueError("a key has 32 bytes")
-    key_open(key, <const uint8_t *>view.buf)
+    memcpy(key, view.buf, KEY_BYTES)
     PyBuffer_Release(&view)
+    return 0
+
+
+cdef inline int load_key(object source, stream_key *key) except -1:
+    """Expand the 32 bytes of a key. The caller wipes `key`."""
+    cdef uint8_t bytes[32]
+    copy_key(source, bytes)
+    key_open(key, bytes)
+    key_wipe(bytes, sizeof(bytes))
     return 0
 
 

@@ -1,26 +1,13 @@
 """Keys and raw words of key streams."""
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ldpfast._core.blocks cimport load_key
+from ldpfast._core.blocks cimport copy_key, load_key
 from ldpfast._core.kernels cimport (
-    AES_BLOCK, aes_counter, aes_expand, aes_schedule,
-    GROUP_BYTES, KEY_BYTES, coin, coin_words, coins_direct, coins_fill, key_from_system, key_wipe, normals_f32, normals_f64, reader,
-    reader_open, stream, stream_groups, stream_id, stream_key, stream_open,
+    AES_BLOCK, GROUP_BYTES, aes_counter, aes_expand, aes_schedule, coin, coin_words, coins_direct, coins_fill, key_from_system,
+    key_wipe, normals_f32, normals_f64, reader, reader_open, stream, stream_groups, stream_id, stream_key, stream_open,
 )
-
-
-cdef int copy_key(object source, uint8_t *key) except -1:
-    """Copy the 32 bytes of a key."""
-    cdef Py_buffer view
-    PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
-    if view.len != KEY_BYTES:
-        PyBuffer_Release(&view)
-        raise ValueError("a key has 32 bytes")
-    memcpy(key, view.buf, KEY_BYTES)
-    PyBuffer_Release(&view)
-    return 0
 
 
 cdef class Stream:
