@@ -89,10 +89,11 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
         "numpy": np.__version__,
         "ldpfast": info()["version"],
         "isa": info()["isa"],
+        "aes": info()["aes"],
         "epsilon": EPSILON,
     }
     print(
-        f"ldpfast {about['ldpfast']} ({about['isa']}), NumPy {about['numpy']}, Python {about['python']}; "
+        f"ldpfast {about['ldpfast']} ({about['isa']}, {about['aes']}), NumPy {about['numpy']}, Python {about['python']}; "
         f"{about['cpu']}, {about['cpus']} CPUs\n"
         "CPU time of one thread, best of several rounds; arrays in memory; epsilon = 1. NumPy draws from SFC64,\n"
         "which is not cryptographic. ratio: NumPy / ldpfast. limit: random bytes at the speed of the key stream,\n"

@@ -7,7 +7,7 @@
 #if defined(__clang__)
 LDP_TARGET_BEGIN("aes")
 #else
-LDP_TARGET_BEGIN("+aes")
+LDP_TARGET_BEGIN("+crypto")
 #endif
 
     /* aese with the key zero is SubBytes after ShiftRows; four equal columns make ShiftRows the identity. */
