@@ -44,7 +44,7 @@ def library(name: str) -> str:
 def main() -> int:
     shutil.rmtree(TREE, ignore_errors=True)
     TREE.mkdir(parents=True)
-    for name in ("src", "ldpfast", "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("src", "ldpfast", "tests", "docs", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, TREE / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
