@@ -117,10 +117,10 @@ def test_stream_ids_are_unique():
 
 
 def test_a_stream_is_exhausted_before_its_counter_wraps():
-    """A stream has 2^32 AES blocks, 64 to a group. After them the first words would be repeated."""
+    """A stream has 2^32 AES blocks. After them the first words would be repeated."""
     assert not stream.exhausts(FIXED_KEY, 0)
-    assert not stream.exhausts(FIXED_KEY, 2**26 - 1)
-    assert stream.exhausts(FIXED_KEY, 2**26)
+    assert not stream.exhausts(FIXED_KEY, 2**32 - 1)
+    assert stream.exhausts(FIXED_KEY, 2**32)
 
 
 @pytest.mark.parametrize("size", [0, 16, 31, 33, 64])

@@ -60,9 +60,9 @@ class Words:
         self.at += size
         return self.bytes[self.at - size : self.at].view(dtype)
 
-    def next_group(self) -> None:
-        """Skip the rest of the group."""
-        self.at = -(-self.at // 1024) * 1024
+    def next_block(self) -> None:
+        """Skip the rest of an AES block of 16 bytes."""
+        self.at = -(-self.at // 16) * 16
 
     def word(self) -> int:
         return int(self.take(1, "<u8")[0])
@@ -150,8 +150,8 @@ def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int
     for i in range(n):
         agree = int(np.sum(signs[i] == v[i * dim : (i + 1) * dim]))
         while keep_tie is not None and 2 * agree == dim and tie.word() >= keep_tie:
-            direction.next_group()
-            vertices.next_group()
+            direction.next_block()
+            vertices.next_block()
             signs[i] = np.unpackbits(direction.take(size, np.uint8), count=dim, bitorder="little")
             again = [
                 vertex(x, mechanism.radius, int(b), patch, real)

@@ -1,5 +1,5 @@
 /* All cuts are compared with every record. NaN has symbol 0. */
-static int NAME(privatize_bins)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, void *out)
+static void NAME(privatize_bins)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, void *out)
 {
     const bins *p = params;
     uint8_t symbol[CODE_ROWS] LDP_ALIGNED;
@@ -11,5 +11,5 @@ static int NAME(privatize_bins)(const void *params, stream_key *key, uint64_t bl
         for (size_t i = 0; i < n; i++) /* vector loop */
             symbol[i] = (uint8_t)(symbol[i] + ((double)value[i] >= cut));
     }
-    return privatize_randomized_response_u8(&p->answer, key, block, symbol, n, out);
+    privatize_randomized_response_u8(&p->answer, key, block, symbol, n, out);
 }

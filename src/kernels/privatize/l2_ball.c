@@ -26,18 +26,15 @@ void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64
 {
     stream direction = stream_open(key, STREAM_L2_DIRECTION, block);
     b->ball = ball;
-    reader_open(&b->sign, key, STREAM_L2_SIGN, block);
+    reader_open(&b->sign, key, STREAM_L2_SIGN, block, 2 * n);
     normals_f32(&direction, packed, n * ball->dim);
     for (size_t i = 0; i < n; i++)
         memcpy(directions + i * stride, packed + i * ball->dim, ball->dim * sizeof(float));
-    b->exhausted = direction.exhausted;
 }
 
 void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]) { LDP_BEST(products_f32)(u, y, n, sum); }
 
 double l2_ball_finish(l2_ball_block *b, const double sum[3], double factor)
 {
-    const double scale = signed_scale(b->ball, sum, factor * b->ball->per_radius, &b->sign);
-    b->exhausted |= b->sign.source.exhausted;
-    return scale;
+    return signed_scale(b->ball, sum, factor * b->ball->per_radius, &b->sign);
 }

@@ -29,7 +29,6 @@ privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64;
 typedef struct {
     const l2_ball *ball;
     reader sign;
-    uint32_t exhausted;
 } l2_ball_block;
 
 /* Draws n directions, `stride` numbers apart; `packed` has room for n dim numbers. */

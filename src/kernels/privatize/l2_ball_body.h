@@ -45,16 +45,15 @@ static void NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, REAL
         u[j] *= scale;
 }
 
-static int NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out)
+static void NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out)
 {
     const l2_ball *p = params;
     stream direction = stream_open(key, STREAM_L2_DIRECTION, block);
     reader sign;
-    reader_open(&sign, key, STREAM_L2_SIGN, block);
+    reader_open(&sign, key, STREAM_L2_SIGN, block, 2 * n);
     NORMALS(&direction, out, n * p->dim);
     for (size_t i = 0; i < n; i++)
         NAME(finish_row)(p, (const REAL *)x + i * p->dim, &sign, (REAL *)out + i * p->dim);
-    return (int)(direction.exhausted | sign.source.exhausted);
 }
 
 #undef NORMALS

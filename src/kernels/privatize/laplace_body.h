@@ -52,8 +52,8 @@ static void NAME(add_noise)(const laplace *p, const double *index, const double 
 }
 
 /* Rounds, limits and adds noise in separate buffers, so that `out` never holds a record without noise. */
-static int NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t block, const void *records, size_t rows,
-                                   void *reports)
+static void NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t block, const void *records, size_t rows,
+                                    void *reports)
 {
     const laplace *p = params;
     const REAL *x = records;
@@ -68,7 +68,7 @@ static int NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t
     noise_open(&source, &p->noise, key, block, total);
     for (size_t at = 0; at < total; at += NOISE_PIECE) { /* whole rows, or parts of one */
         size_t n = total - at < NOISE_PIECE ? total - at : NOISE_PIECE;
-        stream_groups(&rounding, word, groups_for(n, 4));
+        stream_draw(&rounding, word, blocks_for(n, 4));
         for (size_t j = 0, now; j < n; j += now) {
             now = row - (at + j) % row < n - j ? row - (at + j) % row : n - j;
             if (p->l1_limit > 0 && (at + j) % row == 0) {
@@ -82,5 +82,4 @@ static int NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t
         noise_draw(&source, n, noise);
         NAME(add_noise)(p, index, noise, n, out + at);
     }
-    return (int)(rounding.exhausted | noise_exhausted(&source));
 }

@@ -15,10 +15,10 @@ typedef struct {
 /* Draws packed directions, `bytes` bytes in total. */
 static void draw_directions(stream *s, uint8_t *out, size_t bytes)
 {
-    uint8_t piece[4 * GROUP_BYTES] LDP_ALIGNED;
+    uint8_t piece[4096] LDP_ALIGNED;
     for (size_t done = 0; done < bytes; done += sizeof piece) {
         size_t size = bytes - done < sizeof piece ? bytes - done : sizeof piece;
-        stream_groups(s, piece, groups_for(size, 1));
+        stream_draw(s, piece, blocks_for(size, 1));
         memcpy(out + done, piece, size);
     }
 }

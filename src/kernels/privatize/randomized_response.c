@@ -10,29 +10,28 @@ typedef union {
 
 /* 64-bit words, for many symbols or a coin that 32 bits would round too far. The loop is scalar, because there is no vector
  * instruction for the high half of a 64-bit product. A hardware division would be shorter, but its time depends on the coin. */
-#define DEFINE_RESPONSE(type)                                                                                               \
-    static void respond_wide_##type(const randomized_response *p, const uint64_t *word, const uint##type##_t *x, size_t n,  \
-                                    uint##type##_t *out)                                                                    \
-    {                                                                                                                       \
-        for (size_t i = 0; i < n; i++) {                                                                                    \
-            uint64_t truth = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                             \
-            uint64_t past = word[i] - p->keep;                                                                              \
-            uint64_t other = (uint64_t)((unsigned __int128)past * p->reciprocal >> 64);                                     \
-            other += past - other * p->words_per_symbol >= p->words_per_symbol;                                             \
-            uint64_t another = other + (other >= truth);                                                                    \
-            uint64_t replaced = -(uint64_t)(word[i] >= p->keep);                                                            \
-            out[i] = (uint##type##_t)((truth & ~replaced) | (another & replaced));                                          \
-        }                                                                                                                   \
-    }                                                                                                                       \
-    int privatize_randomized_response_u##type(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, \
-                                              void *out)                                                                    \
-    {                                                                                                                       \
-        const randomized_response *p = params;                                                                              \
-        words word;                                                                                                         \
-        stream s = stream_open(key, p->stream, block);                                                                      \
-        stream_groups(&s, &word, groups_for(n, p->bits / 8));                                                               \
-        RESPOND_##type(p, word, x, n, out);                                                                                 \
-        return (int)s.exhausted;                                                                                            \
+#define DEFINE_RESPONSE(type)                                                                                                \
+    static void respond_wide_##type(const randomized_response *p, const uint64_t *word, const uint##type##_t *x, size_t n,   \
+                                    uint##type##_t *out)                                                                     \
+    {                                                                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                                                     \
+            uint64_t truth = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                              \
+            uint64_t past = word[i] - p->keep;                                                                               \
+            uint64_t other = (uint64_t)((unsigned __int128)past * p->reciprocal >> 64);                                      \
+            other += past - other * p->words_per_symbol >= p->words_per_symbol;                                              \
+            uint64_t another = other + (other >= truth);                                                                     \
+            uint64_t replaced = -(uint64_t)(word[i] >= p->keep);                                                             \
+            out[i] = (uint##type##_t)((truth & ~replaced) | (another & replaced));                                           \
+        }                                                                                                                    \
+    }                                                                                                                        \
+    void privatize_randomized_response_u##type(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, \
+                                               void *out)                                                                    \
+    {                                                                                                                        \
+        const randomized_response *p = params;                                                                               \
+        words word;                                                                                                          \
+        stream s = stream_open(key, p->stream, block);                                                                       \
+        stream_draw(&s, &word, blocks_for(n, p->bits / 8));                                                                  \
+        RESPOND_##type(p, word, x, n, out);                                                                                  \
     }
 
 #define RESPOND_8(p, word, x, n, out)                   \

@@ -1,6 +1,6 @@
 /* NaN counts as the offset, with symbol 0. Infinities are clamped to the farthest cell. */
-static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
-                                   void *out)
+static void NAME(privatize_residue)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
+                                    void *out)
 {
     const residue *p = params;
     const REAL *x = records;
@@ -11,5 +11,5 @@ static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t
         double cell = PER_ISA(floor)(limit_f64((unless_nan_f64(v, v, offset) - offset) / width, far));
         symbol[i] = (uint8_t)(int32_t)(cell - k * PER_ISA(floor)(cell / k));
     }
-    return privatize_randomized_response_u8(&p->answer, key, block, symbol, n, out);
+    privatize_randomized_response_u8(&p->answer, key, block, symbol, n, out);
 }

@@ -8,8 +8,8 @@ LDP_INLINE uint64_t NAME(scaled)(uint64_t a, uint64_t b)
 }
 
 /* The position u in the interval is used in steps of 2^-52: the mantissa of 1 + u, or 2^52 at the upper end. */
-static int NAME(privatize_sign_bit)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
-                                    void *reports)
+static void NAME(privatize_sign_bit)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
+                                     void *reports)
 {
     const sign_bit *p = params;
     const REAL *x = records;
@@ -19,10 +19,9 @@ static int NAME(privatize_sign_bit)(const void *params, stream_key *key, uint64_
     const uint64_t low = p->low, span = p->span;
     uint64_t word[CODE_ROWS] LDP_ALIGNED;
     stream s = stream_open(key, STREAM_SIGN_BIT, block);
-    stream_groups(&s, word, groups_for(n, 8));
+    stream_draw(&s, word, blocks_for(n, 8));
     for (size_t i = 0; i < n; i++) { /* vector loop */
         double u = clamp_unit(((double)FLUSH(x[i], tiny) - lower) * per_range, 0.5);
         out[i] = word[i] < low + NAME(scaled)(span, bits_f64(1 + u) - bits_f64(1));
     }
-    return (int)s.exhausted;
 }

@@ -24,16 +24,17 @@ LDP_INLINE void set_own_bit(uint64_t truth, uint64_t clear, uint64_t flip, size_
  * key stream. A single row compares 64 bits of every lane, which takes the same time for every outcome. Rows are finished in
  * `piece` before they are copied to `out`, so that `out` never holds coins without the person's own bit. `truth` holds clamped
  * records. */
-static int encode(const unary_encoding *p, stream_key *key, uint64_t block, const uint64_t *truth, size_t n, uint8_t *out)
+static void encode(const unary_encoding *p, stream_key *key, uint64_t block, const uint64_t *truth, size_t n, uint8_t *out)
 {
     const size_t bytes = (p->k + 7) / 8;
     const uint64_t clear = -(uint64_t)(p->optimized != 0);
-    uint64_t fair[GROUP_BYTES / 8] LDP_ALIGNED; /* 8192 rows */
+    uint64_t fair[128] LDP_ALIGNED; /* 8192 rows */
     uint64_t piece[PIECE_BYTES / 8] LDP_ALIGNED;
     reader r;
-    reader_open(&r, key, STREAM_UNARY_BITS, block);
+    reader_open(&r, key, STREAM_UNARY_BITS, block,
+                n == 1 ? (8 * bytes + CHUNK_WORDS - 1) / CHUNK_WORDS * CHUNK_WORDS : READER_WORDS);
     stream own = stream_open(key, STREAM_UNARY_OWN, block);
-    stream_groups(&own, fair, 1);
+    stream_draw(&own, fair, blocks_for((n + 7) / 8, 1));
     for (size_t done = 0, total = n * bytes; done < total; done += PIECE_BYTES) { /* whole rows, or parts of one */
         size_t size = total - done < PIECE_BYTES ? total - done : PIECE_BYTES;
         if (n == 1)
@@ -48,19 +49,18 @@ static int encode(const unary_encoding *p, stream_key *key, uint64_t block, cons
         }
         memcpy(out + done, piece, size);
     }
-    return (int)(r.source.exhausted | own.exhausted);
 }
 
-#define DEFINE_UNARY_ENCODING(type)                                                                                          \
-    int privatize_unary_encoding_u##type(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, \
-                                         void *out)                                                                          \
-    {                                                                                                                        \
-        const unary_encoding *p = params;                                                                                    \
-        const uint##type##_t *x = records;                                                                                   \
-        uint64_t truth[PIECE_BYTES];                                                                                         \
-        for (size_t i = 0; i < n; i++)                                                                                       \
-            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                                    \
-        return encode(p, key, block, truth, n, out);                                                                         \
+#define DEFINE_UNARY_ENCODING(type)                                                                                           \
+    void privatize_unary_encoding_u##type(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, \
+                                          void *out)                                                                          \
+    {                                                                                                                         \
+        const unary_encoding *p = params;                                                                                     \
+        const uint##type##_t *x = records;                                                                                    \
+        uint64_t truth[PIECE_BYTES];                                                                                          \
+        for (size_t i = 0; i < n; i++)                                                                                        \
+            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                                     \
+        encode(p, key, block, truth, n, out);                                                                                 \
     }
 
 DEFINE_UNARY_ENCODING(8)

@@ -14,35 +14,36 @@ typedef struct {
     uint64_t high, low;
 } coin;
 
-/* Reads a stream in chunks of 16 words or word by word; each reader does only one of the two. Unread words of a group are kept
- * for the next read. */
-enum { CHUNK_WORDS = 16, READER_GROUPS = 4, READER_WORDS = READER_GROUPS * GROUP_BYTES / 8 };
+/* Reads a stream in chunks of 16 words or word by word; each reader does only one of the two. */
+enum { CHUNK_WORDS = 16, CHUNK_BLOCKS = CHUNK_WORDS * 8 / AES_BLOCK, READER_WORDS = 512 };
 
 typedef struct {
     stream source;
-    size_t used, ahead; /* words already read; minimum number of groups of a refill, 1 unless more are known to be needed */
+    size_t used, ahead; /* words already read; AES blocks of a refill */
     uint64_t word[READER_WORDS] LDP_ALIGNED;
 } reader;
 
-LDP_INLINE void reader_open(reader *r, stream_key *key, enum stream_id id, uint64_t block)
+/* `words` is the number of words that will probably be read. A refill draws as many, so that a single record does not pay for a
+ * whole buffer. */
+LDP_INLINE void reader_open(reader *r, stream_key *key, enum stream_id id, uint64_t block, size_t words)
 {
     r->source = stream_open(key, id, block);
     r->used = READER_WORDS;
-    r->ahead = 1;
+    r->ahead = words < READER_WORDS ? (words + 1) / 2 : READER_WORDS / 2;
 }
 
-/* Fills only the end of the buffer if few words are wanted, so that a single record does not pay for a whole buffer. */
-LDP_INLINE void reader_refill(reader *r, size_t groups_wanted)
+/* Fills the end of the buffer. */
+LDP_INLINE void reader_refill(reader *r)
 {
-    size_t groups = groups_wanted < r->ahead ? r->ahead : groups_wanted < READER_GROUPS ? groups_wanted : READER_GROUPS;
-    r->used = READER_WORDS - groups * (GROUP_BYTES / 8);
-    stream_groups(&r->source, r->word + r->used, groups);
+    r->used = READER_WORDS - 2 * r->ahead;
+    stream_draw(&r->source, r->word + r->used, r->ahead);
 }
 
-LDP_INLINE const uint64_t *reader_chunk(reader *r, size_t groups_wanted)
+/* The next chunk. Refills are whole chunks: `words` of reader_open was a multiple of CHUNK_WORDS. */
+LDP_INLINE const uint64_t *reader_chunk(reader *r)
 {
     if (r->used == READER_WORDS)
-        reader_refill(r, groups_wanted);
+        reader_refill(r);
     r->used += CHUNK_WORDS;
     return r->word + r->used - CHUNK_WORDS;
 }
@@ -50,7 +51,7 @@ LDP_INLINE const uint64_t *reader_chunk(reader *r, size_t groups_wanted)
 LDP_INLINE uint64_t reader_word(reader *r)
 {
     if (r->used == READER_WORDS)
-        reader_refill(r, 1);
+        reader_refill(r);
     return r->word[r->used++];
 }
 

@@ -25,13 +25,13 @@ LDP_INLINE size_t NAME(compare_digits)(const uint64_t *chunk, uint64_t high, uin
 static void NAME(few)(reader *r, coin c, uint64_t *out, size_t lanes)
 {
     uint32_t word[2 * CHUNK_WORDS];
-    memcpy(word, reader_chunk(r, 1), sizeof word);
+    memcpy(word, reader_chunk(r), sizeof word);
     const uint32_t top = (uint32_t)(c.high >> 32);
     const uint64_t inside = ((uint64_t)1 << lanes) - 1;
     uint64_t less = PER_ISA(words_below)(word, top);
     for (uint64_t equal = PER_ISA(words_equal)(word, top) & inside; equal; equal &= equal - 1) {
         const coin rest = {c.high << 32 | c.low >> 32, c.low << 32};
-        const uint64_t *more = reader_chunk(r, 1);
+        const uint64_t *more = reader_chunk(r);
         less |= (equal & -equal) & -(uint64_t)(more[0] < rest.high || (more[0] == rest.high && more[1] < rest.low));
     }
     memset(out, 0, coin_words(lanes) * 8);
@@ -57,7 +57,7 @@ static void NAME(fill)(reader *r, coin c, uint64_t *out, size_t lanes)
             size_t start = (w + i) * 64, left = start < lanes ? lanes - start : 0;
             valid[i] = left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
         }
-        const uint64_t *chunk = reader_chunk(r, groups_for(words - w, 16));
+        const uint64_t *chunk = reader_chunk(r);
         undecided += NAME(compare_digits)(chunk, -(c.high >> 63), -(c.high >> 62 & 1), valid, out + w, equal + w);
     }
     coin rest = {c.high << 2 | c.low >> 62, c.low << 2};

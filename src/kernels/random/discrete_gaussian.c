@@ -20,7 +20,7 @@ LDP_INLINE int toss(reader *r, double p, big num, big den)
             num -= theirs ? den : 0;
             if (ours != theirs)
                 return ours < theirs;
-            if (r->source.exhausted)
+            if (r->source.key->exhausted)
                 return 0;
         }
 }
@@ -47,19 +47,19 @@ LDP_INLINE int toss_exp(reader *r, double p, big num, big den)
     return toss_exp_below_one(r, p, num, den);
 }
 
-int draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
+void draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
 {
     reader r;
     uint64_t t =
         (uint64_t)__builtin_sqrt((double)variance) + 1; /* every t gives the right distribution; this one rejects least */
     const big den = 2 * (big)variance * t * t;
     const double per_t = 1 / (double)t, per_den = 1 / (double)den;
-    reader_open(&r, key, STREAM_DISCRETE_GAUSSIAN, block);
-    for (size_t i = 0; i < n && !r.source.exhausted;) {
+    reader_open(&r, key, STREAM_DISCRETE_GAUSSIAN, block, 16 * n);
+    for (size_t i = 0; i < n && !key->exhausted;) {
         uint64_t u = uniform_below(&r, t), wholes = 0;
         if (!toss_exp_below_one(&r, (double)u * per_t, u, t))
             continue;
-        while (toss_exp_below_one(&r, 1, 1, 1) && !r.source.exhausted)
+        while (toss_exp_below_one(&r, 1, 1, 1) && !key->exhausted)
             wholes++;
         uint64_t size = u + t * wholes, minus = reader_word(&r) >> 63;
         if (minus && size == 0)
@@ -71,5 +71,4 @@ int draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, 
         if (toss_exp(&r, distance * distance * per_den, away * away, den))
             out[i++] = minus ? -(int64_t)size : (int64_t)size;
     }
-    return (int)r.source.exhausted;
 }

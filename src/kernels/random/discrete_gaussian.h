@@ -11,6 +11,6 @@
 #define MOST_VARIANCE ((uint64_t)1 << 48)
 
 /* Draws n integers. The variance parameter is in 1 .. MOST_VARIANCE. Returns 1 if the stream was exhausted, else 0. */
-int draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out);
+void draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out);
 
 #endif

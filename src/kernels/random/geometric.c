@@ -18,9 +18,9 @@ static void add_carries(const geometric_noise *p, reader *r, const uint64_t *hea
         for (uint64_t left = heads[w]; left; left &= left - 1) { /* probability below 4e-11 per number */
             size_t lane = 64 * w + (size_t)__builtin_ctzll(left);
             double *n = noise + number_of_lane(lane, words), times = 1;
-            for (const uint64_t *u = reader_chunk(r, 1);
-                 !r->source.exhausted && (u[0] < p->carry.high || (u[0] == p->carry.high && u[1] < p->carry.low));
-                 u = reader_chunk(r, 1))
+            for (const uint64_t *u = reader_chunk(r);
+                 !r->source.key->exhausted && (u[0] < p->carry.high || (u[0] == p->carry.high && u[1] < p->carry.low));
+                 u = reader_chunk(r))
                 times++;
             *n += (*n < 0 ? -times : times) * (double)((uint64_t)1 << p->digits);
         }
@@ -29,9 +29,9 @@ static void add_carries(const geometric_noise *p, reader *r, const uint64_t *hea
 void noise_open(noise_source *s, const geometric_noise *noise, stream_key *key, uint64_t block, size_t total)
 {
     s->noise = noise;
-    reader_open(&s->digits, key, noise->stream, block);
-    s->digits.ahead = total == 1 ? 2 : READER_GROUPS; /* one number needs 16 chunks of coins */
-    reader_open(&s->carries, key, noise->stream + 1, block);
+    const size_t few = CHUNK_WORDS * (noise->digits + 2); /* up to 32 numbers need a chunk for the signs and for each digit */
+    reader_open(&s->digits, key, noise->stream, block, total <= 32 ? few : READER_WORDS);
+    reader_open(&s->carries, key, noise->stream + 1, block, total <= 32 ? CHUNK_WORDS : READER_WORDS);
 }
 
 void noise_draw(noise_source *s, size_t n, double *out)
@@ -42,7 +42,7 @@ void noise_draw(noise_source *s, size_t n, double *out)
     const size_t row = coin_words(n), words = 4 * row; /* 64-bit and 16-bit words per plane */
     const size_t lanes = words <= FEW_WORDS ? n : 64 * row;
     for (size_t w = 0; w < row; w += CHUNK_WORDS)
-        memcpy(sign + w, reader_chunk(&s->digits, groups_for(row - w, 8)), 8 * (row - w < CHUNK_WORDS ? row - w : CHUNK_WORDS));
+        memcpy(sign + w, reader_chunk(&s->digits), 8 * (row - w < CHUNK_WORDS ? row - w : CHUNK_WORDS));
     /* From the top group down. Digits xor sign, with signs above the digits, are N in two's complement. */
     for (uint32_t group = p->digits / 16 + 1; group-- > 0;) {
         for (uint32_t k = 0; k < 16; k++) {

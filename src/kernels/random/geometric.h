@@ -27,6 +27,4 @@ void noise_open(noise_source *s, const geometric_noise *noise, stream_key *key, 
 /* Draws n <= NOISE_PIECE integers as doubles. `out` has room for n rounded up to a multiple of 512. */
 void noise_draw(noise_source *s, size_t n, double *out);
 
-LDP_INLINE uint32_t noise_exhausted(const noise_source *s) { return s->digits.source.exhausted | s->carries.source.exhausted; }
-
 #endif

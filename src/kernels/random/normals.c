@@ -11,12 +11,12 @@
         item word[chunk_bytes / sizeof(item)] LDP_ALIGNED;                  \
         real last[per_chunk];                                               \
         for (size_t done = 0; done < n; done += per_chunk) {                \
-            stream_groups(s, word, chunk_bytes / GROUP_BYTES);              \
+            stream_draw(s, word, chunk_bytes / AES_BLOCK);                  \
             LDP_BEST(name)(word, n - done < per_chunk ? last : out + done); \
             if (n - done < per_chunk)                                       \
                 memcpy(out + done, last, (n - done) * sizeof(real));        \
         }                                                                   \
     }
 
-DEFINE_NORMALS(normals_f32, float, uint32_t, NORMALS_F32, (3 * GROUP_BYTES))
-DEFINE_NORMALS(normals_f64, double, uint64_t, NORMALS_F64, (4 * GROUP_BYTES))
+DEFINE_NORMALS(normals_f32, float, uint32_t, NORMALS_F32, 3072)
+DEFINE_NORMALS(normals_f64, double, uint64_t, NORMALS_F64, 4096)

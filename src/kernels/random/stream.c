@@ -19,23 +19,22 @@ LDP_INLINE void use_subkey(stream_key *key, uint64_t span, uint32_t segment)
     key->segment = segment;
 }
 
-void stream_groups(stream *s, void *out, size_t groups)
+void stream_draw(stream *s, void *out, size_t blocks)
 {
-    const uint64_t last = ((uint64_t)1 << 32) / GROUP_BLOCKS;
-    if (groups > last - s->next) {
-        s->exhausted = 1;
+    if (blocks > ((uint64_t)1 << 32) - s->next) {
+        s->key->exhausted = 1;
         return;
     }
-    enum { SEGMENT_GROUPS = (1 << SEGMENT_BITS) / GROUP_BLOCKS };
     uint8_t *to = out;
-    while (groups) {
-        const uint64_t left = SEGMENT_GROUPS - s->next % SEGMENT_GROUPS, now = groups < left ? groups : left;
-        const uint32_t input[4] = {(uint32_t)(s->next * GROUP_BLOCKS), s->id, (uint32_t)s->block, (uint32_t)(s->block >> 32)};
+    while (blocks) {
+        const uint64_t left = ((uint64_t)1 << SEGMENT_BITS) - s->next % ((uint64_t)1 << SEGMENT_BITS);
+        const uint64_t now = blocks < left ? blocks : left;
+        const uint32_t input[4] = {(uint32_t)s->next, s->id, (uint32_t)s->block, (uint32_t)(s->block >> 32)};
         use_subkey(s->key, s->block >> SPAN_BITS, input[0] >> SEGMENT_BITS);
-        aes_counter(&s->key->subkey, input, to, now * GROUP_BLOCKS);
+        aes_counter(&s->key->subkey, input, to, now);
         s->next += now;
-        to += now * GROUP_BYTES;
-        groups -= now;
+        to += now * AES_BLOCK;
+        blocks -= now;
     }
 }
 
@@ -46,6 +45,7 @@ void key_open(stream_key *key, const uint8_t *bytes)
     aes_expand(bytes, &key->master);
     key->span = 0;
     key->segment = (uint32_t)NO_SEGMENT;
+    key->exhausted = 0;
 }
 
 void key_wipe(void *secret, size_t bytes)

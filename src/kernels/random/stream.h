@@ -11,13 +11,14 @@
 
 #include "random/aes.h"
 
-enum { KEY_BYTES = 32, GROUP_BYTES = 1024, GROUP_BLOCKS = GROUP_BYTES / AES_BLOCK, SPAN_BITS = 12, SEGMENT_BITS = 11 };
+enum { KEY_BYTES = 32, SPAN_BITS = 12, SEGMENT_BITS = 11 };
 
 /* A key and the subkey in use. Each thread has a copy of its own. */
 typedef struct {
     aes_schedule master, subkey;
-    uint64_t span;    /* of the subkey: record block >> SPAN_BITS */
-    uint32_t segment; /* of the subkey: counter >> SEGMENT_BITS; all ones where there is none yet */
+    uint64_t span;      /* of the subkey: record block >> SPAN_BITS */
+    uint32_t segment;   /* of the subkey: counter >> SEGMENT_BITS; all ones where there is none yet */
+    uint32_t exhausted; /* a stream has reached the end of its counter */
 } stream_key;
 
 /* Domain separation: one constant for each kernel and use, so that two mechanisms share no coin under one key. Never reuse or
@@ -51,26 +52,24 @@ enum stream_id {
     STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
 };
 
-/* A stream is read forward and once. Past the end of the 32-bit counter it is exhausted: nothing is written, and the flag stays
- * set. Kernels return the flag. */
+/* A stream is read forward and once, in units of AES blocks. Past the end of the 32-bit counter nothing is written, and the
+ * flag `exhausted` of the key is set. */
 typedef struct {
     stream_key *key;
-    uint64_t block;
+    uint64_t block, next; /* record block, counter */
     uint32_t id;
-    uint32_t exhausted;
-    uint64_t next; /* group */
 } stream;
 
 LDP_INLINE stream stream_open(stream_key *key, enum stream_id id, uint64_t block)
 {
-    return (stream){key, block, (uint32_t)id, 0, 0};
+    return (stream){key, block, 0, (uint32_t)id};
 }
 
-/* Writes the next `groups` groups to `out`. */
-void stream_groups(stream *s, void *out, size_t groups);
+/* Number of AES blocks that hold n items of `bytes` bytes. */
+LDP_INLINE size_t blocks_for(size_t n, size_t bytes) { return (n * bytes + AES_BLOCK - 1) / AES_BLOCK; }
 
-/* Number of groups that hold n items of `bytes` bytes. */
-LDP_INLINE size_t groups_for(size_t n, size_t bytes) { return (n * bytes + GROUP_BYTES - 1) / GROUP_BYTES; }
+/* Writes the next `blocks` AES blocks to `out`. */
+void stream_draw(stream *s, void *out, size_t blocks);
 
 /* Takes 32 fresh bytes from the operating system. Returns 0, or -1 on failure. */
 int key_from_system(uint8_t *bytes);

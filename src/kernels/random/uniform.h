@@ -11,7 +11,7 @@ LDP_INLINE uint64_t uniform_below(reader *r, uint64_t n)
 {
     for (;;) {
         big product = (big)reader_word(r) * n;
-        if ((uint64_t)product >= -n % n || r->source.exhausted)
+        if ((uint64_t)product >= -n % n || r->source.key->exhausted)
             return (uint64_t)(product >> 64);
     }
 }
@@ -20,7 +20,7 @@ LDP_INLINE uint64_t uniform_below(reader *r, uint64_t n)
 LDP_INLINE big big_below(stream_key *key, uint64_t block, big n)
 {
     reader r;
-    reader_open(&r, key, STREAM_SELECTION, block);
+    reader_open(&r, key, STREAM_SELECTION, block, 2);
     const big most = -n / n; /* quotients above this belong to the incomplete last interval of n values */
     for (;;) {
         uint64_t high = reader_word(&r), low = reader_word(&r);

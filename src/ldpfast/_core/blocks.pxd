@@ -23,7 +23,7 @@ cdef inline int copy_key(object source, uint8_t *key) except -1:
 
 
 cdef inline int load_key(object source, stream_key *key) except -1:
-    """Expand the 32 bytes of a key. The caller wipes `key`."""
+    """Expand the 32 bytes of a key. The caller closes `key`."""
     cdef uint8_t bytes[32]
     copy_key(source, bytes)
     key_open(key, bytes)
@@ -44,8 +44,10 @@ cdef inline int size_index(Py_ssize_t itemsize) except -1:
     raise ValueError(f"items must have 1, 2, 4 or 8 bytes, got {itemsize}")
 
 
-cdef inline int exhaustion(int exhausted) except -1:
-    """Raise if a stream of random words is exhausted."""
+cdef inline int close_key(stream_key *key) except -1:
+    """Wipe a key. Raise if one of its streams was exhausted."""
+    cdef int exhausted = key.exhausted
+    key_wipe(key, sizeof(stream_key))
     if exhausted:
         raise OverflowError("a stream of random words is exhausted")
     return 0

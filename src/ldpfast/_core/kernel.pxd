@@ -14,5 +14,5 @@ cdef class Kernel:
     cdef size_t report_size            # bytes per item of a report; 0: same as records
     cdef Py_ssize_t state_bytes
     cdef readonly Py_ssize_t rows
-    cdef int privatize_blocks(self, privatize_fn kernel, stream_key *key, uint64_t block, const char *x,
+    cdef void privatize_blocks(self, privatize_fn kernel, stream_key *key, uint64_t block, const char *x,
                               size_t record_bytes, size_t n, char *out, size_t report_bytes) noexcept nogil

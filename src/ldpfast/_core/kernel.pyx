@@ -2,8 +2,7 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc
 
-from ldpfast._core.blocks cimport exhaustion, load_key, size_index
-from ldpfast._core.kernels cimport key_wipe
+from ldpfast._core.blocks cimport close_key, load_key, size_index
 
 cdef size_t SCRATCH_BYTES = 65536  # bytes of reports that are drawn and then counted, so that they stay in cache
 
@@ -17,23 +16,21 @@ cdef class Kernel:
         Number of records per block. Blocks share no random words.
     """
 
-    cdef int privatize_blocks(self, privatize_fn kernel, stream_key *key, uint64_t block, const char *x,
+    cdef void privatize_blocks(self, privatize_fn kernel, stream_key *key, uint64_t block, const char *x,
                               size_t record_bytes, size_t n, char *out, size_t report_bytes) noexcept nogil:
-        """Privatize n records, starting at block number `block`. Return 1 if a stream was exhausted, else 0."""
+        """Privatize n records, starting at block number `block`."""
         cdef size_t i = 0, now, rows = self.rows
-        cdef int exhausted = 0
         while i < n:
             now = min(rows, n - i)
-            exhausted |= kernel(self.params, key, block, x + i * record_bytes, now, out + i * report_bytes)
+            kernel(self.params, key, block, x + i * record_bytes, now, out + i * report_bytes)
             block += 1
             i += now
-        return exhausted
 
     def privatize(self, key, uint64_t block, x, out):
         """Fill `out` with the reports of the records `x`, starting at block number `block` of the key."""
         cdef Py_buffer records, reports
         cdef stream_key k
-        cdef int size, exhausted = 0
+        cdef int size
         cdef size_t record_bytes, report_bytes, n
         load_key(key, &k)
         try:
@@ -49,21 +46,20 @@ cdef class Kernel:
                             or reports.len != <Py_ssize_t>(n * report_bytes)):
                         raise ValueError("records and reports do not fit together")
                     with nogil:
-                        exhausted = self.privatize_blocks(self.by_size[size], &k, block, <const char *>records.buf,
+                        self.privatize_blocks(self.by_size[size], &k, block, <const char *>records.buf,
                                                           record_bytes, n, <char *>reports.buf, report_bytes)
                 finally:
                     PyBuffer_Release(&reports)
             finally:
                 PyBuffer_Release(&records)
         finally:
-            key_wipe(&k, sizeof(k))
-        exhaustion(exhausted)
+            close_key(&k)
 
     def run(self, key, uint64_t block, x, state):
         """Privatize the records `x` and add the reports to `state`, without storing them."""
         cdef Py_buffer records, counts
         cdef stream_key k
-        cdef int size, exhausted = 0
+        cdef int size
         cdef size_t record_bytes, report_bytes, n, i = 0, now, together
         cdef char *scratch
         load_key(key, &k)
@@ -85,7 +81,7 @@ cdef class Kernel:
                     with nogil:
                         while i < n:
                             now = min(together, n - i)
-                            exhausted |= self.privatize_blocks(self.by_size[size], &k, block,
+                            self.privatize_blocks(self.by_size[size], &k, block,
                                                                <const char *>records.buf + i * record_bytes,
                                                                record_bytes, now, scratch, report_bytes)
                             self.tally_by_size[size](self.format, scratch, now, counts.buf)
@@ -97,5 +93,4 @@ cdef class Kernel:
             finally:
                 PyBuffer_Release(&records)
         finally:
-            key_wipe(&k, sizeof(k))
-        exhaustion(exhausted)
+            close_key(&k)

@@ -23,12 +23,10 @@ cdef extern from "random/aes.h" nogil:
     void aes_counter(const aes_schedule *schedule, const uint32_t *input, void *out, size_t blocks)
 
 cdef extern from "random/stream.h" nogil:
-    int GROUP_BYTES
     int KEY_BYTES
     ctypedef struct stream_key:
-        uint32_t segment
-    ctypedef struct stream:
         uint32_t exhausted
+    ctypedef struct stream:
         uint64_t next
     enum stream_id:
         STREAM_RAW
@@ -43,7 +41,8 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE_RESIDUE
         STREAM_LAPLACE_CENTRAL
     stream stream_open(stream_key *key, stream_id id, uint64_t block)
-    void stream_groups(stream *s, void *out, size_t groups)
+    size_t blocks_for(size_t n, size_t bytes)
+    void stream_draw(stream *s, void *out, size_t blocks)
     int key_from_system(uint8_t *bytes)
     void key_open(stream_key *key, const uint8_t *bytes)
     void key_wipe(void *secret, size_t bytes)
@@ -54,7 +53,8 @@ cdef extern from "random/coins.h" nogil:
         uint64_t high, low
     ctypedef struct reader:
         stream source
-    void reader_open(reader *r, stream_key *key, stream_id id, uint64_t block)
+    int READER_WORDS
+    void reader_open(reader *r, stream_key *key, stream_id id, uint64_t block, size_t words)
     size_t coin_words(size_t lanes)
     uint64_t reader_word(reader *r)
     void coins_direct(reader *r, uint64_t heads, uint64_t *out, size_t lanes)
@@ -76,7 +76,7 @@ cdef extern from "random/geometric.h" nogil:
 
 cdef extern from "random/discrete_gaussian.h" nogil:
     uint64_t MOST_VARIANCE
-    int draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
+    void draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
 
 
 cdef extern from "random/uniform.h" nogil:
@@ -85,7 +85,7 @@ cdef extern from "random/uniform.h" nogil:
 
 
 cdef extern from "privatize/kernel.h" nogil:
-    ctypedef int (*privatize_fn "privatize_fn *")(
+    ctypedef void (*privatize_fn "privatize_fn *")(
         const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
     ctypedef void (*tally_fn "tally_fn *")(const void *format, const void *reports, size_t n, void *state) noexcept nogil
 
@@ -154,7 +154,7 @@ cdef extern from "privatize/l2_ball.h" nogil:
         double per_radius, tiny, far, scale
         uint64_t heads
     ctypedef struct l2_ball_block:
-        uint32_t exhausted
+        pass
     size_t l2_ball_rows(size_t dim)
     privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64
     void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,

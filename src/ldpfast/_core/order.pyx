@@ -2,8 +2,8 @@
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int64_t, uint64_t
 
-from ldpfast._core.blocks cimport load_key
-from ldpfast._core.kernels cimport big, big_below, key_wipe, stream_key
+from ldpfast._core.blocks cimport close_key, load_key
+from ldpfast._core.kernels cimport big, big_below, stream_key
 
 
 def weights(uint64_t ratio, uint64_t[::1] out):
@@ -69,7 +69,7 @@ def choose(key, uint64_t block, const uint64_t[::1] points, int64_t first, uint6
     with nogil:
         total = sweep(points, first, size, twice_target, table, ~<big>0, &chosen)
         sweep(points, first, size, twice_target, table, big_below(&k, block, total), &chosen)
-    key_wipe(&k, sizeof(k))
+    close_key(&k)
     return chosen
 
 

@@ -3,12 +3,12 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from ldpfast._core.blocks cimport exhaustion, load_key
+from ldpfast._core.blocks cimport close_key, load_key
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
-    GLM_PAD, GLM_SUMS, GROUP_BYTES, STREAM_MEDIAN, glm, glm_add, glm_move_f32, glm_move_f64, glm_rows_f32, glm_rows_f64,
+    GLM_PAD, GLM_SUMS, STREAM_MEDIAN, blocks_for, glm, glm_add, glm_move_f32, glm_move_f64, glm_rows_f32, glm_rows_f64,
     glm_slope, glm_square, key_wipe, l2_ball, l2_ball_block, l2_ball_draw, l2_ball_finish, l2_ball_products, l2_ball_rows,
-    quantile_answer, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_groups, stream_key,
+    quantile_answer, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_draw, stream_key,
     stream_open,
 )
 from ldpfast._core.privatize cimport L2Ball
@@ -95,14 +95,13 @@ cdef class MedianSGD:
         with nogil:
             while i < n:
                 now = min(<size_t>BATCH_ROWS, n - i)
-                stream_groups(&s, word, (self.p.bits // 8 * now + GROUP_BYTES - 1) // GROUP_BYTES)
+                stream_draw(&s, word, blocks_for(now, self.p.bits // 8))
                 if real is float:
                     quantile_steps_f32(&self.p, word, &x[i], now, &state.s)
                 else:
                     quantile_steps_f64(&self.p, word, &x[i], now, &state.s)
                 i += now
-        key_wipe(&k, sizeof(k))
-        exhaustion(s.exhausted)
+        close_key(&k)
 
     def answer(self, bint bit, QuantileState state not None):
         """Take the step after one reported bit."""
@@ -212,7 +211,6 @@ cdef class GradientDescent:
         cdef stream_key k
         cdef workspace s
         cdef size_t i, now, at = 0, n = rates.shape[0]
-        cdef int exhausted = 0
         cdef const int64_t *index = NULL
         cdef double *square = NULL if matrix is None else &matrix[0, 0]
         self.check(position, sums, matrix)
@@ -235,33 +233,30 @@ cdef class GradientDescent:
                 for i in range(now):
                     s.responses[i] = y[index[i] if index is not NULL else at + i]
                 if self.ball is not NULL:
-                    exhausted |= self.descend_together(&k, block + at // self.rows, now, &rates[at], &s)
+                    self.descend_together(&k, block + at // self.rows, now, &rates[at], &s)
                 else:
-                    exhausted |= self.descend_alone(&k, block + at, rates[at], &s)
+                    self.descend_alone(&k, block + at, rates[at], &s)
                 self.add(s.positions + self.p.padded, now, size + at, &sums[0, 0], square)
                 memcpy(s.positions, s.positions + now * self.p.padded, self.p.padded * sizeof(double))
                 at += now
             memcpy(&position[0], s.positions, self.p.padded * sizeof(double))
-        key_wipe(&k, sizeof(k))
         free(s.memory)
-        exhaustion(exhausted)
+        close_key(&k)
 
-    cdef int descend_alone(self, stream_key *k, uint64_t block, double rate, workspace *s) noexcept nogil:
+    cdef void descend_alone(self, stream_key *k, uint64_t block, double rate, workspace *s) noexcept nogil:
         """Take the step of one person with a separate record block, for any mechanism."""
         cdef size_t j, padded = self.p.padded, dim = self.p.dim
         cdef double slope = glm_slope(&self.p, s.positions, s.rows, s.responses[0])
-        cdef int exhausted
         for j in range(padded):
             s.rows[j] = <float>(slope * s.rows[j])
-        exhausted = self.kernel.by_size[2](self.kernel.params, k, block, s.rows, 1, s.directions)
+        self.kernel.by_size[2](self.kernel.params, k, block, s.rows, 1, s.directions)
         if self.kernel.report_size == 1:
             unpack_signs(<const uint8_t *>s.directions, dim, self.scale, s.report)
         else:
             memcpy(s.report, s.directions, dim * sizeof(double))
         glm_move_f64(&self.p, s.positions, s.report, rate, s.positions + padded)
-        return exhausted
 
-    cdef int descend_together(self, stream_key *k, uint64_t block, size_t n, const double *rates,
+    cdef void descend_together(self, stream_key *k, uint64_t block, size_t n, const double *rates,
                               workspace *s) noexcept nogil:
         """Take the steps of n people with the l2 mechanism.
 
@@ -279,7 +274,6 @@ cdef class GradientDescent:
             factor = l2_ball_finish(&directions, s.products + 3 * i, slope)
             glm_move_f32(&self.p, s.positions + i * padded, s.directions + i * padded, rates[i] * factor,
                          s.positions + (i + 1) * padded)
-        return directions.exhausted
 
 
 cdef int workspace_open(workspace *s, size_t people, size_t padded) noexcept nogil:

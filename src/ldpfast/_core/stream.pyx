@@ -3,10 +3,10 @@ from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release,
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ldpfast._core.blocks cimport copy_key, load_key
+from ldpfast._core.blocks cimport close_key, copy_key, load_key
 from ldpfast._core.kernels cimport (
-    AES_BLOCK, GROUP_BYTES, aes_counter, aes_expand, aes_schedule, coin, coin_words, coins_direct, coins_fill, key_from_system,
-    key_wipe, normals_f32, normals_f64, reader, reader_open, stream, stream_groups, stream_id, stream_key, stream_open,
+    AES_BLOCK, READER_WORDS, aes_counter, aes_expand, aes_schedule, coin, coin_words, coins_direct, coins_fill, key_from_system,
+    key_wipe, normals_f32, normals_f64, reader, reader_open, stream, stream_draw, stream_id, stream_key, stream_open,
 )
 
 
@@ -45,7 +45,7 @@ cdef class Stream:
 
 
 def raw(key, unsigned int stream_number, uint64_t block, out):
-    """Fill `out`, a multiple of 1024 bytes, with the stream (key, stream id, block) that kernels use."""
+    """Fill `out`, a multiple of 16 bytes, with the stream (key, stream id, block) that kernels use."""
     cdef Py_buffer view
     cdef stream_key k
     cdef stream s
@@ -53,9 +53,9 @@ def raw(key, unsigned int stream_number, uint64_t block, out):
     PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
     s = stream_open(&k, <stream_id>stream_number, block)
     with nogil:
-        stream_groups(&s, view.buf, view.len // GROUP_BYTES)
+        stream_draw(&s, view.buf, view.len // AES_BLOCK)
     PyBuffer_Release(&view)
-    key_wipe(&k, sizeof(k))
+    close_key(&k)
 
 
 def encrypt(key, bytes first_input, size_t blocks):
@@ -73,16 +73,17 @@ def encrypt(key, bytes first_input, size_t blocks):
     return out
 
 
-def exhausts(key, uint64_t used_groups):
-    """Return whether a stream has no next group after `used_groups` groups, for tests."""
+def exhausts(key, uint64_t used_blocks):
+    """Return whether a stream is exhausted after `used_blocks` AES blocks, for tests."""
     cdef stream_key k
-    cdef unsigned char group[1024]
+    cdef unsigned char block[16]
     load_key(key, &k)
     cdef stream s = stream_open(&k, <stream_id>0, 0)
-    s.next = used_groups
-    stream_groups(&s, group, 1)
+    s.next = used_blocks
+    stream_draw(&s, block, 1)
+    cdef bint exhausted = k.exhausted
     key_wipe(&k, sizeof(k))
-    return bool(s.exhausted)
+    return exhausted
 
 
 def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
@@ -95,14 +96,14 @@ def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
     try:
         if view.len != <Py_ssize_t>(8 * coin_words(lanes)):
             raise ValueError("out must hold whole vectors of 64 bytes")
-        reader_open(&r, &k, <stream_id>0, 0)
+        reader_open(&r, &k, <stream_id>0, 0, READER_WORDS)
         if direct:
             coins_direct(&r, high, <uint64_t *>view.buf, lanes)
         else:
             coins_fill(&r, coin(high, low), <uint64_t *>view.buf, lanes)
     finally:
         PyBuffer_Release(&view)
-        key_wipe(&k, sizeof(k))
+        close_key(&k)
 
 
 def normals(key, out):
@@ -117,4 +118,4 @@ def normals(key, out):
     else:
         normals_f64(&s, <double *>view.buf, view.len // 8)
     PyBuffer_Release(&view)
-    key_wipe(&k, sizeof(k))
+    close_key(&k)
