@@ -11,11 +11,12 @@ from __future__ import annotations
 import decimal
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol, TypeVar
 
 CONTEXT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_EVEN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 WORD = 1 << 64
@@ -40,6 +41,14 @@ def log_up(ratio: Fraction) -> float:
         return round_up((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
 
 
+class _Realized(Protocol):
+    @property
+    def epsilon_realized(self) -> float: ...
+
+
+Coin = TypeVar("Coin", bound=_Realized)
+
+
 def _epsilon_error(epsilon: float, reason: str) -> ValueError:
     return ValueError(f"epsilon must be within what exact coins can certify, got {epsilon!r}: {reason}")
 
@@ -55,33 +64,55 @@ def _certify(epsilon: float, ratio: Fraction, allowed: Decimal) -> float:
 
 @dataclass(frozen=True)
 class BinaryCoin:
-    """Heads with probability m / 2^64 > 1/2; the odds m / (2^64 - m) are at most e^epsilon."""
+    """Heads with probability m / 2^bits > 1/2; the odds m / (2^bits - m) are at most e^epsilon."""
 
     heads: int
+    bits: int
     epsilon_realized: float
 
     @property
+    def tails(self) -> int:
+        return (1 << self.bits) - self.heads
+
+    @property
     def p(self) -> Fraction:
-        return Fraction(self.heads, WORD)
+        return Fraction(self.heads, 1 << self.bits)
+
+
+def _binary(epsilon: float, bits: int, e: Decimal) -> BinaryCoin:
+    words = 1 << bits
+    if not e + 1 <= words:
+        raise _epsilon_error(epsilon, f"too large for a coin of {bits} bits, at most ln(2^64 - 1) = 44.36")
+    heads = int((words * e / (e + 1)).to_integral_value(decimal.ROUND_FLOOR))
+    return BinaryCoin(heads, bits, _certify(epsilon, Fraction(heads, words - heads), e))
+
+
+def _short_if_close(epsilon: float, make: Callable[[int], Coin]) -> Coin:
+    """Return the coin of 32 bits if it exists and costs at most 1e-5 of epsilon, else that of 64 bits."""
+    try:
+        short = make(32)
+    except ValueError:
+        return make(64)
+    return short if epsilon - short.epsilon_realized <= 1e-5 * epsilon else make(64)
 
 
 @lru_cache(maxsize=256)
-def binary(epsilon: float) -> BinaryCoin:
-    """Return the coin of one bit: m = floor(2^64 E / (E + 1)), E = e^epsilon."""
+def binary(epsilon: float, *, short: bool = False) -> BinaryCoin:
+    """Return the coin of one bit: m = floor(2^64 E / (E + 1)), E = e^epsilon.
+
+    With `short` it has 32 bits if they cost at most 1e-5 of epsilon.
+    """
     with decimal.localcontext(CONTEXT):
         e = Decimal(epsilon).exp() if epsilon < 100 else Decimal("Infinity")
-        if not e + 1 <= WORD:
-            raise _epsilon_error(epsilon, "too large for a coin of 64 bits, at most ln(2^64 - 1) = 44.36")
-        heads = int((WORD * e / (e + 1)).to_integral_value(decimal.ROUND_FLOOR))
-        return BinaryCoin(heads, _certify(epsilon, Fraction(heads, WORD - heads), e))
+        return _short_if_close(epsilon, lambda bits: _binary(epsilon, bits, e)) if short else _binary(epsilon, 64, e)
 
 
 @dataclass(frozen=True)
 class ResponseCoin:
     """The coin of k-ary response.
 
-    The true symbol is reported if a random word of `bits` bits is below `keep`. Every other symbol has exactly
-    `words_per_symbol` words.
+    The true symbol is reported for `keep` of the 2^bits random words, every other symbol for `words_per_symbol`. The
+    kernel reports the true symbol for the first keep - words_per_symbol words, and divides the others into k equal parts.
     """
 
     k: int
@@ -99,8 +130,15 @@ class ResponseCoin:
         return Fraction(self.words_per_symbol, 1 << self.bits)
 
     @property
+    def shift(self) -> int:
+        """Shift after the multiplication by `reciprocal`, for 32 bits."""
+        return (self.words_per_symbol // 2 - 1).bit_length() - 1 if self.bits == 32 else 0
+
+    @property
     def reciprocal(self) -> int:
-        """Factor that replaces the division by `words_per_symbol`; the quotient is too small by at most one."""
+        """Factor that replaces the division by `words_per_symbol`: exact for 32 bits, else too small by at most one."""
+        if self.bits == 32:
+            return -((-1 << 32 + self.shift) // (self.words_per_symbol // 2))
         return min((1 << self.bits) // self.words_per_symbol, (1 << self.bits) - 1)
 
 
@@ -108,6 +146,8 @@ def _response(k: int, epsilon: float, bits: int, e: Decimal) -> ResponseCoin:
     words = 1 << bits
     ideal = int((words * e / (e + k - 1)).to_integral_value(decimal.ROUND_FLOOR))
     each = -(-(words - ideal) // (k - 1))  # rounded up, so that k - 1 divides the remaining words and p decreases
+    if bits == 32:
+        each = max(4, each + each % 2)  # even, for the exact division of the kernel
     keep = words - each * (k - 1)
     if keep <= 0:
         raise _epsilon_error(epsilon, f"too small, a word of {bits} bits cannot be divided among k={k} symbols")
@@ -124,15 +164,9 @@ def response(k: int, epsilon: float, *, wide: bool = False) -> ResponseCoin:
         e = Decimal(epsilon).exp() if epsilon < 100 else Decimal("Infinity")
         if not e + k - 1 <= WORD:
             raise _epsilon_error(epsilon, f"too large for a word of 64 bits and k={k}, at most ln(2^64 - k + 1)")
-        if k <= 256 and not wide:
-            try:
-                narrow = _response(k, epsilon, 32, e)
-            except ValueError:
-                pass
-            else:
-                if epsilon - narrow.epsilon_realized <= 1e-5 * epsilon:
-                    return narrow
-        return _response(k, epsilon, 64, e)
+        if k > 256 or wide:
+            return _response(k, epsilon, 64, e)
+        return _short_if_close(epsilon, lambda bits: _response(k, epsilon, bits, e))
 
 
 @dataclass(frozen=True)

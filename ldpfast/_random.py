@@ -159,7 +159,12 @@ def _restored(rng: RNGLike, used: int) -> Randomness:
     return randomness
 
 
-def _seed(rng: RNGLike) -> object:
+def keeps_state(rng: RNGLike | Stream) -> bool:
+    """Return whether `rng` is an object that changes when random numbers are drawn."""
+    return rng is not None and _seed(rng) is None
+
+
+def _seed(rng: RNGLike | Stream) -> object:
     """Return a value that is equal for arguments with the same key on every call; None for other arguments."""
     if isinstance(rng, int | np.integer):
         return int(rng)

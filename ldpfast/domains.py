@@ -2,7 +2,7 @@
 
 A domain converts input to arrays for kernels and finds invalid records. `records` checks dtype and shape only;
 `convert` makes a slice contiguous in the dtype of the kernel; `first_invalid` reads the values. Privacy does not depend
-on these checks, because kernels clamp every record.
+on these checks, because the report of an invalid record has the distribution of that of a valid one.
 """
 
 from __future__ import annotations

@@ -40,14 +40,18 @@ def test_response_coin_is_the_largest_allowed(k, epsilon):
     coin = _coins.response(k, epsilon)
     assert coin.keep + (k - 1) * coin.words_per_symbol == 1 << coin.bits
     assert at_most(Fraction(coin.keep, coin.words_per_symbol), epsilon)
-    # One word less for every other symbol and k - 1 more for the true one would exceed epsilon.
-    assert coin.words_per_symbol == 1 or not at_most(Fraction(coin.keep + k - 1, coin.words_per_symbol - 1), epsilon)
+    # The next smaller number of words for every other symbol, with the rest for the true one, would exceed epsilon.
+    step = 2 if coin.bits == 32 else 1  # even with 32 bits
+    fewer = Fraction(coin.keep + step * (k - 1), coin.words_per_symbol - step) if coin.words_per_symbol > step else None
+    assert fewer is None or not at_most(fewer, epsilon)
     assert coin.epsilon_realized == least_double_not_below(exact_log(Fraction(coin.keep, coin.words_per_symbol)))
     assert coin.epsilon_realized <= epsilon
     if coin.bits == 32:
         assert k <= 256
         assert epsilon - coin.epsilon_realized <= 1e-5 * epsilon
-    assert coin.reciprocal == min((1 << coin.bits) // coin.words_per_symbol, (1 << coin.bits) - 1)
+        assert coin.words_per_symbol % 2 == 0
+    else:
+        assert coin.reciprocal == min((1 << 64) // coin.words_per_symbol, (1 << 64) - 1)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

@@ -61,14 +61,19 @@ def numba_case(name: str, case: Case, threads: int) -> Task | None:
     if name.startswith("response"):
         coin = _coins.response(mechanism.k, EPSILON)
         return privatizer(
-            response_chunk, case, (n,), np.uint8, (coin.keep, coin.words_per_symbol, coin.reciprocal), threads
+            response_chunk,
+            case,
+            (n,),
+            np.uint8,
+            (coin.keep, coin.words_per_symbol, (1 << 32) // coin.words_per_symbol),
+            threads,
         )
     if name.startswith("residue"):
         coin = _coins.response(mechanism.modulus, EPSILON)
         p = (
             coin.keep,
             coin.words_per_symbol,
-            coin.reciprocal,
+            (1 << 32) // coin.words_per_symbol,
             1 / mechanism.width,
             mechanism.offset,
             mechanism.modulus - 1,

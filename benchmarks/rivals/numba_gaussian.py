@@ -68,7 +68,12 @@ def gaussian_case(case: Case, threads: int) -> Task:
     shape = (float(period), float(plan.search.slots), float(plan.search.groups), 1 / float(levels.widths[0]))
     rows = 2048 * period
     search = counter(
-        levels_chunk, case, rows, 4 * len(levels), (four.keep, four.words_per_symbol, four.reciprocal, *shape), threads
+        levels_chunk,
+        case,
+        rows,
+        4 * len(levels),
+        (four.keep, four.words_per_symbol, (1 << 32) // four.words_per_symbol, *shape),
+        threads,
     )
 
     def call() -> float:

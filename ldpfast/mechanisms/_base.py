@@ -258,7 +258,7 @@ class Mechanism(ABC):
         ------
         TypeError, ValueError
             If `x` or `out` has a wrong dtype or shape; if a record is outside the domain (NaN always is) and `clip` is
-            false. Nothing is written and no coin is drawn before the whole input is checked.
+            false. `out` is not changed then.
 
         Privacy
         -------
@@ -269,11 +269,11 @@ class Mechanism(ABC):
         n, shape, dtype = len(records), self.report.shape, self.report.dtype(self.domain.kernel_dtype(records))
         if out is not None:
             _check.output(out, shape if single else (n, *shape), dtype)
-        if out is None or not _check.is_laid_out(out) or np.may_share_memory(out, records):
-            reports = np.empty((n, *shape), dtype)
-        else:
-            reports = out.reshape((n, *shape))
-        self._pipeline.privatize(records, rng, reports, clip=clip)
+        # Small reports go to a new array first. That takes less time than another pass over the records for the check.
+        small = not clip and n * self.report_bytes <= records.nbytes // 2
+        direct = out is not None and not small and _check.is_laid_out(out) and not np.may_share_memory(out, records)
+        reports = out.reshape((n, *shape)) if out is not None and direct else np.empty((n, *shape), dtype)
+        self._pipeline.privatize(records, rng, reports, clip=clip, check_first=direct)
         answer = reports[0] if single else reports
         if out is None:
             return answer

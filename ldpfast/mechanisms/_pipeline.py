@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .. import _threads
 from .._core.stream import Stream
-from .._random import open_stream
+from .._random import keeps_state, open_stream
 from .._typing import AnyArray
 from ..domains import Domain
 
@@ -25,8 +25,12 @@ class Kernel(Protocol):
     def rows(self) -> int:
         """Number of records per block. Blocks share no random words."""
 
-    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None: ...
-    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None: ...
+    @property
+    def checks(self) -> bool:
+        """Whether the results of `privatize` and `run` tell that all records are valid."""
+
+    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray, clip: bool = False) -> bool: ...
+    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray, clip: bool = False) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,8 @@ class Pipeline:
     first_block : int
         Number of the first record block. With different numbers, two mechanisms with the same kernel share no random
         word.
+    always_clip : bool
+        Whether encoded records can be outside of the kernel's domain, and are clipped to it.
     """
 
     domain: Domain
@@ -53,6 +59,7 @@ class Pipeline:
     encode: Callable[[AnyArray], AnyArray] | None = None
     width: int = 1
     first_block: int = 0
+    always_clip: bool = False
 
     def blocks(self, n: int) -> int:
         """Return the number of record blocks of n records."""
@@ -64,22 +71,39 @@ class Pipeline:
         record_bytes = max(records.dtype.itemsize * (records.size // max(1, len(records))), 8 * self.width)
         return rows * max(1, PIECE_BYTES // (rows * record_bytes))
 
-    def prepared(self, records: AnyArray, clip: bool) -> AnyArray:
-        """Return the input of the kernel for records; raise if one is invalid and `clip` is false."""
-        converted = self.domain.convert(records)
-        if not clip and self.domain.first_invalid(converted) >= 0:
-            raise self.domain.invalid_error(records)
+    @property
+    def checks(self) -> bool:
+        """Whether the kernel checks the records while it reads them, so that no other pass is needed."""
+        return self.encode is None and self.kernel.checks and not self.always_clip
+
+    def prepared(self, converted: AnyArray) -> AnyArray:
+        """Return the input of the kernel for results of ``domain.convert``."""
         return converted if self.encode is None else self.encode(converted)
 
-    def privatize(self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool) -> None:
-        """Write the reports of records to `out`, on all threads. Raise before anything is written."""
+    def privatize(
+        self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool, check_first: bool
+    ) -> None:
+        """Write the reports of records to `out`, on all threads. Raise if a record is invalid and `clip` is false.
+
+        With `check_first` nothing is written to `out` in this case. Otherwise `out` then holds reports of a part of the
+        records. `rng` is never changed in this case.
+        """
         kernel = self.kernel
+        check_first = not clip and (check_first or not self.checks or keeps_state(rng))
+
+        def piece(converted: AnyArray, stream: Stream, block: int, reports: AnyArray) -> None:
+            valid = kernel.privatize(stream, block, self.prepared(converted), reports, clip or self.always_clip)
+            if not (clip or check_first or valid):
+                self._check_piece(converted, records)
+
         if records.size * self.width < _threads.SMALL:  # one piece, without the cost of threads
-            prepared = self.prepared(records, clip)
+            converted = self._converted(records, records, clip)
+            if check_first:
+                self._check_piece(converted, records)
             stream = open_stream(rng)
-            kernel.privatize(stream, self.first_block + stream.take(self.blocks(len(records))), prepared, out)
+            piece(converted, stream, self.first_block + stream.take(self.blocks(len(records))), out)
             return
-        if not clip:
+        if check_first:
             self._check(records)
         stream, step = open_stream(rng), self.piece_rows(records)
         first = self.first_block + stream.take(self.blocks(len(records)))
@@ -87,10 +111,20 @@ class Pipeline:
         def work(start: int, stop: int) -> None:
             for at in range(start, stop, step):
                 end = min(stop, at + step)
-                prepared = self.prepared(records[at:end], True)
-                kernel.privatize(stream, first + at // kernel.rows, prepared, out[at:end])
+                piece(self._converted(records[at:end], records, clip), stream, first + at // kernel.rows, out[at:end])
 
         _threads.parallel_map(work, len(records), kernel.rows, records.size * self.width)
+
+    def _converted(self, piece: AnyArray, records: AnyArray, clip: bool) -> AnyArray:
+        """Return ``domain.convert(piece)``. Raise if a record is invalid and cannot be converted."""
+        converted = self.domain.convert(piece)
+        if not clip and converted.dtype != self.domain.kernel_dtype(piece):
+            self._check_piece(converted, records)
+        return converted
+
+    def _check_piece(self, converted: AnyArray, records: AnyArray) -> None:
+        if self.domain.first_invalid(converted) >= 0:
+            raise self.domain.invalid_error(records)
 
     def _check(self, records: AnyArray) -> None:
         """Raise if a record is invalid. The check uses all threads."""
@@ -103,26 +137,34 @@ class Pipeline:
         if any(_threads.parallel_map(is_invalid, len(records), 1, records.size // 8)):
             raise domain.invalid_error(records)
 
-    def count(self, records: AnyArray, stream: Stream, block: int, state: AnyArray) -> None:
-        """Privatize valid records, starting at block number `block`, and add the reports to `state`."""
-        if len(records):
-            self.kernel.run(stream, self.first_block + block, self.prepared(records, True), state)
+    def count(self, converted: AnyArray, stream: Stream, block: int, state: AnyArray, *, clip: bool = False) -> bool:
+        """Privatize results of ``domain.convert``, starting at block number `block`, and add the reports to `state`.
+
+        Return whether the kernel found all records valid.
+        """
+        if not len(converted):
+            return True
+        return self.kernel.run(
+            stream, self.first_block + block, self.prepared(converted), state, clip or self.always_clip
+        )
 
     def run(
         self, records: AnyArray, rng: RNGLike | Stream, new_state: Callable[[], AnyArray], *, clip: bool
     ) -> list[AnyArray]:
         """Check, privatize and count records on all threads. Return states whose sum is the result."""
-        domain, rows, step = self.domain, self.kernel.rows, self.piece_rows(records)
+        rows, step = self.kernel.rows, self.piece_rows(records)
         stream = open_stream(rng)
         first = stream.take(self.blocks(len(records)))
 
         def work(start: int, stop: int) -> AnyArray:
             state = new_state()
             for at in range(start, stop, step):
-                piece = domain.convert(records[at : min(stop, at + step)])
-                if not clip and domain.first_invalid(piece) >= 0:
-                    raise domain.invalid_error(records)
-                self.count(piece, stream, first + at // rows, state)
+                converted = self._converted(records[at : min(stop, at + step)], records, clip)
+                if not (clip or self.checks):
+                    self._check_piece(converted, records)
+                valid = self.count(converted, stream, first + at // rows, state, clip=clip)
+                if self.checks and not (clip or valid):
+                    self._check_piece(converted, records)
             return state
 
         return _threads.parallel_map(work, len(records), rows, records.size * self.width)

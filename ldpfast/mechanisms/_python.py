@@ -32,8 +32,9 @@ class PythonKernel:
     privatize_block: Callable[[AnyArray, Words], AnyArray]
     report: Format
     rows: int = 4096
+    checks = False
 
-    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray) -> None:
+    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray, clip: bool = False) -> bool:
         for start in range(0, len(x), self.rows):
             records = x[start : start + self.rows]
             made = np.asarray(self.privatize_block(records, Words(key, block + start // self.rows)))
@@ -47,11 +48,13 @@ class PythonKernel:
             ):
                 made = made.astype(out.dtype)
             out[start : start + self.rows] = self.report.validate(made)
+        return False
 
-    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray) -> None:
+    def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray, clip: bool = False) -> bool:
         reports = np.empty((len(x), *self.report.shape), self.report.dtype(x.dtype))
         self.privatize(key, block, x, reports)
         self.report.tally(reports, state)
+        return False
 
 
 def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) -> list[list[int]]:

@@ -32,13 +32,13 @@ class Residue(ResponseMechanism):
     Raises
     ------
     TypeError, ValueError
-        If `width` or `epsilon` is not a finite number > 0, `offset` not finite, or `modulus` not an integer in
-        [2, 256].
+        If `width` is not in [1e-300, 1e300], `epsilon` not a finite number > 0, `offset` not finite, or `modulus` not
+        an integer in [2, 256].
 
     Notes
     -----
     Records: finite floats of any size and sign, shape (n,). Reports: uint8 codes. Cell numbers are clamped to
-    [-2^52, 2^52]. With ``clip=True`` NaN has symbol 0, and infinities have the symbol of the farthest cell. The
+    [-2^51, 2^51]. With ``clip=True`` NaN has symbol 0, and infinities have the symbol of the farthest cell. The
     estimates are the shares of the symbols.
 
     Privacy
@@ -69,11 +69,15 @@ class Residue(ResponseMechanism):
             modulus=_check.integer("modulus", self.modulus, 2, 256),
             epsilon=_check.positive("epsilon", self.epsilon),
         )
+        if not 1e-300 <= self.width <= 1e300:
+            raise ValueError(f"width must be in [1e-300, 1e300], got {self.width!r}")
         coin = _coins.response(self.modulus, self.epsilon)
         kernel = privatize.Residue(self.width, self.offset, coin)
         self.define_response(coin, Reals(), Codes(self.modulus), kernel)
 
     def symbols(self, records: AnyArray) -> AnyArray:
         with np.errstate(over="ignore"):
-            cells = np.clip(np.floor((records.astype(np.float64) - self.offset) / self.width), -(2.0**52), 2.0**52)
+            cells = np.clip(
+                np.floor((records.astype(np.float64) - self.offset) * (1 / self.width)), -(2.0**51), 2.0**51
+            )
         return np.asarray(np.mod(cells, self.modulus), np.int64)

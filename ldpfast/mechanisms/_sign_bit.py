@@ -36,13 +36,13 @@ class SignBit(Mechanism):
     -----
     Records: floats in [lower, upper], shape (n,). Reports: uint8, 0 or 1. With r the half-width, c the center and
     h = coth(epsilon / 2), the reports 1 and 0 decode to c + r h and c - r h, with variance r^2 h^2 - (x - c)^2. The
-    worst-case variance is smaller than that of `Laplace` for epsilon below about 2.3. O(n) time, 8 random bytes per
-    number.
+    worst-case variance is smaller than that of `Laplace` for epsilon below about 2.3. O(n) time, 4 random bytes per
+    number, or 8 if 32 bits would cost more than 1e-5 of epsilon.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP. The threshold of the one coin is an integer between 2^64 - m and m for every record
-    and rounding, and it is compared without a branch. docs/proofs/sign_bit.md.
+    Exactly `epsilon_realized`-LDP. The threshold of the one coin is an integer between 2^b - m and m, with b the bits of
+    the coin, for every record and rounding, and it is compared without a branch. docs/proofs/sign_bit.md.
 
     References
     ----------
@@ -62,25 +62,25 @@ class SignBit(Mechanism):
     upper: float
     epsilon: float
     debiasing: Debiasing = field(init=False, repr=False, compare=False)
-    _heads: int = field(init=False, repr=False, compare=False)
+    _coin: _coins.BinaryCoin = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
         self._set(lower=lower, upper=upper, epsilon=_check.positive("epsilon", self.epsilon))
-        coin = _coins.binary(self.epsilon)
+        coin = _coins.binary(self.epsilon, short=True)
         center, reach = (lower + upper) / 2, (upper - lower) / 2 / float(2 * coin.p - 1)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Interval(lower, upper),
             report=Codes(2, onehot=False),
             debiasing=Debiasing(center - reach, center + reach),
-            kernel=privatize.SignBit(lower, upper, coin.heads),
-            _heads=coin.heads,
+            kernel=privatize.SignBit(lower, upper, coin.heads, coin.bits),
+            _coin=coin,
         )
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(records.astype(np.float64)))
 
     def channel_rows(self) -> list[list[int]]:
-        heads, tails = self._heads, _coins.WORD - self._heads
+        heads, tails = self._coin.heads, self._coin.tails
         return [[heads, tails], [tails, heads]]

@@ -606,7 +606,7 @@ def test_clip_maps_nan_and_infinities_to_the_documented_symbols(dtype):
     clean = np.array([-5, -5, 5] * 100, dtype)
     assert_reports_equal_to(bins, bins.privatize(clean, rng=5), x, clip=True)
     residue = ldp.Residue(1.0, 0.0, 3, 1.0)
-    far = [0.0, float(-(2**52) % 3), float(2**52 % 3)]  # cells beyond 2^52 count as cell 2^52
+    far = [0.0, float(-(2**51) % 3), float(2**51 % 3)]  # cells beyond 2^51 count as cell 2^51
     assert_reports_equal_to(residue, residue.privatize(np.array(far * 100, dtype), rng=5), x, clip=True)
 
 

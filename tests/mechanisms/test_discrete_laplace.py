@@ -155,7 +155,7 @@ def test_a_huge_epsilon_is_rejected():
 def test_numbers_with_carries_equal_the_reference(isa, n, carry):
     """In normal use a carry has probability 4e-11. Here carries are as probable as digits."""
     digits = (1 << 127, 5 << 124, 3 << 125)
-    kernel = privatize.Laplace(1, 0.0, 1.0, 1, 0, 0.0, digits, carry, "number")
+    kernel = privatize.Laplace(1, 0.0, 1.0, 1.0, 1, 0, 0.0, digits, carry, "number")
     out = np.empty(n)
     kernel.privatize(stream.Stream(FIXED_KEY), 0, np.zeros(n), out)
     words, carries = reference.Words(FIXED_KEY, 15, 0), reference.Words(FIXED_KEY, 16, 0, 1024)
@@ -178,7 +178,7 @@ def test_the_carry_coin_changes_exactly_at_its_threshold():
         times = []
         for coin in (carry, carry + 1):
             out = np.empty(1)
-            privatize.Laplace(1, 0.0, 1.0, 1, 0, 0.0, (1, 1), coin, "number").privatize(
+            privatize.Laplace(1, 0.0, 1.0, 1.0, 1, 0, 0.0, (1, 1), coin, "number").privatize(
                 stream.Stream(key), 0, np.zeros(1), out
             )
             times.append(abs(out[0]) // 4)  # the digits are zero: G = 4 times the carries

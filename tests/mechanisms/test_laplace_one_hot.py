@@ -81,8 +81,8 @@ def test_the_integers_in_use_keep_the_budget(k, epsilon, monkeypatch):
     given, make = [], privatize.Laplace
     monkeypatch.setattr(privatize, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
     mechanism = LaplaceOneHot(k, epsilon)
-    ((dim, lower, grid, span, l1_limit, _, digits, carry, use),) = given
-    assert (dim, lower, l1_limit, use) == (k, 0.0, 0, "one-hot")
+    ((dim, lower, upper, grid, span, l1_limit, _, digits, carry, use),) = given
+    assert (dim, lower, upper, l1_limit, use) == (k, 0.0, 1.0, 0, "one-hot")
     assert span == max(1, math.ceil(1024 * epsilon))
     assert grid == mechanism.grid == 1 / span
     with localcontext(prec=120):

@@ -147,9 +147,9 @@ def test_the_kernel_gets_the_coins_of_one_span(width, offset, epsilon, monkeypat
     given, make = [], privatize.Laplace
     monkeypatch.setattr(privatize, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
     mechanism = LaplaceResidue(width, offset, epsilon)
-    ((dim, lower, grid, span, l1_limit, radius, digits, carry, use),) = given
+    ((dim, lower, upper, grid, span, l1_limit, radius, digits, carry, use),) = given
     assert (dim, l1_limit, radius, use) == (1, 0, 0.0, "residue")
-    assert (lower, grid, span) == (-width / 2, mechanism.grid, max(1, math.ceil(1024 * epsilon)))
+    assert (lower, upper, grid, span) == (-width / 2, width / 2, mechanism.grid, max(1, math.ceil(1024 * epsilon)))
     assert lower + grid * span == pytest.approx(width / 2, rel=1e-12)
     coins = _coins.geometric(epsilon, span, span, 1)
     assert (digits, carry, mechanism.epsilon_realized) == (coins.digits, coins.carry, coins.epsilon_realized)

@@ -34,7 +34,7 @@ def test_the_kernel_limits_the_l1_norm_of_rounded_rows_in_integers(isa, dim):
     The radius is far too large for the limit, so the projection does not change the rows, but the limit still holds.
     """
     limit = 1000
-    kernel = privatize.Laplace(dim, -1.0, 2.0**-10, 1 << 11, limit, 1e9, (0, 0), 0, "vector")
+    kernel = privatize.Laplace(dim, -1.0, 1.0, 2.0**-10, 1 << 11, limit, 1e9, (0, 0), 0, "vector")
     for row in (np.ones(dim), -np.ones(dim), np.linspace(-1, 1, dim), np.full(dim, np.inf)):
         out = np.empty((1, dim))
         kernel.privatize(stream.Stream(KEY), 0, row[np.newaxis], out)

@@ -31,13 +31,30 @@ def test_reports_equal_the_reference(isa, k, epsilon, n):
     "k, bits, dtype", [(2, 64, "u1"), (3, 64, "u1"), (2, 32, "u1"), (3, 32, "u1"), (300, 64, "u2"), (70_000, 64, "u4")]
 )
 def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
-    """keep = word reports another category; keep = word + 1 reports the true one. A comparison with <= fails."""
+    """A threshold equal to the word reports symbol 0, one unit more reports the true symbol 1.
+
+    The threshold is that of the words that report the truth directly; with two symbols and 64 bits, of all words that do.
+    """
     whole = 1 << bits
     for row, word in enumerate(reference.Words(FIXED_KEY, "RandomizedResponse", 0).take(16, f"<u{bits // 8}").tolist()):
         if not whole // 8 < word < whole // 8 * 7:
             continue
-        for keep, kept in ((word, False), (word + 1, True)):
+        each = 2 if (k, bits) == (2, 64) else (whole - word) // k & -2
+        for threshold, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, dtype)
-            coin = _coins.ResponseCoin(k, bits, keep, (whole - keep) // (k - 1), 0.0)
+            keep = threshold if (k, bits) == (2, 64) else threshold + each
+            coin = _coins.ResponseCoin(k, bits, keep, each, 0.0)
             privatize.RandomizedResponse(coin).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16, dtype), out)
             assert (out[row] == 1) == kept
+
+
+@pytest.mark.parametrize("k, epsilon", [(3, 0.1), (4, 1.0), (7, 2.0), (128, 1.0), (256, 1.0), (256, 5.0)])
+def test_the_division_is_exact_at_the_ends_of_all_cells(k, epsilon):
+    """The multiplication of the 32-bit kernel gives the quotient of the first and of the last word of each symbol."""
+    coin = _coins.response(k, epsilon)
+    assert coin.bits == 32
+    assert coin.words_per_symbol % 2 == 0
+    assert coin.reciprocal < 1 << 32
+    for symbol in range(k):
+        for past in (symbol * coin.words_per_symbol, (symbol + 1) * coin.words_per_symbol - 1):
+            assert ((past >> 1) * coin.reciprocal >> 32) >> coin.shift == symbol

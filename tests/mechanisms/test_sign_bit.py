@@ -15,18 +15,34 @@ from ..support.sizes import SIZES
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", SIZES)
-def test_reports_equal_the_reference(isa, n, dtype):
-    mechanism = ldp.SignBit(-1.5, 4.0, 1.0)
+@pytest.mark.parametrize("epsilon", [1.0, 1e-6])  # coins of 32 and of 64 bits
+def test_reports_equal_the_reference(isa, epsilon, n, dtype):
+    mechanism = ldp.SignBit(-1.5, 4.0, epsilon)
     x = np.concatenate([np.random.default_rng(n).uniform(-1.5, 4.0, n), [-1.5, 4.0]]).astype(dtype)
     words = reference.Words(KEY, "SignBit", 0)
-    expected = [reference.sign_bit(mechanism._heads, -1.5, 4.0, words, value) for value in x.astype(float)]
+    expected = [reference.sign_bit(mechanism._coin, -1.5, 4.0, words, value) for value in x.astype(float)]
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
 
 
-def test_the_bit_is_one_exactly_below_the_threshold(isa):
+@pytest.mark.parametrize("bits", [32, 64])
+def test_the_bit_is_one_exactly_below_the_threshold(isa, bits):
     """At the upper end the threshold is `heads`: heads = word gives 0, heads = word + 1 gives 1."""
-    for row, word in enumerate(reference.Words(FIXED_KEY, "SignBit", 0).take(16, "<u8").tolist()):
-        for heads, bit in ((word, 0), (word + 1, 1)):
+    whole = 1 << bits
+    for row, word in enumerate(reference.Words(FIXED_KEY, "SignBit", 0).take(16, f"<u{bits // 8}").tolist()):
+        # 32-bit words are compared as signed integers: both sides are smaller by half of all words.
+        unsigned = word if bits == 64 else (word + whole // 2) % whole
+        if unsigned < whole // 2:
+            continue
+        for heads, bit in ((unsigned, 0), (unsigned + 1, 1)):
             out = np.empty(16, np.uint8)
-            privatize.SignBit(-1.0, 1.0, heads).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16), out)
+            privatize.SignBit(-1.0, 1.0, heads, bits).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16), out)
             assert out[row] == bit
+
+
+def test_few_words_of_the_coin_are_used_only_if_they_suffice():
+    """32 bits cost at most 1e-5 of epsilon, else the coin has 64."""
+    assert ldp.SignBit(0, 1, 1.0)._coin.bits == 32
+    assert ldp.SignBit(0, 1, 1e-6)._coin.bits == ldp.SignBit(0, 1, 30.0)._coin.bits == 64
+    for epsilon in (1e-6, 1e-4, 0.1, 1.0, 8.0, 30.0):
+        mechanism = ldp.SignBit(0, 1, epsilon)
+        assert (1 - 1e-5) * epsilon <= mechanism.epsilon_realized <= epsilon

@@ -27,7 +27,7 @@ def test_the_truth_is_kept_exactly_below_the_threshold(isa):
     for row, word in enumerate(reference.Words(FIXED_KEY, "Warner", 0).take(16, "<u8").tolist()):
         for keep, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, np.uint8)
-            coin = _coins.ResponseCoin(2, 64, keep, reference.WORD - keep, 0.0)
+            coin = _coins.ResponseCoin(2, 64, keep, 2, 0.0)
             privatize.Warner(coin).privatize(stream.Stream(FIXED_KEY), 0, np.ones(16, np.uint8), out)
             assert (out[row] == 1) == kept
 

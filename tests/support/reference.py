@@ -25,7 +25,6 @@ STREAM_IDS = {
     "unary own": 7,
     "linf direction": 8,
     "linf vertex": 9,
-    "linf patch": 10,
     "linf sign": 11,
     "linf tie": 12,
     "l2 direction": 13,
@@ -70,19 +69,22 @@ class Words:
 
 def respond(coin, words: Words, truth: int) -> int:
     """Return the k-ary response of one person."""
-    u = int(words.take(1, f"<u{coin.bits // 8}")[0])
-    if u < coin.keep:
-        return truth
-    other = (u - coin.keep) // coin.words_per_symbol  # number among the k - 1 other symbols
-    return other if other < truth else other + 1
+    u, direct = int(words.take(1, f"<u{coin.bits // 8}")[0]), coin.keep - coin.words_per_symbol
+    if (coin.k, coin.bits) == (2, 64):
+        return truth ^ int(u >= coin.keep)
+    return truth if u < direct else (u - direct) // coin.words_per_symbol
 
 
-def sign_bit(heads: int, lower: float, upper: float, words: Words, x: float) -> int:
-    """Return one bit; the threshold is an integer between 2^64 - heads and heads."""
+def sign_bit(coin, lower: float, upper: float, words: Words, x: float) -> int:
+    """Return one bit; the threshold is an integer between 2^bits - heads and heads."""
+    low, span = coin.tails, coin.heads - coin.tails
+    if coin.bits == 32:
+        middle = 1 << 31
+        threshold = int((x - lower) * ((1 / (upper - lower)) * span) + (low - middle)) + middle
+        return int((int(words.take(1, "<u4")[0]) + middle) % (1 << 32) < min(max(threshold, low), coin.heads))
     u = min(max((x - lower) * (1 / (upper - lower)), 0.0), 1.0)
     steps = round(((1 + u) - 1) * 2.0**52)  # 1 + u is rounded to a multiple of 2^-52
-    low = WORD - heads
-    return int(words.word() < low + ((heads - low) * steps >> 52))
+    return int(words.word() < low + (span * steps >> 52))
 
 
 def coins_direct(words: Words, heads: int, lanes: int) -> list[int]:
@@ -121,15 +123,10 @@ def _few_lanes(words: Words, m: int, width: int, lanes: int) -> list[int]:
     return [int(u < top) for u in chunk]
 
 
-def vertex(x: float, radius: float, byte: int, patch: Words, real) -> int:
-    """Return 1 with probability (1 + x / r) / 2, from one byte and, if the byte is 0, a fine coin."""
-    t = real(128) + real(x) * real(128 / radius)
-    t = min(max(t, real(0)), real(256))
-    level = min(int(t), 255)
-    if byte == 0:
-        u = Fraction(patch.word() >> 11, 1 << 53)
-        return int(u < Fraction(float(t)) - level)
-    return int(byte <= level)
+def vertex(x: float, radius: float, byte: int, low: int, real) -> int:
+    """Return 1 with probability (1 + x / r) / 2, from one byte and 23 bits that the coordinates of a row share."""
+    threshold = int(real(x) * real(2.0**30 / radius))
+    return int((byte << 23 | low) - (1 << 30) < threshold)
 
 
 def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int | None = None) -> np.ndarray:
@@ -140,24 +137,24 @@ def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int
     n, dim = rows.shape
     size = (dim + 7) // 8
     direction, vertices = Words(key, "linf direction", block), Words(key, "linf vertex", block)
-    patch, sign, tie = (Words(key, f"linf {use}", block) for use in ("patch", "sign", "tie"))
+    sign, tie = (Words(key, f"linf {use}", block) for use in ("sign", "tie"))
     packed = direction.take(n * size, np.uint8).reshape(n, size)
     signs = np.unpackbits(packed, axis=1, count=dim, bitorder="little")
-    bytes_ = vertices.take(n * dim, np.uint8)
+    direction.next_block()
     real = rows.dtype.type
-    v = [vertex(x, mechanism.radius, int(b), patch, real) for x, b in zip(rows.ravel(), bytes_, strict=True)]
+
+    def agreements(i: int, low: int) -> int:
+        drawn = vertices.take(dim, np.uint8)
+        v = [vertex(x, mechanism.radius, int(b), low, real) for x, b in zip(rows[i], drawn, strict=True)]
+        return int(np.sum(signs[i] == v))
+
     out = np.empty((n, dim), np.uint8)
     for i in range(n):
-        agree = int(np.sum(signs[i] == v[i * dim : (i + 1) * dim]))
+        agree = agreements(i, sign.word() >> 41)
         while keep_tie is not None and 2 * agree == dim and tie.word() >= keep_tie:
-            direction.next_block()
-            vertices.next_block()
             signs[i] = np.unpackbits(direction.take(size, np.uint8), count=dim, bitorder="little")
-            again = [
-                vertex(x, mechanism.radius, int(b), patch, real)
-                for x, b in zip(rows[i], vertices.take(dim, np.uint8), strict=True)
-            ]
-            agree = int(np.sum(signs[i] == again))
+            direction.next_block()
+            agree = agreements(i, tie.word() >> 41)
         side = 1 if 2 * agree >= dim else -1
         coin = 1 if sign.word() < mechanism._heads else -1
         out[i] = signs[i] if side * coin > 0 else 1 - signs[i]
@@ -168,13 +165,14 @@ def normals(words: Words, n: int, real) -> np.ndarray:
     """Return normal numbers by the Box-Muller transform of the same words, in double precision."""
     out = []
     while len(out) < n:
+        size = min(512, -(-(n - len(out)) // 64) * 64)  # a chunk
         if real == np.float32:
-            a, b, c = words.take(768, "<u4").astype(np.uint64).reshape(3, 256)
+            a, b, c = words.take(3 * size // 4, "<u4").astype(np.uint64).reshape(3, size // 4)
             pairs = [(a >> 8, (a & 255) << 16 | (c & 65535)), (b >> 8, (b & 255) << 16 | c >> 16)]
             pairs = [((r + 0.5) / 2**24, q >> 3, 21, q) for r, q in pairs]
             signs = [(1 - (q & 2).astype(float), 1 - 2 * (q & 1).astype(float)) for *_, q in pairs]
         else:
-            r, q = words.take(512, "<u8").reshape(2, 256)
+            r, q = words.take(size, "<u8").reshape(2, size // 2)
             pairs = [(((r >> 12) + 0.5) / 2**52, q >> 12, 52, q)]
             signs = [(1 - (q & 2).astype(float), 1 - 2 * (q & 1).astype(float))]
         for (u, angle, bits, q), (s1, s2) in zip(pairs, signs, strict=True):
@@ -195,10 +193,16 @@ def l2_report(mechanism, u: np.ndarray, x: np.ndarray, sign: Words) -> np.ndarra
 
 
 def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
+    """Return the reports of one block. The directions of up to 1024 numbers are drawn together."""
     n, dim = rows.shape
-    u = normals(Words(key, "l2 direction", block, 256), n * dim, rows.dtype.type).reshape(n, dim)
-    sign = Words(key, "l2 sign", block)
-    return np.array([l2_report(mechanism, u[i], rows[i].astype(float), sign) for i in range(n)])
+    together = max(1, 1024 // dim)
+    direction, sign = Words(key, "l2 direction", block, 256), Words(key, "l2 sign", block)
+    reports = []
+    for start in range(0, n, together):
+        now = min(together, n - start)
+        u = normals(direction, now * dim, rows.dtype.type).reshape(now, dim)
+        reports += [l2_report(mechanism, u[i], rows[start + i].astype(float), sign) for i in range(now)]
+    return np.array(reports)
 
 
 def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> list[int]:

@@ -54,7 +54,10 @@ class Problem(ABC, Generic[Result]):
         """Set the attributes that follow from the arguments; subclasses call it at the end of ``__post_init__``."""
         inner = mechanism._pipeline
         width = max(inner.width, mechanism.domain.width or 1)
-        pipeline = Pipeline(domain, inner.kernel, self._encoded, width, inner.first_block)
+        same = type(self)._encode is Problem._encode
+        encode = inner.encode if same else self._encoded
+        always_clip = same and domain != mechanism.domain  # records outside of the mechanism's domain are truncated
+        pipeline = Pipeline(domain, inner.kernel, encode, width, inner.first_block, always_clip)
         self._set(mechanism=mechanism, domain=domain, _pipeline=pipeline, **values)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,7 +70,8 @@ class Problem(ABC, Generic[Result]):
 
     def _encoded(self, records: AnyArray) -> AnyArray:
         """Encode valid records for the kernel of the mechanism."""
-        return self.mechanism._pipeline.prepared(self._encode(records), True)
+        pipeline = self.mechanism._pipeline
+        return pipeline.prepared(pipeline.domain.convert(self._encode(records)))
 
     @abstractmethod
     def _conclude(self, raw: Estimate[Any]) -> Result:
@@ -108,7 +112,7 @@ class Problem(ABC, Generic[Result]):
         report, mechanism = self.mechanism.report, self.mechanism
         dtype = report.dtype(mechanism.domain.kernel_dtype(self._encode(self.domain.convert(records[:0]))))
         reports = np.empty((len(records), *report.shape), dtype)
-        self._pipeline.privatize(records, rng, reports, clip=clip)
+        self._pipeline.privatize(records, rng, reports, clip=clip, check_first=False)
         return reports[0] if single else reports
 
     def aggregator(self) -> Aggregator:

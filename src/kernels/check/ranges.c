@@ -4,11 +4,21 @@
 
 enum { PIECE = 4096 };
 
+double range_end(double end, size_t bytes)
+{
+    const double largest = bytes == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
+    return end > largest ? largest : end < -largest ? -largest : end;
+}
+
 #define KERNEL_REALS
 #define KERNEL_BODY "check/ranges_body.h"
 #include "simd/each_isa.h"
 
-#define DEFINE_FIRST_OUTSIDE(dtype, real)                                                             \
+#define DEFINE_RANGES(dtype, real)                                                                    \
+    int any_outside_##dtype(const real *x, size_t n, double lower, double upper)                      \
+    {                                                                                                 \
+        return LDP_BEST(any_outside_##dtype)(x, n, lower, upper);                                     \
+    }                                                                                                 \
     size_t first_outside_##dtype(const real *x, size_t n, double lower, double upper)                 \
     {                                                                                                 \
         return LDP_BEST(first_outside_##dtype)(x, n, lower, upper);                                   \
@@ -18,8 +28,8 @@ enum { PIECE = 4096 };
         return LDP_BEST(first_norm_outside_##dtype)(x, n, dim, least, most);                          \
     }
 
-DEFINE_FIRST_OUTSIDE(f32, float)
-DEFINE_FIRST_OUTSIDE(f64, double)
+DEFINE_RANGES(f32, float)
+DEFINE_RANGES(f64, double)
 
 #define DEFINE_FIRST_CODE(type)                                                                 \
     static size_t first_##type(const void *codes, size_t n, uint64_t k)                         \

@@ -4,6 +4,13 @@
 
 #include "simd/platform.h"
 
+/* End of a range for records of `bytes` bytes. A finite end stays finite. */
+double range_end(double end, size_t bytes);
+
+/* Whether any of n numbers is outside [lower, upper]. */
+int any_outside_f32(const float *x, size_t n, double lower, double upper);
+int any_outside_f64(const double *x, size_t n, double lower, double upper);
+
 /* Index of the first of n numbers outside [lower, upper]; n if there is none. */
 size_t first_outside_f32(const float *x, size_t n, double lower, double upper);
 size_t first_outside_f64(const double *x, size_t n, double lower, double upper);

@@ -1,17 +1,10 @@
-/* Converts an end of a range to the precision of the records. A finite end stays finite. */
-LDP_INLINE REAL NAME(limit)(double end)
-{
-    const double largest = sizeof(REAL) == 4 ? (double)FLT_MAX : DBL_MAX;
-    return (REAL)(end > largest ? largest : end < -largest ? -largest : end);
-}
-
 /* Memory-bound: one pair of comparisons, or one multiplication, per number. */
 static int NAME(any_outside)(const REAL *x, size_t n, double lower, double upper)
 {
-    const REAL least = NAME(limit)(lower), most = NAME(limit)(upper);
-    uint32_t outside = 0;
+    const REAL least = (REAL)range_end(lower, sizeof *x), most = (REAL)range_end(upper, sizeof *x);
+    REAL_BITS outside = 0;
     for (size_t i = 0; i < n; i++) /* vector loop */
-        outside |= (uint32_t)!(x[i] >= least) | (uint32_t)!(x[i] <= most);
+        outside |= (REAL_BITS) !(x[i] >= least) | (REAL_BITS) !(x[i] <= most);
     return outside != 0;
 }
 

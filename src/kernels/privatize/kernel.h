@@ -1,25 +1,33 @@
-/* The two signatures of all kernels that Cython calls block by block.
+/* The signatures of all kernels that Cython calls block by block.
  *
  * privatize: one record block. `x` holds n >= 1 records and `out` has room for n reports, both contiguous. `params` is the
- * struct of the kernel. Sets key->exhausted if a stream is exhausted.
+ * struct of the kernel. Returns 0 if all records are valid, else nonzero. It can also return nonzero if a record is close to
+ * the limit of the domain, and the caller then checks the block again. The report of an invalid record has the distribution of
+ * the report of some valid record. Sets key->exhausted if a stream is exhausted.
+ * clip: writes the nearest valid records of n records to `out`. NaN becomes the center.
  * tally: adds n reports to a state, whose layout is defined by the report format. */
 #ifndef LDP_KERNEL_H
 #define LDP_KERNEL_H
 
 #include "random/stream.h"
+#include "simd/subnormals.h"
 
 /* Bound of the magnitude of the integers of reports on a grid: a public clamp, far out in the tails. With it, every report can
  * be converted back to its integer, and the sum of the squares of 2^33 integers fits 128 bits. */
 #define GRID_LIMIT 0x1p47
 
-typedef void privatize_fn(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out);
+typedef int privatize_fn(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out);
+typedef void clip_fn(const void *params, const void *x, size_t n, void *out);
 typedef void tally_fn(const void *format, const void *reports, size_t n, void *state);
 
-/* Defines privatize_<name>, which calls the version for the instruction set in use. */
-#define DEFINE_PRIVATIZE(name)                                                                                     \
-    void privatize_##name(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) \
-    {                                                                                                              \
-        LDP_BEST(privatize_##name)(params, key, block, x, n, out);                                                 \
+/* Defines privatize_<name>, which calls the version for the instruction set in use. Subnormal numbers count as zero. */
+#define DEFINE_PRIVATIZE(name)                                                                                    \
+    int privatize_##name(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) \
+    {                                                                                                             \
+        const uint64_t before = subnormals_flush();                                                               \
+        const int invalid = LDP_BEST(privatize_##name)(params, key, block, x, n, out);                            \
+        subnormals_restore(before);                                                                               \
+        return invalid;                                                                                           \
     }
 
 #endif

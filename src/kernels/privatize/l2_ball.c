@@ -14,6 +14,12 @@ LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], double fac
     return p->scale / __builtin_sqrt(sum[0]) * (1 - 2 * (double)(int64_t)minus);
 }
 
+/* 64 bytes of ones, then zeros: masks of vectors. */
+#define ONES_8 255, 255, 255, 255, 255, 255, 255, 255
+static const uint8_t full_then_empty[128] = {ONES_8, ONES_8, ONES_8, ONES_8, ONES_8, ONES_8, ONES_8, ONES_8};
+
+enum { PIECE = 4096 }; /* coordinates whose squares are added in the precision of the records */
+
 #define KERNEL_REALS
 #define KERNEL_BODY "privatize/l2_ball_body.h"
 #include "simd/each_isa.h"
@@ -32,7 +38,7 @@ void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64
         memcpy(directions + i * stride, packed + i * ball->dim, ball->dim * sizeof(float));
 }
 
-void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]) { LDP_BEST(products_f32)(u, y, n, sum); }
+void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]) { LDP_BEST(products_f32)(u, y, 1, n, sum); }
 
 double l2_ball_finish(l2_ball_block *b, const double sum[3], double factor)
 {

@@ -12,30 +12,29 @@
 typedef struct {
     size_t dim;
     double per_radius; /* 1 / radius */
-    double tiny, far;  /* 2^-60 and 2^40 radii, within the normal numbers of single precision: see branchless.h */
+    double tolerance;  /* norms of valid rows are at most radius (1 + tolerance u), u the unit roundoff of the dtype */
     double scale;
     uint64_t heads;
 } l2_ball;
 
-enum { L2_PIECE = 4096 }; /* coordinates */
-
-LDP_INLINE size_t l2_ball_rows(size_t dim) { return dim > L2_PIECE ? 1 : L2_PIECE / dim; }
+/* Rows per block: 4096 coordinates. */
+LDP_INLINE size_t l2_ball_rows(size_t dim) { return dim > 4096 ? 1 : 4096 / dim; }
 
 /* Records and reports: n rows of dim numbers. */
 privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64;
 
 /* One block in two phases: draw all directions, then finish the rows in order. It is for rows that are known only up to a
- * factor when the directions are drawn (sgd/glm.h). The coins are those of privatize_l2_ball_f32. */
+ * factor when the directions are drawn (sgd/glm.h). */
 typedef struct {
     const l2_ball *ball;
     reader sign;
 } l2_ball_block;
 
-/* Draws n directions, `stride` numbers apart; `packed` has room for n dim numbers. */
+/* Draws n directions, `stride` numbers apart; `packed` has room for normals_room(n dim). */
 void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,
                   float *packed, float *directions);
 
-/* Adds the sums of u^2, u y and y^2 of n coordinates to sum[0..2]. */
+/* Adds the sums of u^2, u y and y^2 of n coordinates, a multiple of 32, to sum[0..2]. */
 void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]);
 
 /* Returns the factor of the next direction in the report of the row factor * y. `sum` is the result of l2_ball_products. */

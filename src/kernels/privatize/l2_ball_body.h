@@ -1,59 +1,123 @@
-/* The row of normal numbers is read twice from cache, for the sums and for the scaling. Bottleneck: the normal numbers and
- * their key stream. */
+/* The normal numbers of a few rows are drawn, and each row is read twice from cache, for the sums and for the scaling.
+ * Bottleneck: the normal numbers and their key stream. */
 #include "simd/lane_sums_body.h"
 
 #define NORMALS LDP_PASTE(normals, DTYPE)
 
-/* Adds sum u^2, sum u y and sum y^2 to sum[0..2]. */
-static void NAME(products)(const REAL *u, const REAL *y, size_t n, double sum[3])
+typedef REAL_BITS NAME(lane_mask) __attribute__((vector_size(V_BYTES)));
+
+/* All ones in the lanes below n, of one vector. */
+LDP_INLINE NAME(lane_mask) NAME(lanes_below)(size_t n)
+{
+    NAME(lane_mask) mask;
+    memcpy(&mask, full_then_empty + 64 - (n < NAME(PER_VECTOR) ? n * sizeof(REAL) : 64), sizeof mask);
+    return mask;
+}
+
+/* Adds sum u^2, sum u y and sum y^2 to sum[0..2], where y = x * factor. Up to LANES - 1 numbers after the last are read and
+ * not used. */
+LDP_INLINE void NAME(add_products)(const REAL *u, const REAL *x, REAL factor, size_t n, double sum[3])
 {
     NAME(vector) uu[NAME(VECTORS)] = {0}, uy[NAME(VECTORS)] = {0}, yy[NAME(VECTORS)] = {0};
-    REAL rest[2][NAME(LANES)] = {{0}};
-    for (size_t j = 0; j < n; j += NAME(LANES)) {
-        const REAL *left = u + j, *right = y + j;
-        if (n - j < NAME(LANES)) /* remainder, padded with zeros */
-            left = memcpy(rest[0], left, (n - j) * sizeof *u), right = memcpy(rest[1], right, (n - j) * sizeof *y);
+    size_t j = 0;
+    for (; j + NAME(LANES) <= n; j += NAME(LANES))
 #pragma GCC unroll 8
         for (size_t v = 0; v < NAME(VECTORS); v++) {
             NAME(vector) a, b;
-            memcpy(&a, left + v * NAME(PER_VECTOR), sizeof a);
-            memcpy(&b, right + v * NAME(PER_VECTOR), sizeof b);
+            memcpy(&a, u + j + v * NAME(PER_VECTOR), sizeof a);
+            memcpy(&b, x + j + v * NAME(PER_VECTOR), sizeof b);
+            b *= factor;
             uu[v] += a * a;
             uy[v] += a * b;
             yy[v] += b * b;
         }
+    for (size_t v = 0; v < NAME(VECTORS) && j < n; v++, j += NAME(PER_VECTOR)) {
+        const NAME(lane_mask) inside = NAME(lanes_below)(n - j);
+        NAME(lane_mask) a_bits, b_bits;
+        memcpy(&a_bits, u + j, sizeof a_bits);
+        memcpy(&b_bits, x + j, sizeof b_bits);
+        const NAME(vector) a = (NAME(vector))(a_bits & inside), b = (NAME(vector))(b_bits & inside) * factor;
+        uu[v] += a * a;
+        uy[v] += a * b;
+        yy[v] += b * b;
     }
     sum[0] += (double)NAME(lane_sum)(uu);
     sum[1] += (double)NAME(lane_sum)(uy);
     sum[2] += (double)NAME(lane_sum)(yy);
 }
 
-/* Turns a row `u` of normal numbers into the report of x. */
-static void NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, REAL *u)
+static void NAME(products)(const REAL *u, const REAL *x, REAL factor, size_t n, double sum[3])
 {
-    const REAL per_radius = (REAL)p->per_radius, tiny = (REAL)p->tiny, far = (REAL)p->far;
-    REAL y[L2_PIECE];
+    NAME(add_products)(u, x, factor, n, sum);
+}
+
+/* Whether the norm of a row is too large. The sum of the squares has a smaller error than the tolerance. */
+LDP_INLINE int NAME(too_long)(const l2_ball *p, const double sum[3])
+{
+    const double limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
+    return !(sum[2] <= limit * limit);
+}
+
+/* Writes the report of x to `out`, from a row `u` of normal numbers. Returns nonzero if the norm is too large. */
+LDP_INLINE int NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, const REAL *u, REAL *out)
+{
     double sum[3] = {0};
-    for (size_t at = 0; at < p->dim; at += L2_PIECE) {
-        size_t n = p->dim - at < L2_PIECE ? p->dim - at : L2_PIECE;
-        for (size_t j = 0; j < n; j++) /* vector loop */
-            y[j] = LIMIT(FLUSH(x[at + j], tiny), far) * per_radius;
-        NAME(products)(u + at, y, n, sum);
+    NAME(add_products)(u, x, (REAL)p->per_radius, p->dim, sum);
+    const REAL scale = (REAL)signed_scale(p, sum, 1, sign);
+    for (size_t j = 0; j < p->dim; j++) /* vector loop */
+        out[j] = u[j] * scale;
+    return NAME(too_long)(p, sum);
+}
+
+/* Rows of at most PIECE numbers: the normal numbers of a few rows at once. Memory is fetched meanwhile. */
+static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, size_t n, REAL *out)
+{
+    enum { TOGETHER = 1024 };
+    REAL u[PIECE + NAME(LANES)] LDP_ALIGNED, last[PIECE + NAME(LANES)];
+    const size_t dim = p->dim, rows = dim > TOGETHER ? 1 : TOGETHER / dim;
+    int invalid = 0;
+    for (size_t i = 0; i < n; i += rows) {
+        const size_t now = n - i < rows ? n - i : rows;
+        for (size_t j = 0, size; j < now * dim; j += size) {
+            size = now * dim - j < NORMALS_CHUNK ? now * dim - j : NORMALS_CHUNK;
+            fetch(x + i * dim + j, out + i * dim + j, size * sizeof *x);
+            NORMALS(direction, u + j, size);
+        }
+        for (size_t r = i; r < i + now; r++) {
+            const REAL *row = x + r * dim;
+            if ((n - r) * dim < dim + NAME(LANES)) /* the last rows: what is read after them must be there */
+                row = memcpy(last, row, dim * sizeof *row);
+            invalid |= NAME(finish_row)(p, row, sign, u + (r - i) * dim, out + r * dim);
+        }
+    }
+    return invalid;
+}
+
+/* One row of more than PIECE numbers. */
+static int NAME(long_row)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, REAL *out)
+{
+    REAL u[PIECE + NAME(LANES)] LDP_ALIGNED, y[PIECE + NAME(LANES)];
+    double sum[3] = {0};
+    for (size_t j = 0, size; j < p->dim; j += size) {
+        size = p->dim - j < PIECE ? p->dim - j : PIECE;
+        NORMALS(direction, u, size);
+        memcpy(y, x + j, size * sizeof *y);
+        NAME(products)(u, y, (REAL)p->per_radius, size, sum);
+        memcpy(out + j, u, size * sizeof *u);
     }
     const REAL scale = (REAL)signed_scale(p, sum, 1, sign);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
-        u[j] *= scale;
+        out[j] *= scale;
+    return NAME(too_long)(p, sum);
 }
 
-static void NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out)
+static int NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out)
 {
     const l2_ball *p = params;
     stream direction = stream_open(key, STREAM_L2_DIRECTION, block);
     reader sign;
     reader_open(&sign, key, STREAM_L2_SIGN, block, 2 * n);
-    NORMALS(&direction, out, n * p->dim);
-    for (size_t i = 0; i < n; i++)
-        NAME(finish_row)(p, (const REAL *)x + i * p->dim, &sign, (REAL *)out + i * p->dim);
+    return p->dim <= PIECE ? NAME(short_rows)(p, x, &direction, &sign, n, out) : NAME(long_row)(p, x, &direction, &sign, out);
 }
 
 #undef NORMALS

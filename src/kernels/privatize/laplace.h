@@ -10,10 +10,11 @@
 typedef struct {
     geometric_noise noise;        /* noise.stream + 2: random rounding */
     size_t dim;                   /* numbers per record */
-    double lower, grid, per_grid; /* per_grid: 1 / grid */
+    double lower, upper;          /* ends of the interval of each number */
+    double grid, per_grid;        /* per_grid: 1 / grid */
     double span;                  /* indices are 0 .. span < 2^31 */
     double l1_limit;              /* l2 ball: bound of the sum of |index - span / 2| over a row; 0: no limit */
-    double radius;                /* radius of the l2 ball */
+    double radius, tolerance;     /* l2 ball: norms are at most radius (1 + tolerance u), u the unit roundoff of the dtype */
     double far;                   /* records are clipped to this magnitude, far outside, so that no square overflows */
 } laplace;
 

@@ -34,9 +34,10 @@ static double NAME(norm)(const laplace *p, const REAL *x)
 }
 
 /* Factor that projects a row on the l2 ball; 0 if it holds NaN. Privacy depends on limit_l1 alone. */
-static double NAME(projection)(const laplace *p, const REAL *row)
+static double NAME(projection)(const laplace *p, const REAL *row, int *invalid)
 {
-    double norm = NAME(norm)(p, row);
+    const double norm = NAME(norm)(p, row), limit = p->radius * (1 + p->tolerance * (sizeof(REAL) == 4 ? 0x1p-24 : 0x1p-53));
+    *invalid |= !(norm <= limit);
     return norm <= p->radius ? 1 : norm > p->radius ? p->radius / norm : 0;
 }
 
@@ -52,8 +53,8 @@ static void NAME(add_noise)(const laplace *p, const double *index, const double 
 }
 
 /* Rounds, limits and adds noise in separate buffers, so that `out` never holds a record without noise. */
-static void NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t block, const void *records, size_t rows,
-                                    void *reports)
+static int NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t block, const void *records, size_t rows,
+                                   void *reports)
 {
     const laplace *p = params;
     const REAL *x = records;
@@ -63,6 +64,7 @@ static void NAME(privatize_laplace)(const void *params, stream_key *key, uint64_
     const size_t total = rows * p->dim, row = p->l1_limit > 0 ? p->dim : total; /* row: numbers that are rounded together */
     double factor = 1;
     int64_t budget = 0;
+    int invalid = 0;
     stream rounding = stream_open(key, p->noise.stream + 2, block);
     noise_source source;
     noise_open(&source, &p->noise, key, block, total);
@@ -72,7 +74,7 @@ static void NAME(privatize_laplace)(const void *params, stream_key *key, uint64_
         for (size_t j = 0, now; j < n; j += now) {
             now = row - (at + j) % row < n - j ? row - (at + j) % row : n - j;
             if (p->l1_limit > 0 && (at + j) % row == 0) {
-                factor = NAME(projection)(p, x + at + j);
+                factor = NAME(projection)(p, x + at + j, &invalid);
                 budget = (int64_t)p->l1_limit;
             }
             NAME(round_records)(p, x + at + j, factor, word + j, now, index + j);
@@ -81,5 +83,8 @@ static void NAME(privatize_laplace)(const void *params, stream_key *key, uint64_
         }
         noise_draw(&source, n, noise);
         NAME(add_noise)(p, index, noise, n, out + at);
+        if (!(p->l1_limit > 0))
+            invalid |= OF_REAL(any_outside)(x + at, n, p->lower, p->upper);
     }
+    return invalid;
 }

@@ -6,28 +6,61 @@
 LDP_INLINE uint64_t word_mask(size_t bits) { return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1; }
 LDP_INLINE size_t word_bytes(size_t bits) { return bits >= 64 ? 8 : (bits + 7) / 8; }
 
-/* Streams of one block. `sign` has the private coins, one 64-bit word per row. */
+/* The bytes of the vertex rounding. They are drawn just before they are used. */
+enum { VERTEX_BYTES = 1024 };
+
 typedef struct {
-    stream direction, vertex;
-    reader patch, sign, tie;
+    stream source;
+    size_t used, end, ahead; /* `ahead`: AES blocks of a refill */
+    uint8_t byte[2 * VERTEX_BYTES] LDP_ALIGNED;
+} byte_reader;
+
+static void bytes_open(byte_reader *r, stream_key *key, enum stream_id id, uint64_t block, size_t total)
+{
+    r->source = stream_open(key, id, block);
+    r->used = r->end = 0;
+    r->ahead = blocks_for(total < VERTEX_BYTES ? total : VERTEX_BYTES, 1);
+    memset(r->byte + 16 * r->ahead, 0, 64);
+}
+
+/* The next n <= 64 bytes. 64 bytes can be read. */
+LDP_INLINE const uint8_t *bytes_take(byte_reader *r, size_t n)
+{
+    if (r->end - r->used < n) {
+        const size_t left = r->end - r->used;
+        memmove(r->byte, r->byte + r->used, left);
+        stream_draw(&r->source, r->byte + left, r->ahead);
+        r->used = 0;
+        r->end = left + AES_BLOCK * r->ahead;
+    }
+    r->used += n;
+    return r->byte + r->used - n;
+}
+
+/* Streams of one block. `sign` holds two words per row: the low bits of the vertex rounding, then the private coin. */
+typedef struct {
+    stream direction;
+    byte_reader vertex;
+    reader sign, tie;
 } linf_ball_streams;
 
 /* Draws packed directions, `bytes` bytes in total. */
 static void draw_directions(stream *s, uint8_t *out, size_t bytes)
 {
-    uint8_t piece[4096] LDP_ALIGNED;
-    for (size_t done = 0; done < bytes; done += sizeof piece) {
-        size_t size = bytes - done < sizeof piece ? bytes - done : sizeof piece;
-        stream_draw(s, piece, blocks_for(size, 1));
-        memcpy(out + done, piece, size);
+    uint8_t last[AES_BLOCK];
+    const size_t whole = bytes / AES_BLOCK, rest = bytes % AES_BLOCK;
+    stream_draw(s, out, whole);
+    if (rest) {
+        stream_draw(s, last, 1);
+        memcpy(out + AES_BLOCK * whole, last, rest);
     }
 }
 
 /* Flips the row if most of its signs disagree with the vertex (a tie keeps U), then again if the private coin is tails. The
  * padding becomes zeros. */
-static void finish_row(const linf_ball *p, size_t agree, reader *sign, uint8_t *row)
+LDP_INLINE void finish_row(const linf_ball *p, size_t agree, uint64_t coin, uint8_t *row)
 {
-    const uint64_t minus = -(uint64_t)(2 * agree < p->dim), tails = -(uint64_t)(reader_word(sign) >= p->heads);
+    const uint64_t minus = -(uint64_t)(2 * agree < p->dim), tails = -(uint64_t)(coin >= p->heads);
     for (size_t j = 0; j < p->dim; j += 64) {
         uint64_t u = 0;
         memcpy(&u, row + j / 8, word_bytes(p->dim - j));

@@ -10,15 +10,13 @@
 
 typedef struct {
     size_t dim;
-    double per_unit; /* 128 / radius */
-    double tiny;     /* 2^-60 radii, not subnormal in single precision; smaller coordinates become 0 */
+    double radius, per_unit; /* per_unit: 2^30 / radius */
     uint64_t heads;
     uint64_t keep_tie; /* ties = "thin": 2 (2^64 - heads), a tie is kept if its word is below, else redrawn. 0: always kept */
 } linf_ball;
 
-enum { LINF_PIECE = 32768 }; /* coordinates */
-
-LDP_INLINE size_t linf_ball_rows(size_t dim) { return dim > LINF_PIECE ? 1 : LINF_PIECE / dim; }
+/* Rows per block: 32768 coordinates. */
+LDP_INLINE size_t linf_ball_rows(size_t dim) { return dim > 32768 ? 1 : 32768 / dim; }
 
 /* Records: n rows of dim coordinates; reports: packed signs, bit 1 = plus, rows padded to whole bytes. */
 privatize_fn privatize_linf_ball_f32, privatize_linf_ball_f64;

@@ -1,24 +1,39 @@
-/* One 32-bit word per report; the key stream (0.3 ns) takes as long as the arithmetic. The division is a multiplication by
- * the reciprocal, whose quotient is too small by at most one, and one correction. */
-static void NAME(respond)(const randomized_response *p, const uint32_t *word, const uint8_t *x, size_t n, uint8_t *out)
+/* One 32-bit word per report. The division is a multiplication. Bottleneck: the key stream. */
+static int NAME(respond)(const randomized_response *p, stream *s, const uint8_t *x, size_t n, uint8_t *out)
 {
-    const uint32_t keep = (uint32_t)p->keep, each = (uint32_t)p->words_per_symbol, reciprocal = (uint32_t)p->reciprocal;
+    const uint32_t direct = (uint32_t)p->direct, reciprocal = (uint32_t)p->reciprocal;
+    const int shift = (int)p->shift;
     const uint8_t last = (uint8_t)(p->k - 1);
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        uint32_t truth = x[i] < last ? x[i] : last;
-        uint32_t past = word[i] - keep; /* not used if the true symbol is kept */
-        uint32_t other = (uint32_t)((uint64_t)past * reciprocal >> 32);
-        other += past - other * each >= each;
-        uint32_t another = other + (other >= truth); /* skip the true symbol */
-        uint32_t replaced = -(uint32_t)(word[i] >= keep);
-        out[i] = (uint8_t)((truth & ~replaced) | (another & replaced));
+    uint32_t word[CODE_PIECE] LDP_ALIGNED, other[CODE_PIECE] LDP_ALIGNED;
+    uint8_t most = 0;
+    stream_draw(s, word, blocks_for(n, 4));
+    for (size_t i = 0; i < n; i += V_BYTES / 4) {
+        PER_ISA(int32s) past;
+        memcpy(&past, word + i, sizeof past);
+        past = (past - (int32_t)direct) >> 1 & 0x7fffffff; /* not used if the word is below `direct` */
+        past = PER_ISA(high_product)(past, reciprocal) >> shift;
+        memcpy(other + i, &past, sizeof past);
     }
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        const uint8_t record = x[i], truth = record < last ? record : last;
+        const uint32_t replaced = -(uint32_t)(word[i] >= direct);
+        out[i] = (uint8_t)((truth & ~replaced) | (other[i] & replaced));
+        most = record > most ? record : most;
+    }
+    return most > last;
 }
 
 /* Two symbols and a 64-bit coin: there is only one other symbol. */
-static void NAME(respond_bit)(const randomized_response *p, const uint64_t *word, const uint8_t *x, size_t n, uint8_t *out)
+static int NAME(respond_bit)(const randomized_response *p, stream *s, const uint8_t *x, size_t n, uint8_t *out)
 {
-    const uint64_t keep = p->keep;
-    for (size_t i = 0; i < n; i++) /* vector loop */
-        out[i] = (uint8_t)((x[i] < 1 ? x[i] : 1) ^ (word[i] >= keep));
+    const uint64_t keep = p->direct + p->words_per_symbol;
+    uint64_t word[CODE_PIECE] LDP_ALIGNED;
+    uint8_t most = 0;
+    stream_draw(s, word, blocks_for(n, 8));
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        uint8_t record = x[i];
+        out[i] = (uint8_t)((record < 1 ? record : 1) ^ (word[i] >= keep));
+        most = record > most ? record : most;
+    }
+    return most > 1;
 }

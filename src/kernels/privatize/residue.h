@@ -6,7 +6,9 @@
 
 typedef struct {
     randomized_response answer; /* k <= 256: codes of one byte */
-    double width, offset;
+    double per_width, offset; /* per_width: 1 / width */
+    double per_modulus;       /* 1 / k */
+    int power_of_two;         /* whether k is one */
 } residue;
 
 privatize_fn privatize_residue_f32, privatize_residue_f64;

@@ -1,15 +1,50 @@
-/* NaN counts as the offset, with symbol 0. Infinities are clamped to the farthest cell. */
-static void NAME(privatize_residue)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
-                                    void *out)
+#include "simd/doubles_body.h"
+
+/* The symbols of V_BYTES / 8 records, as integers in the low halves. Cell numbers are limited to +-2^51, where all of them are
+ * exact, and `cell + 3 2^51` holds the cell number in the low bits of its mantissa. The quotient by other moduli than powers of
+ * two comes from a multiplication and is wrong by at most one. */
+LDP_INLINE PER_ISA(int64s) NAME(symbols)(const residue *p, PER_ISA(doubles) distance)
 {
+    const double k = (double)p->answer.k;
+    const PER_ISA(doubles) cell = PER_ISA(floors)(PER_ISA(limit)(distance * p->per_width, 0x1p51));
+    if (p->power_of_two)
+        return (PER_ISA(int64s))(cell + 0x1.8p52) & (int64_t)(p->answer.k - 1);
+    const PER_ISA(doubles) rest = cell - k * PER_ISA(floors)(cell * p->per_modulus);
+    const PER_ISA(int64s) symbol = (PER_ISA(int64s))(rest + 0x1.8p52) - MIDDLE;
+    const int64_t modulus = (int64_t)p->answer.k;
+    return symbol + (modulus & (symbol < 0)) - (modulus & (symbol >= modulus));
+}
+
+static int NAME(privatize_residue)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
+                                   void *reports)
+{
+    enum { LANES = V_BYTES / 4 };
     const residue *p = params;
-    const REAL *x = records;
-    const double offset = p->offset, width = p->width, k = (double)p->answer.k, far = 0x1p52;
-    uint8_t symbol[CODE_ROWS] LDP_ALIGNED;
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        double v = (double)x[i];
-        double cell = PER_ISA(floor)(limit_f64((unless_nan_f64(v, v, offset) - offset) / width, far));
-        symbol[i] = (uint8_t)(int32_t)(cell - k * PER_ISA(floor)(cell / k));
+    stream s = stream_open(key, p->answer.stream, block);
+    NAME(evidence) e = {0};
+    for (size_t at = 0; at < n; at += CODE_PIECE) {
+        const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;
+        const REAL *x = (const REAL *)records + at;
+        REAL padded[CODE_PIECE];
+        int32_t found[CODE_PIECE] LDP_ALIGNED;
+        uint8_t symbol[CODE_PIECE] LDP_ALIGNED;
+        if (now % LANES) {
+            memset(padded + now / LANES * LANES, 0, LANES * sizeof *x);
+            x = memcpy(padded, x, now * sizeof *x);
+        }
+        for (size_t i = 0; i < now; i += LANES) {
+            PER_ISA(int64s) part[2];
+            for (size_t half = 0; half < 2; half++) {
+                const PER_ISA(doubles) distance = NAME(load_doubles)(x + i + LANES / 2 * half) - p->offset;
+                e.sum += distance;
+                part[half] = NAME(symbols)(p, distance);
+            }
+            const PER_ISA(int32s) codes = PER_ISA(low_halves)(part[0], part[1]);
+            memcpy(found + i, &codes, sizeof codes);
+        }
+        for (size_t i = 0; i < now; i++) /* vector loop */
+            symbol[i] = (uint8_t)found[i];
+        respond_u8(&p->answer, &s, symbol, now, (uint8_t *)reports + at);
     }
-    privatize_randomized_response_u8(&p->answer, key, block, symbol, n, out);
+    return NAME(outside)(&e);
 }

@@ -1,7 +1,6 @@
 #include "privatize/sign_bit.h"
 
-#include <float.h>
-
+#include "check/ranges.h"
 #include "simd/branchless.h"
 
 #define KERNEL_REALS

@@ -51,16 +51,20 @@ static void encode(const unary_encoding *p, stream_key *key, uint64_t block, con
     }
 }
 
-#define DEFINE_UNARY_ENCODING(type)                                                                                           \
-    void privatize_unary_encoding_u##type(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, \
-                                          void *out)                                                                          \
-    {                                                                                                                         \
-        const unary_encoding *p = params;                                                                                     \
-        const uint##type##_t *x = records;                                                                                    \
-        uint64_t truth[PIECE_BYTES];                                                                                          \
-        for (size_t i = 0; i < n; i++)                                                                                        \
-            truth[i] = x[i] < p->k - 1 ? x[i] : p->k - 1;                                                                     \
-        encode(p, key, block, truth, n, out);                                                                                 \
+#define DEFINE_UNARY_ENCODING(type)                                                                                          \
+    int privatize_unary_encoding_u##type(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, \
+                                         void *out)                                                                          \
+    {                                                                                                                        \
+        const unary_encoding *p = params;                                                                                    \
+        const uint##type##_t *x = records;                                                                                   \
+        uint64_t truth[PIECE_BYTES], most = 0;                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                                                     \
+            const uint64_t record = x[i];                                                                                    \
+            truth[i] = record < p->k - 1 ? record : p->k - 1;                                                                \
+            most = record > most ? record : most;                                                                            \
+        }                                                                                                                    \
+        encode(p, key, block, truth, n, out);                                                                                \
+        return most >= p->k;                                                                                                 \
     }
 
 DEFINE_UNARY_ENCODING(8)

@@ -73,7 +73,7 @@ void aes_expand(const uint8_t *key, aes_schedule *schedule)
     }
 }
 
-void aes_counter(const aes_schedule *schedule, const uint32_t input[4], void *out, size_t blocks)
+void aes_counter(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)
 {
     switch (aes_form()) {
 #if LDP_X86

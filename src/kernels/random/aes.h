@@ -26,7 +26,12 @@ const char *aes_form_name(int form);
 /* Expands a key of 32 bytes. */
 void aes_expand(const uint8_t *key, aes_schedule *schedule);
 
-/* Writes `blocks` encrypted inputs. The first input consists of the little-endian words of `input`; word 0 counts up. */
-void aes_counter(const aes_schedule *schedule, const uint32_t input[4], void *out, size_t blocks);
+/* An input of the cipher: 16 bytes, little-endian. It is passed in registers. */
+typedef struct {
+    uint64_t low, high; /* the low 32 bits of `low` are the counter */
+} aes_input;
+
+/* Writes `blocks` encrypted inputs. The counter of the first input counts up. */
+void aes_counter(const aes_schedule *schedule, aes_input input, void *out, size_t blocks);
 
 #endif

@@ -36,11 +36,11 @@ LDP_TARGET_BEGIN("+crypto")
         __asm__ volatile("" : : "r"(w) : "memory");
     }
 
-    void aes_counter_armv8(const aes_schedule *schedule, const uint32_t input[4], void *out, size_t blocks)
+    void aes_counter_armv8(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)
     {
         uint8x16_t key[AES_ROUNDS + 1];
         uint8_t *to = out;
-        uint32x4_t counter = vld1q_u32(input);
+        uint32x4_t counter = vreinterpretq_u32_u64(vcombine_u64(vcreate_u64(input.low), vcreate_u64(input.high)));
         const uint32x4_t one = {1, 0, 0, 0};
         for (int r = 0; r <= AES_ROUNDS; r++)
             key[r] = vld1q_u8(schedule->round_key + AES_BLOCK * r);

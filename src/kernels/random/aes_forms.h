@@ -5,7 +5,7 @@
 #include "random/aes.h"
 
 typedef void aes_expand_fn(const uint8_t *key, aes_schedule *schedule);
-typedef void aes_counter_fn(const aes_schedule *schedule, const uint32_t input[4], void *out, size_t blocks);
+typedef void aes_counter_fn(const aes_schedule *schedule, aes_input input, void *out, size_t blocks);
 
 aes_expand_fn aes_expand_portable;
 aes_counter_fn aes_counter_portable;

@@ -141,7 +141,7 @@ void aes_expand_portable(const uint8_t *key, aes_schedule *schedule)
     __asm__ volatile("" : : "r"(w) : "memory");
 }
 
-void aes_counter_portable(const aes_schedule *schedule, const uint32_t input[4], void *out, size_t blocks)
+void aes_counter_portable(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)
 {
     plane key[AES_ROUNDS + 1][8];
     uint32_t block[BATCH][4];
@@ -154,7 +154,7 @@ void aes_counter_portable(const aes_schedule *schedule, const uint32_t input[4],
     for (size_t done = 0; done < blocks; done += BATCH) {
         plane q[8];
         for (uint32_t b = 0; b < BATCH; b++) {
-            memcpy(block[b], input, AES_BLOCK);
+            memcpy(block[b], &input, AES_BLOCK);
             block[b][0] += (uint32_t)done + b;
         }
         load((const uint32_t (*)[4])block, q);

@@ -7,7 +7,8 @@
 #if LDP_X86
 #include <immintrin.h>
 
-#define EIGHT _Pragma("GCC unroll 8") for (int j = 0; j < 8; j++)
+#define EACH(count) _Pragma("GCC unroll 8") for (int j = 0; j < (count); j++)
+#define EIGHT EACH(8)
 #define ROUNDS _Pragma("GCC unroll 16") for (int r = 1; r < AES_ROUNDS; r++)
 
 LDP_TARGET_BEGIN("aes,sse2")
@@ -36,10 +37,10 @@ LDP_TARGET_BEGIN("aes,sse2")
         EXPAND(2, 1) EXPAND(4, 2) EXPAND(6, 4) EXPAND(8, 8) EXPAND(10, 16) EXPAND(12, 32) EXPAND(14, 64)
     }
 
-    void aes_counter_ni(const aes_schedule *schedule, const uint32_t input[4], void *out, size_t blocks)
+    void aes_counter_ni(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)
     {
         const __m128i *key = (const __m128i *)schedule->round_key, one = _mm_set_epi32(0, 0, 0, 1);
-        __m128i counter = _mm_loadu_si128((const __m128i *)input), *to = out;
+        __m128i counter = _mm_set_epi64x((long long)input.high, (long long)input.low), *to = out;
         while (blocks >= 8) {
             __m128i b[8], k = _mm_loadu_si128(key);
             EIGHT
@@ -67,53 +68,60 @@ LDP_TARGET_BEGIN("aes,sse2")
 
     LDP_TARGET_END
 
-/* The same on wider registers. The rest of less than eight registers goes through a buffer. */
-#define DEFINE_COUNTER(name, vector, ways, load_key, add, xor, store, enc, enclast)            \
-    void name(const aes_schedule *schedule, const uint32_t input[4], void *out, size_t blocks) \
-    {                                                                                          \
-        const __m128i *key = (const __m128i *)schedule->round_key;                             \
-        uint32_t first[4 * (ways)], step[4 * (ways)];                                          \
-        for (uint32_t w = 0; w < (ways); w++) {                                                \
-            memcpy(first + 4 * w, input, 16);                                                  \
-            first[4 * w] += w;                                                                 \
-            step[4 * w] = (ways), step[4 * w + 1] = step[4 * w + 2] = step[4 * w + 3] = 0;     \
-        }                                                                                      \
-        vector counter, increment;                                                             \
-        memcpy(&counter, first, sizeof counter);                                               \
-        memcpy(&increment, step, sizeof increment);                                            \
-        uint8_t *to = out, rest[8 * AES_BLOCK * (ways)];                                       \
-        for (size_t left = blocks; left;) {                                                    \
-            const size_t now = left < 8 * (ways) ? left : 8 * (ways);                          \
-            uint8_t *target = now < 8 * (ways) ? rest : to;                                    \
-            vector b[8], k = load_key(key);                                                    \
-            EIGHT                                                                              \
-            {                                                                                  \
-                b[j] = xor(counter, k);                                                        \
-                counter = add(counter, increment);                                             \
-            }                                                                                  \
-            ROUNDS                                                                             \
-            {                                                                                  \
-                k = load_key(key + r);                                                         \
-                EIGHT b[j] = enc(b[j], k);                                                     \
-            }                                                                                  \
-            k = load_key(key + AES_ROUNDS);                                                    \
-            EIGHT store((void *)(target + AES_BLOCK * (ways) * j), enclast(b[j], k));          \
-            if (now < 8 * (ways))                                                              \
-                memcpy(to, rest, AES_BLOCK * now);                                             \
-            to += AES_BLOCK * now;                                                             \
-            left -= now;                                                                       \
-        }                                                                                      \
+/* The same on wider registers of `ways` blocks: eight registers, or two for a short rest. What is not needed goes to a buffer. */
+#define ENCRYPT(count, load_key, add, xor, store, enc, enclast)       \
+    {                                                                 \
+        EACH(count)                                                   \
+        {                                                             \
+            b[j] = xor(counter, load_key(key));                       \
+            counter = add(counter, increment);                        \
+        }                                                             \
+        ROUNDS EACH(count) b[j] = enc(b[j], load_key(key + r));       \
+        EACH(count) b[j] = enclast(b[j], load_key(key + AES_ROUNDS)); \
+        EACH(count) store((void *)(target + sizeof *b * j), b[j]);    \
+    }
+
+#define DEFINE_COUNTER(name, vector, ways, start, load_key, add, xor, store, enc, enclast)                           \
+    void name(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)                               \
+    {                                                                                                                \
+        const __m128i *key = (const __m128i *)schedule->round_key;                                                   \
+        vector counter = start(_mm_set_epi64x((long long)input.high, (long long)input.low)), b[8];                   \
+        const vector increment = start##_step;                                                                       \
+        uint8_t *to = out, rest[8 * AES_BLOCK * (ways)];                                                             \
+        while (blocks) {                                                                                             \
+            const size_t most = blocks <= 2 * (ways) ? 2 * (ways) : 8 * (ways), now = blocks < most ? blocks : most; \
+            uint8_t *target = now < most ? rest : to;                                                                \
+            if (most == 2 * (ways))                                                                                  \
+                ENCRYPT(2, load_key, add, xor, store, enc, enclast)                                                  \
+            else                                                                                                     \
+                ENCRYPT(8, load_key, add, xor, store, enc, enclast)                                                  \
+            if (now < most)                                                                                          \
+                memcpy(to, rest, AES_BLOCK * now);                                                                   \
+            to += AES_BLOCK * now;                                                                                   \
+            blocks -= now;                                                                                           \
+        }                                                                                                            \
     }
 
     LDP_TARGET_BEGIN("vaes,avx2,aes")
+        LDP_INLINE __m256i start256(__m128i first)
+        {
+            return _mm256_add_epi32(_mm256_broadcastsi128_si256(first), _mm256_set_epi32(0, 0, 0, 1, 0, 0, 0, 0));
+        }
+#define start256_step _mm256_set_epi32(0, 0, 0, 2, 0, 0, 0, 2)
         LDP_INLINE __m256i key256(const __m128i *k) { return _mm256_broadcastsi128_si256(_mm_loadu_si128(k)); }
-        DEFINE_COUNTER(aes_counter_vaes256, __m256i, 2, key256, _mm256_add_epi32, _mm256_xor_si256, _mm256_storeu_si256,
-                       _mm256_aesenc_epi128, _mm256_aesenclast_epi128)
+        DEFINE_COUNTER(aes_counter_vaes256, __m256i, 2, start256, key256, _mm256_add_epi32, _mm256_xor_si256,
+                       _mm256_storeu_si256, _mm256_aesenc_epi128, _mm256_aesenclast_epi128)
         LDP_TARGET_END
 
         LDP_TARGET_BEGIN("vaes,avx512f,aes")
+            LDP_INLINE __m512i start512(__m128i first)
+            {
+                return _mm512_add_epi32(_mm512_broadcast_i32x4(first),
+                                        _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0));
+            }
+#define start512_step _mm512_set_epi32(0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4)
             LDP_INLINE __m512i key512(const __m128i *k) { return _mm512_broadcast_i32x4(_mm_loadu_si128(k)); }
-            DEFINE_COUNTER(aes_counter_vaes512, __m512i, 4, key512, _mm512_add_epi32, _mm512_xor_si512, _mm512_storeu_si512,
-                           _mm512_aesenc_epi128, _mm512_aesenclast_epi128)
+            DEFINE_COUNTER(aes_counter_vaes512, __m512i, 4, start512, key512, _mm512_add_epi32, _mm512_xor_si512,
+                           _mm512_storeu_si512, _mm512_aesenc_epi128, _mm512_aesenclast_epi128)
             LDP_TARGET_END
 #endif

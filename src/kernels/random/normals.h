@@ -6,10 +6,14 @@
 
 #include "random/stream.h"
 
-/* Draws n numbers. Consumes whole groups of the stream: 3 random bytes per float, 8 per double. */
+/* Numbers are made in chunks of at most NORMALS_CHUNK, rounded up to a multiple of NORMALS_STEP. */
+enum { NORMALS_CHUNK = 512, NORMALS_STEP = 64 };
+
+/* Room for n numbers, rounded up. */
+LDP_INLINE size_t normals_room(size_t n) { return (n + NORMALS_STEP - 1) / NORMALS_STEP * NORMALS_STEP; }
+
+/* Draws n numbers; `out` has room for normals_room(n). Consumes 3 random bytes per float, 8 per double. */
 void normals_f32(stream *s, float *out, size_t n);
 void normals_f64(stream *s, double *out, size_t n);
-
-enum { NORMALS_F32 = 1024, NORMALS_F64 = 512 }; /* numbers per chunk; multiples of these use all random bytes */
 
 #endif

@@ -1,30 +1,35 @@
-/* Bottleneck: about 50 vector operations per pair, including a division and a square root; 0.25 ns per float.
+/* Bottleneck: about 50 vector operations per pair, among them a square root; 0.25 ns per float.
  *
- * radius = sqrt(-2 log u), where u starts at a half step and has steps of 2^-24 (2^-52 for doubles).
- * log u = e log 2 + 2 atanh((m - 1)/(m + 1)) with u = 2^e m, m in [sqrt 1/2, sqrt 2). The angle is an octant, given by a swap
- * and two signs, and a position t in (0, 1) within it. The polynomials are Chebyshev fits of atanh(sqrt z)/sqrt z,
- * sin(pi/4 sqrt z)/sqrt z and cos(pi/4 sqrt z), with errors below 3e-9 (3e-18 for doubles). */
-LDP_INLINE void NAME(pair_f32)(uint32_t radius24, uint32_t angle24, float *first, float *second)
+ * radius = sqrt(-2 log u), where u starts at a half step and has steps of 2^-24 (2^-52 for doubles). The angle is an octant,
+ * given by a swap and two signs, and a position t in (0, 1) within it. The polynomials are fits with the least maximum of the
+ * error.
+ *
+ * Floats: log u = e log 2 - log c + log(1 + z) with u = 2^e m, m in [1, 2), and c one of eight numbers whose rounded reciprocals
+ * and logarithms are in tables, so that z = m / c - 1 is at most 1/17. Errors: 3.5e-8 (logarithm), 3e-9 (sine), 3e-8 (cosine).
+ * Doubles: log u = e log 2 + 2 atanh((m - 1)/(m + 1)), m in [sqrt 1/2, sqrt 2). Errors below 3e-18. */
+LDP_INLINE void NAME(pair_f32)(PER_ISA(int32s) radius24, PER_ISA(int32s) angle24, float *first, float *second)
 {
-    float u = (float)(int32_t)(2 * radius24 + 1) * 0x1p-25f;
-    u = u < 0x1.fffffep-1f ? u : 0x1.fffffep-1f; /* below 1: no direction is zero */
-    int32_t e = ((int32_t)bits_f32(u) - 0x3f3504f3) >> 23;
-    float m = float_of(bits_f32(u) - ((uint32_t)e << 23)), s = (m - 1) / (m + 1), z = s * s;
-    float atanh = s * (0.99999999931565908623f +
-                       z * (0.33333407669075593774f + z * (0.19987425258759523914f + z * 0.14962195239572493396f)));
-    float radius = __builtin_sqrtf((float)e * -1.38629436112f - 4 * atanh);
+    static const float reciprocal[16] LDP_ALIGNED = {RECIPROCALS, RECIPROCALS},
+                                      logarithm[16] LDP_ALIGNED = {LOGARITHMS, LOGARITHMS};
+    const PER_ISA(floats) v = __builtin_convertvector(2 * radius24 + 1, PER_ISA(floats)); /* 2^25 u */
+    const PER_ISA(int32s) bits = (PER_ISA(int32s))v;
+    const PER_ISA(floats) e = __builtin_convertvector((bits >> 23) - (127 + 25), PER_ISA(floats));
+    const PER_ISA(floats) m = (PER_ISA(floats))((bits & 0x007fffff) | 0x3f800000);
+    const PER_ISA(floats) z = m * PER_ISA(lookup)(reciprocal, bits >> 20) - 1.0f;
+    PER_ISA(floats) square = z * (z * (z * (0.50173588f * z - 0.66805425f) + 0.99999800f) - 1.9999994f);
+    square = PER_ISA(at_least)(square + (PER_ISA(lookup)(logarithm, bits >> 20) - 1.38629436f * e), LEAST_SQUARE);
+    const PER_ISA(floats) radius = PER_ISA(root)(square);
 
-    float t = ((float)(int32_t)(angle24 >> 3) + 0.5f) * 0x1p-21f;
-    z = t * t;
-    float sine = t * (0.78539816097661834268f +
-                      z * (-0.080745434708101474437f + z * (0.0024900068014923566679f - z * 0.000035954290725110749462f)));
-    float cosine = 0.99999999995248941669f +
-                   z * (-0.30842513515829055489f +
-                        z * (0.015854325228444592195f + z * (-0.00032593858594162620359f + z * 3.5297971342978534828e-6f)));
-    float sign_first = 1 - (float)(int32_t)(angle24 & 2), sign_second = 1 - 2 * (float)(int32_t)(angle24 & 1);
-    float x = angle24 & 4 ? sine : cosine, y = angle24 & 4 ? cosine : sine;
-    *first = radius * x * sign_first;
-    *second = radius * y * sign_second;
+    const PER_ISA(floats) t = __builtin_convertvector(2 * (angle24 >> 3) + 1, PER_ISA(floats)) * 0x1p-22f;
+    const PER_ISA(floats) y = t * t;
+    const PER_ISA(floats) sine = t * (y * (y * (-3.5954508e-5f * y + 2.4900071e-3f) - 0.080745435f) + 0.78539816f);
+    const PER_ISA(floats) cosine = y * (y * (-3.1888051e-4f * y + 0.015849915f) - 0.30842425f) + 0.99999997f;
+    /* One of the two, selected by bit 2; signs from bits 1 and 0. */
+    const PER_ISA(int32s) swap = -(angle24 >> 2 & 1), differ = ((PER_ISA(int32s))sine ^ (PER_ISA(int32s))cosine) & swap;
+    const PER_ISA(floats) a = radius * (PER_ISA(floats))((PER_ISA(int32s))cosine ^ differ ^ (angle24 << 30 & SIGN));
+    const PER_ISA(floats) b = radius * (PER_ISA(floats))((PER_ISA(int32s))sine ^ differ ^ (angle24 << 31));
+    memcpy(first, &a, sizeof a);
+    memcpy(second, &b, sizeof b);
 }
 
 LDP_INLINE void NAME(pair_f64)(uint64_t radius_word, uint64_t angle_word, double *first, double *second)
@@ -67,19 +72,20 @@ LDP_INLINE void NAME(pair_f64)(uint64_t radius_word, uint64_t angle_word, double
 }
 
 /* Three words give four numbers, from two radii and two angles of 24 bits. */
-static void NAME(normals_f32)(const uint32_t *word, float *out)
+static void NAME(normals_f32)(const int32_t *word, float *out, size_t quarter)
 {
-    enum { QUARTER = NORMALS_F32 / 4 };
-    for (size_t i = 0; i < QUARTER; i++) { /* vector loop */
-        uint32_t a = word[i], b = word[QUARTER + i], c = word[2 * QUARTER + i];
-        NAME(pair_f32)(a >> 8, (a & 255) << 16 | (c & 65535), out + i, out + QUARTER + i);
-        NAME(pair_f32)(b >> 8, (b & 255) << 16 | c >> 16, out + 2 * QUARTER + i, out + 3 * QUARTER + i);
+    for (size_t i = 0; i < quarter; i += V_BYTES / 4) {
+        PER_ISA(int32s) a, b, c;
+        memcpy(&a, word + i, sizeof a);
+        memcpy(&b, word + quarter + i, sizeof b);
+        memcpy(&c, word + 2 * quarter + i, sizeof c);
+        NAME(pair_f32)(a >> 8 & 0xffffff, (a & 255) << 16 | (c & 0xffff), out + i, out + quarter + i);
+        NAME(pair_f32)(b >> 8 & 0xffffff, (b & 255) << 16 | (c >> 16 & 0xffff), out + 2 * quarter + i, out + 3 * quarter + i);
     }
 }
 
-static void NAME(normals_f64)(const uint64_t *word, double *out)
+static void NAME(normals_f64)(const uint64_t *word, double *out, size_t half)
 {
-    enum { HALF = NORMALS_F64 / 2 };
-    for (size_t i = 0; i < HALF; i++) /* vector loop */
-        NAME(pair_f64)(word[i], word[HALF + i], out + i, out + HALF + i);
+    for (size_t i = 0; i < half; i++) /* vector loop */
+        NAME(pair_f64)(word[i], word[half + i], out + i, out + half + i);
 }

@@ -11,7 +11,7 @@ LDP_INLINE void use_subkey(stream_key *key, uint64_t span, uint32_t segment)
     if (key->span == span && key->segment == segment)
         return;
     uint8_t bytes[KEY_BYTES];
-    const uint32_t input[4] = {2 * segment, STREAM_SUBKEY, (uint32_t)span, (uint32_t)(span >> 32)};
+    const aes_input input = {2 * segment | (uint64_t)STREAM_SUBKEY << 32, span};
     aes_counter(&key->master, input, bytes, KEY_BYTES / AES_BLOCK);
     aes_expand(bytes, &key->subkey);
     key_wipe(bytes, sizeof bytes);
@@ -29,8 +29,8 @@ void stream_draw(stream *s, void *out, size_t blocks)
     while (blocks) {
         const uint64_t left = ((uint64_t)1 << SEGMENT_BITS) - s->next % ((uint64_t)1 << SEGMENT_BITS);
         const uint64_t now = blocks < left ? blocks : left;
-        const uint32_t input[4] = {(uint32_t)s->next, s->id, (uint32_t)s->block, (uint32_t)(s->block >> 32)};
-        use_subkey(s->key, s->block >> SPAN_BITS, input[0] >> SEGMENT_BITS);
+        const aes_input input = {s->next | (uint64_t)s->id << 32, s->block};
+        use_subkey(s->key, s->block >> SPAN_BITS, (uint32_t)(s->next >> SEGMENT_BITS));
         aes_counter(&s->key->subkey, input, to, now);
         s->next += now;
         to += now * AES_BLOCK;

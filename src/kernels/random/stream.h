@@ -34,9 +34,8 @@ enum stream_id {
     STREAM_UNARY_OWN = 7, /* the fair coin of the optimized variant */
     STREAM_LINF_DIRECTION = 8,
     STREAM_LINF_VERTEX = 9,
-    STREAM_LINF_PATCH = 10, /* fine coins of the vertex rounding */
-    STREAM_LINF_SIGN = 11,
-    STREAM_LINF_TIE = 12, /* keep coins of ties = "thin" */
+    STREAM_LINF_SIGN = 11, /* low bits of the vertex rounding, then privacy coin */
+    STREAM_LINF_TIE = 12,  /* ties = "thin": keep coin, then low bits */
     STREAM_L2_DIRECTION = 13,
     STREAM_L2_SIGN = 14, /* rounding coin, then privacy coin */
     STREAM_LAPLACE = 15, /* 15 digits and sign, 16 carries, 17 rounding */

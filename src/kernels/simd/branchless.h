@@ -37,29 +37,27 @@ LDP_INLINE float float_of(uint32_t bits)
 }
 
 /* All ones if v is NaN, else 0. */
-LDP_INLINE uint64_t nan_mask(double v) { return -(uint64_t)((bits_f64(v) & ~((uint64_t)1 << 63)) > LDP_INFINITY_F64); }
+LDP_INLINE uint32_t nan_mask_f32(float v) { return -(uint32_t)((bits_f32(v) & 0x7fffffffu) > LDP_INFINITY_F32); }
+LDP_INLINE uint64_t nan_mask_f64(double v) { return -(uint64_t)((bits_f64(v) & ~((uint64_t)1 << 63)) > LDP_INFINITY_F64); }
+
+/* v where the mask is all ones, 0 where it is 0. */
+LDP_INLINE float masked_f32(float v, uint32_t mask) { return float_of(bits_f32(v) & mask); }
+LDP_INLINE double masked_f64(double v, uint64_t mask) { return double_of(bits_f64(v) & mask); }
 
 /* v, or `instead` if x is NaN. */
 LDP_INLINE float unless_nan_f32(float x, float v, float instead)
 {
-    uint32_t nan = -(uint32_t)((bits_f32(x) & 0x7fffffffu) > LDP_INFINITY_F32);
+    const uint32_t nan = nan_mask_f32(x);
     return float_of((bits_f32(v) & ~nan) | (bits_f32(instead) & nan));
 }
 
 LDP_INLINE double unless_nan_f64(double x, double v, double instead)
 {
-    uint64_t nan = nan_mask(x);
+    const uint64_t nan = nan_mask_f64(x);
     return double_of((bits_f64(v) & ~nan) | (bits_f64(instead) & nan));
 }
 
-/* v clamped to [0, most]. NaN gives some number in this range. The float version is left to the compiler, which uses min and
- * max instructions. */
-LDP_INLINE float clamp_f32(float v, float most)
-{
-    v = v > 0 ? v : 0;
-    return v < most ? v : most;
-}
-
+/* v clamped to [0, most]. NaN gives some number in this range. */
 LDP_INLINE double clamp_f64(double v, double most)
 {
     uint64_t bits = bits_f64(v);
@@ -70,19 +68,6 @@ LDP_INLINE double clamp_f64(double v, double most)
 
 /* v clamped to [0, 1], or `instead` if v is NaN. */
 LDP_INLINE double clamp_unit(double v, double instead) { return unless_nan_f64(v, clamp_f64(v, 1), instead); }
-
-/* Sets magnitudes below `tiny` to 0, before the first multiplication, because arithmetic on subnormal numbers is slower. */
-LDP_INLINE float flush_f32(float v, float tiny)
-{
-    uint32_t bits = bits_f32(v);
-    return float_of(bits & -(uint32_t)((bits & 0x7fffffffu) >= bits_f32(tiny)));
-}
-
-LDP_INLINE double flush_f64(double v, double tiny)
-{
-    uint64_t bits = bits_f64(v);
-    return double_of(bits & -(uint64_t)((bits & ~((uint64_t)1 << 63)) >= bits_f64(tiny)));
-}
 
 /* Reduces magnitudes above `far` to `far`, so that no square overflows. NaN stays NaN. */
 LDP_INLINE float limit_f32(float v, float far)

@@ -3,7 +3,8 @@
  * Within a body
  *   PER_ISA(f)  is f_plain, f_avx2 or f_avx512;
  *   NAME(f)     is the same, or f_f32_plain, f_f64_plain, ... if the body is compiled for REAL = float and double;
- *   REAL        is double if the body is compiled once;
+ *   REAL        is double if the body is compiled once, and REAL_BITS the unsigned integer of its size;
+ *   OF_REAL(f)  is f_f32 or f_f64, for functions of branchless.h;
  *   V_BYTES     is the natural width of a vector.
  * Operations that cannot be written in plain C are in isa_<name>.h, under the same names for all instruction sets. The entry
  * points of a kernel follow the include of this file and call LDP_BEST(f) (dispatch.h). A loop marked "vector loop" must be
@@ -13,6 +14,7 @@
 #define LDP_PASTE_(a, b) a##_##b
 #define LDP_PASTE(a, b) LDP_PASTE_(a, b)
 #define PER_ISA(stem) LDP_PASTE(stem, ISA)
+#define OF_REAL(stem) LDP_PASTE(stem, DTYPE)
 #if defined(KERNEL_REALS)
 #define NAME(stem) PER_ISA(LDP_PASTE(stem, DTYPE))
 #else
@@ -51,5 +53,6 @@ LDP_TARGET_BEGIN(LDP_AVX2_FEATURES)
 #undef LDP_PASTE
 #undef PER_ISA
 #undef NAME
+#undef OF_REAL
 #undef KERNEL_BODY
 #undef KERNEL_REALS

@@ -1,33 +1,27 @@
 /* The part of each_isa.h for one instruction set: the body once, or once per real type. */
 #if defined(KERNEL_REALS)
 #define REAL float
+#define REAL_BITS uint32_t
+#define REAL_IS_DOUBLE 0
 #define DTYPE f32
-#define FLUSH flush_f32
-#define LIMIT limit_f32
-#define CLAMP clamp_f32
-#define UNLESS_NAN unless_nan_f32
 #include KERNEL_BODY
 #undef REAL
+#undef REAL_BITS
+#undef REAL_IS_DOUBLE
 #undef DTYPE
-#undef FLUSH
-#undef LIMIT
-#undef CLAMP
-#undef UNLESS_NAN
 #define REAL double
+#define REAL_BITS uint64_t
+#define REAL_IS_DOUBLE 1
 #define DTYPE f64
-#define FLUSH flush_f64
-#define LIMIT limit_f64
-#define CLAMP clamp_f64
-#define UNLESS_NAN unless_nan_f64
 #include KERNEL_BODY
 #undef REAL
+#undef REAL_BITS
+#undef REAL_IS_DOUBLE
 #undef DTYPE
-#undef FLUSH
-#undef LIMIT
-#undef CLAMP
-#undef UNLESS_NAN
 #else
 #define REAL double
+#define REAL_IS_DOUBLE 1
 #include KERNEL_BODY
 #undef REAL
+#undef REAL_IS_DOUBLE
 #endif

@@ -18,6 +18,90 @@ LDP_INLINE pair pair_choose_avx2(pair_mask m, pair a, pair b)
 
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
+typedef int32_t int32s_avx2 __attribute__((vector_size(32)));
+
+LDP_INLINE int32s_avx2 bytes_as_int32_avx2(const uint8_t *b)
+{
+    return (int32s_avx2)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)b));
+}
+
+typedef float floats_avx2 __attribute__((vector_size(32)));
+
+LDP_INLINE floats_avx2 lookup_avx2(const float *table, int32s_avx2 index)
+{
+    return (floats_avx2)_mm256_permutevar8x32_ps(_mm256_load_ps(table), (__m256i)index);
+}
+
+LDP_INLINE floats_avx2 at_least_avx2(floats_avx2 v, float least)
+{
+    return (floats_avx2)_mm256_max_ps((__m256)v, _mm256_set1_ps(least));
+}
+
+LDP_INLINE floats_avx2 root_avx2(floats_avx2 v) { return (floats_avx2)_mm256_sqrt_ps((__m256)v); }
+
+LDP_INLINE uint64_t less_avx2(int32s_avx2 a, int32s_avx2 b)
+{
+    return (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32((__m256i)b, (__m256i)a)));
+}
+
+LDP_INLINE int32s_avx2 clamp_int32_avx2(int32s_avx2 v, int32_t least, int32_t most)
+{
+    return (int32s_avx2)_mm256_min_epi32(_mm256_max_epi32((__m256i)v, _mm256_set1_epi32(least)), _mm256_set1_epi32(most));
+}
+
+typedef double doubles_avx2 __attribute__((vector_size(32)));
+typedef int64_t int64s_avx2 __attribute__((vector_size(32)));
+
+LDP_INLINE float sum_floats_avx2(floats_avx2 v)
+{
+    const __m128 half = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+    const __m128 quarter = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_add_ss(quarter, _mm_movehdup_ps(quarter)));
+}
+
+LDP_INLINE double sum_doubles_avx2(doubles_avx2 v)
+{
+    const __m128d half = _mm_add_pd(_mm256_castpd256_pd128((__m256d)v), _mm256_extractf128_pd((__m256d)v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
+}
+
+LDP_INLINE int32s_avx2 truncate_avx2(doubles_avx2 a, doubles_avx2 b)
+{
+    return (int32s_avx2)_mm256_set_m128i(_mm256_cvttpd_epi32((__m256d)b), _mm256_cvttpd_epi32((__m256d)a));
+}
+
+LDP_INLINE int32s_avx2 low_halves_avx2(int64s_avx2 a, int64s_avx2 b)
+{
+    const __m256 mixed = _mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
+    return (int32s_avx2)_mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8);
+}
+
+LDP_INLINE doubles_avx2 limit_avx2(doubles_avx2 v, double far)
+{
+    return (doubles_avx2)_mm256_max_pd(_mm256_min_pd((__m256d)v, _mm256_set1_pd(far)), _mm256_set1_pd(-far));
+}
+
+LDP_INLINE doubles_avx2 floors_avx2(doubles_avx2 v) { return (doubles_avx2)_mm256_floor_pd((__m256d)v); }
+
+LDP_INLINE int32s_avx2 high_product_avx2(int32s_avx2 a, uint32_t b)
+{
+    const __m256i factor = _mm256_set1_epi32((int)b), even = _mm256_mul_epu32((__m256i)a, factor);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), factor);
+    return (int32s_avx2)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+}
+
+LDP_INLINE void store_bits_avx2(uint8_t *out, uint64_t bits)
+{
+    const __m256i byte = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3,
+                                          3, 3, 3); /* of the four bytes that each lane holds */
+    const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201u);
+    for (int half = 0; half < 2; half++) {
+        const __m256i repeated = _mm256_shuffle_epi8(_mm256_set1_epi32((int)(bits >> 32 * half)), byte);
+        const __m256i ones = _mm256_cmpeq_epi8(_mm256_and_si256(repeated, bit), bit);
+        _mm256_storeu_si256((__m256i *)(out + 32 * half), _mm256_and_si256(ones, _mm256_set1_epi8(1)));
+    }
+}
+
 /* Flipping the top bit turns unsigned comparisons into signed comparisons. */
 LDP_INLINE uint64_t words_below_avx2(const uint32_t *word, uint32_t top)
 {
@@ -37,18 +121,6 @@ LDP_INLINE uint64_t words_equal_avx2(const uint32_t *word, uint32_t top)
     for (int i = 0; i < 32; i += 8) {
         __m256i w = _mm256_loadu_si256((const __m256i *)(word + i));
         mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(t, w))) << i;
-    }
-    return mask;
-}
-
-LDP_INLINE uint64_t bytes_at_most_avx2(const uint8_t *a, const uint8_t *b)
-{
-    uint64_t mask = 0;
-    for (int half = 0; half < 2; half++) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(a + 32 * half));
-        __m256i y = _mm256_loadu_si256((const __m256i *)(b + 32 * half));
-        uint32_t le = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(x, y), x));
-        mask |= (uint64_t)le << (32 * half);
     }
     return mask;
 }

@@ -19,6 +19,77 @@ LDP_INLINE pair pair_choose_avx512(pair_mask m, pair a, pair b)
 
 LDP_INLINE size_t ones_avx512(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
+typedef int32_t int32s_avx512 __attribute__((vector_size(64)));
+
+LDP_INLINE int32s_avx512 bytes_as_int32_avx512(const uint8_t *b)
+{
+    return (int32s_avx512)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)b));
+}
+
+typedef float floats_avx512 __attribute__((vector_size(64)));
+
+LDP_INLINE floats_avx512 lookup_avx512(const float *table, int32s_avx512 index)
+{
+    return (floats_avx512)_mm512_permutexvar_ps((__m512i)index, _mm512_load_ps(table));
+}
+
+LDP_INLINE floats_avx512 at_least_avx512(floats_avx512 v, float least)
+{
+    return (floats_avx512)_mm512_max_ps((__m512)v, _mm512_set1_ps(least));
+}
+
+LDP_INLINE floats_avx512 root_avx512(floats_avx512 v) { return (floats_avx512)_mm512_sqrt_ps((__m512)v); }
+
+LDP_INLINE uint64_t less_avx512(int32s_avx512 a, int32s_avx512 b) { return _mm512_cmplt_epi32_mask((__m512i)a, (__m512i)b); }
+
+LDP_INLINE int32s_avx512 clamp_int32_avx512(int32s_avx512 v, int32_t least, int32_t most)
+{
+    return (int32s_avx512)_mm512_min_epi32(_mm512_max_epi32((__m512i)v, _mm512_set1_epi32(least)), _mm512_set1_epi32(most));
+}
+
+typedef double doubles_avx512 __attribute__((vector_size(64)));
+typedef int64_t int64s_avx512 __attribute__((vector_size(64)));
+
+LDP_INLINE float sum_floats_avx512(floats_avx512 v)
+{
+    const __m256 upper = _mm256_castpd_ps(_mm512_extractf64x4_pd((__m512d)v, 1));
+    return sum_floats_avx2((floats_avx2)_mm256_add_ps(_mm512_castps512_ps256((__m512)v), upper));
+}
+
+LDP_INLINE double sum_doubles_avx512(doubles_avx512 v)
+{
+    const __m256d upper = _mm512_extractf64x4_pd((__m512d)v, 1);
+    return sum_doubles_avx2((doubles_avx2)_mm256_add_pd(_mm512_castpd512_pd256((__m512d)v), upper));
+}
+
+LDP_INLINE int32s_avx512 truncate_avx512(doubles_avx512 a, doubles_avx512 b)
+{
+    return (int32s_avx512)_mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvttpd_epi32((__m512d)a)),
+                                             _mm512_cvttpd_epi32((__m512d)b), 1);
+}
+
+LDP_INLINE int32s_avx512 low_halves_avx512(int64s_avx512 a, int64s_avx512 b)
+{
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return (int32s_avx512)_mm512_permutex2var_epi32((__m512i)a, even, (__m512i)b);
+}
+
+LDP_INLINE doubles_avx512 limit_avx512(doubles_avx512 v, double far)
+{
+    return (doubles_avx512)_mm512_max_pd(_mm512_min_pd((__m512d)v, _mm512_set1_pd(far)), _mm512_set1_pd(-far));
+}
+
+LDP_INLINE doubles_avx512 floors_avx512(doubles_avx512 v) { return (doubles_avx512)_mm512_floor_pd((__m512d)v); }
+
+LDP_INLINE int32s_avx512 high_product_avx512(int32s_avx512 a, uint32_t b)
+{
+    const __m512i factor = _mm512_set1_epi32((int)b), even = _mm512_mul_epu32((__m512i)a, factor);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), factor);
+    return (int32s_avx512)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+}
+
+LDP_INLINE void store_bits_avx512(uint8_t *out, uint64_t bits) { _mm512_storeu_si512(out, _mm512_maskz_set1_epi8(bits, 1)); }
+
 LDP_INLINE uint64_t words_below_avx512(const uint32_t *word, uint32_t top)
 {
     __m512i t = _mm512_set1_epi32((int)top);
@@ -31,10 +102,5 @@ LDP_INLINE uint64_t words_equal_avx512(const uint32_t *word, uint32_t top)
     __m512i t = _mm512_set1_epi32((int)top);
     return _mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word), t) |
            (uint64_t)_mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word + 16), t) << 16;
-}
-
-LDP_INLINE uint64_t bytes_at_most_avx512(const uint8_t *a, const uint8_t *b)
-{
-    return _mm512_cmple_epu8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
 }
 #endif

@@ -33,6 +33,81 @@ LDP_INLINE pair pair_min_plain(pair a, pair b) { return pair_choose_plain((pair_
 LDP_INLINE pair pair_max_plain(pair a, pair b) { return pair_choose_plain((pair_mask)(a > b), a, b); }
 #endif
 
+/* Population count by arithmetic, because a library function may look up a table. */
+LDP_INLINE size_t ones_plain(uint64_t v)
+{
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (size_t)(v * 0x0101010101010101u >> 56);
+}
+
+typedef int32_t int32s_plain __attribute__((vector_size(16)));
+
+/* The next bytes, one per lane. */
+LDP_INLINE int32s_plain bytes_as_int32_plain(const uint8_t *b) { return (int32s_plain){b[0], b[1], b[2], b[3]}; }
+
+typedef float floats_plain __attribute__((vector_size(16)));
+
+/* Entries of a table of 16, whose halves are equal, by the low three bits of the indices. */
+LDP_INLINE floats_plain lookup_plain(const float *table, int32s_plain index)
+{
+    return (floats_plain){table[index[0] & 7], table[index[1] & 7], table[index[2] & 7], table[index[3] & 7]};
+}
+
+LDP_INLINE floats_plain at_least_plain(floats_plain v, float least)
+{
+    const floats_plain limit = {least, least, least, least};
+    const int32s_plain above = (int32s_plain)(v > limit);
+    return (floats_plain)(((int32s_plain)v & above) | ((int32s_plain)limit & ~above));
+}
+
+LDP_INLINE floats_plain root_plain(floats_plain v)
+{
+    return (floats_plain){__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
+}
+
+/* Bit i is a[i] < b[i]. */
+#if LDP_X86
+LDP_INLINE uint64_t less_plain(int32s_plain a, int32s_plain b)
+{
+    return (uint64_t)(uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmplt_epi32((__m128i)a, (__m128i)b)));
+}
+#else
+LDP_INLINE uint64_t less_plain(int32s_plain a, int32s_plain b)
+{
+    const int32s_plain bit = (a < b) & (int32s_plain){1, 2, 4, 8};
+    return (uint64_t)(bit[0] | bit[1] | bit[2] | bit[3]);
+}
+#endif
+
+LDP_INLINE int32s_plain clamp_int32_plain(int32s_plain v, int32_t least, int32_t most)
+{
+    const int32s_plain low = {least, least, least, least}, high = {most, most, most, most};
+    const int32s_plain below = v<low, above = v> high;
+    return (v & ~below & ~above) | (low & below) | (high & above);
+}
+
+typedef double doubles_plain __attribute__((vector_size(16)));
+typedef int64_t int64s_plain __attribute__((vector_size(16)));
+
+/* Sums of all lanes: the upper half of the lanes is added to the lower half, until one lane is left. */
+LDP_INLINE float sum_floats_plain(floats_plain v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+LDP_INLINE double sum_doubles_plain(doubles_plain v) { return v[0] + v[1]; }
+
+/* Two vectors of doubles, rounded toward zero. */
+#if LDP_X86
+LDP_INLINE int32s_plain truncate_plain(doubles_plain a, doubles_plain b)
+{
+    return (int32s_plain)_mm_unpacklo_epi64(_mm_cvttpd_epi32((__m128d)a), _mm_cvttpd_epi32((__m128d)b));
+}
+#else
+LDP_INLINE int32s_plain truncate_plain(doubles_plain a, doubles_plain b)
+{
+    return (int32s_plain){(int32_t)a[0], (int32_t)a[1], (int32_t)b[0], (int32_t)b[1]};
+}
+#endif
+
 /* floor for |v| <= 2^52, without the jumps of a library function. */
 LDP_INLINE double floor_plain(double v)
 {
@@ -41,13 +116,39 @@ LDP_INLINE double floor_plain(double v)
     return nearest - double_of(bits_f64(1) & -(bits_f64(missing) >> 63));
 }
 
-/* Population count by arithmetic, because a library function may look up a table. */
-LDP_INLINE size_t ones_plain(uint64_t v)
+/* Low halves of 64-bit integers. */
+LDP_INLINE int32s_plain low_halves_plain(int64s_plain a, int64s_plain b)
 {
-    v -= v >> 1 & 0x5555555555555555u;
-    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
-    v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (size_t)(v * 0x0101010101010101u >> 56);
+    return (int32s_plain){(int32_t)a[0], (int32_t)a[1], (int32_t)b[0], (int32_t)b[1]};
+}
+
+/* v clamped to [-far, far]. NaN becomes far. */
+LDP_INLINE doubles_plain limit_plain(doubles_plain v, double far)
+{
+    const doubles_plain most = {far, far};
+    const int64s_plain inside = v<most, above = v> - most;
+    const int64s_plain upper = ((int64s_plain)v & inside) | ((int64s_plain)most & ~inside);
+    return (doubles_plain)((upper & (above | ~inside)) | ((int64s_plain)-most & inside & ~above));
+}
+
+/* floor for |v| <= 2^52. */
+LDP_INLINE doubles_plain floors_plain(doubles_plain v) { return (doubles_plain){floor_plain(v[0]), floor_plain(v[1])}; }
+
+/* High halves of the products of unsigned 32-bit numbers. */
+LDP_INLINE int32s_plain high_product_plain(int32s_plain a, uint32_t b)
+{
+    return (int32s_plain){(int32_t)((uint64_t)(uint32_t)a[0] * b >> 32), (int32_t)((uint64_t)(uint32_t)a[1] * b >> 32),
+                          (int32_t)((uint64_t)(uint32_t)a[2] * b >> 32), (int32_t)((uint64_t)(uint32_t)a[3] * b >> 32)};
+}
+
+/* Writes 64 bits as bytes, 0 or 1. */
+LDP_INLINE void store_bits_plain(uint8_t *out, uint64_t bits)
+{
+    for (int i = 0; i < 8; i++) {
+        const uint64_t repeated = (bits >> 8 * i & 255) * 0x0101010101010101u; /* byte j keeps bit j */
+        const uint64_t bytes = ((repeated & 0x8040201008040201u) + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
+        memcpy(out + 8 * i, &bytes, 8);
+    }
 }
 
 /* Bit i is word[i] < top (words_below) or word[i] == top (words_equal), for 32 words. */
@@ -64,21 +165,6 @@ LDP_INLINE uint64_t words_equal_plain(const uint32_t *word, uint32_t top)
     uint64_t mask = 0;
     for (int i = 0; i < 32; i++)
         mask |= (uint64_t)(word[i] == top) << i;
-    return mask;
-}
-
-/* Bit i is a[i] <= b[i], for 64 bytes. One multiplication gathers eight bytes, each 0 or 1, into bits. */
-LDP_INLINE uint64_t bytes_at_most_plain(const uint8_t *a, const uint8_t *b)
-{
-    uint8_t le[64];
-    for (int i = 0; i < 64; i++)
-        le[i] = a[i] <= b[i];
-    uint64_t mask = 0;
-    for (int i = 0; i < 8; i++) {
-        uint64_t word;
-        memcpy(&word, le + 8 * i, 8);
-        mask |= (word * 0x0102040810204080u >> 56) << (8 * i);
-    }
     return mask;
 }
 #endif

@@ -9,12 +9,9 @@ LDP_INLINE REAL NAME(lane_sum)(NAME(vector) * sum)
     for (size_t half = NAME(VECTORS) / 2; half; half /= 2)
         for (size_t v = 0; v < half; v++)
             sum[v] += sum[v + half];
-    REAL lane[NAME(PER_VECTOR)];
-    memcpy(lane, sum, sizeof lane);
-#pragma GCC unroll 4
-    for (size_t half = NAME(PER_VECTOR) / 2; half; half /= 2)
-#pragma GCC unroll 8
-        for (size_t l = 0; l < half; l++)
-            lane[l] += lane[l + half];
-    return lane[0];
+#if REAL_IS_DOUBLE
+    return PER_ISA(sum_doubles)(sum[0]);
+#else
+    return PER_ISA(sum_floats)(sum[0]);
+#endif
 }

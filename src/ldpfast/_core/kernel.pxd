@@ -1,18 +1,20 @@
 """Declaration of `Kernel`, the compiled part of a mechanism."""
 from libc.stdint cimport uint64_t
 
-from ldpfast._core.kernels cimport privatize_fn, stream_key, tally_fn
+from ldpfast._core.kernels cimport clip_fn, privatize_fn, stream_key, tally_fn
 
 
 cdef class Kernel:
     cdef privatize_fn by_size[4]       # by the item size of the records
+    cdef clip_fn clip_by_size[4]       # nearest valid records; NULL: every record is valid, or none is near
     cdef tally_fn tally_by_size[4]     # tallies of the reports of such records
     cdef const void *params
+    cdef const void *clip_params
     cdef const void *format
     cdef size_t items                  # numbers per record
     cdef size_t report_items           # items per report
     cdef size_t report_size            # bytes per item of a report; 0: same as records
     cdef Py_ssize_t state_bytes
     cdef readonly Py_ssize_t rows
-    cdef void privatize_blocks(self, privatize_fn kernel, stream_key *key, uint64_t block, const char *x,
-                              size_t record_bytes, size_t n, char *out, size_t report_bytes) noexcept nogil
+    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const char *x, size_t n, char *out,
+                               char *clipped) noexcept nogil

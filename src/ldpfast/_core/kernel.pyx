@@ -14,24 +14,49 @@ cdef class Kernel:
     ----------
     rows : int
         Number of records per block. Blocks share no random words.
+    checks : bool
+        True: the results of `privatize` and `run` tell whether all records are valid.
     """
 
-    cdef void privatize_blocks(self, privatize_fn kernel, stream_key *key, uint64_t block, const char *x,
-                              size_t record_bytes, size_t n, char *out, size_t report_bytes) noexcept nogil:
-        """Privatize n records, starting at block number `block`."""
-        cdef size_t i = 0, now, rows = self.rows
+    @property
+    def checks(self):
+        return True
+
+    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const char *x, size_t n, char *out,
+                               char *clipped) noexcept nogil:
+        """Privatize n records with items of 2^size bytes, starting at block number `block`.
+
+        `clipped` has room for the records of one block, which are clipped first; or it is NULL. Returns whether all
+        records are certainly valid.
+        """
+        cdef privatize_fn kernel = self.by_size[size]
+        cdef size_t i = 0, now, rows = self.rows, record_bytes = self.items << size
+        cdef size_t report_bytes = self.report_items * (self.report_size or <size_t>1 << size)
+        cdef const char *records
+        cdef bint valid = True
         while i < n:
             now = min(rows, n - i)
-            kernel(self.params, key, block, x + i * record_bytes, now, out + i * report_bytes)
+            records = x + i * record_bytes
+            if clipped is not NULL:
+                self.clip_by_size[size](self.clip_params, records, now, clipped)
+                records = clipped
+            if kernel(self.params, key, block, records, now, out + i * report_bytes):
+                valid = False
             block += 1
             i += now
+        return valid
 
-    def privatize(self, key, uint64_t block, x, out):
-        """Fill `out` with the reports of the records `x`, starting at block number `block` of the key."""
+    def privatize(self, key, uint64_t block, x, out, bint clip=False):
+        """Fill `out` with the reports of the records `x`, starting at block number `block` of the key.
+
+        Returns whether all records are certainly valid. With `clip` the nearest valid records are used.
+        """
         cdef Py_buffer records, reports
         cdef stream_key k
         cdef int size
-        cdef size_t record_bytes, report_bytes, n
+        cdef size_t record_bytes, n
+        cdef char *clipped = NULL
+        cdef bint valid
         load_key(key, &k)
         try:
             PyObject_GetBuffer(x, &records, PyBUF_SIMPLE)
@@ -40,28 +65,36 @@ cdef class Kernel:
                 try:
                     size = size_index(records.itemsize)
                     record_bytes = self.items * records.itemsize
-                    report_bytes = self.report_items * (self.report_size or records.itemsize)
                     n = records.len // record_bytes
-                    if (self.by_size[size] is NULL or records.len % record_bytes
-                            or reports.len != <Py_ssize_t>(n * report_bytes)):
+                    if (self.by_size[size] is NULL or records.len % record_bytes or reports.len != <Py_ssize_t>(
+                            n * self.report_items * (self.report_size or records.itemsize))):
                         raise ValueError("records and reports do not fit together")
+                    if clip and self.clip_by_size[size] is not NULL:
+                        clipped = <char *>allocate(min(<size_t>self.rows, n) * record_bytes)
                     with nogil:
-                        self.privatize_blocks(self.by_size[size], &k, block, <const char *>records.buf,
-                                                          record_bytes, n, <char *>reports.buf, report_bytes)
+                        valid = self.privatize_blocks(size, &k, block, <const char *>records.buf, n, <char *>reports.buf,
+                                                      clipped)
                 finally:
+                    free(clipped)
                     PyBuffer_Release(&reports)
             finally:
                 PyBuffer_Release(&records)
         finally:
             close_key(&k)
+        return valid
 
-    def run(self, key, uint64_t block, x, state):
-        """Privatize the records `x` and add the reports to `state`, without storing them."""
+    def run(self, key, uint64_t block, x, state, bint clip=False):
+        """Privatize the records `x` and add the reports to `state`, without storing them.
+
+        Returns whether all records are certainly valid. With `clip` the nearest valid records are used.
+        """
         cdef Py_buffer records, counts
         cdef stream_key k
         cdef int size
         cdef size_t record_bytes, report_bytes, n, i = 0, now, together
-        cdef char *scratch
+        cdef char *clipped = NULL
+        cdef char *scratch = NULL
+        cdef bint valid = True
         load_key(key, &k)
         try:
             PyObject_GetBuffer(x, &records, PyBUF_SIMPLE)
@@ -75,22 +108,32 @@ cdef class Kernel:
                     if self.by_size[size] is NULL or records.len % record_bytes or counts.len != self.state_bytes:
                         raise ValueError("records and state do not fit together")
                     together = self.rows * max(<size_t>1, SCRATCH_BYTES // (self.rows * report_bytes))
-                    scratch = <char *>malloc(min(together, n) * report_bytes + 1)
-                    if scratch is NULL:
-                        raise MemoryError()
+                    scratch = <char *>allocate(min(together, n) * report_bytes)
+                    if clip and self.clip_by_size[size] is not NULL:
+                        clipped = <char *>allocate(min(<size_t>self.rows, n) * record_bytes)
                     with nogil:
                         while i < n:
                             now = min(together, n - i)
-                            self.privatize_blocks(self.by_size[size], &k, block,
-                                                               <const char *>records.buf + i * record_bytes,
-                                                               record_bytes, now, scratch, report_bytes)
+                            if not self.privatize_blocks(size, &k, block, <const char *>records.buf + i * record_bytes,
+                                                         now, scratch, clipped):
+                                valid = False
                             self.tally_by_size[size](self.format, scratch, now, counts.buf)
                             block += together // self.rows
                             i += now
-                    free(scratch)
                 finally:
+                    free(scratch)
+                    free(clipped)
                     PyBuffer_Release(&counts)
             finally:
                 PyBuffer_Release(&records)
         finally:
             close_key(&k)
+        return valid
+
+
+cdef void *allocate(size_t bytes) except NULL:
+    """Return `bytes` bytes of memory, at least one."""
+    cdef void *memory = malloc(bytes + 1)
+    if memory is NULL:
+        raise MemoryError()
+    return memory

@@ -20,7 +20,9 @@ cdef extern from "random/aes.h" nogil:
     int aes_form_set(int form)
     const char *aes_form_name(int form)
     void aes_expand(const uint8_t *key, aes_schedule *schedule)
-    void aes_counter(const aes_schedule *schedule, const uint32_t *input, void *out, size_t blocks)
+    ctypedef struct aes_input:
+        uint64_t low, high
+    void aes_counter(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)
 
 cdef extern from "random/stream.h" nogil:
     int KEY_BYTES
@@ -62,6 +64,7 @@ cdef extern from "random/coins.h" nogil:
 
 
 cdef extern from "random/normals.h" nogil:
+    size_t normals_room(size_t n)
     void normals_f32(stream *s, float *out, size_t n)
     void normals_f64(stream *s, double *out, size_t n)
 
@@ -85,16 +88,27 @@ cdef extern from "random/uniform.h" nogil:
 
 
 cdef extern from "privatize/kernel.h" nogil:
-    ctypedef void (*privatize_fn "privatize_fn *")(
+    ctypedef int (*privatize_fn "privatize_fn *")(
         const void *params, stream_key *key, uint64_t block, const void *x, size_t n, void *out) noexcept nogil
+    ctypedef void (*clip_fn "clip_fn *")(const void *params, const void *x, size_t n, void *out) noexcept nogil
     ctypedef void (*tally_fn "tally_fn *")(const void *format, const void *reports, size_t n, void *state) noexcept nogil
+
+
+cdef extern from "privatize/clip.h" nogil:
+    ctypedef struct number_range:
+        size_t items
+        double lower, upper, center
+    ctypedef struct row_range:
+        size_t dim
+        double far
+    clip_fn clip_numbers_f32, clip_numbers_f64, clip_rows_f32, clip_rows_f64
 
 
 cdef extern from "privatize/randomized_response.h" nogil:
     int CODE_ROWS
     ctypedef struct randomized_response:
-        uint64_t k, keep, words_per_symbol, reciprocal
-        uint32_t bits, stream
+        uint64_t k, direct, words_per_symbol, reciprocal
+        uint32_t shift, bits, stream
     privatize_fn privatize_randomized_response_u8, privatize_randomized_response_u16
     privatize_fn privatize_randomized_response_u32, privatize_randomized_response_u64
 
@@ -102,7 +116,8 @@ cdef extern from "privatize/randomized_response.h" nogil:
 cdef extern from "privatize/residue.h" nogil:
     ctypedef struct residue:
         randomized_response answer
-        double width, offset
+        double per_width, offset, per_modulus
+        int power_of_two
     privatize_fn privatize_residue_f32, privatize_residue_f64
 
 
@@ -115,8 +130,9 @@ cdef extern from "privatize/bins.h" nogil:
 
 cdef extern from "privatize/sign_bit.h" nogil:
     ctypedef struct sign_bit:
-        double lower, per_range, tiny
+        double lower, upper, per_range
         uint64_t low, span
+        int bits
     privatize_fn privatize_sign_bit_f32, privatize_sign_bit_f64
 
 
@@ -134,7 +150,7 @@ cdef extern from "privatize/laplace.h" nogil:
     ctypedef struct laplace:
         geometric_noise noise
         size_t dim
-        double lower, grid, per_grid, span, l1_limit, radius, far
+        double lower, upper, grid, per_grid, span, l1_limit, radius, tolerance, far
     size_t laplace_rows(size_t dim)
     privatize_fn privatize_laplace_f32, privatize_laplace_f64
 
@@ -142,7 +158,7 @@ cdef extern from "privatize/laplace.h" nogil:
 cdef extern from "privatize/linf_ball.h" nogil:
     ctypedef struct linf_ball:
         size_t dim
-        double per_unit, tiny
+        double radius, per_unit
         uint64_t heads, keep_tie
     size_t linf_ball_rows(size_t dim)
     privatize_fn privatize_linf_ball_f32, privatize_linf_ball_f64
@@ -151,7 +167,7 @@ cdef extern from "privatize/linf_ball.h" nogil:
 cdef extern from "privatize/l2_ball.h" nogil:
     ctypedef struct l2_ball:
         size_t dim
-        double per_radius, tiny, far, scale
+        double per_radius, tolerance, scale
         uint64_t heads
     ctypedef struct l2_ball_block:
         pass

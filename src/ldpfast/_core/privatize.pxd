@@ -1,10 +1,11 @@
 """Declarations of the kernels that other compiled modules use."""
 from ldpfast._core.kernel cimport Kernel
-from ldpfast._core.kernels cimport grid_format, l2_ball, laplace, vector_format
+from ldpfast._core.kernels cimport grid_format, l2_ball, laplace, row_range, vector_format
 
 
 cdef class L2Ball(Kernel):
     cdef l2_ball p
+    cdef row_range valid
     cdef vector_format sums
 
 

@@ -5,7 +5,7 @@ from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
     CODE_ROWS, MOST_DIGITS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
     STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
-    bins, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, privatize_bins_f32, privatize_bins_f64,
+    bins, clip_numbers_f32, clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
     privatize_l2_ball_f32, privatize_l2_ball_f64, privatize_laplace_f32, privatize_laplace_f64, privatize_linf_ball_f32,
     privatize_linf_ball_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
     privatize_randomized_response_u32, privatize_randomized_response_u64, privatize_residue_f32, privatize_residue_f64,
@@ -15,9 +15,11 @@ from ldpfast._core.kernels cimport (
     unary_encoding, unary_encoding_rows,
 )
 
+from libc.math cimport sqrt
+
 cdef extern from "<float.h>" nogil:
-    float FLT_MIN, FLT_MAX
-    double DBL_MIN
+    float FLT_MAX
+    double DBL_MAX
 
 
 # Codes ----------------------------------------------------------------------------------------------------------------
@@ -37,7 +39,10 @@ cdef class CodeKernel(Kernel):
 
 cdef randomized_response response_of(coin, int stream):
     """Return the C struct of a `_coins.ResponseCoin`."""
-    return randomized_response(coin.k, coin.keep, coin.words_per_symbol, coin.reciprocal, coin.bits, stream)
+    cdef randomized_response p
+    p.k, p.direct, p.words_per_symbol = coin.k, coin.keep - coin.words_per_symbol, coin.words_per_symbol
+    p.reciprocal, p.shift, p.bits, p.stream = coin.reciprocal, coin.shift, coin.bits, stream
+    return p
 
 
 cdef class RandomizedResponse(CodeKernel):
@@ -66,11 +71,15 @@ cdef class Warner(RandomizedResponse):
 
 cdef class FloatCodes(CodeKernel):
     """Base class of kernels with float or double records and codes of one byte."""
+    cdef number_range valid
 
-    cdef void count(self, size_t k):
-        CodeKernel.count(self, k)
+    cdef void count_numbers(self, size_t k, double lower, double upper, double center):
+        self.count(k)
         self.report_size = 1
         self.tally_by_size = [NULL, NULL, tally_codes_u8, tally_codes_u8]
+        self.valid = number_range(1, lower, upper, center)
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
 
 
 cdef class Residue(FloatCodes):
@@ -78,9 +87,11 @@ cdef class Residue(FloatCodes):
     cdef residue p
 
     def __init__(self, double width, double offset, coin):
-        self.p = residue(response_of(coin, STREAM_RESIDUE), width, offset)
+        self.p.answer = response_of(coin, STREAM_RESIDUE)
+        self.p.per_width, self.p.offset, self.p.per_modulus = 1 / width, offset, 1.0 / coin.k
+        self.p.power_of_two = coin.k & (coin.k - 1) == 0
         self.params = &self.p
-        self.count(coin.k)
+        self.count_numbers(coin.k, -DBL_MAX, DBL_MAX, offset)
         self.by_size = [NULL, NULL, privatize_residue_f32, privatize_residue_f64]
 
 
@@ -95,19 +106,19 @@ cdef class Bins(FloatCodes):
         for i, cut in enumerate(cuts):
             self.p.cuts[i] = cut
         self.params = &self.p
-        self.count(coin.k)
+        self.count_numbers(coin.k, -DBL_MAX, DBL_MAX, -DBL_MAX)
         self.by_size = [NULL, NULL, privatize_bins_f32, privatize_bins_f64]
 
 
 cdef class SignBit(FloatCodes):
-    """One bit of a number. `heads` / 2^64 is the probability of a one at the upper end."""
+    """One bit of a number. `heads` / 2^bits is the probability of a one at the upper end."""
     cdef sign_bit p
 
-    def __init__(self, double lower, double upper, uint64_t heads):
-        cdef uint64_t low = -heads  # 2^64 - heads
-        self.p = sign_bit(lower, 1 / (upper - lower), max(2.0**-60 * (upper - lower), DBL_MIN), low, heads - low)
+    def __init__(self, double lower, double upper, uint64_t heads, int bits):
+        cdef uint64_t low = -heads if bits == 64 else (<uint64_t>1 << bits) - heads
+        self.p = sign_bit(lower, upper, 1 / (upper - lower), low, heads - low, bits)
         self.params = &self.p
-        self.count(2)
+        self.count_numbers(2, lower, upper, lower + (upper - lower) / 2)
         self.by_size = [NULL, NULL, privatize_sign_bit_f32, privatize_sign_bit_f64]
 
 
@@ -135,17 +146,16 @@ cdef class UnaryEncoding(Kernel):
         self.tally_by_size = [tally_bits, tally_bits, tally_bits, tally_bits]
 
 
-cdef double tiny(double radius):
-    """Return the magnitude below which coordinates are set to 0; see branchless.h."""
-    return max(2.0**-60 * radius, <double>FLT_MIN)
-
-
 cdef class LinfBall(Kernel):
     """Packed signs. `keep_tie` / 2^64 is the probability of keeping a tie; 0 means always."""
     cdef linf_ball p
+    cdef number_range valid
 
     def __init__(self, size_t dim, double radius, uint64_t heads, uint64_t keep_tie):
-        self.p = linf_ball(dim, 128 / radius, tiny(radius), heads, keep_tie)
+        self.p = linf_ball(dim, radius, 2.0**30 / radius, heads, keep_tie)
+        self.valid = number_range(dim, -radius, radius, 0)
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
         self.format = &self.p.dim
         self.state_bytes = 8 * dim
@@ -164,10 +174,12 @@ cdef class L2Ball(Kernel):
     """Directions of norm `scale`, in the dtype of the records."""
 
     def __init__(self, size_t dim, double radius, double scale, uint64_t heads):
-        cdef double far = min(2.0**40 * radius, <double>FLT_MAX)  # coordinates are clipped to [-far, far]
         self.p.dim = dim
         self.p.per_radius = 1 / radius
-        self.p.tiny, self.p.far, self.p.scale, self.p.heads = tiny(radius), far, scale, heads
+        self.p.tolerance, self.p.scale, self.p.heads = 4 * sqrt(dim), scale, heads
+        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
         self.sums.dim, self.sums.bound = dim, scale
         self.params = &self.p
         self.format = &self.sums
@@ -184,7 +196,7 @@ cdef class Laplace(Kernel):
     With l1_limit > 0, records are rows of the l2 ball of the given radius. `use` names the mechanism and so its streams.
     """
 
-    def __init__(self, size_t dim, double lower, double grid, int64_t span, int64_t l1_limit, double radius, digits,
+    def __init__(self, size_t dim, double lower, double upper, double grid, int64_t span, int64_t l1_limit, double radius, digits,
                  carry, str use):
         cdef int j
         if not 1 <= len(digits) <= MOST_DIGITS or not 1 <= span < 1 << 31:
@@ -197,8 +209,8 @@ cdef class Laplace(Kernel):
             self.p.noise.digit[j] = coin(digits[j] >> 64, digits[j] & 0xFFFFFFFFFFFFFFFF)
         self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)
         self.p.dim = dim
-        self.p.lower, self.p.grid, self.p.per_grid = lower, grid, 1 / grid
-        self.p.span, self.p.l1_limit, self.p.radius = span, l1_limit, radius
+        self.p.lower, self.p.upper, self.p.grid, self.p.per_grid = lower, upper, grid, 1 / grid
+        self.p.span, self.p.l1_limit, self.p.radius, self.p.tolerance = span, l1_limit, radius, 4 * sqrt(dim)
         self.p.far = 2.0**40 * max(abs(lower), abs(lower + grid * span))
         self.sums.dim, self.sums.lower, self.sums.grid = dim, lower, grid
         self.params = &self.p

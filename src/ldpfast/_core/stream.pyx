@@ -1,12 +1,13 @@
 """Keys and raw words of key streams."""
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ldpfast._core.blocks cimport close_key, copy_key, load_key
 from ldpfast._core.kernels cimport (
-    AES_BLOCK, READER_WORDS, aes_counter, aes_expand, aes_schedule, coin, coin_words, coins_direct, coins_fill, key_from_system,
-    key_wipe, normals_f32, normals_f64, reader, reader_open, stream, stream_draw, stream_id, stream_key, stream_open,
+    AES_BLOCK, READER_WORDS, aes_counter, aes_expand, aes_input, aes_schedule, coin, coin_words, coins_direct, coins_fill, key_from_system,
+    key_wipe, normals_f32, normals_f64, normals_room, reader, reader_open, stream, stream_draw, stream_id, stream_key, stream_open,
 )
 
 
@@ -61,15 +62,15 @@ def raw(key, unsigned int stream_number, uint64_t block, out):
 def encrypt(key, bytes first_input, size_t blocks):
     """Return `blocks` encrypted inputs of 16 bytes; the first word of the input counts up. For tests."""
     cdef uint8_t k[32]
-    cdef uint32_t words[4]
+    cdef aes_input first
     cdef aes_schedule schedule
     cdef bytes out = bytes(AES_BLOCK * blocks)
     copy_key(key, k)
     if len(first_input) != AES_BLOCK:
         raise ValueError("an input has 16 bytes")
-    memcpy(words, <const char *>first_input, AES_BLOCK)
+    memcpy(&first, <const char *>first_input, AES_BLOCK)
     aes_expand(k, &schedule)
-    aes_counter(&schedule, words, <char *>out, blocks)
+    aes_counter(&schedule, first, <char *>out, blocks)
     return out
 
 
@@ -110,12 +111,19 @@ def normals(key, out):
     """Fill `out` (float or double) with the normal numbers of random directions."""
     cdef Py_buffer view
     cdef stream_key k
+    cdef void *drawn
     load_key(key, &k)
     cdef stream s = stream_open(&k, <stream_id>0, 0)
     PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
-    if view.itemsize == 4:
-        normals_f32(&s, <float *>view.buf, view.len // 4)
-    else:
-        normals_f64(&s, <double *>view.buf, view.len // 8)
+    drawn = malloc(normals_room(view.len // view.itemsize) * view.itemsize + 1)  # `normals_*` round up
+    if drawn is not NULL:
+        if view.itemsize == 4:
+            normals_f32(&s, <float *>drawn, view.len // 4)
+        else:
+            normals_f64(&s, <double *>drawn, view.len // 8)
+        memcpy(view.buf, drawn, view.len)
+        free(drawn)
     PyBuffer_Release(&view)
     close_key(&k)
+    if drawn is NULL:
+        raise MemoryError()

@@ -234,7 +234,7 @@ def test_the_sign_of_a_step_changes_exactly_at_the_threshold(isa, norm, stream_i
     x, rates = np.linspace(-1, 1, 15).reshape(5, 3), np.full(5, 0.1)
     for person in range(5):
         words = reference.Words(FIXED_KEY, stream_id, 0 if norm == "l2" else person)
-        word = int(words.take(2 * person + 2, "<u8")[-1]) if norm == "l2" else words.word()
+        word = int(words.take(2 * person + 2 if norm == "l2" else 2, "<u8")[-1])  # two words per person
         steps = []
         for heads in (word, word + 1):
             ball = privatize.L2Ball(3, 2.0, 1.0, heads) if norm == "l2" else privatize.LinfBall(3, 2.0, heads, 0)

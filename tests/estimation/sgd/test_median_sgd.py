@@ -171,7 +171,8 @@ def test_a_run_equals_the_protocol_step_by_step(isa, horizon):
         for value in x[start:stop]:
             query = other.query()
             truth = int(value >= query.mechanism.cuts[0])
-            other.update(query, np.uint8(reference.respond(coin, words, truth)))
+            kept = int(words.take(1, f"<u{coin.bits // 8}")[0]) < coin.keep
+            other.update(query, np.uint8(truth if kept else 1 - truth))
     assert other.position == server.position
     assert_same_estimate(other.estimate(), result)
 
