@@ -207,26 +207,41 @@ def unary(epsilon: float, optimized: bool) -> UnaryCoins:
         return UnaryCoins(own, WORD - own, _certify(epsilon, Fraction(own, WORD - own) ** 2, e))
 
 
+Group = tuple[int, ...]
+
+GROUP_DIGITS = 5  # binary digits that are drawn together
+MOST_DIGITS = 45  # the clamp of the reports' integers, 2^47, is then far out in the tails
+
+
 @dataclass(frozen=True)
 class GeometricCoins:
-    """The coins of a geometric variable: P(digit j = 1) = digits[j] / 2^128, P(carry) = carry / 2^128.
+    """The coins of a geometric variable G = sum over groups j of 32^j v_j, plus a multiple of 2^digits.
 
+    P(v_j = v) = groups[j][v] / 2^128, and the multiplier is the number of successive heads of a coin carry / 2^128.
     The rate a and the error eta (`geometric_error`) bound the loss. It is at most a t + min(d, t) eta for d coordinates
-    whose integers differ by t steps in total, none by more than 2^len(digits).
+    whose integers differ by t steps in total, none by more than 2^digits.
     """
 
-    digits: tuple[int, ...]
+    digits: int
+    groups: tuple[Group, ...]
     carry: int
     epsilon_realized: float
+
+    def tables(self) -> list[tuple[list[int], list[int]]]:
+        """Return the alias table of each group (`alias_table`)."""
+        return [alias_table(weights) for weights in self.groups]
 
     @property
     def mean_and_variance(self) -> tuple[float, float]:
         """Mean and variance of the geometric variable G, from the integers."""
         q = self.carry / WIDE
-        k = 2.0 ** len(self.digits)
-        p = [m / WIDE for m in self.digits]
-        mean = math.fsum(2.0**j * pj for j, pj in enumerate(p)) + k * q / (1 - q)
-        variance = math.fsum(4.0**j * pj * (1 - pj) for j, pj in enumerate(p)) + k * k * q / (1 - q) ** 2
+        k = 2.0**self.digits
+        mean, variance = k * q / (1 - q), k * k * q / (1 - q) ** 2
+        for j, weights in enumerate(self.groups):
+            p = [w / WIDE for w in weights]
+            first = math.fsum(v * pv for v, pv in enumerate(p))
+            second = math.fsum((v - first) ** 2 * pv for v, pv in enumerate(p))
+            mean, variance = mean + 32.0**j * first, variance + 1024.0**j * second
         return mean, variance
 
     @property
@@ -236,24 +251,61 @@ class GeometricCoins:
         return variance + (mean + 0.5) ** 2
 
 
-MOST_DIGITS = 45  # the clamp of the reports' integers, 2^47, is then far out in the tails
+def alias_table(weights: Group, width: int = 128) -> tuple[list[int], list[int]]:
+    """Return thresholds and aliases that draw v with probability weights[v] / 2^width exactly (A. J. Walker, 1977).
+
+    With n values, n a power of two, an index i is drawn uniformly, and v = i if a coin of width + 16 bits is below
+    thresholds[i], else aliases[i]. The bits of the coin after the first width - log2(n) do not matter.
+    """
+    n = len(weights)
+    capacity = (1 << width) // n
+    left, threshold, alias = list(weights), [0] * n, list(range(n))
+    small, large = [v for v in range(n) if left[v] < capacity], [v for v in range(n) if left[v] > capacity]
+    while small:
+        v, other = small.pop(), large[-1]
+        threshold[v], alias[v] = left[v], other
+        left[other] -= capacity - left[v]
+        if left[other] <= capacity:
+            large.pop()
+            if left[other] < capacity:
+                small.append(other)
+    return [t * n << 16 for t in threshold], alias  # a full column has itself as alias
 
 
-def geometric_error(digits: tuple[int, ...], carry: int, width: int, rate: Decimal) -> Decimal:
-    """Return eta, the total error of the log-odds of the digits and of the log of the carry, against a 2^j and -a K."""
+def _log_ratio(ratio: Decimal) -> Decimal:
+    """Return ln(ratio); near 1 by the first term, whose error is below the square of the distance from 1."""
+    distance = ratio - 1
+    return distance if abs(distance) < Decimal("1e-20") else ratio.ln()
+
+
+def geometric_error(groups: tuple[Group, ...], carry: int, digits: int, width: int, rate: Decimal) -> Decimal:
+    """Return eta, the total error of the logarithms of the weights of the groups and of the carry, against -a g.
+
+    Of each group it counts the range of the errors of its values, of the carry the size of its error.
+    """
     whole = Decimal(1 << width)
-    total = abs((Decimal(carry) / whole).ln() + rate * (1 << len(digits)))
-    for j, m in enumerate(digits):
-        total += abs((Decimal(m) / (whole - m)).ln() + rate * (1 << j))
+    total = abs(_log_ratio(Decimal(carry) / whole * (rate * (1 << digits)).exp()))
+    for j, weights in enumerate(groups):
+        step, power, errors = (rate * (1 << GROUP_DIGITS * j)).exp(), Decimal(1), []
+        for w in weights:
+            errors.append(_log_ratio(Decimal(w) / Decimal(weights[0]) * power))
+            power *= step
+        total += max(errors) - min(errors) + Decimal("1e-39")
     return total
 
 
-def geometric_integers(rate: Decimal, count: int, width: int) -> tuple[tuple[int, ...], int]:
-    """Return the integers nearest to 2^width / (1 + e^(a 2^j)), j < count, and to 2^width e^(-a 2^count)."""
-    whole = Decimal(1 << width)
-    digits = tuple(int((whole / (1 + (rate * (1 << j)).exp())).to_integral_value()) for j in range(count))
-    carry = int((whole * (-rate * (1 << count)).exp()).to_integral_value())
-    return digits, carry
+def geometric_integers(rate: Decimal, digits: int, width: int) -> tuple[tuple[Group, ...], int]:
+    """Return weights of the groups, nearest to those of e^(-a g), and the integer nearest to 2^width e^(-a 2^digits)."""
+    whole, groups = Decimal(1 << width), []
+    for first in range(0, digits, GROUP_DIGITS):
+        step, ideal = (-rate * (1 << first)).exp(), [Decimal(1)]
+        while len(ideal) < 1 << min(GROUP_DIGITS, digits - first):
+            ideal.append(ideal[-1] * step)
+        factor = whole / sum(ideal)
+        weights = [int((factor * p).to_integral_value()) for p in ideal]
+        weights[0] += (1 << width) - sum(weights)
+        groups.append(tuple(weights))
+    return tuple(groups), int((whole * (-rate * (1 << digits)).exp()).to_integral_value())
 
 
 @lru_cache(maxsize=64)
@@ -270,15 +322,15 @@ def geometric(epsilon: float, diameter: int, span: int, dim: int) -> GeometricCo
             rate = (target - slack) / diameter
             if rate <= 0:
                 raise _epsilon_error(epsilon, "too small for coins of 128 bits")
-            count = 1
-            while rate * (1 << count) < 24 or (1 << count) < span:
-                count += 1
-                if count > MOST_DIGITS:
+            digits = 1
+            while rate * (1 << digits) < 24 or (1 << digits) < span:
+                digits += 1
+                if digits > MOST_DIGITS:
                     raise _epsilon_error(epsilon, f"the noise would need more than {MOST_DIGITS} binary digits")
-            digits, carry = geometric_integers(rate, count, 128)
-            if carry == 0 or 0 in digits:
-                raise _epsilon_error(epsilon, "too large, a coin of 128 bits is rounded to zero")
-            loss = rate * diameter + min(dim, diameter) * geometric_error(digits, carry, 128, rate)
+            groups, carry = geometric_integers(rate, digits, 128)
+            if carry == 0 or any(0 in weights for weights in groups):
+                raise _epsilon_error(epsilon, "too large, a weight of 128 bits is rounded to zero")
+            loss = rate * diameter + min(dim, diameter) * geometric_error(groups, carry, digits, 128, rate)
             if loss <= target:
-                return GeometricCoins(digits, carry, round_up(loss))
+                return GeometricCoins(digits, groups, carry, round_up(loss))
             slack += 2 * (loss - target)

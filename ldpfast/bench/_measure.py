@@ -56,14 +56,14 @@ class Machine:
         self.read_two = min(self.read_two, _timed(wall, read_both) * 1e9 / size)
 
     def limit(self, case: Case) -> float:
-        """Return the limit in ns per unit: time of the random bytes plus time of the memory traffic.
+        """Return the limit in ns per unit: time of the random bytes or of the memory traffic, whichever is longer.
 
-        A byte read and a byte written together cost a copy.
+        The two overlap at best. A byte read and a byte written together cost a copy.
         """
         both = min(case.read_bytes, case.write_bytes)
         write = max(self.copy - self.read, 0.0)
         moved = both * self.copy + (case.read_bytes - both) * self.read + (case.write_bytes - both) * write
-        return case.random_bytes * self.stream + moved
+        return max(case.random_bytes * self.stream, moved)
 
 
 @dataclass

@@ -96,8 +96,8 @@ def report(seconds: float = 50.0, json: str | None = None, targets: bool = False
         f"ldpfast {about['ldpfast']} ({about['isa']}, {about['aes']}), NumPy {about['numpy']}, Python {about['python']}; "
         f"{about['cpu']}, {about['cpus']} CPUs\n"
         "CPU time of one thread, best of several rounds; arrays in memory; epsilon = 1. NumPy draws from SFC64,\n"
-        "which is not cryptographic. ratio: NumPy / ldpfast. limit: random bytes at the speed of the key stream,\n"
-        "plus reading the records and writing the reports once at the speed of a memory copy.\n"
+        "which is not cryptographic. ratio: NumPy / ldpfast. limit: random bytes at the speed of the key stream, or\n"
+        "reading the records and writing the reports once at the speed of a memory copy, whichever is longer.\n"
     )
     print(_COLUMNS)
     print("-" * len(_COLUMNS))

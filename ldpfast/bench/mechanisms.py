@@ -74,7 +74,7 @@ def linf_ball(dim: int, scale: float = 1.0) -> Case:
     mechanism, x = LinfBall(dim, EPSILON), cube(people(16_777_216 // dim, scale, 256), dim)
     out = np.zeros((len(x), dim // 8), np.uint8)
     return Case(
-        f"l-infinity ball, float32, packed, dim {dim}", "element", x.size, 9 / 8 + 8 / dim, 4, 1 / 8,
+        f"l-infinity ball, float32, packed, dim {dim}", "element", x.size, 9 / 8 + 16 / dim, 4, 1 / 8,
         _privatize(mechanism, x, out), numpy_linf(mechanism, x, np.zeros_like(out)),
         partial(check_linf, mechanism, x, direction(dim)), mechanism, x, 0.55,
     )  # fmt: skip
@@ -85,7 +85,7 @@ def run_linf(scale: float = 1.0) -> Case:
     dim = 128
     mechanism, x = LinfBall(dim, EPSILON), cube(people(16_777_216 // dim, scale, 256), dim)
     return Case(
-        f"run(x), l-infinity ball, float32, dim {dim}", "element", x.size, 9 / 8 + 8 / dim, 4, 0,
+        f"run(x), l-infinity ball, float32, dim {dim}", "element", x.size, 9 / 8 + 16 / dim, 4, 0,
         lambda: mechanism.run(x).value, numpy_run_linf(mechanism, x),
         partial(check_linf_mean, mechanism, len(x), x.mean(axis=0, dtype=np.float64), direction(dim)), mechanism, x, 0.6,
     )  # fmt: skip
@@ -152,9 +152,9 @@ def laplace(scale: float = 1.0) -> Case:
     x = np.random.default_rng(4).random(people(4 << 20, scale))
     out = np.zeros_like(x)
     span = round((mechanism.upper - mechanism.lower) / mechanism.grid)
-    digits = len(_coins.geometric(EPSILON, span, span, 1).digits)
+    groups = len(_coins.geometric(EPSILON, span, span, 1).groups)
     return Case(
-        "Laplace, exact on a grid", "value", len(x), (digits + 1) * DIGIT_BYTES + 1 / 8 + 4, 8, 8,
+        "Laplace, exact on a grid", "value", len(x), 5 + 2 * groups, 8, 8,
         _privatize(mechanism, x, out), numpy_laplace(mechanism, x, np.zeros_like(out)),
         partial(check_laplace, mechanism, x), mechanism, x, 6.0, note="NumPy: unsafe noise in double precision",
     )  # fmt: skip
@@ -179,7 +179,7 @@ def sign_bit(scale: float = 1.0) -> Case:
     x = np.random.default_rng(7).random(people(8 << 20, scale))
     out = np.zeros(len(x), np.uint8)
     return Case(
-        "sign bit, float64", "value", len(x), 8, 8, 1,
+        "sign bit, float64", "value", len(x), 4, 8, 1,
         _privatize(mechanism, x, out), numpy_sign_bit(mechanism, x, np.zeros_like(out)),
         partial(check_sign_bit, mechanism, x), mechanism, x, note="NumPy: coins with 32 bits",
     )  # fmt: skip

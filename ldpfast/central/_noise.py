@@ -142,7 +142,7 @@ class GaussianNoise(Noise):
 
 def laplace_numbers(coins: _coins.GeometricCoins, count: int, stream: Stream) -> Floats:
     """Draw integers of Laplace noise plus 1/2, with mean 0. They are the reports of the record 0."""
-    kernel = privatize.Laplace(1, 0.0, 1.0, 1.0, 1, 0, 0.0, coins.digits, coins.carry, "central")
+    kernel = privatize.Laplace(1, 0.0, 1.0, 1.0, 1, 0, 0.0, coins, "central")
     numbers = np.empty(count)
     kernel.privatize(stream, stream.take(-(-count // kernel.rows)), np.zeros(count), numbers)
     return numbers

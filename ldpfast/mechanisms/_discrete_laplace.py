@@ -76,7 +76,7 @@ class DiscreteLaplace(Mechanism):
         """
         grid = (upper - lower) / span
         coins = _coins.geometric(self.epsilon, diameter, span, changes)
-        kernel = privatize.Laplace(dim, lower, upper, grid, span, l1_limit, radius, coins.digits, coins.carry, use)
+        kernel = privatize.Laplace(dim, lower, upper, grid, span, l1_limit, radius, coins, use)
         self.define(
             epsilon_realized=coins.epsilon_realized,
             domain=domain,

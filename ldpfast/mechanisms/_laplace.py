@@ -40,8 +40,8 @@ class Laplace(DiscreteLaplace):
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP. A record is rounded at random to an integer and gets integer noise. The binary
-    digits of the noise are exact coins of 128 bits, and the guarantee includes the rounding error of their thresholds.
+    Exactly `epsilon_realized`-LDP. A record is rounded at random to an integer and gets integer noise. The digits of the
+    noise have integer weights of 128 bits, and the guarantee includes the rounding error of these weights.
     docs/proofs/laplace.md.
 
     References

@@ -30,9 +30,9 @@ def test_laplace_noise_keeps_the_budget(definition, dim, epsilon):
     found = definition_of(definition, epsilon, 0.0).noise(dim)
     coins, grid = found.coins, found.grid
     with localcontext(prec=120):
-        rate, eta = rate_and_error(coins.digits, coins.carry)
+        rate, eta = rate_and_error(coins)
         assert rate * grid.l1 + min(dim, grid.l1) * eta <= Decimal(epsilon) * (1 + Decimal("1e-15"))
-    assert 1 << len(coins.digits) >= grid.span
+    assert 1 << coins.digits >= grid.span
     assert found.guarantee.definition == definition
     assert epsilon * (1 - 1e-2) <= found.guarantee.epsilon <= epsilon
     ideal = 2 * (2 * math.sqrt(dim) / epsilon) ** 2  # in units of the radius
@@ -55,9 +55,9 @@ def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
         rate, count = Decimal(epsilon) / grid.span, 1
         while 1 << count < grid.span:
             count += 1
-        digits, carry = _coins.geometric_integers(rate, count, width)
-        eta = _coins.geometric_error(digits, carry, width, rate)
-        pmf = reference.geometric_distribution(digits, carry, width, 4)
+        groups, carry = _coins.geometric_integers(rate, count, width)
+        eta = _coins.geometric_error(groups, carry, count, width, rate)
+        pmf = reference.geometric_distribution(groups, carry, width, 4)
         limit = (rate * grid.span + eta).exp() * (1 + Decimal("1e-60"))
         reach = len(pmf) - 2 * grid.span
 
@@ -84,11 +84,11 @@ def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
     mixture with P(N = 0), whose weight is the fraction of offset words that now round up.
     """
     found = definition_of("smooth", epsilon, 0.0).noise(dim)
-    step, m = found.grid.step, found.coins.digits[0]
+    step, weights = found.grid.step, found.coins.groups[0]
     words = (1 << 64) - -(-((step - 1) << 64) // step)  # words with the largest offset: only they round up
     assert ((1 << 64) - words) * step >> 64 == step - 1 > ((1 << 64) - words - 1) * step >> 64
     with localcontext(prec=80):
-        ratio = Decimal((1 << 128) - m) / Decimal(m)  # P(N = 0) / P(N = 1)
+        ratio = Decimal(weights[0]) / Decimal(weights[1])  # P(N = 0) / P(N = 1)
         loss = dim * (1 + (ratio - 1) * Decimal(words) / (1 << 64)).ln()
         allowed = Decimal(found.guarantee.epsilon) * Decimal(dim).sqrt() / (2 * FINE)
         assert loss <= allowed

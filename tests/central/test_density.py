@@ -24,7 +24,7 @@ from ..support import reference
 def test_loss_of_two_counts_that_change_by_one(epsilon):
     """Exact loss of the coins in use over every pair of reports up to two carries; beyond them the ratios repeat."""
     coins = _coins.geometric(epsilon, 2, 1, 2)
-    pmf = reference.geometric_distribution(coins.digits, coins.carry, 128, 3)
+    pmf = reference.geometric_distribution(coins.groups, coins.carry, 128, 3)
     noise = {n: pmf[n if n >= 0 else -1 - n] for n in range(-len(pmf), len(pmf))}
     steps = [noise[n] / noise[n - 1] for n in range(-len(pmf) + 1, len(pmf))]
     worst = max(max(steps), 1 / min(steps)) ** 2  # one count goes up, the other down, noise is independent
@@ -237,6 +237,7 @@ def test_project_gives_the_nearest_distribution(line):
         jac=lambda v: 2 * (v - rough.value.ravel()),
         bounds=[(0, 1)] * 16,
         constraints={"type": "eq", "fun": lambda v: v.sum() - 1},
+        options={"ftol": 1e-14},
     )
     np.testing.assert_allclose(nearest.ravel(), found.x, atol=1e-5)
 
@@ -339,7 +340,7 @@ def test_bad_arguments_of_best_bins():
 def test_probabilities_of_the_reference_add_up():
     """The probabilities are exact fractions."""
     coins = _coins.geometric(1.0, 2, 1, 2)
-    pmf = reference.geometric_distribution(coins.digits, coins.carry, 128, 2)
+    pmf = reference.geometric_distribution(coins.groups, coins.carry, 128, 2)
     rest = Fraction(coins.carry, 1 << 128) ** 2
     assert sum(pmf) == 1 - rest
     assert all(a > b for a, b in itertools.pairwise(pmf))

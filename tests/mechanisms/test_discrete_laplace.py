@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -38,56 +40,76 @@ def worst_ratio(distribution, span):
     return worst
 
 
+DIGITS = 3
+
+
+@pytest.fixture(params=[1, 2, 3])
+def group_digits(request, monkeypatch):
+    """Small instances with three digits in one, two or three groups."""
+    monkeypatch.setattr(_coins, "GROUP_DIGITS", request.param)
+
+
 def small_instance(width, epsilon):
-    """Return the rate and coins of a small width for 8 steps. The digits are few, so the carry is not rounded to zero."""
+    """Return the rate and weights of a small width for 8 steps. The digits are few, so the carry is not rounded to zero."""
     rate = Decimal(epsilon) / SPAN
-    count = 3
-    assert 1 << count >= SPAN
-    return rate, *_coins.geometric_integers(rate, count, width)
+    assert 1 << DIGITS >= SPAN
+    return rate, *_coins.geometric_integers(rate, DIGITS, width)
 
 
+def error(groups, carry, width, rate):
+    return _coins.geometric_error(groups, carry, DIGITS, width, rate)
+
+
+@pytest.mark.usefixtures("group_digits")
 @pytest.mark.parametrize("width", range(8, 17))
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 2.0])
 def test_the_budget_bounds_the_exact_loss(width, epsilon):
     """The exact loss is between a s - eta and a s + eta, with eta from the rounded integers."""
     with localcontext(_coins.CONTEXT):
-        rate, digits, carry = small_instance(width, epsilon)
-        eta = _coins.geometric_error(digits, carry, width, rate)
-        loss = exact_log(worst_ratio(reference.geometric_distribution(digits, carry, width, 4), SPAN))
+        rate, groups, carry = small_instance(width, epsilon)
+        assert all(sum(weights) == 1 << width for weights in groups)
+        eta = error(groups, carry, width, rate)
+        loss = exact_log(worst_ratio(reference.geometric_distribution(groups, carry, width, 4), SPAN))
         assert loss <= rate * SPAN + eta + Decimal("1e-60")
         assert loss >= rate * SPAN - eta
 
 
+def moved(groups, which, units):
+    """Return the groups with `units` moved from value 0 of a group to its last value."""
+    wrong = [list(weights) for weights in groups]
+    wrong[which][-1] += units
+    wrong[which][0] -= units
+    return tuple(map(tuple, wrong))
+
+
+@pytest.mark.usefixtures("group_digits")
 @pytest.mark.parametrize("width", [8, 10, 12, 16])
-@pytest.mark.parametrize("which, sign", [(0, -1), (0, 1), (1, -1), (1, 1), (2, -1), (2, 1), ("carry", -1)])
+@pytest.mark.parametrize("which, sign", [(0, -1), (0, 1), (-1, -1), (-1, 1), ("carry", -1)])
 def test_a_wrong_coin_exceeds_the_budget_of_the_right_one(width, which, sign):
-    """With a coin that is wrong by a few units, the loss exceeds the budget of the right integers, not of those in use.
+    """With a weight that is wrong by a few units, the loss exceeds the budget of the right integers, not of those in use.
 
     So the certificate depends on the integers in use. (A carry that is too probable only flattens the distribution.)
     """
     with localcontext(_coins.CONTEXT):
-        rate, digits, carry = small_instance(width, 1.0)
-        eta = _coins.geometric_error(digits, carry, width, rate)
+        rate, groups, carry = small_instance(width, 1.0)
+        eta = error(groups, carry, width, rate)
         step = sign * max(3, (1 << width) // 20)
-        wrong, wrong_carry = list(digits), carry
-        if which == "carry":
-            wrong_carry += step
-        else:
-            wrong[which] += step
+        wrong, wrong_carry = (groups, carry + step) if which == "carry" else (moved(groups, which, step), carry)
         loss = exact_log(worst_ratio(reference.geometric_distribution(wrong, wrong_carry, width, 4), SPAN))
-        wrong_eta = _coins.geometric_error(tuple(wrong), wrong_carry, width, rate)
+        wrong_eta = error(wrong, wrong_carry, width, rate)
         assert wrong_eta > eta
         assert loss <= rate * SPAN + wrong_eta + Decimal("1e-60")
         assert loss > rate * SPAN + eta
 
 
-def test_the_budget_is_attained():
-    """If digit 0 is too improbable and the others are exact within 2^-100, the loss of one step is a + |d_0|."""
+def test_the_budget_is_attained(monkeypatch):
+    """If digit 0 is too improbable and the others are exact within 2^-100, the loss of one step is a + eta."""
+    monkeypatch.setattr(_coins, "GROUP_DIGITS", 1)
     with localcontext(_coins.CONTEXT):
         rate = Decimal(1) / SPAN
-        digits, carry = _coins.geometric_integers(rate, 3, 110)
-        wrong = (digits[0] * 9 // 10, *digits[1:])
-        eta = _coins.geometric_error(wrong, carry, 110, rate)
+        groups, carry = _coins.geometric_integers(rate, DIGITS, 110)
+        wrong = moved(groups, 0, -(groups[0][1] // 10))
+        eta = error(wrong, carry, 110, rate)
         distribution = reference.geometric_distribution(wrong, carry, 110)
         assert abs(exact_log(distribution[0] / distribution[1]) - rate - eta) < Decimal("1e-25")
 
@@ -95,10 +117,43 @@ def test_the_budget_is_attained():
 def test_a_random_sign_times_a_geometric_variable_costs_log_2_more():
     """The simpler variant reaches zero with both signs and exceeds the budget. The kernel must not be simplified to it."""
     with localcontext(_coins.CONTEXT):
-        rate, digits, carry = small_instance(16, 1.0)
-        distribution = reference.geometric_distribution(digits, carry, 16)
+        rate, groups, carry = small_instance(16, 1.0)
+        distribution = reference.geometric_distribution(groups, carry, 16)
         zero, one = distribution[0], distribution[1] / 2  # P(0) = P(G = 0), P(1) = P(G = 1) / 2
         assert exact_log(zero / one) > rate + Decimal("0.69")
+
+
+# Alias tables ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 4, 8, 16, 32])
+@pytest.mark.parametrize("seed", range(5))
+def test_an_alias_table_has_exactly_the_given_weights(n, seed):
+    generator = random.Random(seed)
+    cuts = sorted(generator.sample(range(1, 1 << 20), n - 1))
+    weights = tuple(b - a for a, b in itertools.pairwise([0, *cuts, 1 << 20]))
+    assert_has_weights(_coins.alias_table(weights, 20), weights, 20)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0])
+def test_the_tables_in_use_have_exactly_the_weights(epsilon):
+    span = max(1, math.ceil(1024 * epsilon))
+    coins = _coins.geometric(epsilon, span, span, 1)
+    assert sum(int(math.log2(len(weights))) for weights in coins.groups) == coins.digits
+    for table, weights in zip(coins.tables(), coins.groups, strict=True):
+        assert sum(weights) == 1 << 128
+        assert_has_weights(table, weights, 128)
+
+
+def assert_has_weights(table, weights, width):
+    thresholds, aliases = table
+    found = [Fraction(0)] * len(weights)
+    for index, (threshold, alias) in enumerate(zip(thresholds, aliases, strict=True)):
+        below = Fraction(threshold, 1 << width + 16)
+        assert 0 <= below < 1
+        found[index] += below / len(weights)
+        found[alias] += (1 - below) / len(weights)
+    assert found == [Fraction(w, 1 << width) for w in weights]
 
 
 # The integers in use --------------------------------------------------------------------------------------------------
@@ -115,14 +170,14 @@ def test_the_integers_in_use_keep_the_budget(epsilon, dim):
         diameter = dim * span
     coins = _coins.geometric(epsilon, diameter, span, max(dim, 1))
     with localcontext(prec=120):
-        rate, eta = rate_and_error(coins.digits, coins.carry)
+        rate, eta = rate_and_error(coins)
         loss = rate * diameter + min(max(dim, 1), diameter) * eta
         # The rate of the carry coin differs from the rate in use by the error of that coin.
         assert abs(loss - Decimal(coins.epsilon_realized)) <= Decimal("1e-15") * Decimal(epsilon)
         assert eta <= Decimal("1e-20")
     assert coins.epsilon_realized <= epsilon
     assert epsilon - coins.epsilon_realized <= 1e-12 * epsilon
-    count = len(coins.digits)
+    count = coins.digits
     assert 2**count >= span
     assert float(rate) * 2**count >= 24 * (1 - 1e-12)
 
@@ -147,21 +202,67 @@ def test_a_huge_epsilon_is_rejected():
             make()
 
 
-# Carries --------------------------------------------------------------------------------------------------------------
+# Ties and carries -----------------------------------------------------------------------------------------------------
+
+
+def draw(coins, n, key=FIXED_KEY):
+    """Return integers of noise: the reports of the record 0 on the grid of integers."""
+    out = np.empty(n)
+    kernel = privatize.Laplace(1, 0.0, 1.0, 1.0, 1, 0, 0.0, coins, "number")
+    kernel.privatize(stream.Stream(key), 0, np.zeros(n), out)
+    return (out - 0.5).tolist()
+
+
+def streams(key=FIXED_KEY):
+    return reference.Words(key, 15, 0), reference.Words(key, 16, 0, 1024)
 
 
 @pytest.mark.parametrize("n", [1, 20, 512, 600])
 @pytest.mark.parametrize("carry", [1 << 126, (1 << 127) + 12345, 3 << 126])
 def test_numbers_with_carries_equal_the_reference(isa, n, carry):
     """In normal use a carry has probability 4e-11. Here carries are as probable as digits."""
-    digits = (1 << 127, 5 << 124, 3 << 125)
-    kernel = privatize.Laplace(1, 0.0, 1.0, 1.0, 1, 0, 0.0, digits, carry, "number")
-    out = np.empty(n)
-    kernel.privatize(stream.Stream(FIXED_KEY), 0, np.zeros(n), out)
-    words, carries = reference.Words(FIXED_KEY, 15, 0), reference.Words(FIXED_KEY, 16, 0, 1024)
-    assert (out - 0.5).tolist() == reference.discrete_laplace(digits, carry, words, carries, n)
+    weights = (5 << 125, 1 << 125, 1 << 124, 3 << 124, 0, 0, 0, 0)
+    coins = _coins.GeometricCoins(3, (weights,), carry, 0.0)
+    found = draw(coins, n)
+    assert found == reference.discrete_laplace(coins, *streams(), n)
     if n > 1:
-        assert np.abs(out).max() > 8  # beyond the digits
+        assert max(map(abs, found)) > 8  # beyond the digits
+
+
+@pytest.mark.parametrize("digits", [1, 4, 5, 6, 15, 16, 33, 45])
+def test_numbers_of_any_size_equal_the_reference(isa, digits):
+    """Sets of three groups are appended, and the top group can have fewer digits."""
+    generator, groups = random.Random(digits), []
+    for first in range(0, digits, 5):
+        weights = [generator.getrandbits(122) for _ in range(1 << min(5, digits - first))]
+        weights[0] += (1 << 128) - sum(weights)
+        groups.append(tuple(weights))
+    coins = _coins.GeometricCoins(digits, tuple(groups), 1 << 90, 0.0)
+    found = draw(coins, 300)
+    assert found == reference.discrete_laplace(coins, *streams(), 300)
+    assert max(map(abs, found)) <= 1 << digits
+
+
+def test_the_digit_changes_exactly_at_its_threshold(isa):
+    """A threshold equal to the known coin of 144 bits gives the alias; one unit more does not."""
+    words, rest = streams()
+    index, drawn = int(words.take(32, "<u2")[0]), int(words.take(32, "<u2")[0])
+    last = rest.word() << 64 | rest.word()
+
+    class Coins(_coins.GeometricCoins):
+        """Value i below the threshold, else 0, for all entries but the first."""
+
+        def tables(self):
+            return [([self.threshold] * 4, [0] * 4)]
+
+    found = []
+    for unit in (0, 1):
+        coins = Coins(2, ((1 << 126,) * 4,), 0, 0.0)
+        object.__setattr__(coins, "threshold", (drawn << 128) + last + unit)
+        n = draw(coins, 1)[0]
+        found.append(n if n >= 0 else -1 - n)
+    assert index & 3 != 0
+    assert found == [0, index & 3]
 
 
 def test_the_carry_coin_changes_exactly_at_its_threshold():
@@ -169,19 +270,15 @@ def test_the_carry_coin_changes_exactly_at_its_threshold():
     tested = 0
     for seed in range(40):
         key = bytes([seed] * 32)
-        raw = np.empty(1024, np.uint8)
-        stream.raw(key, 16, 0, raw)
-        first, second = int(raw[:4].view("<u4")[0]), raw[128:144].view("<u8")
-        carry = int(second[0]) << 64 | int(second[1])
-        if first >= carry >> 96:  # the first toss is tails, and there is no second one
+        words, rest = streams(key)
+        words.take(64, "<u2")
+        first, second = int(words.take(1, np.uint8)[0]), rest.word() << 64 | rest.word()
+        if first >= second >> 120:  # the first toss is tails or a tie, and there is no second one, or another one
             continue
         times = []
-        for coin in (carry, carry + 1):
-            out = np.empty(1)
-            privatize.Laplace(1, 0.0, 1.0, 1.0, 1, 0, 0.0, (1, 1), coin, "number").privatize(
-                stream.Stream(key), 0, np.zeros(1), out
-            )
-            times.append(abs(out[0]) // 4)  # the digits are zero: G = 4 times the carries
+        for carry in (second, second + 1):
+            n = draw(_coins.GeometricCoins(2, ((1 << 128, 0, 0, 0),), carry, 0.0), 1, key)[0]
+            times.append((n if n >= 0 else -1 - n) // 4)  # the digits are zero: G = 4 times the carries
         assert times[0] == 1
         assert times[1] >= 2
         tested += 1

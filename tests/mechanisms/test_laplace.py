@@ -22,16 +22,20 @@ def test_reports_equal_the_reference(isa, n, dtype):
     x = np.random.default_rng(n).uniform(-1, 3, n).astype(dtype)
     x[0] = 3.0
     coins = _coins.geometric(0.5, 512, 512, 1)
-    noise = reference.discrete_laplace(
-        coins.digits, coins.carry, reference.Words(KEY, 15, 0, 256), reference.Words(KEY, 16, 0, 256), n
-    )
-    rounding = reference.Words(KEY, 17, 0).take(n, "<u4")
+    noise = reference.discrete_laplace(coins, reference.Words(KEY, 15, 0), reference.Words(KEY, 16, 0), n)
+    rounding = reference.Words(KEY, 17, 0).take(n, "<u2")
     expected = []
     for value, word, z in zip(x.astype(float), rounding, noise, strict=True):
-        steps = (value + 1.0) * (1 / mechanism.grid)
-        index = int(steps) + int((int(word) >> 1) < (steps - int(steps)) * 2.0**31)
+        index = reference.grid_index(float(value), -1.0, mechanism.grid, 512, int(word))
         expected.append(-1.0 + mechanism.grid * (index + z + 0.5))
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+def test_rounding_to_the_grid_preserves_the_mean():
+    """Over all words of the random rounding, the mean index is the position, up to half a word."""
+    for x in np.random.default_rng(5).uniform(0, 7, 20):
+        mean = np.mean([reference.grid_index(x, 0.0, 1.0, 7, word) for word in range(1 << 16)])
+        assert abs(mean - x) <= 2.0**-16
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 4.0])
@@ -59,7 +63,7 @@ def test_the_distribution_function_is_that_of_laplace_noise(epsilon):
 
 
 def test_neighboring_reports_of_a_block_are_independent():
-    """Numbers share bit planes, but products of signs at every lag up to 64 have mean zero (Hoeffding's inequality)."""
+    """Products of signs at every lag up to 64 have mean zero (Hoeffding's inequality)."""
     mechanism = ldp.Laplace(-1.0, 1.0, 1.0)
     sign = np.sign(mechanism.privatize(np.zeros(N), rng=STATISTICS_SEED))
     for lag in range(1, 65):
@@ -69,7 +73,7 @@ def test_neighboring_reports_of_a_block_are_independent():
 
 @pytest.mark.parametrize("n", [3, 100, 513])
 def test_reports_of_small_batches_are_independent(n):
-    """Means of products of two positions over many small batches, which have another layout of lanes."""
+    """Means of products of two positions over many small batches."""
     mechanism = ldp.Laplace(-1.0, 1.0, 1.0)
     generator = np.random.default_rng(STATISTICS_SEED)
     batches = np.array([np.sign(mechanism.privatize(np.zeros(n), rng=generator)) for _ in range(4000)])

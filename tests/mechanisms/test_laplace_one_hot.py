@@ -28,7 +28,7 @@ def test_reports_equal_the_reference(isa, k, n):
     x = np.random.default_rng(n).integers(0, k, n)
     coins = _coins.geometric(0.5, 1024, 512, 2)
     words, carries = (reference.Words(KEY, stream_id, 0, 256) for stream_id in (22, 23))
-    z = np.array(reference.discrete_laplace(coins.digits, coins.carry, words, carries, n * k)).reshape(n, k)
+    z = np.array(reference.discrete_laplace(coins, words, carries, n * k)).reshape(n, k)
     expected = mechanism.grid * (512 * (x[:, np.newaxis] == np.arange(k)) + z + 0.5)
     np.testing.assert_array_equal(mechanism.privatize(x, rng=SEED), expected)
 
@@ -58,9 +58,9 @@ def test_the_budget_bounds_the_exact_loss(width):
     """
     with localcontext(_coins.CONTEXT):
         rate = Decimal(1) / (2 * SPAN)
-        digits, carry = _coins.geometric_integers(rate, 3, width)
-        eta = _coins.geometric_error(digits, carry, width, rate)
-        distribution = reference.geometric_distribution(digits, carry, width, 4)
+        groups, carry = _coins.geometric_integers(rate, 3, width)
+        eta = _coins.geometric_error(groups, carry, 3, width, rate)
+        distribution = reference.geometric_distribution(groups, carry, width, 4)
 
         def probability(y, i):  # probability of the report y = i + N
             return distribution[y - i if y >= i else i - 1 - y] / 2
@@ -81,14 +81,14 @@ def test_the_integers_in_use_keep_the_budget(k, epsilon, monkeypatch):
     given, make = [], privatize.Laplace
     monkeypatch.setattr(privatize, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
     mechanism = LaplaceOneHot(k, epsilon)
-    ((dim, lower, upper, grid, span, l1_limit, _, digits, carry, use),) = given
+    ((dim, lower, upper, grid, span, l1_limit, _, coins, use),) = given
     assert (dim, lower, upper, l1_limit, use) == (k, 0.0, 1.0, 0, "one-hot")
     assert span == max(1, math.ceil(1024 * epsilon))
     assert grid == mechanism.grid == 1 / span
     with localcontext(prec=120):
-        rate, eta = rate_and_error(digits, carry)
+        rate, eta = rate_and_error(coins)
         loss = 2 * span * rate + 2 * eta
         assert abs(loss - Decimal(mechanism.epsilon_realized)) <= Decimal("1e-15") * Decimal(epsilon)
     assert epsilon * (1 - 1e-12) <= mechanism.epsilon_realized <= epsilon
-    assert 1 << len(digits) >= span
+    assert 1 << coins.digits >= span
     assert mechanism.variance(0) == pytest.approx(np.full(k, 2 * (2 / epsilon) ** 2), rel=1e-5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -147,22 +148,23 @@ def test_the_kernel_gets_the_coins_of_one_span(width, offset, epsilon, monkeypat
     given, make = [], privatize.Laplace
     monkeypatch.setattr(privatize, "Laplace", lambda *arguments: given.append(arguments) or make(*arguments))
     mechanism = LaplaceResidue(width, offset, epsilon)
-    ((dim, lower, upper, grid, span, l1_limit, radius, digits, carry, use),) = given
+    ((dim, lower, upper, grid, span, l1_limit, radius, coins, use),) = given
     assert (dim, l1_limit, radius, use) == (1, 0, 0.0, "residue")
     assert (lower, upper, grid, span) == (-width / 2, width / 2, mechanism.grid, max(1, math.ceil(1024 * epsilon)))
     assert lower + grid * span == pytest.approx(width / 2, rel=1e-12)
-    coins = _coins.geometric(epsilon, span, span, 1)
-    assert (digits, carry, mechanism.epsilon_realized) == (coins.digits, coins.carry, coins.epsilon_realized)
+    assert coins == _coins.geometric(epsilon, span, span, 1)
+    assert mechanism.epsilon_realized == coins.epsilon_realized
     with localcontext(prec=120):
 
-        def loss(digits):
-            rate, error = rate_and_error(digits, carry)
+        def loss(coins):
+            rate, error = rate_and_error(coins)
             return span * rate + error
 
-        assert abs(loss(digits) - Decimal(mechanism.epsilon_realized)) <= Decimal("1e-15") * Decimal(epsilon)
-        for j, m in enumerate(digits):
-            wrong = [*digits[:j], m + m // 10**12 + 1, *digits[j + 1 :]]
-            assert loss(wrong) > loss(digits)
+        assert abs(loss(coins) - Decimal(mechanism.epsilon_realized)) <= Decimal("1e-15") * Decimal(epsilon)
+        for j, weights in enumerate(coins.groups):
+            wrong = (weights[0], weights[1] + weights[1] // 10**12 + 1, *weights[2:])
+            groups = (*coins.groups[:j], wrong, *coins.groups[j + 1 :])
+            assert loss(replace(coins, groups=groups)) > loss(coins)
     assert epsilon * (1 - 1e-12) <= mechanism.epsilon_realized <= epsilon
     assert mechanism.epsilon_realized == ldp.Laplace(-1.0, 1.0, epsilon).epsilon_realized
 

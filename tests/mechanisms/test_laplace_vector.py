@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
+from ldpfast import _coins
 from ldpfast._core import privatize, stream
 from ldpfast.mechanisms._laplace_vector import _ball_steps
 
@@ -29,12 +30,12 @@ def test_the_limit_of_the_l1_norm_is_that_of_the_ball(dim, epsilon):
 
 @pytest.mark.parametrize("dim", [1, 9, 300, 9000])
 def test_the_kernel_limits_the_l1_norm_of_rounded_rows_in_integers(isa, dim):
-    """With digit coins that are always tails the noise is 0 or -1, and the reports show the integers.
+    """With digits that are always zero the noise is 0 or -1, and the reports show the integers.
 
     The radius is far too large for the limit, so the projection does not change the rows, but the limit still holds.
     """
-    limit = 1000
-    kernel = privatize.Laplace(dim, -1.0, 1.0, 2.0**-10, 1 << 11, limit, 1e9, (0, 0), 0, "vector")
+    limit, zero = 1000, _coins.GeometricCoins(2, ((1 << 128, 0, 0, 0),), 0, 0.0)
+    kernel = privatize.Laplace(dim, -1.0, 1.0, 2.0**-10, 1 << 11, limit, 1e9, zero, "vector")
     for row in (np.ones(dim), -np.ones(dim), np.linspace(-1, 1, dim), np.full(dim, np.inf)):
         out = np.empty((1, dim))
         kernel.privatize(stream.Stream(KEY), 0, row[np.newaxis], out)

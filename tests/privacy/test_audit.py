@@ -66,7 +66,7 @@ def test_no_mechanism_exceeds_its_guarantee(mechanism):
         (ldp.Bins([0.0], 1.0), 0.95),
         (ldp.Residue(0.7, -0.1, 4, 1.0), 0.9),
         (ldp.SignBit(-1.0, 3.0, 1.0), 0.95),
-        (ldp.Laplace(-1.0, 3.0, 1.0), 0.9),
+        (ldp.Laplace(-1.0, 3.0, 1.0), 0.85),
         (ldp.LinfBall(5, 1.0), 0.9),
         (ldp.LinfBall(27, 1.0), 0.9),
         (ldp.L2Ball(5, 1.0), 0.9),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+
+from ldpfast._coins import GeometricCoins
 
 from .exact import exact_log
 
 
-def rate_and_error(digits: Sequence[int], carry: int) -> tuple[Decimal, Decimal]:
-    """Return the rate a of the carry coin, and the total error of the log-odds of the digit coins against a 2^j."""
-    rate = -exact_log(Fraction(carry, 1 << 128)) / (1 << len(digits))
-    errors = (abs(exact_log(Fraction(m, (1 << 128) - m)) + rate * (1 << j)) for j, m in enumerate(digits))
-    return rate, sum(errors, Decimal(0))
+def rate_and_error(coins: GeometricCoins) -> tuple[Decimal, Decimal]:
+    """Return the rate a of the carry coin, and the total range of the errors of the logarithms of weights against -a v 32^j."""
+    rate, total = -exact_log(Fraction(coins.carry, 1 << 128)) / (1 << coins.digits), Decimal(0)
+    for j, weights in enumerate(coins.groups):
+        errors = [exact_log(Fraction(w, 1 << 128)) + rate * v * 32**j for v, w in enumerate(weights)]
+        total += max(errors) - min(errors)
+    return rate, total

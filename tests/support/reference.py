@@ -205,27 +205,46 @@ def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
     return np.array(reports)
 
 
-def discrete_laplace(digits, carry, words: Words, carries: Words, n: int) -> list[int]:
-    """Return n integers N = G or -1 - G: signs, then one coin per binary digit of G, from the top group of 16 down."""
-    row = (n + 511) // 512 * 8
-    chunks = [words.take(16, "<u8") for _ in range(-(-row // 16))]
-    signs = np.unpackbits(np.concatenate(chunks)[:row].view(np.uint8), bitorder="little")
-    few = row == 8
-    lanes = n if few else 64 * row
-    g = [0] * lanes
-    for group in range(len(digits) // 16, -1, -1):
-        for j in range(16 * group, min(16 * group + 16, len(digits))):
-            for lane, bit in enumerate(coins_fill(words, digits[j], lanes)):
-                g[lane] += bit << j
-    for lane, heads in enumerate(coins_fill(carries, carry, lanes)):
-        times = heads
-        while heads:
-            chunk = carries.take(16, "<u8")
-            heads = (int(chunk[0]) << 64 | int(chunk[1])) < carry
-            times += heads
-        g[lane] += times << len(digits)
-    order = range(n) if few else [number % (4 * row) * 16 + number // (4 * row) for number in range(n)]
-    return [-1 - g[lane] if signs[lane] else g[lane] for lane in order]
+def discrete_laplace(coins, words: Words, rest: Words, n: int) -> list[int]:
+    """Return n integers N = G or -1 - G, in pieces of 512: groups of digits by alias tables, then carries.
+
+    `rest` has the words of ties and carries, in the order in which they are needed.
+    """
+    tables, out = coins.tables(), []
+
+    def toss(bits: int, m: int) -> bool:
+        """Return whether a coin of 128 bits is below the last `bits` bits of m, as the first bits of a threshold."""
+        return (rest.word() << 64 | rest.word()) < (m << 128 - bits) % (1 << 128)
+
+    for start in range(0, n, 512):
+        now = min(512, n - start)
+        m = -(-now // 32) * 32
+        g, signs = [0] * m, []
+        for first in range(len(tables) - 1 - (len(tables) - 1) % 3, -1, -3):  # sets of three groups, from the top
+            indices, set_ = words.take(m, "<u2").tolist(), tables[first : first + 3]
+            signs = signs or [index >> 15 for index in indices]
+            drawn = [words.take(m, "<u2").tolist() for _ in set_]
+            for i in range(m):
+                for k, (threshold, alias) in enumerate(set_):
+                    index = indices[i] >> 5 * k & 31
+                    t, other = threshold[index % len(alias)], alias[index % len(alias)]
+                    top = t >> 128
+                    below = drawn[k][i] < top or (drawn[k][i] == top and toss(128, t))
+                    g[i] += (index % len(alias) if below else other) << 5 * (first + k)
+        for i, byte in enumerate(words.take(m, np.uint8).tolist()):
+            top = coins.carry >> 120
+            heads = i < now and (byte < top or (byte == top and toss(120, coins.carry)))
+            while heads:
+                g[i] += 1 << coins.digits
+                heads = toss(128, coins.carry)
+        out += [-1 - g[i] if signs[i] else g[i] for i in range(now)]
+    return out
+
+
+def grid_index(x: float, lower: float, grid: float, span: int, word: int) -> int:
+    """Return the grid index of a number, rounded at random with a word of 16 bits."""
+    steps = (x - lower) * (1 / grid) + (2.0**36 + word / 65536)  # in steps of 2^-16
+    return min(max(math.floor(steps - 2.0**36), 0), span)
 
 
 def signed_distance(x: float, width: float, offset: float) -> float:
@@ -238,13 +257,11 @@ def signed_distance(x: float, width: float, offset: float) -> float:
 def laplace_residue(mechanism, coins, key: bytes, block: int, xs) -> list[float]:
     """Return the reports of one block: the distance rounded to the grid, plus integer noise."""
     first, half = STREAM_IDS["LaplaceResidue"], mechanism.width / 2
-    noise = discrete_laplace(
-        coins.digits, coins.carry, Words(key, first, block, 256), Words(key, first + 1, block, 256), len(xs)
-    )
-    reports = []
-    for x, word, z in zip(xs, Words(key, first + 2, block).take(len(xs), "<u4"), noise, strict=True):
-        steps = (signed_distance(float(x), mechanism.width, mechanism.offset) + half) * (1 / mechanism.grid)
-        index = int(steps) + int((int(word) >> 1) < (steps - int(steps)) * 2.0**31)
+    noise = discrete_laplace(coins, Words(key, first, block, 256), Words(key, first + 1, block, 256), len(xs))
+    reports, span = [], round(mechanism.width / mechanism.grid)
+    for x, word, z in zip(xs, Words(key, first + 2, block).take(len(xs), "<u2"), noise, strict=True):
+        distance = signed_distance(float(x), mechanism.width, mechanism.offset)
+        index = grid_index(distance, -half, mechanism.grid, span, int(word))
         reports.append(-half + mechanism.grid * (index + z + 0.5))
     return reports
 
@@ -457,10 +474,9 @@ def spread(z, beta: float, i_low: int, i_high: int, j_low: int, j_high: int, lea
     )
 
 
-def geometric_distribution(digits, carry: int, width: int, periods: int = 3) -> list[Fraction]:
-    """Return P(G = g), g < periods 2^len(digits), from the integers of the coins."""
+def geometric_distribution(groups, carry: int, width: int, periods: int = 3) -> list[Fraction]:
+    """Return P(G = g), g < periods 2^digits, from the integers of the coins."""
     below, q = [Fraction(1)], Fraction(carry, 1 << width)
-    for m in digits:
-        heads = Fraction(m, 1 << width)
-        below = [p * (1 - heads) for p in below] + [p * heads for p in below]
+    for weights in groups:
+        below = [p * Fraction(w, 1 << width) for w in weights for p in below]
     return [p * q**times * (1 - q) for times in range(periods) for p in below]

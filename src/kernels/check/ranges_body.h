@@ -1,3 +1,5 @@
+#include "simd/doubles_body.h"
+
 /* Memory-bound: one pair of comparisons, or one multiplication, per number. */
 static int NAME(any_outside)(const REAL *x, size_t n, double lower, double upper)
 {
@@ -8,19 +10,24 @@ static int NAME(any_outside)(const REAL *x, size_t n, double lower, double upper
     return outside != 0;
 }
 
+/* The order of the additions is the same for all instruction sets. */
 static double NAME(norm)(const REAL *x, size_t n)
 {
-    enum { SUMS = 16 };
-    double sum[SUMS] = {0}, total = 0;
-    size_t whole = n / SUMS * SUMS;
-    for (size_t j = 0; j < whole; j += SUMS)
-        for (size_t l = 0; l < SUMS; l++) /* vector loop */
-            sum[l] += (double)x[j + l] * (double)x[j + l];
-    for (size_t j = whole; j < n; j++)
-        total += (double)x[j] * (double)x[j];
-    for (size_t l = 0; l < SUMS; l++)
-        total += sum[l];
-    return __builtin_sqrt(total);
+    enum { LANES = 16, PER_VECTOR = V_BYTES / 8, VECTORS = LANES / PER_VECTOR };
+    PER_ISA(doubles) sum[VECTORS] = {0};
+    REAL rest[LANES] = {0};
+    for (size_t j = 0; j < n; j += LANES) {
+        const REAL *from = n - j >= LANES ? x + j : memcpy(rest, x + j, (n - j) * sizeof *x);
+#pragma GCC unroll 8
+        for (size_t v = 0; v < VECTORS; v++) {
+            const PER_ISA(doubles) y = NAME(load_doubles)(from + v * PER_VECTOR);
+            sum[v] += y * y;
+        }
+    }
+    for (size_t half = VECTORS / 2; half; half /= 2)
+        for (size_t v = 0; v < half; v++)
+            sum[v] += sum[v + half];
+    return __builtin_sqrt(PER_ISA(sum_doubles)(sum[0]));
 }
 
 static size_t NAME(first_outside)(const REAL *x, size_t n, double lower, double upper)

@@ -80,7 +80,8 @@ static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, 
         const size_t now = n - i < rows ? n - i : rows;
         for (size_t j = 0, size; j < now * dim; j += size) {
             size = now * dim - j < NORMALS_CHUNK ? now * dim - j : NORMALS_CHUNK;
-            fetch(x + i * dim + j, out + i * dim + j, size * sizeof *x);
+            fetch_to_read(x + i * dim + j, size * sizeof *x);
+            fetch_to_write(out + i * dim + j, size * sizeof *out);
             NORMALS(direction, u + j, size);
         }
         for (size_t r = i; r < i + now; r++) {

@@ -1,6 +1,5 @@
 #include "privatize/laplace.h"
 
-#include "check/ranges.h"
 #include "simd/branchless.h"
 
 /* Limits the l1 norm of a row of integers, for every record and rounding. The distances of the indices from the center are
@@ -24,6 +23,8 @@ static void limit_l1(const laplace *p, double *index, size_t n, int64_t *budget)
         index[j] = (double)(center + (distance < 0 ? -size : size));
     }
 }
+
+#define TWO_TO_36 0x4230000000000000 /* the bits of this double */
 
 #define KERNEL_REALS
 #define KERNEL_BODY "privatize/laplace_body.h"

@@ -18,7 +18,8 @@ typedef struct {
     double far;                   /* records are clipped to this magnitude, far outside, so that no square overflows */
 } laplace;
 
-LDP_INLINE size_t laplace_rows(size_t dim) { return dim > NOISE_PIECE ? 1 : NOISE_PIECE / dim; }
+/* Rows per block: 8192 numbers. */
+LDP_INLINE size_t laplace_rows(size_t dim) { return dim > 8192 ? 1 : 8192 / dim; }
 
 /* Records: n rows of dim numbers; reports: double of the same shape. */
 privatize_fn privatize_laplace_f32, privatize_laplace_f64;

@@ -1,16 +1,57 @@
-/* Rounds numbers to grid indices at random: up with the probability that preserves the mean. NaN becomes the center. Records
- * are multiplied by `factor`, which is 1 except for the projection on the l2 ball. */
-static void NAME(round_records)(const laplace *p, const REAL *x, double factor, const uint32_t *word, size_t n, double *index)
+#include "simd/doubles_body.h"
+
+/* Grid indices of V_BYTES / 8 numbers, from their distance to `lower`: rounded at random, up with the probability that preserves
+ * the mean. The sum with 2^36 has steps of 2^-16, and so has the random part w 2^-16 < 1 that is added, so the last 16 bits are
+ * what rounding down removes. The sum is clamped first; NaN becomes `span`. */
+LDP_INLINE PER_ISA(doubles) NAME(grid_index)(const laplace *p, PER_ISA(doubles) distance, const uint16_t *word)
 {
-    const double lower = p->lower, per_grid = p->per_grid, span = p->span, far = p->far;
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        double t = (limit_f64((double)x[i], far) * factor - lower) * per_grid;
-        t = t == t ? t : span / 2;
-        t = t > 0 ? t : 0;
-        t = t < span ? t : span;
-        double whole = (double)(int32_t)t;
-        index[i] = whole + ((double)(int32_t)(word[i] >> 1) < (t - whole) * 0x1p31 ? 1.0 : 0.0);
+    const PER_ISA(doubles) part = (PER_ISA(doubles))(PER_ISA(widen_16)(word) | TWO_TO_36);
+    const PER_ISA(doubles) sum = PER_ISA(between)(distance * p->per_grid + part, 0x1p36, 0x1p36 + p->span);
+    return (PER_ISA(doubles))((PER_ISA(int64s))sum & ~(int64_t)0xffff) - 0x1p36;
+}
+
+/* With `far`, the integers of reports are clamped to the limit. */
+LDP_INLINE void NAME(add_noise)(const laplace *p, PER_ISA(doubles) index, const double *noise, int far, double *out)
+{
+    PER_ISA(doubles) y;
+    memcpy(&y, noise, sizeof y);
+    y += index;
+    if (far)
+        y = PER_ISA(between)(y, -GRID_LIMIT, GRID_LIMIT);
+    y = p->lower + p->grid * (y + 0.5);
+    memcpy(out, &y, sizeof y);
+}
+
+/* Whole vectors of independent numbers. */
+LDP_INLINE void NAME(report_numbers)(const laplace *p, const REAL *x, const uint16_t *word, const double *noise, int far,
+                                     size_t n, double *out, NAME(evidence) * e)
+{
+    for (size_t i = 0; i < n; i += V_BYTES / 8) {
+        const PER_ISA(doubles) v = NAME(load_doubles)(x + i), up = v - p->lower;
+        NAME(watch)(e, up, p->upper - v);
+        write_soon(out + i);
+        NAME(add_noise)(p, NAME(grid_index)(p, up, word + i), noise + i, far, out + i);
     }
+}
+
+/* n numbers: the rest of less than a vector goes through buffers. */
+static void NAME(report_piece)(const laplace *p, const REAL *x, const uint16_t *word, const double *noise, int far, size_t n,
+                               double *out, NAME(evidence) * e)
+{
+    enum { PER_VECTOR = V_BYTES / 8 };
+    const size_t whole = n / PER_VECTOR * PER_VECTOR;
+    REAL last[PER_VECTOR];
+    double reports[PER_VECTOR];
+    if (far)
+        NAME(report_numbers)(p, x, word, noise, 1, whole, out, e);
+    else
+        NAME(report_numbers)(p, x, word, noise, 0, whole, out, e);
+    if (whole == n)
+        return;
+    for (size_t i = 0; i < PER_VECTOR; i++)
+        last[i] = whole + i < n ? x[whole + i] : (REAL)p->upper;
+    NAME(report_numbers)(p, last, word + whole, noise + whole, 1, PER_VECTOR, reports, e);
+    memcpy(out + whole, reports, (n - whole) * sizeof *out);
 }
 
 /* Euclidean norm of a row, after limit_f64. */
@@ -36,55 +77,72 @@ static double NAME(norm)(const laplace *p, const REAL *x)
 /* Factor that projects a row on the l2 ball; 0 if it holds NaN. Privacy depends on limit_l1 alone. */
 static double NAME(projection)(const laplace *p, const REAL *row, int *invalid)
 {
-    const double norm = NAME(norm)(p, row), limit = p->radius * (1 + p->tolerance * (sizeof(REAL) == 4 ? 0x1p-24 : 0x1p-53));
+    const double norm = NAME(norm)(p, row), limit = p->radius * (1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24));
     *invalid |= !(norm <= limit);
     return norm <= p->radius ? 1 : norm > p->radius ? p->radius / norm : 0;
 }
 
-static void NAME(add_noise)(const laplace *p, const double *index, const double *noise, size_t n, double *out)
+/* Where the l1 norm of rows is limited: a piece of NOISE_PIECE numbers, which can hold several rows, or a part of one. */
+typedef struct {
+    double factor;
+    int64_t budget;
+    int invalid;
+} NAME(row_state);
+
+static void NAME(report_rows)(const laplace *p, const REAL *x, size_t at, size_t n, const uint16_t *word, const double *noise,
+                              double *out, NAME(row_state) * row)
 {
-    const double lower = p->lower, grid = p->grid, far = GRID_LIMIT;
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        double y = index[i] + noise[i]; /* integers */
-        y = y < far ? y : far;
-        y = y > -far ? y : -far;
-        out[i] = lower + grid * (y + 0.5);
+    enum { PER_VECTOR = V_BYTES / 8 };
+    double distance[NOISE_PIECE + PER_VECTOR] LDP_ALIGNED, index[NOISE_PIECE + PER_VECTOR] LDP_ALIGNED;
+    uint16_t words[NOISE_PIECE + PER_VECTOR];
+    for (size_t j = 0, now; j < n; j += now) {
+        const size_t done = (at + j) % p->dim;
+        now = p->dim - done < n - j ? p->dim - done : n - j;
+        if (done == 0) {
+            row->factor = NAME(projection)(p, x + at + j, &row->invalid);
+            row->budget = (int64_t)p->l1_limit;
+        }
+        for (size_t i = 0; i < now; i++) /* vector loop */
+            distance[i] = limit_f64((double)x[at + j + i], p->far) * row->factor - p->lower;
+        memcpy(words, word + j, now * sizeof *words);
+        for (size_t i = 0; i < now; i += PER_VECTOR) {
+            PER_ISA(doubles) d;
+            memcpy(&d, distance + i, sizeof d);
+            d = NAME(grid_index)(p, d, words + i);
+            memcpy(index + i, &d, sizeof d);
+        }
+        limit_l1(p, index, now, &row->budget);
+        for (size_t i = 0; i < now; i++) { /* vector loop */
+            double y = index[i] + noise[j + i];
+            y = y < GRID_LIMIT ? y : GRID_LIMIT;
+            y = y > -GRID_LIMIT ? y : -GRID_LIMIT;
+            out[at + j + i] = p->lower + p->grid * (y + 0.5);
+        }
     }
 }
 
-/* Rounds, limits and adds noise in separate buffers, so that `out` never holds a record without noise. */
+/* Rounded numbers and noise are in separate buffers, so that `out` never holds a record without noise. */
 static int NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t block, const void *records, size_t rows,
                                    void *reports)
 {
     const laplace *p = params;
     const REAL *x = records;
-    double *out = reports;
-    uint32_t word[NOISE_PIECE] LDP_ALIGNED;
-    double index[NOISE_PIECE] LDP_ALIGNED, noise[NOISE_PIECE] LDP_ALIGNED;
-    const size_t total = rows * p->dim, row = p->l1_limit > 0 ? p->dim : total; /* row: numbers that are rounded together */
-    double factor = 1;
-    int64_t budget = 0;
-    int invalid = 0;
+    double *out = reports, noise[NOISE_PIECE] LDP_ALIGNED;
+    uint16_t word[NOISE_PIECE] LDP_ALIGNED;
+    const size_t total = rows * p->dim;
     stream rounding = stream_open(key, p->noise.stream + 2, block);
     noise_source source;
-    noise_open(&source, &p->noise, key, block, total);
-    for (size_t at = 0; at < total; at += NOISE_PIECE) { /* whole rows, or parts of one */
-        size_t n = total - at < NOISE_PIECE ? total - at : NOISE_PIECE;
-        stream_draw(&rounding, word, blocks_for(n, 4));
-        for (size_t j = 0, now; j < n; j += now) {
-            now = row - (at + j) % row < n - j ? row - (at + j) % row : n - j;
-            if (p->l1_limit > 0 && (at + j) % row == 0) {
-                factor = NAME(projection)(p, x + at + j, &invalid);
-                budget = (int64_t)p->l1_limit;
-            }
-            NAME(round_records)(p, x + at + j, factor, word + j, now, index + j);
-            if (p->l1_limit > 0)
-                limit_l1(p, index + j, now, &budget);
-        }
-        noise_draw(&source, n, noise);
-        NAME(add_noise)(p, index, noise, n, out + at);
-        if (!(p->l1_limit > 0))
-            invalid |= OF_REAL(any_outside)(x + at, n, p->lower, p->upper);
+    NAME(evidence) e = {0};
+    NAME(row_state) row = {0};
+    noise_open(&source, &p->noise, key, block);
+    for (size_t at = 0; at < total; at += NOISE_PIECE) {
+        const size_t n = total - at < NOISE_PIECE ? total - at : NOISE_PIECE;
+        stream_draw(&rounding, word, blocks_for(n, 2));
+        const int far = noise_draw(&source, n, noise);
+        if (p->l1_limit > 0)
+            NAME(report_rows)(p, x, at, n, word, noise, out, &row);
+        else
+            NAME(report_piece)(p, x + at, word, noise, far, n, out + at, &e);
     }
-    return invalid;
+    return row.invalid | NAME(outside)(&e);
 }

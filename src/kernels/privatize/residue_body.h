@@ -6,7 +6,7 @@
 LDP_INLINE PER_ISA(int64s) NAME(symbols)(const residue *p, PER_ISA(doubles) distance)
 {
     const double k = (double)p->answer.k;
-    const PER_ISA(doubles) cell = PER_ISA(floors)(PER_ISA(limit)(distance * p->per_width, 0x1p51));
+    const PER_ISA(doubles) cell = PER_ISA(floors)(PER_ISA(between)(distance * p->per_width, -0x1p51, 0x1p51));
     if (p->power_of_two)
         return (PER_ISA(int64s))(cell + 0x1.8p52) & (int64_t)(p->answer.k - 1);
     const PER_ISA(doubles) rest = cell - k * PER_ISA(floors)(cell * p->per_modulus);

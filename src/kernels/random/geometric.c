@@ -1,68 +1,76 @@
 #include "random/geometric.h"
 
+#include "simd/branchless.h"
+
+enum { LANES = 32 }; /* numbers are drawn in multiples of this */
+
+static int toss(reader *r, coin c)
+{
+    const uint64_t high = reader_word(r), low = reader_word(r);
+    return high < c.high || (high == c.high && low < c.low);
+}
+
+/* Draws the rest of coins that are equal to their threshold, in the order of the numbers, and replaces the alias. */
+static void settle_ties(const digit_group *group, size_t groups, const uint16_t *word, size_t m, reader *rest, uint16_t *value)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t k = 0; k < groups; k++) {
+            const digit_group *g = group + k;
+            const size_t index = word[i] >> GROUP_DIGITS * k & (GROUP_VALUES - 1);
+            if (word[(1 + k) * m + i] == g->threshold[index] && toss(rest, g->rest[index]))
+                value[i] = (uint16_t)(value[i] ^ (g->alias[index] ^ (index & g->mask)) << GROUP_DIGITS * k);
+        }
+}
+
 #define KERNEL_BODY "random/geometric_body.h"
 #include "simd/each_isa.h"
 
-enum { PIECE_WORDS = NOISE_PIECE / 16, FEW_WORDS = 32 }; /* 16-bit words per plane */
-
-/* Index of the number that the bits of a lane belong to. The transposition of planes spreads adjacent lanes over all numbers. A
- * piece of one vector, for example of a single record, uses only its first lanes and is reordered. */
-LDP_INLINE size_t number_of_lane(size_t lane, size_t words)
+/* Adds 2^digits for each head of the carry coin, toward the sign of the number, and returns whether there was one. The first
+ * eight bits of the first toss are in `byte`. In use, a carry has a probability below 4e-11. */
+static int add_carries(noise_source *s, const uint8_t *byte, size_t n, double *out)
 {
-    return words <= FEW_WORDS ? lane : lane % 16 * words + lane / 16;
-}
-
-static void add_carries(const geometric_noise *p, reader *r, const uint64_t *heads, size_t words, double *noise)
-{
-    for (size_t w = 0; w < words / 4; w++)
-        for (uint64_t left = heads[w]; left; left &= left - 1) { /* probability below 4e-11 per number */
-            size_t lane = 64 * w + (size_t)__builtin_ctzll(left);
-            double *n = noise + number_of_lane(lane, words), times = 1;
-            for (const uint64_t *u = reader_chunk(r);
-                 !r->source.key->exhausted && (u[0] < p->carry.high || (u[0] == p->carry.high && u[1] < p->carry.low));
-                 u = reader_chunk(r))
+    const coin carry = s->noise->carry, rest = {carry.high << 8 | carry.low >> 56, carry.low << 8};
+    const uint8_t top = (uint8_t)(carry.high >> 56);
+    const double step = (double)((uint64_t)1 << s->noise->digits);
+    uint64_t candidates[NOISE_PIECE / 64];
+    int carries = 0;
+    LDP_BEST(bytes_at_most)(byte, n, top, candidates);
+    for (size_t w = 0; 64 * w < n; w++)
+        for (uint64_t left = candidates[w]; left; left &= left - 1) {
+            const size_t i = 64 * w + (size_t)__builtin_ctzll(left);
+            if (i >= n || (byte[i] == top && !toss(&s->rest, rest)))
+                continue;
+            double times = carries = 1;
+            while (toss(&s->rest, carry) && !s->rest.source.key->exhausted)
                 times++;
-            *n += (*n < 0 ? -times : times) * (double)((uint64_t)1 << p->digits);
+            out[i] += out[i] < 0 ? -times * step : times * step;
         }
+    return carries;
 }
 
-void noise_open(noise_source *s, const geometric_noise *noise, stream_key *key, uint64_t block, size_t total)
+void noise_open(noise_source *s, const geometric_noise *noise, stream_key *key, uint64_t block)
 {
     s->noise = noise;
-    const size_t few = CHUNK_WORDS * (noise->digits + 2); /* up to 32 numbers need a chunk for the signs and for each digit */
-    reader_open(&s->digits, key, noise->stream, block, total <= 32 ? few : READER_WORDS);
-    reader_open(&s->carries, key, noise->stream + 1, block, total <= 32 ? CHUNK_WORDS : READER_WORDS);
+    s->words = stream_open(key, noise->stream, block);
+    reader_open(&s->rest, key, noise->stream + 1, block, 16);
 }
 
-void noise_draw(noise_source *s, size_t n, double *out)
+int noise_draw(noise_source *s, size_t n, double *out)
 {
     const geometric_noise *p = s->noise;
-    uint64_t plane[16 * PIECE_WORDS / 4] LDP_ALIGNED, sign[PIECE_WORDS / 4], heads[PIECE_WORDS / 4];
-    uint16_t value[16 * PIECE_WORDS] LDP_ALIGNED;
-    const size_t row = coin_words(n), words = 4 * row; /* 64-bit and 16-bit words per plane */
-    const size_t lanes = words <= FEW_WORDS ? n : 64 * row;
-    for (size_t w = 0; w < row; w += CHUNK_WORDS)
-        memcpy(sign + w, reader_chunk(&s->digits), 8 * (row - w < CHUNK_WORDS ? row - w : CHUNK_WORDS));
-    /* From the top group down. Digits xor sign, with signs above the digits, are N in two's complement. */
-    for (uint32_t group = p->digits / 16 + 1; group-- > 0;) {
-        for (uint32_t k = 0; k < 16; k++) {
-            uint64_t *bits = plane + k * row;
-            if (16 * group + k < p->digits)
-                coins_fill(&s->digits, p->digit[16 * group + k], bits, lanes);
-            else
-                memset(bits, 0, 8 * row);
-            for (size_t w = 0; w < row; w++)
-                bits[w] ^= sign[w];
-        }
-        LDP_BEST(transpose)((const uint16_t *)plane, words, value);
-        if (words <= FEW_WORDS) {
-            uint16_t transposed[16 * FEW_WORDS];
-            memcpy(transposed, value, sizeof transposed);
-            for (size_t i = 0; i < n; i++)
-                value[i] = transposed[i % 16 * FEW_WORDS + i / 16];
-        }
-        LDP_BEST(append)(value, n, group == p->digits / 16, out);
+    const size_t m = (n + LANES - 1) / LANES * LANES;
+    uint16_t word[(1 + SET_GROUPS) * NOISE_PIECE] LDP_ALIGNED, sign[NOISE_PIECE] LDP_ALIGNED;
+    uint8_t byte[NOISE_PIECE] LDP_ALIGNED;
+    /* From the top set of three groups down. Digits xor sign, with signs above the digits, is N in two's complement. */
+    for (size_t set = (p->groups + SET_GROUPS - 1) / SET_GROUPS; set-- > 0;) {
+        const size_t first = SET_GROUPS * set, groups = p->groups - first < SET_GROUPS ? p->groups - first : SET_GROUPS;
+        const int top = first + groups == p->groups;
+        stream_draw(&s->words, word, blocks_for((1 + groups) * m, 2));
+        if (top)
+            memcpy(sign, word, m * sizeof *sign);
+        LDP_BEST(append_digits)(p->group + first, groups, word, sign, m, top, &s->rest, out);
     }
-    coins_fill(&s->carries, p->carry, heads, lanes);
-    add_carries(p, &s->carries, heads, words, out);
+    memset(byte + m / 64 * 64, 255, m % 64 ? 64 : 0);
+    stream_draw(&s->words, byte, blocks_for(m, 1));
+    return add_carries(s, byte, n, out);
 }

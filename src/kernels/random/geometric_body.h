@@ -1,42 +1,63 @@
-/* Bottleneck: the coins (5 random bytes and 15 deposits of a quarter of a lane per value), then the transposition of 16
- * bit planes to 16-bit numbers, 64 swaps for 16 vectors. The order of the values within a piece does not matter, because they
- * are independent and identically distributed. */
-typedef uint16_t NAME(v16) __attribute__((vector_size(V_BYTES)));
-
-/* For rows a = p[k] and b = p[k + J], swaps the high J bits of every 2J bits of a with the low J bits of b. */
-#define SWAP_STAGE(J, MASK)                                             \
-    _Pragma("GCC unroll 16") for (int k = 0; k < 16; k++) if (!(k & J)) \
-    {                                                                   \
-        NAME(v16) t = ((p[k] >> J) ^ p[k + J]) & MASK;                  \
-        p[k + J] ^= t;                                                  \
-        p[k] ^= t << J;                                                 \
-    }
-
-/* Bit l of plane[k][w] becomes bit k of value[l][w], for 16 planes and 16 rows of values, each of `words` 16-bit words. */
-static void NAME(transpose)(const uint16_t *plane, size_t words, uint16_t *value)
+/* The digits of `groups` groups; `word` holds m indices, of which the low five bits select an entry, and then the first 16 bits
+ * of m coins per group. Returns whether a coin is equal to its threshold, which has the probability 2^-16. */
+LDP_INLINE int NAME(draw_digits)(const digit_group *group, size_t groups, const uint16_t *word, size_t m, uint16_t *value)
 {
-    for (size_t w = 0; w < words; w += V_BYTES / 2) {
-        NAME(v16) p[16];
-        for (size_t k = 0; k < 16; k++)
-            memcpy(&p[k], plane + k * words + w, V_BYTES);
-        SWAP_STAGE(8, 0x00ff)
-        SWAP_STAGE(4, 0x0f0f)
-        SWAP_STAGE(2, 0x3333)
-        SWAP_STAGE(1, 0x5555)
-        for (size_t k = 0; k < 16; k++)
-            memcpy(value + k * words + w, &p[k], V_BYTES);
+    PER_ISA(uint16s) ties = {0};
+    for (size_t i = 0; i < m; i += V_BYTES / 2) {
+        PER_ISA(uint16s) index, digits = {0};
+        memcpy(&index, word + i, sizeof index);
+#pragma GCC unroll 3
+        for (size_t k = 0; k < groups; k++) {
+            const PER_ISA(uint16s) threshold = PER_ISA(lookup_16)(group[k].threshold, index);
+            const PER_ISA(uint16s) alias = PER_ISA(lookup_16)(group[k].alias, index);
+            PER_ISA(uint16s) coin;
+            memcpy(&coin, word + (1 + k) * m + i, sizeof coin);
+            const PER_ISA(uint16s) keep = (PER_ISA(uint16s))(coin < threshold);
+            ties |= (PER_ISA(uint16s))(coin == threshold);
+            digits |= (alias ^ ((alias ^ (index & group[k].mask)) & keep)) << (GROUP_DIGITS * (int)k);
+            index >>= GROUP_DIGITS;
+        }
+        memcpy(value + i, &digits, sizeof digits);
     }
+    uint16_t any = 0;
+    for (size_t l = 0; l < V_BYTES / 2; l++)
+        any |= ties[l];
+    return any != 0;
 }
 
-/* Appends a group of 16 bits to the numbers: the top group (signed) or a lower one. */
-static void NAME(append)(const uint16_t *value, size_t n, int top, double *noise)
+/* Appends the digits of up to three groups to m numbers. The top digits are signed by bit 15 of `sign`. */
+static void NAME(append_digits)(const digit_group *group, size_t groups, const uint16_t *word, const uint16_t *sign, size_t m,
+                                int top, reader *rest, double *out)
 {
+    uint16_t value[NOISE_PIECE] LDP_ALIGNED;
+    const int bits = GROUP_DIGITS * (int)groups;
+    const double base = (double)(1 << bits);
+    const uint16_t used = (uint16_t)((1 << bits) - 1);
+    if (groups == SET_GROUPS ? NAME(draw_digits)(group, SET_GROUPS, word, m, value)
+                             : NAME(draw_digits)(group, groups, word, m, value))
+        settle_ties(group, groups, word, m, rest, value);
     if (top)
-        for (size_t i = 0; i < n; i++) /* vector loop */
-            noise[i] = (double)(int16_t)value[i];
+        for (size_t i = 0; i < m; i++) /* vector loop */
+            out[i] = (double)(int16_t)(value[i] ^ -(sign[i] >> 15));
     else
-        for (size_t i = 0; i < n; i++) /* vector loop */
-            noise[i] = noise[i] * 65536 + (double)value[i];
+        for (size_t i = 0; i < m; i++) /* vector loop */
+            out[i] = out[i] * base + (double)((value[i] ^ -(sign[i] >> 15)) & used);
 }
 
-#undef SWAP_STAGE
+/* Bit i of `mask` is byte[i] <= most, for n bytes rounded up to whole words. */
+static void NAME(bytes_at_most)(const uint8_t *byte, size_t n, uint8_t most, uint64_t *mask)
+{
+    for (size_t i = 0; i < n; i += 64) {
+        uint8_t low[64];
+        for (size_t l = 0; l < 64; l++) /* vector loop */
+            low[l] = byte[i + l] <= most;
+        uint64_t any = 0, word = 0;
+        for (size_t l = 0; l < 8; l++) {
+            uint64_t eight;
+            memcpy(&eight, low + 8 * l, 8);
+            any |= eight;
+            word |= (eight * 0x0102040810204080u >> 56) << 8 * l;
+        }
+        mask[i / 64] = any ? word : 0;
+    }
+}

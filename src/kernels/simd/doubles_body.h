@@ -23,7 +23,7 @@ LDP_INLINE void NAME(watch)(NAME(evidence) * e, PER_ISA(doubles) up, PER_ISA(dou
     e->sum += up;
 }
 
-static int NAME(outside)(const NAME(evidence) * e)
+LDP_INLINE int NAME(outside)(const NAME(evidence) * e)
 {
     int64_t signs = 0;
     double sum = 0;

@@ -76,12 +76,40 @@ LDP_INLINE int32s_avx2 low_halves_avx2(int64s_avx2 a, int64s_avx2 b)
     return (int32s_avx2)_mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8);
 }
 
-LDP_INLINE doubles_avx2 limit_avx2(doubles_avx2 v, double far)
+LDP_INLINE doubles_avx2 between_avx2(doubles_avx2 v, double low, double high)
 {
-    return (doubles_avx2)_mm256_max_pd(_mm256_min_pd((__m256d)v, _mm256_set1_pd(far)), _mm256_set1_pd(-far));
+    return (doubles_avx2)_mm256_max_pd(_mm256_min_pd((__m256d)v, _mm256_set1_pd(high)), _mm256_set1_pd(low));
 }
 
 LDP_INLINE doubles_avx2 floors_avx2(doubles_avx2 v) { return (doubles_avx2)_mm256_floor_pd((__m256d)v); }
+
+typedef uint16_t uint16s_avx2 __attribute__((vector_size(32)));
+
+/* The low and the high bytes of the entries are looked up apart, 16 entries at a time. */
+LDP_INLINE __m256i lookup_half_avx2(__m256i entries, __m256i index)
+{
+    const __m256i split = _mm256_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14, 1,
+                                           3, 5, 7, 9, 11, 13, 15);
+    const __m256i bytes = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(entries, split), 0xd8); /* 16 low bytes, 16 high bytes */
+    const __m256i low = _mm256_shuffle_epi8(_mm256_permute4x64_epi64(bytes, 0x44), index);
+    const __m256i high = _mm256_shuffle_epi8(_mm256_permute4x64_epi64(bytes, 0xee), index);
+    return _mm256_blendv_epi8(low, high, _mm256_set1_epi16((short)0xff00));
+}
+
+LDP_INLINE uint16s_avx2 lookup_16_avx2(const uint16_t *table, uint16s_avx2 index)
+{
+    const __m256i low4 = _mm256_and_si256((__m256i)index, _mm256_set1_epi16(15));
+    const __m256i both = _mm256_or_si256(low4, _mm256_slli_epi16(low4, 8));
+    const __m256i first = lookup_half_avx2(_mm256_loadu_si256((const __m256i *)table), both);
+    const __m256i second = lookup_half_avx2(_mm256_loadu_si256((const __m256i *)(table + 16)), both);
+    const __m256i upper = _mm256_srai_epi16(_mm256_slli_epi16((__m256i)index, 11), 15);
+    return (uint16s_avx2)_mm256_blendv_epi8(first, second, upper);
+}
+
+LDP_INLINE int64s_avx2 widen_16_avx2(const uint16_t *v)
+{
+    return (int64s_avx2)_mm256_cvtepu16_epi64(_mm_loadl_epi64((const __m128i *)v));
+}
 
 LDP_INLINE int32s_avx2 high_product_avx2(int32s_avx2 a, uint32_t b)
 {

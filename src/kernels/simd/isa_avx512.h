@@ -74,12 +74,24 @@ LDP_INLINE int32s_avx512 low_halves_avx512(int64s_avx512 a, int64s_avx512 b)
     return (int32s_avx512)_mm512_permutex2var_epi32((__m512i)a, even, (__m512i)b);
 }
 
-LDP_INLINE doubles_avx512 limit_avx512(doubles_avx512 v, double far)
+LDP_INLINE doubles_avx512 between_avx512(doubles_avx512 v, double low, double high)
 {
-    return (doubles_avx512)_mm512_max_pd(_mm512_min_pd((__m512d)v, _mm512_set1_pd(far)), _mm512_set1_pd(-far));
+    return (doubles_avx512)_mm512_max_pd(_mm512_min_pd((__m512d)v, _mm512_set1_pd(high)), _mm512_set1_pd(low));
 }
 
 LDP_INLINE doubles_avx512 floors_avx512(doubles_avx512 v) { return (doubles_avx512)_mm512_floor_pd((__m512d)v); }
+
+typedef uint16_t uint16s_avx512 __attribute__((vector_size(64)));
+
+LDP_INLINE uint16s_avx512 lookup_16_avx512(const uint16_t *table, uint16s_avx512 index)
+{
+    return (uint16s_avx512)_mm512_permutexvar_epi16((__m512i)index, _mm512_loadu_si512(table));
+}
+
+LDP_INLINE int64s_avx512 widen_16_avx512(const uint16_t *v)
+{
+    return (int64s_avx512)_mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)v));
+}
 
 LDP_INLINE int32s_avx512 high_product_avx512(int32s_avx512 a, uint32_t b)
 {

@@ -122,17 +122,32 @@ LDP_INLINE int32s_plain low_halves_plain(int64s_plain a, int64s_plain b)
     return (int32s_plain){(int32_t)a[0], (int32_t)a[1], (int32_t)b[0], (int32_t)b[1]};
 }
 
-/* v clamped to [-far, far]. NaN becomes far. */
-LDP_INLINE doubles_plain limit_plain(doubles_plain v, double far)
+/* v clamped to [low, high]. NaN becomes high. */
+LDP_INLINE doubles_plain between_plain(doubles_plain v, double low, double high)
 {
-    const doubles_plain most = {far, far};
-    const int64s_plain inside = v<most, above = v> - most;
-    const int64s_plain upper = ((int64s_plain)v & inside) | ((int64s_plain)most & ~inside);
-    return (doubles_plain)((upper & (above | ~inside)) | ((int64s_plain)-most & inside & ~above));
+    const doubles_plain least = {low, low}, most = {high, high};
+    const int64s_plain below = v < most;
+    const doubles_plain upper = (doubles_plain)(((int64s_plain)v & below) | ((int64s_plain)most & ~below));
+    const int64s_plain above = upper > least;
+    return (doubles_plain)(((int64s_plain)upper & above) | ((int64s_plain)least & ~above));
 }
 
 /* floor for |v| <= 2^52. */
 LDP_INLINE doubles_plain floors_plain(doubles_plain v) { return (doubles_plain){floor_plain(v[0]), floor_plain(v[1])}; }
+
+typedef uint16_t uint16s_plain __attribute__((vector_size(16)));
+
+/* Entries of a table of 32, by the low five bits of the indices. */
+LDP_INLINE uint16s_plain lookup_16_plain(const uint16_t *table, uint16s_plain index)
+{
+    uint16s_plain found;
+    for (int l = 0; l < 8; l++)
+        found[l] = table[index[l] & 31];
+    return found;
+}
+
+/* The next numbers as 64-bit integers. */
+LDP_INLINE int64s_plain widen_16_plain(const uint16_t *v) { return (int64s_plain){v[0], v[1]}; }
 
 /* High halves of the products of unsigned 32-bit numbers. */
 LDP_INLINE int32s_plain high_product_plain(int32s_plain a, uint32_t b)

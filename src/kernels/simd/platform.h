@@ -49,13 +49,20 @@
 /* Fetches the memory 2 KiB after p, which is read soon. The memory then works while the key stream is made. */
 LDP_INLINE void read_soon(const void *p) { __builtin_prefetch((const void *)((uintptr_t)p + 2048)); }
 
-/* Fetches memory that is read, and memory that is written, in the next microsecond. */
-LDP_INLINE void fetch(const void *read, void *written, size_t bytes)
+/* The same for memory that is written, 4 KiB after p. */
+LDP_INLINE void write_soon(void *p) { __builtin_prefetch((const void *)((uintptr_t)p + 4096), 1); }
+
+/* Fetches memory that is used in the next microsecond. */
+LDP_INLINE void fetch_to_read(const void *p, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i += 64) {
-        __builtin_prefetch((const char *)read + i);
-        __builtin_prefetch((char *)written + i, 1);
-    }
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const char *)p + i);
+}
+
+LDP_INLINE void fetch_to_write(void *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((char *)p + i, 1);
 }
 
 #endif

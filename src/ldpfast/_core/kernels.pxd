@@ -1,5 +1,5 @@
 """Extern declarations of the C kernels, one block per header."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "simd/dispatch.h" nogil:
@@ -70,10 +70,15 @@ cdef extern from "random/normals.h" nogil:
 
 
 cdef extern from "random/geometric.h" nogil:
-    int MOST_DIGITS
+    int GROUP_DIGITS, GROUP_VALUES, MOST_GROUPS
+    ctypedef struct digit_group:
+        uint16_t threshold[32]
+        uint16_t alias[32]
+        coin rest[32]
+        uint16_t mask
     ctypedef struct geometric_noise:
-        uint32_t digits, stream
-        coin digit[45]
+        uint32_t digits, groups, stream
+        digit_group group[9]
         coin carry
 
 

@@ -1,6 +1,6 @@
 """Declarations of the kernels that other compiled modules use."""
 from ldpfast._core.kernel cimport Kernel
-from ldpfast._core.kernels cimport grid_format, l2_ball, laplace, row_range, vector_format
+from ldpfast._core.kernels cimport grid_format, l2_ball, laplace, number_range, row_range, vector_format
 
 
 cdef class L2Ball(Kernel):
@@ -11,4 +11,5 @@ cdef class L2Ball(Kernel):
 
 cdef class Laplace(Kernel):
     cdef laplace p
+    cdef number_range valid
     cdef grid_format sums

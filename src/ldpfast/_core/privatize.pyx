@@ -3,9 +3,9 @@ from libc.stdint cimport int64_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
-    CODE_ROWS, MOST_DIGITS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
+    CODE_ROWS, GROUP_VALUES, MOST_GROUPS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
     STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
-    bins, clip_numbers_f32, clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
+    bins, geometric_noise, clip_numbers_f32,  clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
     privatize_l2_ball_f32, privatize_l2_ball_f64, privatize_laplace_f32, privatize_laplace_f64, privatize_linf_ball_f32,
     privatize_linf_ball_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
     privatize_randomized_response_u32, privatize_randomized_response_u64, privatize_residue_f32, privatize_residue_f64,
@@ -190,28 +190,49 @@ cdef class L2Ball(Kernel):
         self.tally_by_size = [NULL, NULL, tally_vectors_f32, tally_vectors_f64]
 
 
+cdef coin coin_of(m):
+    """Return the coin m / 2^128."""
+    return coin(m >> 64, m & 0xFFFFFFFFFFFFFFFF)
+
+
+cdef int load_noise(coins, geometric_noise *p) except -1:
+    """Convert the weights of a `_coins.GeometricCoins` to alias tables."""
+    cdef int i, j, size
+    if len(coins.groups) > MOST_GROUPS:
+        raise ValueError("too many digits")
+    p.digits, p.groups, p.carry = coins.digits, len(coins.groups), coin_of(coins.carry)
+    for i, (thresholds, aliases) in enumerate(coins.tables()):
+        size = len(thresholds)
+        p.group[i].mask = size - 1
+        for j in range(GROUP_VALUES):
+            p.group[i].threshold[j] = thresholds[j % size] >> 128
+            p.group[i].rest[j] = coin_of(thresholds[j % size] & ((1 << 128) - 1))
+            p.group[i].alias[j] = aliases[j % size]
+    return 0
+
+
 cdef class Laplace(Kernel):
-    """Rows of `dim` numbers lower + grid * index, index in [0, span], plus noise from the given 128-bit coins.
+    """Rows of `dim` numbers lower + grid * index, index in [0, span], plus noise from the coins of a `_coins.GeometricCoins`.
 
     With l1_limit > 0, records are rows of the l2 ball of the given radius. `use` names the mechanism and so its streams.
     """
 
-    def __init__(self, size_t dim, double lower, double upper, double grid, int64_t span, int64_t l1_limit, double radius, digits,
-                 carry, str use):
-        cdef int j
-        if not 1 <= len(digits) <= MOST_DIGITS or not 1 <= span < 1 << 31:
-            raise ValueError("too many digits or grid steps")
-        self.p.noise.digits = len(digits)
+    def __init__(self, size_t dim, double lower, double upper, double grid, int64_t span, int64_t l1_limit, double radius, coins,
+                 str use):
+        if not 1 <= span < 1 << 31:
+            raise ValueError("too many grid steps")
         self.p.noise.stream = {"number": STREAM_LAPLACE, "vector": STREAM_LAPLACE_VECTOR,
                                "one-hot": STREAM_LAPLACE_ONE_HOT, "residue": STREAM_LAPLACE_RESIDUE,
                                "central": STREAM_LAPLACE_CENTRAL}[use]
-        for j in range(len(digits)):
-            self.p.noise.digit[j] = coin(digits[j] >> 64, digits[j] & 0xFFFFFFFFFFFFFFFF)
-        self.p.noise.carry = coin(carry >> 64, carry & 0xFFFFFFFFFFFFFFFF)
+        load_noise(coins, &self.p.noise)
         self.p.dim = dim
         self.p.lower, self.p.upper, self.p.grid, self.p.per_grid = lower, upper, grid, 1 / grid
         self.p.span, self.p.l1_limit, self.p.radius, self.p.tolerance = span, l1_limit, radius, 4 * sqrt(dim)
-        self.p.far = 2.0**40 * max(abs(lower), abs(lower + grid * span))
+        self.p.far = 2.0**40 * max(abs(lower), abs(upper))
+        self.valid = number_range(dim, lower, upper, lower + (upper - lower) / 2)
+        self.clip_params = &self.valid
+        if l1_limit == 0:
+            self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.sums.dim, self.sums.lower, self.sums.grid = dim, lower, grid
         self.params = &self.p
         self.format = &self.sums
