@@ -8,12 +8,12 @@
 typedef struct {
     size_t terms;
     double lower, per_range; /* 1 / (upper - lower) */
-    const double *harmonic;  /* m of each term */
-    const double *phase;     /* 0 for a cosine, 1/4 for a sine: both are cos 2 pi (m u - phase) */
+    const uint32_t *harmonic; /* m of each term */
+    const uint32_t *phase;    /* 0 for a cosine, 2^30 for a sine: both are cos 2 pi (m u - phase / 2^32) */
 } series;
 
-/* Writes the terms of n numbers, one row of floats each. Numbers are clipped to the interval, and NaN becomes the center. No
- * branch and no address depends on a number. */
+/* Writes the terms of n numbers, one row of floats each, with an error of at most 6.3e-7 + 4.2e-9 m. Numbers are clipped to the
+ * interval, and NaN becomes the center. No branch and no address depends on a number. */
 void series_terms_f32(const series *p, const float *x, size_t n, float *out);
 void series_terms_f64(const series *p, const double *x, size_t n, float *out);
 

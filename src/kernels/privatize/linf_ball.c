@@ -6,6 +6,39 @@
 LDP_INLINE uint64_t word_mask(size_t bits) { return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1; }
 LDP_INLINE size_t word_bytes(size_t bits) { return bits >= 64 ? 8 : (bits + 7) / 8; }
 
+/* The next 1 to 8 bytes as a word, by loads that may overlap; a call of memcpy would take longer than the row. */
+LDP_INLINE uint64_t load_bytes(const uint8_t *p, size_t n)
+{
+    uint64_t word = 0;
+    uint32_t low = 0, high = 0;
+    if (n == 8) {
+        memcpy(&word, p, 8);
+    } else if (n >= 4) {
+        memcpy(&low, p, 4);
+        memcpy(&high, p + n - 4, 4);
+        word = low | (uint64_t)high << 8 * (n - 4);
+    } else {
+        word = p[0] | (uint64_t)p[n / 2] << 8 * (n / 2) | (uint64_t)p[n - 1] << 8 * (n - 1);
+    }
+    return word;
+}
+
+LDP_INLINE void store_bytes(uint8_t *p, uint64_t word, size_t n)
+{
+    const uint32_t low = (uint32_t)word;
+    if (n == 8) {
+        memcpy(p, &word, 8);
+    } else if (n >= 4) {
+        const uint32_t high = (uint32_t)(word >> 8 * (n - 4));
+        memcpy(p, &low, 4);
+        memcpy(p + n - 4, &high, 4);
+    } else {
+        p[0] = (uint8_t)word;
+        p[n / 2] = (uint8_t)(word >> 8 * (n / 2));
+        p[n - 1] = (uint8_t)(word >> 8 * (n - 1));
+    }
+}
+
 /* The bytes of the vertex rounding. They are drawn just before they are used. */
 enum { VERTEX_BYTES = 1024 };
 
@@ -62,10 +95,8 @@ LDP_INLINE void finish_row(const linf_ball *p, size_t agree, uint64_t coin, uint
 {
     const uint64_t minus = -(uint64_t)(2 * agree < p->dim), tails = -(uint64_t)(coin >= p->heads);
     for (size_t j = 0; j < p->dim; j += 64) {
-        uint64_t u = 0;
-        memcpy(&u, row + j / 8, word_bytes(p->dim - j));
-        u = (u ^ minus ^ tails) & word_mask(p->dim - j);
-        memcpy(row + j / 8, &u, word_bytes(p->dim - j));
+        const size_t bits = p->dim - j, bytes = word_bytes(bits);
+        store_bytes(row + j / 8, (load_bytes(row + j / 8, bytes) ^ minus ^ tails) & word_mask(bits), bytes);
     }
 }
 

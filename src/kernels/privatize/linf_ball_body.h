@@ -55,9 +55,7 @@ static size_t NAME(agreements)(const linf_ball *p, const REAL *x, size_t readabl
         const size_t n = p->dim - j;
         const REAL *rest = readable - j >= 64 ? x + j : memcpy(last, x + j, n * sizeof *x);
         const uint64_t v = NAME(vertex)(rest, bytes_take(bytes, n), n, per_unit, low, bound, beyond);
-        uint64_t u = 0;
-        memcpy(&u, row + j / 8, word_bytes(n));
-        agree += PER_ISA(ones)(~(u ^ v) & word_mask(n));
+        agree += PER_ISA(ones)(~(load_bytes(row + j / 8, word_bytes(n)) ^ v) & word_mask(n));
     }
     return agree;
 }

@@ -256,8 +256,8 @@ cdef extern from "series.h" nogil:
     ctypedef struct series:
         size_t terms
         double lower, per_range
-        const double *harmonic
-        const double *phase
+        const uint32_t *harmonic
+        const uint32_t *phase
     void series_terms_f32(const series *p, const float *x, size_t n, float *out)
     void series_terms_f64(const series *p, const double *x, size_t n, float *out)
     void series_values(const series *p, const double *coefficient, const double *x, size_t n, double *out)

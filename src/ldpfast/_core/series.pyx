@@ -1,4 +1,5 @@
 """Terms and values of trigonometric series."""
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 
 from ldpfast._core.kernels cimport series, series_terms_f32, series_terms_f64, series_values
@@ -11,16 +12,16 @@ ctypedef fused real:
 cdef class Series:
     """A trigonometric series on [lower, upper]: a cosine and a sine for each frequency, in ascending order."""
     cdef series p
-    cdef double *tables
+    cdef uint32_t *tables
 
     def __cinit__(self, size_t terms, double lower, double upper):
         cdef size_t j
-        self.tables = <double *>malloc(16 * terms)
+        self.tables = <uint32_t *>malloc(8 * terms)
         if self.tables is NULL:
             raise MemoryError()
         for j in range(terms):
             self.tables[j] = j // 2 + 1
-            self.tables[terms + j] = 0.25 * (j % 2)
+            self.tables[terms + j] = <uint32_t>1 << 30 if j % 2 else 0
         self.p = series(terms, lower, 1 / (upper - lower), self.tables, self.tables + terms)
 
     def __dealloc__(self):
