@@ -264,13 +264,17 @@ class Mechanism(ABC):
         -------
         Each report is exactly `epsilon_realized`-LDP; see the class and docs/proofs.
         """
+        if rng is None and out is None and (clip is False or (clip is True and self.domain.clips)):
+            report = self._pipeline.single(x, self.report, clip)
+            if report is not None:
+                return report
         self.domain.check_clip(clip)
         records, single = self.domain.records(x)
         n, shape, dtype = len(records), self.report.shape, self.report.dtype(self.domain.kernel_dtype(records))
         if out is not None:
             _check.output(out, shape if single else (n, *shape), dtype)
         # Small reports go to a new array first. That takes less time than another pass over the records for the check.
-        small = not clip and n * self.report_bytes <= records.nbytes // 2
+        small = not clip and out is not None and out.nbytes <= records.nbytes // 2
         direct = out is not None and not small and _check.is_laid_out(out) and not np.may_share_memory(out, records)
         reports = out.reshape((n, *shape)) if out is not None and direct else np.empty((n, *shape), dtype)
         self._pipeline.privatize(records, rng, reports, clip=clip, check_first=direct)

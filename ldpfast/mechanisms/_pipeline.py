@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from .. import _threads
 from .._core.stream import Stream
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray
-from ..domains import Domain
+from ..domains import FLOAT32, FLOAT64, Categories, Domain
+from ..reports import Format
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
+EXACT = 1 << 53  # integers up to this size are exact in doubles
 PIECE_BYTES = 1 << 20  # bytes of records per piece, so that a piece stays in cache for all steps
 
 
@@ -64,6 +68,33 @@ class Pipeline:
     def blocks(self, n: int) -> int:
         """Return the number of record blocks of n records."""
         return -(-n // self.kernel.rows)
+
+    def single(self, x: Any, report: Format, clip: bool) -> AnyArray | None:
+        """Return the report of one record under a fresh key, without the cost of the general case.
+
+        Return None if `x` is not a number or an array in the form that the kernel reads, or if it may be invalid.
+        """
+        domain, kind = self.domain, type(x)
+        if not self.checks:
+            return None
+        if isinstance(domain, Categories):
+            if kind is not int or not 0 <= x < domain.k:
+                return None
+            record = np.array(x, domain.dtype)
+        elif domain.width is None and (kind is float or (kind is int and -EXACT <= x <= EXACT)):
+            record = np.array(x, FLOAT64)
+        elif (
+            kind is np.ndarray
+            and (x.dtype is FLOAT64 or x.dtype is FLOAT32)
+            and x.shape == (() if domain.width is None else (domain.width,))
+            and x.flags.c_contiguous
+        ):
+            record = x
+        else:
+            return None
+        out = np.empty(report.shape, report.dtype(record.dtype))
+        valid = self.kernel.privatize(Stream(), self.first_block, record, out, clip)
+        return (out if out.ndim else out[()]) if valid or clip else None
 
     def piece_rows(self, records: AnyArray) -> int:
         """Return the number of records per piece, a multiple of the block size."""

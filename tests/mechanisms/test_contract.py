@@ -13,6 +13,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import _core, _threads, mechanisms
+from ldpfast._core.stream import Stream
 from ldpfast.mechanisms import _pipeline
 
 from ..support.examples import (
@@ -29,6 +30,7 @@ from ..support.examples import (
     decoded_shape,
     records_of,
 )
+from ..support.keys import KEY, SEED
 from ..support.statistics import ALPHA, hoeffding_radius
 
 REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(
@@ -608,6 +610,28 @@ def test_clip_maps_nan_and_infinities_to_the_documented_symbols(dtype):
     residue = ldp.Residue(1.0, 0.0, 3, 1.0)
     far = [0.0, float(-(2**51) % 3), float(2**51 % 3)]  # cells beyond 2^51 count as cell 2^51
     assert_reports_equal_to(residue, residue.privatize(np.array(far * 100, dtype), rng=5), x, clip=True)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mechanism, monkeypatch):
+    """With the key of the seed in place of a fresh one, in the forms that have the short path and in those that do not."""
+    record = records_of(mechanism, 1)[0]
+    expected = mechanism.privatize(record, rng=SEED)
+    monkeypatch.setattr(_pipeline, "Stream", lambda: Stream(KEY))
+    monkeypatch.setattr(_pipeline, "open_stream", lambda rng: Stream(KEY))
+    plain = record.tolist()
+    for form in (record, plain, np.array(plain, record.dtype)):
+        for clip in (False, True) if mechanism.domain.clips else (False,):
+            made = mechanism.privatize(form, clip=clip)
+            assert type(made) is type(expected)
+            assert_same(np.asarray(made), np.asarray(expected))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_single_records_have_keys_of_their_own(mechanism):
+    """128 reports of one record are not all equal. For a fair bit, this happens with probability 2^-127."""
+    record = records_of(mechanism, 1)[0].tolist()
+    assert len({np.asarray(mechanism.privatize(record)).tobytes() for _ in range(128)}) > 1
 
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m not in CATEGORIES], ids=repr)
