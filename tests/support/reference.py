@@ -278,25 +278,35 @@ def pieces(count: int, n: int, most: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def median_unit(lower: float, upper: float) -> float:
+    """Return the power of two whose multiples the positions are: at most 2^50 of them reach an end or cross the interval."""
+    return 2.0 ** (math.frexp(max(upper - lower, abs(lower), abs(upper)))[1] - 1 - 49)
+
+
 def median_walk(rule, words: Words, state: list[float], xs) -> tuple[list[float], list[float], list[int]]:
     """Return the state after more people, the positions of their questions, and their bits.
 
     `rule` is lower, upper, step up, step down, keep, bits per word, any_time. `state` is position, count, origin, and, with
-    u the distance from the origin, the sums of u, ..., u^4 and the sums of 1, u, u^2 over the bits 1.
+    u the distance from the origin, the sums of u, ..., u^4 and the sums of 1, u, u^2 over the bits 1. Positions and steps
+    are integers, in units.
     """
     lower, upper, up, down, keep, width, any_time = rule
+    unit = median_unit(lower, upper)
+    first, last = math.ceil(lower / unit), math.floor(upper / unit)
     (position, count, origin, *sums), positions, bits = state, [], []
+    at, start = round(position / unit), round(origin / unit)
     for x in xs:
-        positions.append(position)
+        positions.append(at * unit)
         kept = int(words.take(1, f"<u{width // 8}")[0]) < keep
-        bits.append(int(x >= position) if kept else 1 - int(x >= position))
-        u = position - origin
+        bits.append(int(x >= at * unit) if kept else 1 - int(x >= at * unit))
+        u = (at - start) * unit
         powers = (u, u * u, u * (u * u), (u * u) * (u * u))
         sums = [old + new for old, new in zip(sums, (*powers, *(bits[-1] * v for v in (1.0, u, u * u))), strict=True)]
         count += 1
         rate = 1 / math.sqrt(count) if any_time else 1.0
-        position = min(position + rate * up, upper) if bits[-1] else max(position + rate * down, lower)
-    return [position, count, origin, *sums], positions, bits
+        step = round(rate * (up / unit if bits[-1] else down / unit))
+        at = min(at + step, last) if bits[-1] else max(at + step, first)
+    return [at * unit, count, origin, *sums], positions, bits
 
 
 def glm_row(question, x: np.ndarray) -> np.ndarray:

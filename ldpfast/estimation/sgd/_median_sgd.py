@@ -104,8 +104,8 @@ class MedianSGD(Sequential):
                 f"lower and upper must be within 1e60 of zero and at least 1e-60 apart, got {lower!r} and {upper!r}"
             )
         self.horizon = None if n is None else _check.integer("n", n, 1, 1 << 53)
-        coin, origin = _coins.response(2, self.epsilon), (self.lower + self.upper) / 2
         super().__init__()
+        coin, origin = _coins.response(2, self.epsilon), self._kernel.position((self.lower + self.upper) / 2)
         self.guarantee = self._question(origin).guarantee
         # Probability of answering 1 at the quantile: a share of 1 - quantile of the records is at least this position.
         self._target = float((1 - coin.p) + (2 * coin.p - 1) * Fraction(1 - self.quantile))
@@ -200,9 +200,9 @@ class MedianSGD(Sequential):
 
         def ask(start: int, stop: int, state: QuantileState) -> None:
             piece = domain.convert(records[start:stop])
-            if domain.first_invalid(piece) >= 0:
+            finite = self._kernel.run(stream, stream.take(1), piece, state)
+            if not finite and domain.first_invalid(piece) >= 0:
                 raise domain.invalid_error(records)
-            self._kernel.run(stream, stream.take(1), piece, state)
 
         self._advance(len(records), ask)
         self._randomness.keep(rng, stream)

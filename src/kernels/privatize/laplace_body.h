@@ -2,7 +2,7 @@
 
 /* Grid indices of V_BYTES / 8 numbers, from their distance to `lower`: rounded at random, up with the probability that preserves
  * the mean. The sum with 2^36 has steps of 2^-16, and so has the random part w 2^-16 < 1 that is added, so the last 16 bits are
- * what rounding down removes. The sum is clamped first; NaN becomes `span`. */
+ * what rounding down removes. The sum is clamped first; NaN becomes 2^36. */
 LDP_INLINE PER_ISA(doubles) NAME(grid_index)(const laplace *p, PER_ISA(doubles) distance, const uint16_t *word)
 {
     const PER_ISA(doubles) part = (PER_ISA(doubles))(PER_ISA(widen_16)(word) | TWO_TO_36);

@@ -57,6 +57,32 @@ LDP_INLINE double unless_nan_f64(double x, double v, double instead)
     return double_of((bits_f64(v) & ~nan) | (bits_f64(instead) & nan));
 }
 
+/* The smaller and the larger of two integers, and a where `sign` is negative, else b. Compilers may turn these into jumps, so they
+ * are written out where there are conditional moves. */
+#if LDP_X86
+LDP_INLINE int64_t smaller_i64(int64_t a, int64_t b)
+{
+    __asm__("cmp %[b], %[a]\n\tcmovg %[b], %[a]" : [a] "+r"(a) : [b] "r"(b) : "cc");
+    return a;
+}
+
+LDP_INLINE int64_t larger_i64(int64_t a, int64_t b)
+{
+    __asm__("cmp %[b], %[a]\n\tcmovl %[b], %[a]" : [a] "+r"(a) : [b] "r"(b) : "cc");
+    return a;
+}
+
+LDP_INLINE int64_t choose_i64(int64_t sign, int64_t a, int64_t b)
+{
+    __asm__("test %[sign], %[sign]\n\tcmovs %[a], %[b]" : [b] "+r"(b) : [sign] "r"(sign), [a] "r"(a) : "cc");
+    return b;
+}
+#else
+LDP_INLINE int64_t choose_i64(int64_t sign, int64_t a, int64_t b) { return b ^ ((a ^ b) & sign >> 63); }
+LDP_INLINE int64_t smaller_i64(int64_t a, int64_t b) { return choose_i64(a - b, a, b); }
+LDP_INLINE int64_t larger_i64(int64_t a, int64_t b) { return choose_i64(b - a, a, b); }
+#endif
+
 /* v clamped to [0, most]. NaN gives some number in this range. */
 LDP_INLINE double clamp_f64(double v, double most)
 {

@@ -8,14 +8,6 @@ LDP_INLINE uint64_t deposit_avx2(uint64_t bits, uint64_t mask) { return _pdep_u6
 
 LDP_INLINE double floor_avx2(double v) { return __builtin_floor(v); }
 
-LDP_INLINE pair pair_min_avx2(pair a, pair b) { return pair_min_plain(a, b); }
-LDP_INLINE pair pair_max_avx2(pair a, pair b) { return pair_max_plain(a, b); }
-
-LDP_INLINE pair pair_choose_avx2(pair_mask m, pair a, pair b)
-{
-    return (pair)_mm_blendv_pd((__m128d)b, (__m128d)a, (__m128d)m);
-}
-
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
 typedef int32_t int32s_avx2 __attribute__((vector_size(32)));
@@ -78,7 +70,7 @@ LDP_INLINE int32s_avx2 low_halves_avx2(int64s_avx2 a, int64s_avx2 b)
 
 LDP_INLINE doubles_avx2 between_avx2(doubles_avx2 v, double low, double high)
 {
-    return (doubles_avx2)_mm256_max_pd(_mm256_min_pd((__m256d)v, _mm256_set1_pd(high)), _mm256_set1_pd(low));
+    return (doubles_avx2)_mm256_min_pd(_mm256_max_pd((__m256d)v, _mm256_set1_pd(low)), _mm256_set1_pd(high));
 }
 
 LDP_INLINE doubles_avx2 floors_avx2(doubles_avx2 v) { return (doubles_avx2)_mm256_floor_pd((__m256d)v); }

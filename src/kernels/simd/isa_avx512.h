@@ -8,15 +8,6 @@ LDP_INLINE uint64_t deposit_avx512(uint64_t bits, uint64_t mask) { return _pdep_
 
 LDP_INLINE double floor_avx512(double v) { return __builtin_floor(v); }
 
-LDP_INLINE pair pair_min_avx512(pair a, pair b) { return pair_min_plain(a, b); }
-LDP_INLINE pair pair_max_avx512(pair a, pair b) { return pair_max_plain(a, b); }
-
-LDP_INLINE pair pair_choose_avx512(pair_mask m, pair a, pair b)
-{
-    return (pair)_mm_ternarylogic_epi64((__m128i)m, (__m128i)a, (__m128i)b,
-                                        0xca); /* with a blend, compilers convert the mask, which takes three more cycles */
-}
-
 LDP_INLINE size_t ones_avx512(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
 typedef int32_t int32s_avx512 __attribute__((vector_size(64)));
@@ -76,7 +67,7 @@ LDP_INLINE int32s_avx512 low_halves_avx512(int64s_avx512 a, int64s_avx512 b)
 
 LDP_INLINE doubles_avx512 between_avx512(doubles_avx512 v, double low, double high)
 {
-    return (doubles_avx512)_mm512_max_pd(_mm512_min_pd((__m512d)v, _mm512_set1_pd(high)), _mm512_set1_pd(low));
+    return (doubles_avx512)_mm512_min_pd(_mm512_max_pd((__m512d)v, _mm512_set1_pd(low)), _mm512_set1_pd(high));
 }
 
 LDP_INLINE doubles_avx512 floors_avx512(doubles_avx512 v) { return (doubles_avx512)_mm512_floor_pd((__m512d)v); }

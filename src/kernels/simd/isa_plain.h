@@ -19,20 +19,6 @@ LDP_INLINE uint64_t deposit_plain(uint64_t bits, uint64_t mask)
     return out;
 }
 
-/* Pairs of doubles, for sequential chains: compilers turn choices between single doubles into jumps. */
-typedef double pair __attribute__((vector_size(16)));
-typedef int64_t pair_mask __attribute__((vector_size(16)));
-
-LDP_INLINE pair pair_choose_plain(pair_mask m, pair a, pair b) { return (pair)((m & (pair_mask)a) | (~m & (pair_mask)b)); }
-
-#if LDP_X86
-LDP_INLINE pair pair_min_plain(pair a, pair b) { return (pair)_mm_min_pd((__m128d)a, (__m128d)b); }
-LDP_INLINE pair pair_max_plain(pair a, pair b) { return (pair)_mm_max_pd((__m128d)a, (__m128d)b); }
-#else
-LDP_INLINE pair pair_min_plain(pair a, pair b) { return pair_choose_plain((pair_mask)(a < b), a, b); }
-LDP_INLINE pair pair_max_plain(pair a, pair b) { return pair_choose_plain((pair_mask)(a > b), a, b); }
-#endif
-
 /* Population count by arithmetic, because a library function may look up a table. */
 LDP_INLINE size_t ones_plain(uint64_t v)
 {
@@ -122,14 +108,14 @@ LDP_INLINE int32s_plain low_halves_plain(int64s_plain a, int64s_plain b)
     return (int32s_plain){(int32_t)a[0], (int32_t)a[1], (int32_t)b[0], (int32_t)b[1]};
 }
 
-/* v clamped to [low, high]. NaN becomes high. */
+/* v clamped to [low, high]. NaN becomes low. */
 LDP_INLINE doubles_plain between_plain(doubles_plain v, double low, double high)
 {
     const doubles_plain least = {low, low}, most = {high, high};
-    const int64s_plain below = v < most;
-    const doubles_plain upper = (doubles_plain)(((int64s_plain)v & below) | ((int64s_plain)most & ~below));
-    const int64s_plain above = upper > least;
-    return (doubles_plain)(((int64s_plain)upper & above) | ((int64s_plain)least & ~above));
+    const int64s_plain above = v > least;
+    const doubles_plain lower = (doubles_plain)(((int64s_plain)v & above) | ((int64s_plain)least & ~above));
+    const int64s_plain below = lower < most;
+    return (doubles_plain)(((int64s_plain)lower & below) | ((int64s_plain)most & ~below));
 }
 
 /* floor for |v| <= 2^52. */

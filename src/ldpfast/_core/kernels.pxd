@@ -225,15 +225,16 @@ cdef extern from "check/ranges.h" nogil:
 
 cdef extern from "sgd/quantile.h" nogil:
     ctypedef struct quantile_sgd:
-        double lower, upper, up, down
-        uint64_t keep
-        int bits, any_time
+        int bits
     ctypedef struct quantile_state:
         double position, count, origin
         double moments[4]
         double ones[3]
-    void quantile_steps_f32(const quantile_sgd *p, const void *words, const float *x, size_t n, quantile_state *state)
-    void quantile_steps_f64(const quantile_sgd *p, const void *words, const double *x, size_t n, quantile_state *state)
+    void quantile_open(quantile_sgd *p, double lower, double upper, double up, double down, uint64_t keep, int bits,
+                       int any_time)
+    double quantile_position(const quantile_sgd *p, double number)
+    int quantile_steps_f32(const quantile_sgd *p, const void *words, const float *x, size_t n, quantile_state *state)
+    int quantile_steps_f64(const quantile_sgd *p, const void *words, const double *x, size_t n, quantile_state *state)
     void quantile_answer(const quantile_sgd *p, int bit, quantile_state *state)
 
 

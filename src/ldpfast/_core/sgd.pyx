@@ -8,7 +8,7 @@ from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
     GLM_PAD, GLM_SUMS, STREAM_MEDIAN, blocks_for, glm, glm_add, glm_move_f32, glm_move_f64, glm_rows_f32, glm_rows_f64,
     glm_slope, glm_square, key_wipe, l2_ball, l2_ball_block, l2_ball_draw, l2_ball_finish, l2_ball_products, l2_ball_rows,
-    quantile_answer, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_draw, stream_key,
+    quantile_answer, quantile_open, quantile_position, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_draw, stream_key,
     stream_open,
 )
 from ldpfast._core.privatize cimport L2Ball
@@ -82,10 +82,18 @@ cdef class MedianSGD:
     def __init__(self, double lower, double upper, double up, double down, uint64_t keep, int bits, bint any_time):
         if bits != 32 and bits != 64:
             raise ValueError("words must have 32 or 64 bits")
-        self.p = quantile_sgd(lower, upper, up, down, keep, bits, any_time)
+        quantile_open(&self.p, lower, upper, up, down, keep, bits, any_time)
+
+    def position(self, double number):
+        """Return the position next to a number. Positions are multiples of a power of two."""
+        return quantile_position(&self.p, number)
 
     def run(self, key, uint64_t block, const real[::1] x, QuantileState state not None):
-        """Take one step per person, in order, with the coins of one record block."""
+        """Take one step per person, in order, with the coins of one record block.
+
+        Returns whether all records are certainly finite.
+        """
+        cdef int invalid = 0
         cdef stream_key k
         cdef stream s
         cdef uint64_t word[BATCH_ROWS]
@@ -97,11 +105,12 @@ cdef class MedianSGD:
                 now = min(<size_t>BATCH_ROWS, n - i)
                 stream_draw(&s, word, blocks_for(now, self.p.bits // 8))
                 if real is float:
-                    quantile_steps_f32(&self.p, word, &x[i], now, &state.s)
+                    invalid |= quantile_steps_f32(&self.p, word, &x[i], now, &state.s)
                 else:
-                    quantile_steps_f64(&self.p, word, &x[i], now, &state.s)
+                    invalid |= quantile_steps_f64(&self.p, word, &x[i], now, &state.s)
                 i += now
         close_key(&k)
+        return not invalid
 
     def answer(self, bint bit, QuantileState state not None):
         """Take the step after one reported bit."""
