@@ -136,6 +136,11 @@ def is_laid_out(x: AnyArray) -> bool:
     return flags.c_contiguous and flags.aligned and x.dtype.isnative
 
 
+def is_readable(x: AnyArray, dtype: np.dtype[Any]) -> bool:
+    """Return whether kernels can read the records `x` in place: of this dtype, and each of them contiguous."""
+    return x.dtype == dtype and dtype.isnative and x.flags.aligned and (x.ndim == 1 or x[:1].flags.c_contiguous)
+
+
 def laid_out(x: AnyArray, dtype: np.dtype[Any] | None = None) -> AnyArray:
     """Return `x` in a layout that kernels can read, copied only if necessary."""
     if is_laid_out(x) and (dtype is None or x.dtype == dtype):

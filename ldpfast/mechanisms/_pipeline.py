@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .. import _threads
+from .. import _check, _threads
 from .._core.stream import Stream
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray
@@ -147,14 +147,17 @@ class Pipeline:
         _threads.parallel_map(work, len(records), kernel.rows, records.size * self.width)
 
     def _converted(self, piece: AnyArray, records: AnyArray, clip: bool) -> AnyArray:
-        """Return ``domain.convert(piece)``. Raise if a record is invalid and cannot be converted."""
+        """Return ``domain.convert(piece)``, or `piece` if the kernel can read it. Raise if a record cannot be converted."""
+        dtype = self.domain.kernel_dtype(piece)
+        if self.checks and _check.is_readable(piece, dtype):
+            return piece
         converted = self.domain.convert(piece)
-        if not clip and converted.dtype != self.domain.kernel_dtype(piece):
+        if not clip and converted.dtype != dtype:
             self._check_piece(converted, records)
         return converted
 
     def _check_piece(self, converted: AnyArray, records: AnyArray) -> None:
-        if self.domain.first_invalid(converted) >= 0:
+        if self.domain.first_invalid(self.domain.convert(converted)) >= 0:
             raise self.domain.invalid_error(records)
 
     def _check(self, records: AnyArray) -> None:

@@ -676,3 +676,35 @@ def test_arrays_of_an_estimate_are_read_only():
     for array in (estimate.value, estimate.stderr, estimate.covariance):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+# Memory layout --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@pytest.mark.parametrize("n", [1, 5, 5000])
+def test_the_layout_of_the_records_changes_nothing(mechanism, n):
+    """Every second record, records in reverse, a column of a table, and the other byte order."""
+    x = records_of(mechanism, n)
+    expected, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
+    wide = np.empty((2 * n, *x.shape[1:]), x.dtype)
+    wide[::2] = x
+    table = np.empty((n, 3, *x.shape[1:]), x.dtype)
+    table[:, 1] = x
+    for layout in (wide[::2], x[::-1].copy()[::-1], table[:, 1], x.astype(x.dtype.newbyteorder())):
+        assert_same(mechanism.privatize(layout, rng=SEED), expected)
+        assert_same_estimate(mechanism.run(layout, rng=SEED), estimate)
+
+
+@pytest.mark.parametrize("slots", [1, 7, 300])
+def test_kernels_read_runs_of_records(slots):
+    """The kernel of a number reads a table whose rows are contiguous, and refuses other layouts."""
+    table = np.random.default_rng(slots).uniform(0, 1, (9000 // slots, slots + 5))
+    mechanism = ldp.SignBit(0, 1, 1.0)
+    kernel, out, plain = mechanism._pipeline.kernel, *np.empty((2, table[:, 2 : slots + 2].size), np.uint8)
+    assert kernel.privatize(KEY, 0, table[:, 2 : slots + 2], out)
+    assert kernel.privatize(KEY, 0, np.ascontiguousarray(table[:, 2 : slots + 2]), plain)
+    assert_same(out, plain)
+    if slots > 1:
+        with pytest.raises(ValueError, match="records must be contiguous in all axes but the first"):
+            kernel.privatize(KEY, 0, table[:, 2 : slots + 2 : 2], out[: table[:, 2 : slots + 2 : 2].size])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ... import _threads
+from ... import _check, _threads
 from ..._core.stream import Stream
 from ..._typing import AnyArray
 from ...domains import Reals
@@ -53,6 +53,8 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
     unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
     unit *= max(1, PIECE_ROWS // (unit * part.slots * part.groups))
 
+    copied = not _check.is_readable(table, domain.kernel_dtype(table))
+
     def checked(records: AnyArray) -> AnyArray:
         piece = domain.convert(records)
         if domain.first_invalid(piece.ravel()) >= 0:
@@ -62,10 +64,11 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
     def work(start: int, stop: int) -> list[AnyArray]:
         states = [question.report.new_state() for question in questions]
         for at in range(start, stop, unit):
-            piece = table[at : min(stop, at + unit)]
-            columns = checked(piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1))
+            piece = domain.convert(table[at : min(stop, at + unit)]) if copied else table[at : min(stop, at + unit)]
+            columns = piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1)
             for pipeline, block, column, state in zip(pipelines, blocks, columns, states, strict=True):
-                pipeline.count(column.ravel(), stream, block + at * part.slots // rows, state)
+                if not pipeline.count(column, stream, block + at * part.slots // rows, state):
+                    checked(column)
         return states
 
     parts = _threads.parallel_map(work, full, unit, x.size) if full else []

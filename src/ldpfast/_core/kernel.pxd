@@ -4,6 +4,13 @@ from libc.stdint cimport uint64_t
 from ldpfast._core.kernels cimport clip_fn, privatize_fn, stream_key, tally_fn
 
 
+# Records in memory: runs of contiguous records, `stride` bytes apart.
+cdef struct record_source:
+    const char *base
+    size_t record_bytes, count, run
+    Py_ssize_t stride
+
+
 cdef class Kernel:
     cdef privatize_fn by_size[4]       # by the item size of the records
     cdef clip_fn clip_by_size[4]       # nearest valid records; NULL: every record is valid, or none is near
@@ -16,5 +23,6 @@ cdef class Kernel:
     cdef size_t report_size            # bytes per item of a report; 0: same as records
     cdef Py_ssize_t state_bytes
     cdef readonly Py_ssize_t rows
-    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const char *x, size_t n, char *out,
-                               char *clipped) noexcept nogil
+    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
+                               char *out, char *scratch, bint clip) noexcept nogil
+    cdef int open_records(self, const Py_buffer *view, record_source *x) except -1

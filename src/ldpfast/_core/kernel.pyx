@@ -1,6 +1,7 @@
 """The compiled part of a mechanism: its parameters, its kernels, and the loop over record blocks."""
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 from ldpfast._core.blocks cimport close_key, load_key, size_index
 
@@ -22,60 +23,80 @@ cdef class Kernel:
     def checks(self):
         return True
 
-    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const char *x, size_t n, char *out,
-                               char *clipped) noexcept nogil:
-        """Privatize n records with items of 2^size bytes, starting at block number `block`.
+    cdef bint privatize_blocks(self, int size, stream_key *key, uint64_t block, const record_source *x, size_t first, size_t n,
+                               char *out, char *scratch, bint clip) noexcept nogil:
+        """Privatize n records with items of 2^size bytes from number `first` on, starting at block number `block`.
 
-        `clipped` has room for the records of one block, which are clipped first; or it is NULL. Returns whether all
+        `scratch` has room for the records of one block where they are not contiguous or are clipped. Returns whether all
         records are certainly valid.
         """
         cdef privatize_fn kernel = self.by_size[size]
-        cdef size_t i = 0, now, rows = self.rows, record_bytes = self.items << size
+        cdef size_t i = 0, now, rows = self.rows
         cdef size_t report_bytes = self.report_items * (self.report_size or <size_t>1 << size)
         cdef const char *records
         cdef bint valid = True
         while i < n:
             now = min(rows, n - i)
-            records = x + i * record_bytes
-            if clipped is not NULL:
-                self.clip_by_size[size](self.clip_params, records, now, clipped)
-                records = clipped
+            records = contiguous_records(x, first + i, now, scratch)
+            if clip:
+                self.clip_by_size[size](self.clip_params, records, now, scratch)
+                records = scratch
             if kernel(self.params, key, block, records, now, out + i * report_bytes):
                 valid = False
             block += 1
             i += now
         return valid
 
+    cdef int open_records(self, const Py_buffer *view, record_source *x) except -1:
+        """Describe the records of a buffer. Returns the index of their item size in the tables of kernels."""
+        cdef int size = size_index(view.itemsize), d = view.ndim
+        cdef Py_ssize_t together = view.itemsize, records
+        x.record_bytes = self.items * view.itemsize
+        while d > 0 and (view.shape[d - 1] <= 1 or view.strides[d - 1] == together):
+            together *= view.shape[d - 1]
+            d -= 1
+        if self.by_size[size] is NULL or view.len % x.record_bytes:
+            raise ValueError("records do not fit the kernel")
+        x.base = <const char *>view.buf
+        x.count = view.len // x.record_bytes
+        x.run, x.stride = x.count, 0
+        if d > 0 and x.count > 0:
+            records = together // <Py_ssize_t>x.record_bytes
+            if d > 1 or together % <Py_ssize_t>x.record_bytes or records == 0:
+                raise ValueError("records must be contiguous in all axes but the first")
+            x.run, x.stride = records, view.strides[0]
+        return size
+
     def privatize(self, key, uint64_t block, x, out, bint clip=False):
         """Fill `out` with the reports of the records `x`, starting at block number `block` of the key.
 
-        Returns whether all records are certainly valid. With `clip` the nearest valid records are used.
+        `x` is contiguous in all axes but the first. Returns whether all records are certainly valid. With `clip` the
+        nearest valid records are used.
         """
         cdef Py_buffer records, reports
+        cdef record_source source
         cdef stream_key k
         cdef int size
-        cdef size_t record_bytes, n
-        cdef char *clipped = NULL
+        cdef char *scratch = NULL
         cdef bint valid
         load_key(key, &k)
         try:
-            PyObject_GetBuffer(x, &records, PyBUF_SIMPLE)
+            PyObject_GetBuffer(x, &records, PyBUF_STRIDES)
             try:
                 PyObject_GetBuffer(out, &reports, PyBUF_WRITABLE)
                 try:
-                    size = size_index(records.itemsize)
-                    record_bytes = self.items * records.itemsize
-                    n = records.len // record_bytes
-                    if (self.by_size[size] is NULL or records.len % record_bytes or reports.len != <Py_ssize_t>(
-                            n * self.report_items * (self.report_size or records.itemsize))):
+                    size = self.open_records(&records, &source)
+                    if reports.len != <Py_ssize_t>(
+                            source.count * self.report_items * (self.report_size or records.itemsize)):
                         raise ValueError("records and reports do not fit together")
-                    if clip and self.clip_by_size[size] is not NULL:
-                        clipped = <char *>allocate(min(<size_t>self.rows, n) * record_bytes)
+                    clip = clip and self.clip_by_size[size] is not NULL
+                    if clip or source.run < source.count:
+                        scratch = <char *>allocate(min(<size_t>self.rows, source.count) * source.record_bytes)
                     with nogil:
-                        valid = self.privatize_blocks(size, &k, block, <const char *>records.buf, n, <char *>reports.buf,
-                                                      clipped)
+                        valid = self.privatize_blocks(size, &k, block, &source, 0, source.count, <char *>reports.buf, scratch,
+                                                      clip)
                 finally:
-                    free(clipped)
+                    free(scratch)
                     PyBuffer_Release(&reports)
             finally:
                 PyBuffer_Release(&records)
@@ -86,49 +107,67 @@ cdef class Kernel:
     def run(self, key, uint64_t block, x, state, bint clip=False):
         """Privatize the records `x` and add the reports to `state`, without storing them.
 
-        Returns whether all records are certainly valid. With `clip` the nearest valid records are used.
+        `x` and the result are those of `privatize`.
         """
         cdef Py_buffer records, counts
+        cdef record_source source
         cdef stream_key k
         cdef int size
-        cdef size_t record_bytes, report_bytes, n, i = 0, now, together
-        cdef char *clipped = NULL
+        cdef size_t report_bytes, i = 0, now, together
         cdef char *scratch = NULL
+        cdef char *reports = NULL
         cdef bint valid = True
         load_key(key, &k)
         try:
-            PyObject_GetBuffer(x, &records, PyBUF_SIMPLE)
+            PyObject_GetBuffer(x, &records, PyBUF_STRIDES)
             try:
                 PyObject_GetBuffer(state, &counts, PyBUF_WRITABLE)
                 try:
-                    size = size_index(records.itemsize)
-                    record_bytes = self.items * records.itemsize
-                    report_bytes = self.report_items * (self.report_size or records.itemsize)
-                    n = records.len // record_bytes
-                    if self.by_size[size] is NULL or records.len % record_bytes or counts.len != self.state_bytes:
+                    size = self.open_records(&records, &source)
+                    if counts.len != self.state_bytes:
                         raise ValueError("records and state do not fit together")
+                    report_bytes = self.report_items * (self.report_size or records.itemsize)
                     together = self.rows * max(<size_t>1, SCRATCH_BYTES // (self.rows * report_bytes))
-                    scratch = <char *>allocate(min(together, n) * report_bytes)
-                    if clip and self.clip_by_size[size] is not NULL:
-                        clipped = <char *>allocate(min(<size_t>self.rows, n) * record_bytes)
+                    reports = <char *>allocate(min(together, source.count) * report_bytes)
+                    clip = clip and self.clip_by_size[size] is not NULL
+                    if clip or source.run < source.count:
+                        scratch = <char *>allocate(min(<size_t>self.rows, source.count) * source.record_bytes)
                     with nogil:
-                        while i < n:
-                            now = min(together, n - i)
-                            if not self.privatize_blocks(size, &k, block, <const char *>records.buf + i * record_bytes,
-                                                         now, scratch, clipped):
+                        while i < source.count:
+                            now = min(together, source.count - i)
+                            if not self.privatize_blocks(size, &k, block, &source, i, now, reports, scratch, clip):
                                 valid = False
-                            self.tally_by_size[size](self.format, scratch, now, counts.buf)
+                            self.tally_by_size[size](self.format, reports, now, counts.buf)
                             block += together // self.rows
                             i += now
                 finally:
+                    free(reports)
                     free(scratch)
-                    free(clipped)
                     PyBuffer_Release(&counts)
             finally:
                 PyBuffer_Release(&records)
         finally:
             close_key(&k)
         return valid
+
+
+cdef const char *contiguous_records(const record_source *x, size_t first, size_t n, char *scratch) noexcept nogil:
+    """Return n records in a row, where they are or as a copy in `scratch`."""
+    cdef size_t run = first // x.run, offset = first % x.run, copied = 0, now, bytes = x.record_bytes
+    cdef const char *start = x.base + <Py_ssize_t>run * x.stride + offset * bytes
+    if offset + n <= x.run:
+        return start
+    if x.run == 1 and bytes == 8:
+        for copied in range(n):
+            (<uint64_t *>scratch)[copied] = (<const uint64_t *>(start + <Py_ssize_t>copied * x.stride))[0]
+        return scratch
+    while copied < n:
+        now = min(x.run - offset, n - copied)
+        memcpy(scratch + copied * bytes, start, now * bytes)
+        copied += now
+        run, offset = run + 1, 0
+        start = x.base + <Py_ssize_t>run * x.stride
+    return scratch
 
 
 cdef void *allocate(size_t bytes) except NULL:

@@ -70,7 +70,7 @@ def test_run_asks_each_person_the_question_of_the_plan(options, n, recorded, mon
     groups = [(round_, g) for round_, sizes in enumerate(plan.rounds) for g in range(len(sizes))]
     assert len(groups) == len(recorded) > 3
     for (round_, g), pipeline in zip(groups, recorded, strict=True):
-        asked = np.concatenate(pipeline.records)
+        asked = np.concatenate([records.ravel() for records in pipeline.records])
         assert asked.tolist() == np.flatnonzero((place == round_) & (group == g)).tolist()
 
 
