@@ -24,5 +24,6 @@ def _load(name: str) -> None:
     loader.exec_module(sys.modules[full])
 
 
-for _name in ("stream", "kernel", "privatize", "tally", "ranges", "noise", "order", "series", "sgd"):  # cimports first
+_NAMES = ("stream", "kernel", "privatize", "tally", "ranges", "noise", "order", "series", "sgd", "normal")
+for _name in _NAMES:  # cimports first
     _load(_name)

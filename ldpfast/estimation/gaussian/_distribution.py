@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._formulas import normal_density
+from ..._core import normal
 from ..._typing import Floats
 from ...mechanisms import Bins, Residue
 
 Question = Residue | Bins
 
-# sigma / period below which the normal distribution is summed over periods, else over harmonics; both are accurate to 1e-14
-NARROW = 1 / 8
-HARMONICS = 10
-FAR = 40.0  # standard deviations beyond which the normal distribution is 0
-NEGLIGIBLE = 1e-17  # damping below which harmonics are left out
 EMPTY: Floats = np.empty(0)
 
 
@@ -43,43 +37,6 @@ class Probabilities(NamedTuple):
         """
         slopes = self.slopes(both)
         return np.asarray((slopes * (sizes / self.value[0])) @ slopes.T)
-
-
-def _interval(low: Floats, high: Floats, sigma: float, derive: bool) -> Probabilities:
-    """Return the probability of low <= X < high for X ~ N(0, sigma^2), with derivatives by the mean and by sigma."""
-    from scipy.special import ndtr
-
-    a, b = (np.maximum(np.minimum(end / sigma, FAR), -FAR) for end in (low, high))
-    value = ndtr(b) - ndtr(a)
-    if not derive:
-        return Probabilities(value)
-    at_a, at_b = normal_density(a), normal_density(b)
-    return Probabilities(value, (at_a - at_b) / sigma, (a * at_a - b * at_b) / sigma)
-
-
-def _by_periods(low: Floats, high: Floats, period: Floats, sigma: float, derive: bool) -> Probabilities:
-    """Return the probability of a cell and its copies, one period apart, for low in (-period, period)."""
-    shifts = np.multiply.outer([-1.0, 0.0, 1.0], np.broadcast_to(period, low.shape))
-    return Probabilities(*(part.sum(axis=0) for part in _interval(low + shifts, high + shifts, sigma, derive)))
-
-
-def _by_harmonics(low: Floats, high: Floats, period: Floats, sigma: float, derive: bool) -> Probabilities:
-    """Return the probability of `_by_periods`, computed as a Fourier series."""
-    turn, share = 2 * np.pi / period, (high - low) / period
-    angle, damping = turn * (low + high) / 2, np.exp(-0.5 * (turn * sigma) ** 2)
-    value = share.copy()
-    by_mu, by_sigma = (np.zeros(angle.shape if derive else 0) for _ in range(2))
-    for h in range(1, HARMONICS + 1):
-        damped = damping ** (h * h)
-        if damped.max() < NEGLIGIBLE:
-            break
-        size = 2 / (np.pi * h) * np.sin(np.pi * h * share) * damped
-        wave = size * np.cos(h * angle)
-        value += wave
-        if derive:
-            by_mu += size * np.sin(h * angle) * (h * turn)
-            by_sigma -= wave * (h * turn) ** 2 * sigma
-    return Probabilities(value, by_mu, by_sigma)
 
 
 class ReportDistribution:
@@ -111,15 +68,14 @@ class ReportDistribution:
             else:
                 ends = [-math.inf, *question.cuts, math.inf]
                 columns += [[a, b, 0.0, math.inf] for a, b in pairwise(ends)]
-        self._low, self._high, self._origin, self._period = np.array(columns).T.reshape(4, self.cells)
-        self._bins = np.isinf(self._period)
+        self._low, self._high, self._origin, self._period = np.array(columns).T.reshape(4, self.cells).copy()
 
     def without(self, first: int) -> ReportDistribution:
         """Return the distribution without the questions before number `first`."""
         part, start = copy.copy(self), self.slices[first].start
         part.questions, part.cells = self.questions[first:], self.cells - start
         part.slices = [slice(piece.start - start, piece.stop - start) for piece in self.slices[first:]]
-        for name in ("_other", "_gain", "_low", "_high", "_origin", "_period", "_bins"):
+        for name in ("_other", "_gain", "_low", "_high", "_origin", "_period"):
             setattr(part, name, getattr(self, name)[start:])
         return part
 
@@ -132,25 +88,16 @@ class ReportDistribution:
 
     def symbols(self, mu: Any, sigma: float, derive: bool = False) -> Probabilities:
         """Return the probabilities of the symbols, shape (points, cells), at means mu."""
-        mean = np.atleast_1d(np.asarray(mu, np.float64))[:, None]
-        found = [np.empty((len(mean), self.cells)) for _ in range(3 if derive else 1)]
-
-        def put(cells: NDArray[np.bool_], rule: Callable[..., Probabilities], *period: Floats) -> None:
-            origin = mean - self._origin[cells]
-            if period:
-                origin = np.mod(origin, *period)
-            probabilities = rule(self._low[cells] - origin, self._high[cells] - origin, *period, sigma, derive)
-            for table, part in zip(
-                found, (probabilities.value, probabilities.by_mu, probabilities.by_sigma), strict=False
-            ):
-                table[:, cells] = part
-
-        wide = sigma >= NARROW * self._period
-        put(self._bins, _interval)
-        for cells, rule in ((wide, _by_harmonics), (~wide & ~self._bins, _by_periods)):
-            if cells.any():
-                put(cells, rule, self._period[cells])
-        return Probabilities(*found)
+        mean = np.ascontiguousarray(np.atleast_1d(np.asarray(mu, np.float64)))
+        table = (len(mean), self.cells)
+        cells = self._low, self._high, self._origin, self._period
+        if not derive:
+            value = np.empty(table)
+            normal.cell_probabilities(*cells, mean, sigma, value)
+            return Probabilities(value)
+        found = Probabilities(np.empty(table), np.empty(table), np.empty(table))
+        normal.cell_probabilities(*cells, mean, sigma, found.value, found.by_mu, found.by_sigma)
+        return found
 
     def reports(self, mu: Any, sigma: float, derive: bool = False) -> Probabilities:
         """Return the probabilities of the reports: those of the symbols after randomized response."""

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 import ldpfast as ldp
-from ldpfast.estimation.gaussian import _distribution
+from ldpfast._core import normal
 from ldpfast.estimation.gaussian._distribution import ReportDistribution
 
 from ...support.statistics import ALPHA, hoeffding_radius
@@ -80,15 +80,17 @@ def test_probabilities_are_integrals_of_the_density(question, sigma):
 @pytest.mark.parametrize("question", QUESTIONS[:4], ids=repr)
 def test_sums_over_periods_and_harmonics_agree(question):
     """Probabilities and derivatives, at the switch between the rules and below it."""
-    cells, period = np.arange(question.modulus), question.width * question.modulus
-    for part in np.linspace(0, 0.999, 23):
-        low = (cells * question.width - part * period)[np.newaxis]
-        for sigma in (0.95 * _distribution.NARROW * period, _distribution.NARROW * period):
-            arguments = low, low + question.width, np.full(question.modulus, period), sigma, True
-            for one, other in zip(
-                _distribution._by_periods(*arguments), _distribution._by_harmonics(*arguments), strict=True
-            ):
-                np.testing.assert_allclose(one, other, rtol=0, atol=3e-13 * max(1.0, 1 / sigma))
+    period = question.width * question.modulus
+    low = np.arange(question.modulus) * question.width
+    origin, periods = np.full((2, question.modulus), [[question.offset], [period]])
+    means = question.offset + np.linspace(-3, 3.999, 50) * period
+    for sigma in (0.95 * normal.NARROW * period, normal.NARROW * period):
+        tables = np.empty((2, 3, len(means), question.modulus))
+        for rule, (value, by_mu, by_sigma) in zip((0.0, math.inf), tables, strict=True):  # harmonics, periods
+            normal.cell_probabilities(
+                low, low + question.width, origin, periods, means, sigma, value, by_mu, by_sigma, rule
+            )
+        np.testing.assert_allclose(tables[0], tables[1], rtol=0, atol=3e-13 * max(1.0, 1 / sigma))
 
 
 @pytest.mark.parametrize("question", QUESTIONS[:4], ids=repr)
