@@ -243,7 +243,7 @@ def draw(numbers: Numbers) -> Figure:
         ):
             figure.text(0.02, (top - down) / height, text, va="top", **style)
         top -= head + 0.45 + size
-    limit = "limit: random bytes at the speed of the key stream, plus memory traffic.  "
+    limit = "limit: random bytes at the speed of the key stream, or memory traffic, whichever is longer.  "
     figure.text(0.02, 0.14 / height, f"{limit}{numbers.about}", fontsize=8, color=GRAY, va="bottom")
     return figure
 
