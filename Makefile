@@ -6,7 +6,7 @@ WHEEL_ENV = PYTHONSAFEPATH=1
 SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.pyi') \
           setup.py pyproject.toml MANIFEST.in
 
-.PHONY: demo figures test bench check sanitize clean
+.PHONY: demo figures test bench check sanitize bits clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
@@ -35,6 +35,9 @@ check: $(VENV)/.check ## format, lint, types, checks of the compiled code, conte
 
 sanitize: $(VENV)/.test ## the tests under the address and undefined-behavior sanitizers
 	$(PY) tools/sanitize.py
+
+bits: ## the kernels give the same bits on every instruction set and on ARM64 (cross compiler, user-mode emulation)
+	$(PYTHON) tools/equal_bits.py
 
 $(VENV)/.tools: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)

@@ -1,0 +1,181 @@
+/* Prints a hash of the output of every kernel, for fixed records and a fixed key. tools/equal_bits.py compares the hashes of
+ * instruction sets and processors.
+ *
+ * usage: kernel_hashes [isa], a number of simd/dispatch.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "privatize/bins.h"
+#include "privatize/clip.h"
+#include "privatize/l2_ball.h"
+#include "privatize/laplace.h"
+#include "privatize/linf_ball.h"
+#include "privatize/residue.h"
+#include "privatize/sign_bit.h"
+#include "privatize/unary_encoding.h"
+#include "series.h"
+#include "sgd/quantile.h"
+#include "simd/dispatch.h"
+
+enum { NUMBERS = 40960, CODES = 2048 };
+
+static uint8_t codes[CODES], out[1 << 20];
+static float floats[NUMBERS], small_floats[NUMBERS];
+static double doubles[NUMBERS], small_doubles[NUMBERS];
+static stream_key key;
+static uint64_t state = 1;
+
+/* splitmix64 */
+static uint64_t word(void)
+{
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double uniform(void) { return (double)(word() >> 11) * 0x1p-53; }
+
+/* FNV-1a */
+static void print_hash(const char *name, int value, const void *data, size_t bytes)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ ((const uint8_t *)data)[i]) * 1099511628211u;
+    printf("%s %d %016llx\n", name, value, (unsigned long long)hash);
+}
+
+static void privatize(const char *name, privatize_fn *kernel, const void *params, const void *x, size_t n, size_t report_bytes)
+{
+    memset(out, 0, sizeof out);
+    const int invalid = kernel(params, &key, 3, x, n, out) != 0;
+    print_hash(name, invalid, out, n * report_bytes);
+}
+
+static void codes_and_bits(void)
+{
+    const uint32_t each = 33000000, fifth = 500000000;
+    const randomized_response many = {128, ((uint64_t)1 << 32) - 128 * (uint64_t)each, each, 0x90000000u, 23, 32, 2};
+    const randomized_response warner = {2, (uint64_t)1 << 61, (uint64_t)1 << 62, 4, 0, 64, 1};
+    const randomized_response five = {5, ((uint64_t)1 << 32) - 5 * (uint64_t)fifth, fifth, 0x90000000u, 27, 32, 3};
+    const residue odd = {five, 1.3, 0.1, 0.2, 0};
+    residue even = {five, 1.3, 0.1, 0.25, 1};
+    even.answer.k = 4;
+    const bins cuts = {five, {0.1, 0.3, 0.5, 0.9}};
+    const sign_bit narrow = {-1, 1, 0.5, 1155000000u, ((uint64_t)1 << 32) - 2 * 1155000000ull, 32};
+    const sign_bit wide = {-1, 1, 0.5, (uint64_t)1 << 62, (uint64_t)1 << 63, 64};
+    unary_encoding unary = {130, (uint64_t)1 << 62, 0};
+    privatize("randomized response", privatize_randomized_response_u8, &many, codes, 2001, 1);
+    privatize("Warner", privatize_randomized_response_u8, &warner, codes, 2001, 1);
+    privatize("residue modulo 5", privatize_residue_f64, &odd, doubles, 2001, 1);
+    privatize("residue modulo 4", privatize_residue_f32, &even, floats, 2001, 1);
+    privatize("bins", privatize_bins_f64, &cuts, doubles, 2001, 1);
+    privatize("sign bit, float", privatize_sign_bit_f32, &narrow, floats, 2001, 1);
+    privatize("sign bit", privatize_sign_bit_f64, &narrow, doubles, 2001, 1);
+    privatize("sign bit, 64 bits", privatize_sign_bit_f64, &wide, doubles, 2001, 1);
+    privatize("unary encoding", privatize_unary_encoding_u8, &unary, codes, 400, 17);
+    unary.optimized = 1;
+    privatize("unary encoding, one row", privatize_unary_encoding_u8, &unary, codes, 1, 17);
+}
+
+static void balls(void)
+{
+    static const size_t dims[] = {1, 10, 64, 100, 128, 1000, 5000};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        const size_t dim = dims[i], bytes = (dim + 7) / 8;
+        const linf_ball cube = {dim, 1, 1 << 30, 0xbb00000000000000u, i % 2 ? 0 : (uint64_t)1 << 62};
+        const l2_ball ball = {dim, 1, 40, 3, 0xbb00000000000000u};
+        printf("dim %zu\n", dim);
+        privatize("l-infinity, float", privatize_linf_ball_f32, &cube, floats, linf_ball_rows(dim), bytes);
+        privatize("l-infinity", privatize_linf_ball_f64, &cube, small_doubles, linf_ball_rows(dim), bytes);
+        privatize("l2, float", privatize_l2_ball_f32, &ball, small_floats, l2_ball_rows(dim), 4 * dim);
+        privatize("l2", privatize_l2_ball_f64, &ball, small_doubles, l2_ball_rows(dim), 8 * dim);
+    }
+}
+
+static void grids(void)
+{
+    static laplace p;
+    p.noise.digits = 5 * SET_GROUPS;
+    p.noise.groups = SET_GROUPS;
+    p.noise.stream = STREAM_LAPLACE;
+    p.noise.carry.high = (uint64_t)1 << 57;
+    for (size_t k = 0; k < SET_GROUPS; k++) {
+        digit_group *g = p.noise.group + k;
+        g->mask = GROUP_VALUES - 1;
+        for (size_t i = 0; i < GROUP_VALUES; i++) {
+            g->threshold[i] = (uint16_t)word();
+            g->rest[i].high = word();
+            g->alias[i] = (uint16_t)((i + 7) % GROUP_VALUES);
+        }
+    }
+    p.dim = 1;
+    p.upper = 1;
+    p.grid = 1.0 / 1024;
+    p.per_grid = p.span = 1024;
+    p.far = 1e12;
+    privatize("Laplace", privatize_laplace_f64, &p, doubles, 8001, 8);
+    privatize("Laplace, float", privatize_laplace_f32, &p, floats, 4001, 8);
+    p.dim = 10;
+    p.l1_limit = 900;
+    p.radius = 1;
+    p.tolerance = 12;
+    privatize("Laplace, rows", privatize_laplace_f32, &p, small_floats, 400, 80);
+}
+
+static void steps_and_series(void)
+{
+    static uint32_t coins[4096], harmonic[33], phase[33];
+    static float terms[33 * 500];
+    for (size_t i = 0; i < 4096; i++)
+        coins[i] = (uint32_t)word();
+    for (int any_time = 0; any_time < 2; any_time++) {
+        quantile_sgd p;
+        quantile_state at = {0.5, 1, 0.5, {0}, {0}};
+        quantile_open(&p, 0, 1, 0.01, -0.012, 3u << 30, 32, any_time);
+        const int invalid = quantile_steps_f64(&p, coins, doubles, 4001, &at);
+        print_hash("quantile", invalid, &at, sizeof at);
+    }
+    for (uint32_t j = 0; j < 33; j++) {
+        harmonic[j] = j / 2 + 1;
+        phase[j] = j % 2 ? (uint32_t)1 << 30 : 0;
+    }
+    const series p = {33, 0, 1, harmonic, phase};
+    series_terms_f64(&p, doubles, 500, terms);
+    print_hash("series", 0, terms, sizeof terms);
+}
+
+static void clips(void)
+{
+    const number_range numbers = {1, 0.2, 0.7, 0.5};
+    const row_range rows = {10, 1e12};
+    doubles[3] = small_floats[13] = __builtin_nanf("");
+    doubles[5] = __builtin_inf();
+    clip_numbers_f64(&numbers, doubles, 600, out);
+    print_hash("numbers", 0, out, 600 * sizeof *doubles);
+    clip_rows_f32(&rows, small_floats, 60, out);
+    print_hash("rows", 0, out, 600 * sizeof *small_floats);
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 1 && ldp_isa_set(atoi(arguments[1])))
+        return 2; /* not supported by this processor */
+    const uint8_t bytes[KEY_BYTES] = {1, 2, 3};
+    key_open(&key, bytes);
+    for (size_t i = 0; i < CODES; i++)
+        codes[i] = (uint8_t)(word() % 130);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        doubles[i] = uniform();
+        floats[i] = (float)(2 * doubles[i] - 1);
+        small_doubles[i] = 0.01 * (2 * uniform() - 1);
+        small_floats[i] = (float)small_doubles[i];
+    }
+    codes_and_bits();
+    balls();
+    grids();
+    steps_and_series();
+    clips();
+    return 0;
+}
