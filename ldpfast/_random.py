@@ -53,11 +53,12 @@ def open_generator(rng: RNGLike) -> Generator:
     return np.random.default_rng(int.from_bytes(cast(Any, open_stream(rng)), "little"))
 
 
-def words(stream: Stream, stream_id: int, n: int, block: int | None = None) -> NDArray[np.uint64]:
-    """Return n uniform words of 64 bits, from a given record block or from a newly reserved one."""
-    found = np.empty(-(-max(n, 1) // 128) * 128, np.uint64)
-    raw(stream, stream_id, stream.take(1) if block is None else block, found)
-    return found[:n]
+def words(stream: Stream, stream_id: int, n: int, block: int | None = None, start: int = 0) -> NDArray[np.uint64]:
+    """Return n uniform words of 64 bits from number `start` on, from a given record block or from a newly reserved one."""
+    counter, skipped = divmod(start, 2)  # two words per count
+    found = np.empty(-(-(skipped + n) // 2) * 2, np.uint64)
+    raw(stream, stream_id, stream.take(1) if block is None else block, found, counter)
+    return found[skipped : skipped + n]
 
 
 def normals(stream: Stream, n: int) -> NDArray[np.float64]:
@@ -91,7 +92,7 @@ class Words:
         words : ndarray of uint64, shape (n,)
         """
         start, self._used = self._used, self._used + n
-        return words(self._stream, PYTHON, self._used, self._block)[start:]
+        return words(self._stream, PYTHON, n, self._block, start)
 
     def below(self, bound: int, n: int) -> NDArray[np.uint64]:
         """Return n exactly uniform integers in [0, bound), by rejection sampling.

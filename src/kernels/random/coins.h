@@ -3,8 +3,8 @@
  * There are two ways to draw them, with the same distribution. `coins_direct` compares 64 bits of every lane at once. It takes
  * the same time for every outcome and is used for privacy coins of single records. `coins_fill` compares two binary digits at
  * a time, by bit planes. About a quarter of the lanes is then undecided and gets its coins from a shorter array, recursively.
- * This takes 2.7 random bits per coin, but the time depends on the outcome. It is used for arrays and for noise whose time is
- * not claimed to be independent of the record. */
+ * This takes 2.7 random bits per coin, but the time depends on the outcome. It is used for arrays of unary records, whose
+ * time is not claimed to be independent of the record. */
 #ifndef LDP_COINS_H
 #define LDP_COINS_H
 

@@ -38,7 +38,7 @@ enum stream_id {
     STREAM_LINF_TIE = 12,  /* ties = "thin": keep coin, then low bits */
     STREAM_L2_DIRECTION = 13,
     STREAM_L2_SIGN = 14, /* rounding coin, then privacy coin */
-    STREAM_LAPLACE = 15, /* 15 digits and sign, 16 carries, 17 rounding */
+    STREAM_LAPLACE = 15, /* 15 digits and sign, 16 ties and carries, 17 rounding */
     STREAM_LAPLACE_VECTOR = 18, /* 18, 19, 20 likewise */
     STREAM_MEDIAN = 21,
     STREAM_LAPLACE_ONE_HOT = 22, /* 22, 23, 24 likewise */

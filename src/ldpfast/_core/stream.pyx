@@ -45,14 +45,15 @@ cdef class Stream:
         return first
 
 
-def raw(key, unsigned int stream_number, uint64_t block, out):
-    """Fill `out`, a multiple of 16 bytes, with the stream (key, stream id, block) that kernels use."""
+def raw(key, unsigned int stream_number, uint64_t block, out, uint64_t counter=0):
+    """Fill `out`, a multiple of 16 bytes, with the stream (key, stream id, block) that kernels use, from a counter on."""
     cdef Py_buffer view
     cdef stream_key k
     cdef stream s
     load_key(key, &k)
     PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
     s = stream_open(&k, <stream_id>stream_number, block)
+    s.next = counter
     with nogil:
         stream_draw(&s, view.buf, view.len // AES_BLOCK)
     PyBuffer_Release(&view)
