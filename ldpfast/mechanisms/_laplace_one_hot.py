@@ -20,7 +20,7 @@ MOST_COLUMNS = 1 << 20
 class LaplaceOneHot(DiscreteLaplace):
     """Discrete Laplace noise in every entry of the one-hot vector of a category, a baseline for histograms.
 
-    `UnaryEncoding` has half the variance, and its reports have k bits.
+    `UnaryEncoding` has at most half the variance, and its reports have k bits.
 
     Parameters
     ----------
