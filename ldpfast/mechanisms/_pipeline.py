@@ -171,22 +171,34 @@ class Pipeline:
         if any(_threads.parallel_map(is_invalid, len(records), 1, records.size // 8)):
             raise domain.invalid_error(records)
 
-    def count(self, converted: AnyArray, stream: Stream, block: int, state: AnyArray, *, clip: bool = False) -> bool:
+    def count(
+        self,
+        converted: AnyArray,
+        stream: Stream,
+        block: int,
+        state: AnyArray,
+        check: Callable[[AnyArray], object] | None,
+    ) -> None:
         """Privatize results of ``domain.convert``, starting at block number `block`, and add the reports to `state`.
 
-        Return whether the kernel found all records valid.
+        `check` raises if a record is invalid. It is called only where the kernel cannot tell that all records are valid.
+        With None, records are clipped instead.
         """
         if not len(converted):
-            return True
-        return self.kernel.run(
-            stream, self.first_block + block, self.prepared(converted), state, clip or self.always_clip
-        )
+            return
+        if check is not None and not self.checks:
+            check(converted)
+        clip = check is None or self.always_clip
+        valid = self.kernel.run(stream, self.first_block + block, self.prepared(converted), state, clip)
+        if check is not None and self.checks and not valid:
+            check(converted)
 
     def run(
         self, records: AnyArray, rng: RNGLike | Stream, new_state: Callable[[], AnyArray], *, clip: bool
     ) -> list[AnyArray]:
         """Check, privatize and count records on all threads. Return states whose sum is the result."""
         rows, step = self.kernel.rows, self.piece_rows(records)
+        check = None if clip else lambda piece: self._check_piece(piece, records)
         stream = open_stream(rng)
         first = stream.take(self.blocks(len(records)))
 
@@ -194,11 +206,7 @@ class Pipeline:
             state = new_state()
             for at in range(start, stop, step):
                 converted = self._converted(records[at : min(stop, at + step)], records, clip)
-                if not (clip or self.checks):
-                    self._check_piece(converted, records)
-                valid = self.count(converted, stream, first + at // rows, state, clip=clip)
-                if self.checks and not (clip or valid):
-                    self._check_piece(converted, records)
+                self.count(converted, stream, first + at // rows, state, check)
             return state
 
         return _threads.parallel_map(work, len(records), rows, records.size * self.width)

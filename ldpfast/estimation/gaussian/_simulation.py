@@ -52,31 +52,30 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
     blocks = [stream.take(-(-full * part.slots // rows) + 1) for _ in questions]
     unit = rows // math.gcd(rows, part.slots)  # periods that fill whole blocks of each group
     unit *= max(1, PIECE_ROWS // (unit * part.slots * part.groups))
+    in_place = _check.is_readable(table, domain.kernel_dtype(table))
 
-    copied = not _check.is_readable(table, domain.kernel_dtype(table))
-
-    def checked(records: AnyArray) -> AnyArray:
+    def check(records: AnyArray) -> AnyArray:
         piece = domain.convert(records)
-        if domain.first_invalid(piece.ravel()) >= 0:
+        if domain.first_invalid(piece) >= 0:
             raise domain.invalid_error(x)
         return piece
 
     def work(start: int, stop: int) -> list[AnyArray]:
         states = [question.report.new_state() for question in questions]
         for at in range(start, stop, unit):
-            piece = domain.convert(table[at : min(stop, at + unit)]) if copied else table[at : min(stop, at + unit)]
+            piece = table[at : min(stop, at + unit)]
+            piece = piece if in_place else domain.convert(piece)
             columns = piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1)
             for pipeline, block, column, state in zip(pipelines, blocks, columns, states, strict=True):
-                if not pipeline.count(column, stream, block + at * part.slots // rows, state):
-                    checked(column)
+                pipeline.count(column, stream, block + at * part.slots // rows, state, check)
         return states
 
     parts = _threads.parallel_map(work, full, unit, x.size) if full else []
-    tail, groups = checked(x[full * period :]), []
+    tail, groups = check(x[full * period :]), []
     for number, question in enumerate(questions):
         state, first = question.report.new_state(), part.first + number * part.slots
         block = blocks[number] - (-full * part.slots // rows)
-        pipelines[number].count(tail[first : first + part.slots], stream, block, state)
+        pipelines[number].count(tail[first : first + part.slots], stream, block, state, check)
         states = [state, *(states[number] for states in parts)]
         groups.append(Group(question, question.aggregator()._add(states, sizes[number])))
     return tuple(groups)

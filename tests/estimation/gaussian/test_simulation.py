@@ -32,11 +32,11 @@ class RecordingPipeline:
         self.pipeline, self.kernel = pipeline, pipeline.kernel
         self.records, self.blocks = [], []
 
-    def count(self, records, stream, block, state):
+    def count(self, records, stream, block, state, check):
         self.records.append(records.copy())
         first = self.pipeline.first_block + block
         self.blocks += range(first, first - (-len(records) // self.kernel.rows))
-        self.pipeline.count(records, stream, block, state)
+        self.pipeline.count(records, stream, block, state, check)
 
 
 @pytest.fixture
@@ -171,6 +171,17 @@ def test_records_that_are_not_finite_are_errors(options, bad):
         ):
             server.run(x, rng=1)
     assert server.to_bytes() == before
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_record_that_is_not_finite_is_an_error_at_every_place(options, bad):
+    """Every person of a period can be in another group, and groups have different questions."""
+    server = make(options, 2.0)
+    for place in range(120):
+        x = normals(10_007)
+        x[place] = bad
+        with pytest.raises(ValueError, match=rf"^x must be finite numbers; index {place} is outside"):
+            server.run(x, rng=1)
 
 
 def test_records_of_other_shapes_and_types_are_errors():
