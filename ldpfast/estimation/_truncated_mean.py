@@ -139,6 +139,7 @@ class TruncatedMean(Problem[Estimate[float]]):
         self._define(
             kind(lower, upper, epsilon),
             Reals(),
+            truncates=True,
             level=level,
             bias_bound=constant * r * (level / r) ** (1 - k) if clips else 0.0,
         )

@@ -50,14 +50,15 @@ class Problem(ABC, Generic[Result]):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _define(self, mechanism: Mechanism, domain: Domain, **values: Any) -> None:
-        """Set the attributes that follow from the arguments; subclasses call it at the end of ``__post_init__``."""
+    def _define(self, mechanism: Mechanism, domain: Domain, *, truncates: bool = False, **values: Any) -> None:
+        """Set the attributes that follow from the arguments; subclasses call it at the end of ``__post_init__``.
+
+        With `truncates`, records outside of the domain of the mechanism are valid, and are clipped to it.
+        """
         inner = mechanism._pipeline
         width = max(inner.width, mechanism.domain.width or 1)
-        same = type(self)._encode is Problem._encode
-        encode = inner.encode if same else self._encoded
-        always_clip = same and domain != mechanism.domain  # records outside of the mechanism's domain are truncated
-        pipeline = Pipeline(domain, inner.kernel, encode, width, inner.first_block, always_clip)
+        encode = inner.encode if type(self)._encode is Problem._encode else self._encoded
+        pipeline = Pipeline(domain, inner.kernel, encode, width, inner.first_block, truncates)
         self._set(mechanism=mechanism, domain=domain, _pipeline=pipeline, **values)
 
     def __reduce__(self) -> tuple[Any, ...]:
