@@ -7,6 +7,26 @@
 typedef void aes_expand_fn(const uint8_t *key, aes_schedule *schedule);
 typedef void aes_counter_fn(const aes_schedule *schedule, aes_input input, void *out, size_t blocks);
 
+/* The key expansion of FIPS 197, with the substitution of a word of the form. */
+LDP_INLINE void aes_expand_with(uint32_t (*sub_word)(uint32_t), const uint8_t *key, aes_schedule *schedule)
+{
+    uint32_t w[AES_SCHEDULE / 4], round_constant = 1;
+    memcpy(w, key, 32);
+    for (int i = 8; i < AES_SCHEDULE / 4; i++) {
+        uint32_t t = w[i - 1];
+        if (i % 8 == 0) {
+            t = sub_word(t >> 8 | t << 24) ^ round_constant;
+            round_constant <<= 1;
+        } else if (i % 8 == 4) {
+            t = sub_word(t);
+        }
+        w[i] = w[i - 8] ^ t;
+    }
+    memcpy(schedule->round_key, w, sizeof w);
+    memset(w, 0, sizeof w);
+    __asm__ volatile("" : : "r"(w) : "memory"); /* the compiler may not drop the memset */
+}
+
 aes_expand_fn aes_expand_portable;
 aes_counter_fn aes_counter_portable;
 #if LDP_X86

@@ -122,24 +122,7 @@ static uint32_t sub_word(uint32_t word)
     return block[0][0];
 }
 
-void aes_expand_portable(const uint8_t *key, aes_schedule *schedule)
-{
-    uint32_t w[AES_SCHEDULE / 4], round_constant = 1;
-    memcpy(w, key, 32);
-    for (int i = 8; i < AES_SCHEDULE / 4; i++) {
-        uint32_t t = w[i - 1];
-        if (i % 8 == 0) {
-            t = sub_word(t >> 8 | t << 24) ^ round_constant;
-            round_constant <<= 1;
-        } else if (i % 8 == 4) {
-            t = sub_word(t);
-        }
-        w[i] = w[i - 8] ^ t;
-    }
-    memcpy(schedule->round_key, w, sizeof w);
-    memset(w, 0, sizeof w);
-    __asm__ volatile("" : : "r"(w) : "memory");
-}
+void aes_expand_portable(const uint8_t *key, aes_schedule *schedule) { aes_expand_with(sub_word, key, schedule); }
 
 void aes_counter_portable(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)
 {
