@@ -100,7 +100,7 @@ def test_subkeys_differ_between_spans_and_segments():
 
 
 def test_a_span_and_segment_have_at_most_2_to_the_26_inputs():
-    """Of one stream id 2^12 record blocks of 2^11 counters; kernels use at most 8 ids together."""
+    """A subkey serves 2^12 record blocks and 2^11 counters of each stream id, and a kernel uses at most 8 stream ids."""
     assert 8 << aes.SPAN_BITS + aes.SEGMENT_BITS <= 1 << 26
 
 

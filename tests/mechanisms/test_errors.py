@@ -164,6 +164,9 @@ def test_width_offset_and_modulus_are_checked():
         ldp.Residue(0.0, 0.0, 4, 1.0)
     with raises(ValueError, "width must be a finite number, got inf"):
         ldp.Residue(INF, 0.0, 4, 1.0)
+    for width in (1e-301, 1e301):
+        with raises(ValueError, f"width must be in [1e-300, 1e300], got {width}"):
+            ldp.Residue(width, 0.0, 4, 1.0)
     with raises(ValueError, "offset must be a finite number, got nan"):
         ldp.Residue(1.0, NAN, 4, 1.0)
     for modulus in (1, 257):
