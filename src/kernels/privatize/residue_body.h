@@ -1,16 +1,15 @@
 #include "simd/doubles_body.h"
 
 /* The symbols of V_BYTES / 8 records, as integers in the low halves. Cell numbers are limited to +-2^51, where all of them are
- * exact, and `cell + 3 2^51` holds the cell number in the low bits of its mantissa. The quotient by other moduli than powers of
- * two comes from a multiplication and is wrong by at most one. */
+ * exact. The quotient by other moduli than powers of two comes from a multiplication and is wrong by at most one. */
 LDP_INLINE PER_ISA(int64s) NAME(symbols)(const residue *p, PER_ISA(doubles) distance)
 {
     const double k = (double)p->answer.k;
     const PER_ISA(doubles) cell = PER_ISA(floors)(PER_ISA(between)(distance * p->per_width, -0x1p51, 0x1p51));
     if (p->power_of_two)
-        return (PER_ISA(int64s))(cell + 0x1.8p52) & (int64_t)(p->answer.k - 1);
+        return (PER_ISA(int64s))(cell + LDP_MIDDLE) & (int64_t)(p->answer.k - 1); /* the low bits of the integer */
     const PER_ISA(doubles) rest = cell - k * PER_ISA(floors)(cell * p->per_modulus);
-    const PER_ISA(int64s) symbol = (PER_ISA(int64s))(rest + 0x1.8p52) - MIDDLE;
+    const PER_ISA(int64s) symbol = NAME(integers)(rest);
     const int64_t modulus = (int64_t)p->answer.k;
     return symbol + (modulus & (symbol < 0)) - (modulus & (symbol >= modulus));
 }

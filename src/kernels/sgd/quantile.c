@@ -6,12 +6,6 @@
 
 enum { QUANTILE_PIECE = 256, LANES = 16, SUMS = 7 };
 
-/* Adding 3 2^51 to an integer below 2^51 puts it into the low bits of the double, and back. */
-#define MIDDLE 0x1.8p52
-
-LDP_INLINE int64_t integer_of(double v) { return (int64_t)(bits_f64(v + MIDDLE) - bits_f64(MIDDLE)); }
-LDP_INLINE double double_of_integer(int64_t v) { return double_of((uint64_t)v + bits_f64(MIDDLE)) - MIDDLE; }
-
 #define KERNEL_REALS
 #define KERNEL_BODY "sgd/quantile_body.h"
 #include "simd/each_isa.h"

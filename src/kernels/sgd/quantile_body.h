@@ -68,7 +68,7 @@ static int NAME(piece)(const quantile_sgd *p, const void *words, const REAL *x, 
         const PER_ISA(doubles) record = NAME(load_doubles)(from);
         const PER_ISA(doubles) v = PER_ISA(floors)(PER_ISA(between)(record * per_unit, least, most));
         e.sum += record;
-        const PER_ISA(int64s) whole = (PER_ISA(int64s))(v + MIDDLE) - (int64_t)bits_f64(MIDDLE);
+        const PER_ISA(int64s) whole = NAME(integers)(v);
         memcpy(s.value + i, &whole, sizeof whole);
     }
     if (p->bits == 32)

@@ -83,17 +83,20 @@ LDP_INLINE int64_t smaller_i64(int64_t a, int64_t b) { return choose_i64(a - b, 
 LDP_INLINE int64_t larger_i64(int64_t a, int64_t b) { return choose_i64(b - a, a, b); }
 #endif
 
-/* v clamped to [0, most]. NaN gives some number in this range. */
-LDP_INLINE double clamp_f64(double v, double most)
+/* v clamped to [0, 1], or `instead` if v is NaN. */
+LDP_INLINE double clamp_unit(double v, double instead)
 {
     uint64_t bits = bits_f64(v);
     bits &= ~-(bits >> 63);
-    uint64_t over = -(uint64_t)(bits > bits_f64(most));
-    return double_of((bits & ~over) | (bits_f64(most) & over));
+    const uint64_t over = -(uint64_t)(bits > bits_f64(1));
+    return unless_nan_f64(v, double_of((bits & ~over) | (bits_f64(1) & over)), instead);
 }
 
-/* v clamped to [0, 1], or `instead` if v is NaN. */
-LDP_INLINE double clamp_unit(double v, double instead) { return unless_nan_f64(v, clamp_f64(v, 1), instead); }
+/* Integers below 2^51 as doubles and back. The sum of an integer and 3 2^51 has the integer in the low bits of its mantissa. Not
+ * all instruction sets have a conversion of 64-bit integers. */
+#define LDP_MIDDLE 0x1.8p52
+LDP_INLINE int64_t integer_of(double v) { return (int64_t)(bits_f64(v + LDP_MIDDLE) - bits_f64(LDP_MIDDLE)); }
+LDP_INLINE double double_of_integer(int64_t v) { return double_of((uint64_t)v + bits_f64(LDP_MIDDLE)) - LDP_MIDDLE; }
 
 /* Reduces magnitudes above `far` to `far`, so that no square overflows. NaN stays NaN. */
 LDP_INLINE float limit_f32(float v, float far)

@@ -10,6 +10,12 @@ LDP_INLINE PER_ISA(doubles) NAME(load_doubles)(const REAL *x)
     return __builtin_convertvector(v, PER_ISA(doubles));
 }
 
+/* The integers that doubles hold; integer_of. */
+LDP_INLINE PER_ISA(int64s) NAME(integers)(PER_ISA(doubles) v)
+{
+    return (PER_ISA(int64s))(v + LDP_MIDDLE) - (int64_t)bits_f64(LDP_MIDDLE);
+}
+
 /* What tells that one of many numbers was outside of an interval: the signs of the distances from its ends, and a sum that is
  * not finite if a number is not. */
 typedef struct {

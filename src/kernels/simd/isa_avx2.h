@@ -6,8 +6,6 @@
 #define LDP_ISA_AVX2
 LDP_INLINE uint64_t deposit_avx2(uint64_t bits, uint64_t mask) { return _pdep_u64(bits, mask); }
 
-LDP_INLINE double floor_avx2(double v) { return __builtin_floor(v); }
-
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
 typedef int32_t int32s_avx2 __attribute__((vector_size(32)));

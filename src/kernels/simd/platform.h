@@ -1,8 +1,8 @@
 /* Requirements on the compiler and the machine, and all code that depends on the compiler.
  *
  * Kernels are plain C without Python.h, without allocation, and without global state except the instruction set in use
- * (dispatch.h). They do not check their arguments, but clamp records. A record is read once. In kernels whose time is claimed
- * to be independent of the record, no branch and no address depends on it. */
+ * (dispatch.h). They do not check their parameters. What an invalid record does is said in privatize/kernel.h. In kernels
+ * whose time is claimed to be independent of the record, no branch and no address depends on it. */
 #ifndef LDP_PLATFORM_H
 #define LDP_PLATFORM_H
 
