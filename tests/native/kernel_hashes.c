@@ -114,7 +114,6 @@ static void grids(void)
     p.upper = 1;
     p.grid = 1.0 / 1024;
     p.per_grid = p.span = 1024;
-    p.far = 1e12;
     privatize("Laplace", privatize_laplace_f64, &p, doubles, 8001, 8);
     privatize("Laplace, float", privatize_laplace_f32, &p, floats, 4001, 8);
     p.dim = 10;

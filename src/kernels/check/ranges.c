@@ -2,6 +2,8 @@
 
 #include <float.h>
 
+#include "simd/branchless.h"
+
 enum { PIECE = 4096 };
 
 double range_end(double end, size_t bytes)
@@ -19,6 +21,7 @@ double range_end(double end, size_t bytes)
     {                                                                                                 \
         return LDP_BEST(any_outside_##dtype)(x, n, lower, upper);                                     \
     }                                                                                                 \
+    double row_norm_##dtype(const real *x, size_t n) { return LDP_BEST(row_norm_##dtype)(x, n); }     \
     size_t first_outside_##dtype(const real *x, size_t n, double lower, double upper)                 \
     {                                                                                                 \
         return LDP_BEST(first_outside_##dtype)(x, n, lower, upper);                                   \

@@ -18,6 +18,10 @@ size_t first_outside_f64(const double *x, size_t n, double lower, double upper);
 /* Index of the first of n integers outside [0, k); `size` is 1, 2, 4 or 8 bytes. n if there is none. */
 size_t first_code_outside(const void *x, int size, int is_signed, size_t n, uint64_t k);
 
+/* Euclidean norm of n numbers. */
+double row_norm_f32(const float *x, size_t n);
+double row_norm_f64(const double *x, size_t n);
+
 /* Index of the first of n rows with a Euclidean norm outside [least, most]; n if there is none. */
 size_t first_norm_outside_f32(const float *x, size_t n, size_t dim, double least, double most);
 size_t first_norm_outside_f64(const double *x, size_t n, size_t dim, double least, double most);

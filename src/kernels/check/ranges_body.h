@@ -11,7 +11,7 @@ static int NAME(any_outside)(const REAL *x, size_t n, double lower, double upper
 }
 
 /* The order of the additions is the same for all instruction sets. */
-static double NAME(norm)(const REAL *x, size_t n)
+static double NAME(row_norm)(const REAL *x, size_t n)
 {
     enum { LANES = 16, PER_VECTOR = V_BYTES / 8, VECTORS = LANES / PER_VECTOR };
     PER_ISA(doubles) sum[VECTORS] = {0};
@@ -45,7 +45,7 @@ static size_t NAME(first_outside)(const REAL *x, size_t n, double lower, double 
 static size_t NAME(first_norm_outside)(const REAL *x, size_t n, size_t dim, double least, double most)
 {
     for (size_t i = 0; i < n; i++) {
-        const double length = NAME(norm)(x + i * dim, dim);
+        const double length = NAME(row_norm)(x + i * dim, dim);
         if (!(length >= least && length <= most))
             return i;
     }

@@ -1,5 +1,6 @@
 #include "privatize/laplace.h"
 
+#include "check/ranges.h"
 #include "simd/branchless.h"
 
 /* Limits the l1 norm of a row of integers, for every record and rounding. The distances of the indices from the center are

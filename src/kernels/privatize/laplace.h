@@ -15,7 +15,6 @@ typedef struct {
     double span;                  /* indices are 0 .. span < 2^31 */
     double l1_limit;              /* l2 ball: bound of the sum of |index - span / 2| over a row; 0: no limit */
     double radius, tolerance;     /* l2 ball: norms are at most radius (1 + tolerance u), u the unit roundoff of the dtype */
-    double far;                   /* records are clipped to this magnitude, far outside, so that no square overflows */
 } laplace;
 
 /* Rows per block: 8192 numbers. */

@@ -54,71 +54,48 @@ static void NAME(report_piece)(const laplace *p, const REAL *x, const uint16_t *
     memcpy(out + whole, reports, (n - whole) * sizeof *out);
 }
 
-/* Euclidean norm of a row, after limit_f64. */
-static double NAME(norm)(const laplace *p, const REAL *x)
-{
-    enum { SUMS = 16 };
-    double sum[SUMS] = {0}, total = 0;
-    size_t whole = p->dim / SUMS * SUMS;
-    for (size_t j = 0; j < whole; j += SUMS)
-        for (size_t l = 0; l < SUMS; l++) { /* vector loop */
-            double v = limit_f64((double)x[j + l], p->far);
-            sum[l] += v * v;
-        }
-    for (size_t j = whole; j < p->dim; j++) {
-        double v = limit_f64((double)x[j], p->far);
-        total += v * v;
-    }
-    for (size_t l = 0; l < SUMS; l++)
-        total += sum[l];
-    return __builtin_sqrt(total);
-}
-
-/* Factor that projects a row on the l2 ball; 0 if it holds NaN. Privacy depends on limit_l1 alone. */
-static double NAME(projection)(const laplace *p, const REAL *row, int *invalid)
-{
-    const double norm = NAME(norm)(p, row), limit = p->radius * (1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24));
-    *invalid |= !(norm <= limit);
-    return norm <= p->radius ? 1 : norm > p->radius ? p->radius / norm : 0;
-}
-
-/* Where the l1 norm of rows is limited: a piece of NOISE_PIECE numbers, which can hold several rows, or a part of one. */
+/* Where the l1 norm of rows is limited: the row in work, of which a piece of NOISE_PIECE numbers can hold only a part. */
 typedef struct {
-    double factor;
+    double factor; /* projects the row on the l2 ball. Privacy depends on limit_l1 alone. */
     int64_t budget;
     int invalid;
 } NAME(row_state);
 
+static void NAME(start_row)(const laplace *p, const REAL *row, NAME(row_state) * state)
+{
+    const double norm = OF_REAL(row_norm)(row, p->dim),
+                 limit = p->radius * (1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24));
+    state->factor = norm > p->radius ? p->radius / norm : 1;
+    state->budget = (int64_t)p->l1_limit;
+    state->invalid |= !(norm <= limit);
+}
+
+/* A piece of NOISE_PIECE numbers, of several rows or of a part of one. */
 static void NAME(report_rows)(const laplace *p, const REAL *x, size_t at, size_t n, const uint16_t *word, const double *noise,
                               double *out, NAME(row_state) * row)
 {
     enum { PER_VECTOR = V_BYTES / 8 };
-    double distance[NOISE_PIECE + PER_VECTOR] LDP_ALIGNED, index[NOISE_PIECE + PER_VECTOR] LDP_ALIGNED;
-    uint16_t words[NOISE_PIECE + PER_VECTOR];
+    double index[NOISE_PIECE + PER_VECTOR] LDP_ALIGNED = {0}, reports[NOISE_PIECE] LDP_ALIGNED;
+    PER_ISA(doubles) v;
     for (size_t j = 0, now; j < n; j += now) {
         const size_t done = (at + j) % p->dim;
         now = p->dim - done < n - j ? p->dim - done : n - j;
-        if (done == 0) {
-            row->factor = NAME(projection)(p, x + at + j, &row->invalid);
-            row->budget = (int64_t)p->l1_limit;
+        if (done == 0)
+            NAME(start_row)(p, x + at + j, row);
+        for (size_t i = j; i < j + now; i++) /* vector loop */
+            index[i] = (double)x[at + i] * row->factor - p->lower;
+        for (size_t i = j; i < j + now; i += PER_VECTOR) {
+            memcpy(&v, index + i, sizeof v);
+            v = NAME(grid_index)(p, v, word + i);
+            memcpy(index + i, &v, sizeof v);
         }
-        for (size_t i = 0; i < now; i++) /* vector loop */
-            distance[i] = limit_f64((double)x[at + j + i], p->far) * row->factor - p->lower;
-        memcpy(words, word + j, now * sizeof *words);
-        for (size_t i = 0; i < now; i += PER_VECTOR) {
-            PER_ISA(doubles) d;
-            memcpy(&d, distance + i, sizeof d);
-            d = NAME(grid_index)(p, d, words + i);
-            memcpy(index + i, &d, sizeof d);
-        }
-        limit_l1(p, index, now, &row->budget);
-        for (size_t i = 0; i < now; i++) { /* vector loop */
-            double y = index[i] + noise[j + i];
-            y = y < GRID_LIMIT ? y : GRID_LIMIT;
-            y = y > -GRID_LIMIT ? y : -GRID_LIMIT;
-            out[at + j + i] = p->lower + p->grid * (y + 0.5);
-        }
+        limit_l1(p, index + j, now, &row->budget);
     }
+    for (size_t i = 0; i < n; i += PER_VECTOR) {
+        memcpy(&v, index + i, sizeof v);
+        NAME(add_noise)(p, v, noise + i, 1, reports + i);
+    }
+    memcpy(out + at, reports, n * sizeof *out);
 }
 
 /* Rounded numbers and noise are in separate buffers, so that `out` never holds a record without noise. */
@@ -128,13 +105,14 @@ static int NAME(privatize_laplace)(const void *params, stream_key *key, uint64_t
     const laplace *p = params;
     const REAL *x = records;
     double *out = reports, noise[NOISE_PIECE] LDP_ALIGNED;
-    uint16_t word[NOISE_PIECE] LDP_ALIGNED;
+    uint16_t word[NOISE_PIECE + V_BYTES / 8] LDP_ALIGNED; /* whole vectors are read from every number of a row on */
     const size_t total = rows * p->dim;
     stream rounding = stream_open(key, p->noise.stream + 2, block);
     noise_source source;
     NAME(evidence) e = {0};
     NAME(row_state) row = {0};
     noise_open(&source, &p->noise, key, block);
+    memset(word + NOISE_PIECE, 0, sizeof word - NOISE_PIECE * sizeof *word);
     for (size_t at = 0; at < total; at += NOISE_PIECE) {
         const size_t n = total - at < NOISE_PIECE ? total - at : NOISE_PIECE;
         stream_draw(&rounding, word, blocks_for(n, 2));

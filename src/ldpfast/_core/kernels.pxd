@@ -155,7 +155,7 @@ cdef extern from "privatize/laplace.h" nogil:
     ctypedef struct laplace:
         geometric_noise noise
         size_t dim
-        double lower, upper, grid, per_grid, span, l1_limit, radius, tolerance, far
+        double lower, upper, grid, per_grid, span, l1_limit, radius, tolerance
     size_t laplace_rows(size_t dim)
     privatize_fn privatize_laplace_f32, privatize_laplace_f64
 

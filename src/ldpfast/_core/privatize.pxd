@@ -11,5 +11,6 @@ cdef class L2Ball(Kernel):
 
 cdef class Laplace(Kernel):
     cdef laplace p
-    cdef number_range valid
+    cdef number_range numbers_in_interval
+    cdef row_range rows_in_ball
     cdef grid_format sums

@@ -228,10 +228,13 @@ cdef class Laplace(Kernel):
         self.p.dim = dim
         self.p.lower, self.p.upper, self.p.grid, self.p.per_grid = lower, upper, grid, 1 / grid
         self.p.span, self.p.l1_limit, self.p.radius, self.p.tolerance = span, l1_limit, radius, 4 * sqrt(dim)
-        self.p.far = 2.0**40 * max(abs(lower), abs(upper))
-        self.valid = number_range(dim, lower, upper, lower + (upper - lower) / 2)
-        self.clip_params = &self.valid
-        if l1_limit == 0:
+        if l1_limit > 0:
+            self.rows_in_ball = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+            self.clip_params = &self.rows_in_ball
+            self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
+        else:
+            self.numbers_in_interval = number_range(dim, lower, upper, lower + (upper - lower) / 2)
+            self.clip_params = &self.numbers_in_interval
             self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.sums.dim, self.sums.lower, self.sums.grid = dim, lower, grid
         self.params = &self.p
