@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._core import ranges, sgd
+from .._core import sgd
 from .._typing import AnyArray, Floats
-from ..domains import MAX, Domain
+from ..domains import Domain
 from ._base import Mechanism
 from ._l2_ball import L2Ball
 from ._laplace_vector import LaplaceVector
@@ -53,15 +53,6 @@ class Examples(Domain):
 
     def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
         return self.invalid_examples(records[:, :-1], records[:, -1])
-
-    def accepts(self, rows: AnyArray, responses: NDArray[np.float64]) -> bool:
-        """Return whether all examples are valid. `rows` and `responses` are contiguous arrays."""
-        least, most = {"logistic": (0.0, 1.0), "linear": (-MAX, MAX), "poisson": (0.0, MAX)}[self.family]
-        return (
-            ranges.first_invalid_number(rows, -MAX, MAX) < 0
-            and ranges.first_invalid_number(responses, least, most) < 0
-            and (self.family != "logistic" or bool((responses * (1 - responses) == 0).all()))
-        )
 
     def invalid_examples(self, rows: AnyArray, responses: AnyArray) -> NDArray[np.bool_]:
         """Return which examples are invalid."""

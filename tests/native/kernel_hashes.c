@@ -15,6 +15,7 @@
 #include "privatize/sign_bit.h"
 #include "privatize/unary_encoding.h"
 #include "series.h"
+#include "sgd/glm.h"
 #include "sgd/quantile.h"
 #include "simd/dispatch.h"
 
@@ -145,6 +146,34 @@ static void steps_and_series(void)
     print_hash("series", 0, terms, sizeof terms);
 }
 
+static void descents(void)
+{
+    static const char *names[] = {"logistic descent", "linear descent", "Poisson descent"};
+    static const size_t dims[] = {5, 50, 100};
+    static float rows[4096], normals[4096 + 64], direction[4096], squares[128];
+    static double size[128], level[128], low[128], middle[128], high[128], y[128], positions[129 * 128], sums[4 * 128];
+    const l2_ball_reports reports = {normals, direction, size, level};
+    const glm_steps steps = {size, low, middle, high};
+    for (int family = LOGISTIC; family <= POISSON; family++)
+        for (size_t d = 0; d < 3; d++) {
+            const size_t dim = dims[d], padded = (dim + GLM_PAD - 1) / GLM_PAD * GLM_PAD, n = l2_ball_rows(padded);
+            const glm model = {dim - 1, dim, padded, 1, 0.5, 2, 3, family, 0};
+            const l2_ball ball = {dim, 1 / 2.3, 40, 3, 0xbb00000000000000u};
+            memset(positions, 0, sizeof positions);
+            memset(sums, 0, sizeof sums);
+            glm_rows_f64(&model, small_doubles + 100, NULL, n, rows, squares);
+            glm_rows_f32(&model, floats, NULL, n / 2, rows, squares);
+            for (size_t i = 0; i < n; i++)
+                y[i] = family == LINEAR ? doubles[i] : (double)(i % 2);
+            l2_ball_parts(&ball, &key, 5, rows, squares, n, padded, &reports);
+            glm_limits(&model, y, level, n, &steps);
+            glm_descend(&model, &steps, rows, direction, n, positions, NULL, 0);
+            glm_add(&model, positions + padded, n, 7, sums);
+            print_hash(names[family], (int)dim, positions, (n + 1) * padded * sizeof *positions);
+            print_hash("sums", (int)dim, sums, sizeof sums);
+        }
+}
+
 static void clips(void)
 {
     const number_range numbers = {1, 0.2, 0.7, 0.5};
@@ -175,6 +204,7 @@ int main(int count, char **arguments)
     balls();
     grids();
     steps_and_series();
+    descents();
     clips();
     return 0;
 }

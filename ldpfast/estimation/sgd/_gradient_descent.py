@@ -167,8 +167,12 @@ class GradientDescent(Sequential):
 
     def _rates(self, before: int, n: int) -> Floats:
         """Return the step sizes of the n people who follow `before` others."""
-        steps = np.arange(before + 1, before + n + 1, dtype=np.float64)
-        return np.asarray(self.eta0 * np.exp(-self.exponent * np.log(steps)))  # faster than a power
+        rates = np.arange(before + 1, before + n + 1, dtype=np.float64)
+        np.log(rates, out=rates)  # faster than a power
+        rates *= -self.exponent
+        np.exp(rates, out=rates)
+        rates *= self.eta0
+        return rates
 
     def run(self, x: ArrayLike, y: ArrayLike, rng: RNGLike = None, *, shuffle: bool = False) -> Estimate[Floats]:
         """Run the whole protocol in one process; people are asked in the order of the rows or at random.
@@ -215,9 +219,11 @@ class GradientDescent(Sequential):
             stop = min(len(rows), at + rows_at_a_time, at + average.room)
             first = FIRST_BLOCK + stream.take(-(-(stop - at) // self._kernel.rows))
             rates = self._rates(average.count, stop - at)
-            self._kernel.run(
+            valid = self._kernel.run(
                 stream, first, *pieces(at, stop), rates, average.size, position, average.sums, average.matrix
             )
+            if not valid:
+                raise pieces.invalid_error()
             average.added(stop - at)
             at = stop
         self._position, self._average = position, average
@@ -311,19 +317,16 @@ class GradientDescent(Sequential):
 
 
 class _InOrder:
-    """Rows and responses in the layout of the kernel, piece by piece; each piece is checked when it is read."""
+    """Rows and responses in the layout of the kernel, piece by piece. The kernel checks them."""
 
     def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray) -> None:
         self.domain, self.rows, self.responses = domain, rows, responses
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
-    def checked(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64]]:
-        """Return a piece of rows and responses; raise ValueError if a record is invalid."""
+    def laid_out(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64]]:
+        """Return a piece of rows and responses."""
         rows = _check.laid_out(self.rows[start:stop], self.dtype)
-        responses = _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
-        if not self.domain.accepts(rows, responses):
-            raise self.invalid_error()
-        return rows, responses
+        return rows, _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
 
     def invalid_error(self) -> ValueError:
         """Return the error for records of which some are invalid."""
@@ -331,18 +334,18 @@ class _InOrder:
         return _check.invalid("x and y", self.domain.describe(), int(np.argmax(bad)), int(bad.sum()), len(bad))
 
     def __call__(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64], NDArray[np.int64] | None]:
-        return (*self.checked(start, stop), None)
+        return (*self.laid_out(start, stop), None)
 
 
 class _Shuffled(_InOrder):
-    """Rows and responses in random order; all rows are checked first and are not moved."""
+    """Rows and responses in random order; the rows are not moved."""
 
     def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray, key: Stream) -> None:
         super().__init__(domain, rows, responses)
         seed = np.empty(256, np.uint32)
         raw(key, 0, key.take(1), seed)  # the order is not private: a NumPy generator is enough
         self.order = np.random.default_rng(seed.tolist()).permutation(len(rows))
-        self.all = self.checked(0, len(rows))
+        self.all = self.laid_out(0, len(rows))
 
     def __call__(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64], NDArray[np.int64] | None]:
         return (*self.all, self.order[start:stop])

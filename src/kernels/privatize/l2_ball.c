@@ -14,10 +14,6 @@ LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], double fac
     return p->scale / __builtin_sqrt(sum[0]) * (1 - 2 * (double)(int64_t)minus);
 }
 
-/* 64 bytes of ones, then zeros: masks of vectors. */
-#define ONES_8 255, 255, 255, 255, 255, 255, 255, 255
-static const uint8_t full_then_empty[128] = {ONES_8, ONES_8, ONES_8, ONES_8, ONES_8, ONES_8, ONES_8, ONES_8};
-
 enum { PIECE = 4096 }; /* coordinates whose squares are added in the precision of the records */
 
 #define KERNEL_REALS
@@ -27,20 +23,12 @@ enum { PIECE = 4096 }; /* coordinates whose squares are added in the precision o
 DEFINE_PRIVATIZE(l2_ball_f32)
 DEFINE_PRIVATIZE(l2_ball_f64)
 
-void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,
-                  float *packed, float *directions)
+void l2_ball_parts(const l2_ball *p, stream_key *key, uint64_t block, const float *rows, const float *row_squares, size_t n,
+                   size_t padded, const l2_ball_reports *out)
 {
-    stream direction = stream_open(key, STREAM_L2_DIRECTION, block);
-    b->ball = ball;
-    reader_open(&b->sign, key, STREAM_L2_SIGN, block, 2 * n);
-    normals_f32(&direction, packed, n * ball->dim);
-    for (size_t i = 0; i < n; i++)
-        memcpy(directions + i * stride, packed + i * ball->dim, ball->dim * sizeof(float));
-}
-
-void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]) { LDP_BEST(products_f32)(u, y, 1, n, sum); }
-
-double l2_ball_finish(l2_ball_block *b, const double sum[3], double factor)
-{
-    return signed_scale(b->ball, sum, factor * b->ball->per_radius, &b->sign);
+    uint64_t words[2 * 4096 / 32 + 2] LDP_ALIGNED;
+    stream direction = stream_open(key, STREAM_L2_DIRECTION, block), sign = stream_open(key, STREAM_L2_SIGN, block);
+    normals_f32(&direction, out->normals, n * p->dim);
+    stream_draw(&sign, words, blocks_for(2 * n, 8));
+    LDP_BEST(l2_ball_parts)(p, words, rows, row_squares, n, padded, out);
 }

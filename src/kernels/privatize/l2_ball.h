@@ -23,21 +23,19 @@ LDP_INLINE size_t l2_ball_rows(size_t dim) { return dim > 4096 ? 1 : 4096 / dim;
 /* Records and reports: n rows of dim numbers. */
 privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64;
 
-/* One block in two phases: draw all directions, then finish the rows in order. It is for rows that are known only up to a
- * factor when the directions are drawn (sgd/glm.h). */
+/* Reports of a block of rows that are known only up to a factor (sgd/glm.h). The report of factor * row i is
+ *     sign(factor) * size[i] * direction i, with the opposite sign if |factor| <= level[i].
+ * The side of the half-space for the factor 1 and the private coin are in the sign of size[i], and the rounding coin is in
+ * level[i]. */
 typedef struct {
-    const l2_ball *ball;
-    reader sign;
-} l2_ball_block;
+    float *normals;      /* room for normals_room(n dim) numbers, not part of the result */
+    float *direction;    /* n rows of `padded` numbers, zeros from dim on */
+    double *size, *level;
+} l2_ball_reports;
 
-/* Draws n directions, `stride` numbers apart; `packed` has room for normals_room(n dim). */
-void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,
-                  float *packed, float *directions);
-
-/* Adds the sums of u^2, u y and y^2 of n coordinates, a multiple of 32, to sum[0..2]. */
-void l2_ball_products(const float *u, const float *y, size_t n, double sum[3]);
-
-/* Returns the factor of the next direction in the report of the row factor * y. `sum` is the result of l2_ball_products. */
-double l2_ball_finish(l2_ball_block *b, const double sum[3], double factor);
+/* `rows` holds n <= l2_ball_rows(padded) rows of `padded` numbers, a multiple of 32, with zeros from dim on, and `row_squares`
+ * the sums of their squares. */
+void l2_ball_parts(const l2_ball *p, stream_key *key, uint64_t block, const float *rows, const float *row_squares, size_t n,
+                   size_t padded, const l2_ball_reports *out);
 
 #endif

@@ -4,18 +4,7 @@
 
 #define NORMALS LDP_PASTE(normals, DTYPE)
 
-typedef REAL_BITS NAME(lane_mask) __attribute__((vector_size(V_BYTES)));
-
-/* All ones in the lanes below n, of one vector. */
-LDP_INLINE NAME(lane_mask) NAME(lanes_below)(size_t n)
-{
-    NAME(lane_mask) mask;
-    memcpy(&mask, full_then_empty + 64 - (n < NAME(PER_VECTOR) ? n * sizeof(REAL) : 64), sizeof mask);
-    return mask;
-}
-
-/* Adds sum u^2, sum u y and sum y^2 to sum[0..2], where y = x * factor. Up to LANES - 1 numbers after the last are read and
- * not used. */
+/* Adds sum u^2, sum u y and sum y^2 to sum[0..2], where y = x * factor. */
 LDP_INLINE void NAME(add_products)(const REAL *u, const REAL *x, REAL factor, size_t n, double sum[3])
 {
     NAME(vector) uu[NAME(VECTORS)] = {0}, uy[NAME(VECTORS)] = {0}, yy[NAME(VECTORS)] = {0};
@@ -32,11 +21,7 @@ LDP_INLINE void NAME(add_products)(const REAL *u, const REAL *x, REAL factor, si
             yy[v] += b * b;
         }
     for (size_t v = 0; v < NAME(VECTORS) && j < n; v++, j += NAME(PER_VECTOR)) {
-        const NAME(lane_mask) inside = NAME(lanes_below)(n - j);
-        NAME(lane_mask) a_bits, b_bits;
-        memcpy(&a_bits, u + j, sizeof a_bits);
-        memcpy(&b_bits, x + j, sizeof b_bits);
-        const NAME(vector) a = (NAME(vector))(a_bits & inside), b = (NAME(vector))(b_bits & inside) * factor;
+        const NAME(vector) a = NAME(load_first)(u + j, n - j), b = NAME(load_first)(x + j, n - j) * factor;
         uu[v] += a * a;
         uy[v] += a * b;
         yy[v] += b * b;
@@ -44,11 +29,6 @@ LDP_INLINE void NAME(add_products)(const REAL *u, const REAL *x, REAL factor, si
     sum[0] += (double)NAME(lane_sum)(uu);
     sum[1] += (double)NAME(lane_sum)(uy);
     sum[2] += (double)NAME(lane_sum)(yy);
-}
-
-static void NAME(products)(const REAL *u, const REAL *x, REAL factor, size_t n, double sum[3])
-{
-    NAME(add_products)(u, x, factor, n, sum);
 }
 
 /* Whether the norm of a row is too large. The sum of the squares has a smaller error than the tolerance. */
@@ -73,7 +53,7 @@ LDP_INLINE int NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, c
 static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, size_t n, REAL *out)
 {
     enum { TOGETHER = 1024 };
-    REAL u[PIECE + NAME(LANES)] LDP_ALIGNED, last[PIECE + NAME(LANES)];
+    REAL u[PIECE] LDP_ALIGNED;
     const size_t dim = p->dim, rows = dim > TOGETHER ? 1 : TOGETHER / dim;
     int invalid = 0;
     for (size_t i = 0; i < n; i += rows) {
@@ -84,12 +64,8 @@ static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, 
             fetch_to_write(out + i * dim + j, size * sizeof *out);
             NORMALS(direction, u + j, size);
         }
-        for (size_t r = i; r < i + now; r++) {
-            const REAL *row = x + r * dim;
-            if ((n - r) * dim < dim + NAME(LANES)) /* the last rows: what is read after them must be there */
-                row = memcpy(last, row, dim * sizeof *row);
-            invalid |= NAME(finish_row)(p, row, sign, u + (r - i) * dim, out + r * dim);
-        }
+        for (size_t r = i; r < i + now; r++)
+            invalid |= NAME(finish_row)(p, x + r * dim, sign, u + (r - i) * dim, out + r * dim);
     }
     return invalid;
 }
@@ -97,13 +73,12 @@ static int NAME(short_rows)(const l2_ball *p, const REAL *x, stream *direction, 
 /* One row of more than PIECE numbers. */
 static int NAME(long_row)(const l2_ball *p, const REAL *x, stream *direction, reader *sign, REAL *out)
 {
-    REAL u[PIECE + NAME(LANES)] LDP_ALIGNED, y[PIECE + NAME(LANES)];
+    REAL u[PIECE] LDP_ALIGNED;
     double sum[3] = {0};
     for (size_t j = 0, size; j < p->dim; j += size) {
         size = p->dim - j < PIECE ? p->dim - j : PIECE;
         NORMALS(direction, u, size);
-        memcpy(y, x + j, size * sizeof *y);
-        NAME(products)(u, y, (REAL)p->per_radius, size, sum);
+        NAME(add_products)(u, x + j, (REAL)p->per_radius, size, sum);
         memcpy(out + j, u, size * sizeof *u);
     }
     const REAL scale = (REAL)signed_scale(p, sum, 1, sign);
@@ -120,5 +95,48 @@ static int NAME(privatize_l2_ball)(const void *params, stream_key *key, uint64_t
     reader_open(&sign, key, STREAM_L2_SIGN, block, 2 * n);
     return p->dim <= PIECE ? NAME(short_rows)(p, x, &direction, &sign, n, out) : NAME(long_row)(p, x, &direction, &sign, out);
 }
+
+#if !REAL_IS_DOUBLE
+/* Pads a direction with zeros. Returns the sums of u^2 and u y. */
+LDP_INLINE void NAME(pad_direction)(const float *packed, const float *y, size_t dim, size_t padded, float *u, float *square,
+                                    float *product)
+{
+    NAME(vector) uu[NAME(VECTORS)] = {0}, uy[NAME(VECTORS)] = {0};
+    for (size_t j = 0; j < padded; j += NAME(LANES))
+#pragma GCC unroll 8
+        for (size_t v = 0; v < NAME(VECTORS); v++) {
+            const size_t at = j + v * NAME(PER_VECTOR);
+            const NAME(vector) a = NAME(load_first)(packed + at, dim > at ? dim - at : 0);
+            NAME(vector) b;
+            memcpy(u + at, &a, sizeof a);
+            memcpy(&b, y + at, sizeof b);
+            uu[v] += a * a;
+            uy[v] += a * b;
+        }
+    *square = NAME(lane_sum)(uu);
+    *product = NAME(lane_sum)(uy);
+}
+
+static void PER_ISA(l2_ball_parts)(const l2_ball *p, const uint64_t *words, const float *rows, const float *row_squares,
+                                   size_t n, size_t padded, const l2_ball_reports *out)
+{
+    enum { MOST = 4096 / 32 };
+    const double radius = 1 / p->per_radius;
+    float square[MOST], product[MOST], per_norm[MOST];
+    for (size_t i = 0; i < n; i++)
+        NAME(pad_direction)(out->normals + i * p->dim, rows + i * padded, p->dim, padded, out->direction + i * padded,
+                            square + i, product + i);
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        square[i] = 1 / __builtin_sqrtf(square[i]);
+        per_norm[i] = 1 / __builtin_sqrtf(row_squares[i] + 0x1p-120f); /* not infinite */
+    }
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        const uint64_t minus = (uint64_t)(bits_f32(product[i]) >> 31) ^ (uint64_t)(words[2 * i + 1] >= p->heads);
+        out->size[i] = double_of(bits_f64(p->scale * (double)square[i]) ^ minus << 63);
+        const double rounding = double_of(words[2 * i] >> 12 | bits_f64(2)) - 3; /* in [-1, 1) */
+        out->level[i] = rounding * radius * (double)per_norm[i];
+    }
+}
+#endif
 
 #undef NORMALS

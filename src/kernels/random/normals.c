@@ -1,6 +1,6 @@
 #include "random/normals.h"
 
-#include "simd/branchless.h"
+#include "simd/logarithm.h"
 
 /* 1 / (1 + (i + 1/2) / 8), i = 0, ..., 7, rounded to float, and twice their logarithms. */
 #define RECIPROCALS                                                                                                 \

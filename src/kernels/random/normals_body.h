@@ -6,7 +6,7 @@
  *
  * Floats: log u = e log 2 - log c + log(1 + z) with u = 2^e m, m in [1, 2), and c one of eight numbers whose rounded reciprocals
  * and logarithms are in tables, so that z = m / c - 1 is at most 1/17. Errors: 3.5e-8 (logarithm), 3e-9 (sine), 3e-8 (cosine).
- * Doubles: log u = e log 2 + 2 atanh((m - 1)/(m + 1)), m in [sqrt 1/2, sqrt 2). Errors below 3e-18. */
+ * Doubles: simd/logarithm.h. Errors below 3e-18. */
 LDP_INLINE void NAME(pair_f32)(PER_ISA(int32s) radius24, PER_ISA(int32s) angle24, float *first, float *second)
 {
     static const float reciprocal[16] LDP_ALIGNED = {RECIPROCALS, RECIPROCALS},
@@ -37,21 +37,10 @@ LDP_INLINE void NAME(pair_f64)(uint64_t radius_word, uint64_t angle_word, double
     const uint64_t one = 0x3ff0000000000000u;
     double u = double_of(radius_word >> 12 | one) - 0x1.fffffffffffffp-1; /* (k + 1/2) 2^-52, exact */
     u = u < 0x1.fffffffffffffp-1 ? u : 0x1.fffffffffffffp-1;
-    /* The exponent as a small integer. It is converted to a double by its position after the exponent of 2^52. */
-    uint64_t e = (bits_f64(u) - 0x3fe6a09e667f3bcdu + 0x4000000000000000u) >> 52;
-    double exponent = double_of(e | 0x4330000000000000u) - (0x1p52 + 1024);
-    double m = double_of(bits_f64(u) - (e << 52) + 0x4000000000000000u), s = (m - 1) / (m + 1), z = s * s;
-    double atanh = s * (1.0 + z * (0.33333333333333329194 +
-                                   z * (0.20000000000003746966 +
-                                        z * (0.14285714284409563472 +
-                                             z * (0.11111111338464770133 +
-                                                  z * (0.090908868690081529074 +
-                                                       z * (0.076935804630670399495 +
-                                                            z * (0.066243815417300579441 + z * 0.066310518370109045488))))))));
-    double radius = __builtin_sqrt(exponent * -1.3862943611198906 - 4 * atanh);
+    double radius = __builtin_sqrt(-2 * logarithm(u));
 
     double t = double_of(angle_word >> 12 | one) - 0x1.fffffffffffffp-1;
-    z = t * t;
+    const double z = t * t;
     double sine =
         t *
         (0.78539816339744830714 +

@@ -1,6 +1,9 @@
 #include "sgd/glm.h"
 
+#include <float.h>
 #include <math.h>
+
+#include "simd/logarithm.h"
 
 #define KERNEL_BODY "sgd/glm_body.h"
 #include "simd/each_isa.h"
@@ -9,25 +12,40 @@
 #define KERNEL_BODY "sgd/glm_rows_body.h"
 #include "simd/each_isa.h"
 
-#define DEFINE_GLM(dtype, real)                                                                                   \
-    void glm_rows_##dtype(const glm *p, const real *x, const int64_t *index, size_t n, float *rows)               \
-    {                                                                                                             \
-        LDP_BEST(glm_rows_##dtype)(p, x, index, n, rows);                                                         \
-    }                                                                                                             \
-    void glm_move_##dtype(const glm *p, const double *position, const real *report, double factor, double *moved) \
-    {                                                                                                             \
-        LDP_BEST(glm_move_##dtype)(p, position, report, factor, moved);                                           \
-    }
+int glm_rows_f32(const glm *p, const float *x, const int64_t *index, size_t n, float *rows, float *squares)
+{
+    return LDP_BEST(glm_rows_f32)(p, x, index, n, rows, squares);
+}
 
-DEFINE_GLM(f32, float)
-DEFINE_GLM(f64, double)
+int glm_rows_f64(const glm *p, const double *x, const int64_t *index, size_t n, float *rows, float *squares)
+{
+    return LDP_BEST(glm_rows_f64)(p, x, index, n, rows, squares);
+}
+
+int glm_responses(const glm *p, const double *y, size_t n) { return LDP_BEST(glm_responses)(p, y, n); }
 
 double glm_slope(const glm *p, const double *position, const float *row, double y)
 {
-    const double z = LDP_BEST(inner)(position, row, p->padded);
+    const double z = LDP_BEST(inner_product)(position, row, p->padded);
     double slope = (p->family == LINEAR ? z : p->family == LOGISTIC ? 1 / (1 + exp(-z)) : exp(z)) - y;
     slope = slope < p->residual ? slope : p->residual;
     return slope > -p->residual ? slope : -p->residual;
+}
+
+void glm_move(const glm *p, const double *position, const double *report, double factor, double *moved)
+{
+    LDP_BEST(glm_move)(p, position, report, factor, moved);
+}
+
+void glm_limits(const glm *p, const double *y, const double *level, size_t n, const glm_steps *steps)
+{
+    LDP_BEST(glm_limits)(p, y, level, n, steps);
+}
+
+void glm_descend(const glm *p, const glm_steps *steps, const float *rows, const float *directions, size_t n, double *positions,
+                 const void *next, size_t next_size)
+{
+    LDP_BEST(glm_descend)(p, steps, rows, directions, n, positions, next, next_size);
 }
 
 void glm_add(const glm *p, const double *positions, size_t n, double size, double *sums)

@@ -42,6 +42,25 @@ LDP_INLINE int32s_avx2 clamp_int32_avx2(int32s_avx2 v, int32_t least, int32_t mo
 typedef double doubles_avx2 __attribute__((vector_size(32)));
 typedef int64_t int64s_avx2 __attribute__((vector_size(32)));
 
+static const int64_t ones_then_zeros_avx2[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+
+/* All ones in the first `bytes` bytes, which are whole numbers. */
+LDP_INLINE __m256i first_bytes_avx2(size_t bytes)
+{
+    const char *after = (const char *)(ones_then_zeros_avx2 + 4);
+    return _mm256_loadu_si256((const __m256i *)(after - (bytes < 32 ? bytes : 32)));
+}
+
+LDP_INLINE floats_avx2 load_first_f32_avx2(const float *x, size_t n)
+{
+    return (floats_avx2)_mm256_maskload_ps(x, first_bytes_avx2(4 * n));
+}
+
+LDP_INLINE doubles_avx2 load_first_f64_avx2(const double *x, size_t n)
+{
+    return (doubles_avx2)_mm256_maskload_pd(x, first_bytes_avx2(8 * n));
+}
+
 LDP_INLINE float sum_floats_avx2(floats_avx2 v)
 {
     const __m128 half = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
@@ -53,6 +72,12 @@ LDP_INLINE double sum_doubles_avx2(doubles_avx2 v)
 {
     const __m128d half = _mm_add_pd(_mm256_castpd256_pd128((__m256d)v), _mm256_extractf128_pd((__m256d)v, 1));
     return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
+}
+
+LDP_INLINE doubles_avx2 spread_sum_avx2(doubles_avx2 v)
+{
+    const __m256d half = _mm256_add_pd((__m256d)v, _mm256_permute2f128_pd((__m256d)v, (__m256d)v, 1));
+    return (doubles_avx2)_mm256_add_pd(half, _mm256_permute_pd(half, 5));
 }
 
 LDP_INLINE int32s_avx2 truncate_avx2(doubles_avx2 a, doubles_avx2 b)

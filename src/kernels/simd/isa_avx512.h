@@ -39,6 +39,16 @@ LDP_INLINE int32s_avx512 clamp_int32_avx512(int32s_avx512 v, int32_t least, int3
 typedef double doubles_avx512 __attribute__((vector_size(64)));
 typedef int64_t int64s_avx512 __attribute__((vector_size(64)));
 
+LDP_INLINE floats_avx512 load_first_f32_avx512(const float *x, size_t n)
+{
+    return (floats_avx512)_mm512_maskz_loadu_ps((__mmask16)(n < 16 ? (1u << n) - 1 : 0xffff), x);
+}
+
+LDP_INLINE doubles_avx512 load_first_f64_avx512(const double *x, size_t n)
+{
+    return (doubles_avx512)_mm512_maskz_loadu_pd((__mmask8)(n < 8 ? (1u << n) - 1 : 0xff), x);
+}
+
 LDP_INLINE float sum_floats_avx512(floats_avx512 v)
 {
     const __m256 upper = _mm256_castpd_ps(_mm512_extractf64x4_pd((__m512d)v, 1));
@@ -49,6 +59,13 @@ LDP_INLINE double sum_doubles_avx512(doubles_avx512 v)
 {
     const __m256d upper = _mm512_extractf64x4_pd((__m512d)v, 1);
     return sum_doubles_avx2((doubles_avx2)_mm256_add_pd(_mm512_castpd512_pd256((__m512d)v), upper));
+}
+
+LDP_INLINE doubles_avx512 spread_sum_avx512(doubles_avx512 v)
+{
+    const __m512d half = _mm512_add_pd((__m512d)v, _mm512_shuffle_f64x2((__m512d)v, (__m512d)v, 0x4e));
+    const __m512d quarter = _mm512_add_pd(half, _mm512_shuffle_f64x2(half, half, 0xb1));
+    return (doubles_avx512)_mm512_add_pd(quarter, _mm512_permute_pd(quarter, 0x55));
 }
 
 LDP_INLINE int32s_avx512 truncate_avx512(doubles_avx512 a, doubles_avx512 b)

@@ -53,6 +53,25 @@ LDP_INLINE floats_plain root_plain(floats_plain v)
     return (floats_plain){__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
 }
 
+typedef double doubles_plain __attribute__((vector_size(16)));
+typedef int64_t int64s_plain __attribute__((vector_size(16)));
+
+/* The next numbers, at most n of them, and zeros. Nothing after them is read. */
+LDP_INLINE floats_plain load_first_f32_plain(const float *x, size_t n)
+{
+    if (n > 4)
+        n = 4;
+    floats_plain v = {0};
+    for (size_t l = 0; l < n; l++)
+        v[l] = x[l];
+    return v;
+}
+
+LDP_INLINE doubles_plain load_first_f64_plain(const double *x, size_t n)
+{
+    return (doubles_plain){n > 0 ? x[0] : 0, n > 1 ? x[1] : 0};
+}
+
 /* Bit i is a[i] < b[i]. */
 #if LDP_X86
 LDP_INLINE uint64_t less_plain(int32s_plain a, int32s_plain b)
@@ -74,12 +93,12 @@ LDP_INLINE int32s_plain clamp_int32_plain(int32s_plain v, int32_t least, int32_t
     return (v & ~below & ~above) | (low & below) | (high & above);
 }
 
-typedef double doubles_plain __attribute__((vector_size(16)));
-typedef int64_t int64s_plain __attribute__((vector_size(16)));
-
 /* Sums of all lanes: the upper half of the lanes is added to the lower half, until one lane is left. */
 LDP_INLINE float sum_floats_plain(floats_plain v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 LDP_INLINE double sum_doubles_plain(doubles_plain v) { return v[0] + v[1]; }
+
+/* The sum of all lanes, in every lane. */
+LDP_INLINE doubles_plain spread_sum_plain(doubles_plain v) { return v + (doubles_plain){v[1], v[0]}; }
 
 /* Two vectors of doubles, rounded toward zero. */
 #if LDP_X86

@@ -174,14 +174,15 @@ cdef extern from "privatize/l2_ball.h" nogil:
         size_t dim
         double per_radius, tolerance, scale
         uint64_t heads
-    ctypedef struct l2_ball_block:
-        pass
+    ctypedef struct l2_ball_reports:
+        float *normals
+        float *direction
+        double *size
+        double *level
     size_t l2_ball_rows(size_t dim)
     privatize_fn privatize_l2_ball_f32, privatize_l2_ball_f64
-    void l2_ball_draw(l2_ball_block *b, const l2_ball *ball, stream_key *key, uint64_t block, size_t n, size_t stride,
-                      float *packed, float *directions)
-    void l2_ball_products(const float *u, const float *y, size_t n, double *sum)
-    double l2_ball_finish(l2_ball_block *b, const double *sum, double factor)
+    void l2_ball_parts(const l2_ball *p, stream_key *key, uint64_t block, const float *rows, const float *row_squares,
+                       size_t n, size_t padded, const l2_ball_reports *out)
 
 
 cdef extern from "tally/codes.h" nogil:
@@ -240,15 +241,23 @@ cdef extern from "sgd/quantile.h" nogil:
 
 cdef extern from "sgd/glm.h" nogil:
     int GLM_PAD, GLM_SUMS
+    ctypedef struct glm_steps:
+        double *size
+        double *low
+        double *middle
+        double *high
     ctypedef struct glm:
         size_t features, dim, padded
         double radius, column, residual, projection
         int family, max_norm
-    void glm_rows_f32(const glm *p, const float *x, const int64_t *index, size_t n, float *rows)
-    void glm_rows_f64(const glm *p, const double *x, const int64_t *index, size_t n, float *rows)
+    int glm_rows_f32(const glm *p, const float *x, const int64_t *index, size_t n, float *rows, float *squares)
+    int glm_rows_f64(const glm *p, const double *x, const int64_t *index, size_t n, float *rows, float *squares)
+    int glm_responses(const glm *p, const double *y, size_t n)
     double glm_slope(const glm *p, const double *position, const float *row, double y)
-    void glm_move_f32(const glm *p, const double *position, const float *report, double factor, double *moved)
-    void glm_move_f64(const glm *p, const double *position, const double *report, double factor, double *moved)
+    void glm_move(const glm *p, const double *position, const double *report, double factor, double *moved)
+    void glm_limits(const glm *p, const double *y, const double *level, size_t n, const glm_steps *steps)
+    void glm_descend(const glm *p, const glm_steps *steps, const float *rows, const float *directions, size_t n,
+                     double *positions, const void *next, size_t next_size)
     void glm_add(const glm *p, const double *positions, size_t n, double size, double *sums)
     void glm_square(const glm *p, const double *sums, double *matrix)
 

@@ -6,10 +6,10 @@ from libc.string cimport memcpy, memset
 from ldpfast._core.blocks cimport close_key, load_key
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
-    GLM_PAD, GLM_SUMS, STREAM_MEDIAN, blocks_for, glm, glm_add, glm_move_f32, glm_move_f64, glm_rows_f32, glm_rows_f64,
-    glm_slope, glm_square, key_wipe, l2_ball, l2_ball_block, l2_ball_draw, l2_ball_finish, l2_ball_products, l2_ball_rows,
-    quantile_answer, quantile_open, quantile_position, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_draw, stream_key,
-    stream_open,
+    GLM_PAD, GLM_SUMS, STREAM_MEDIAN, blocks_for, glm, glm_add, glm_descend, glm_limits, glm_move, glm_responses, glm_rows_f32,
+    glm_rows_f64, glm_slope, glm_square, glm_steps, key_wipe, l2_ball, l2_ball_parts, l2_ball_reports, l2_ball_rows, quantile_answer,
+    quantile_open, quantile_position, quantile_sgd, quantile_state, quantile_steps_f32, quantile_steps_f64, stream, stream_draw,
+    stream_key, stream_open,
 )
 from ldpfast._core.privatize cimport L2Ball
 
@@ -123,12 +123,12 @@ cdef class MedianSGD:
 cdef struct workspace:
     void *memory
     double *positions  # one more than there are people
-    double *report
-    double *products
     double *responses
+    double *report
     float *rows
-    float *normals
-    float *directions
+    float *squares  # of the rows
+    l2_ball_reports reports
+    glm_steps steps
 
 
 cdef class GradientDescent:
@@ -176,17 +176,18 @@ cdef class GradientDescent:
             glm_add(&self.p, position + i * self.p.padded, 1, size + i, sums)
             glm_square(&self.p, sums, matrix)
 
-    cdef void copy(self, const real *x, const int64_t *index, size_t n, float *rows) noexcept nogil:
-        """Copy rows to the padded layout of the C functions."""
+    cdef bint copy(self, const real *x, const int64_t *index, size_t n, float *rows, float *squares) noexcept nogil:
+        """Copy rows to the padded layout of the C functions. Return nonzero if a number is not finite."""
         if real is float:
-            glm_rows_f32(&self.p, x, index, n, rows)
+            return glm_rows_f32(&self.p, x, index, n, rows, squares)
         else:
-            glm_rows_f64(&self.p, x, index, n, rows)
+            return glm_rows_f64(&self.p, x, index, n, rows, squares)
 
     def gradients(self, const double[::1] position, const real[:, ::1] x, const double[::1] y, float[:, ::1] out):
         """Write the gradients at a position to `out`, as rows of `dim` floats."""
         cdef size_t i, j, n = x.shape[0]
         cdef double slope
+        cdef float square
         cdef float *row
         if (position.shape[0] != <Py_ssize_t>self.p.padded or x.shape[1] != <Py_ssize_t>self.p.features
                 or not y.shape[0] == out.shape[0] == x.shape[0] or out.shape[1] != <Py_ssize_t>self.p.dim):
@@ -196,7 +197,7 @@ cdef class GradientDescent:
             raise MemoryError()
         with nogil:
             for i in range(n):
-                self.copy(&x[i, 0], NULL, 1, row)
+                self.copy(&x[i, 0], NULL, 1, row, &square)
                 slope = glm_slope(&self.p, &position[0], row, y[i])
                 for j in range(self.p.dim):
                     out[i, j] = <float>(slope * row[j])
@@ -208,15 +209,17 @@ cdef class GradientDescent:
         self.check(position, sums, matrix)
         if report.shape[0] != <Py_ssize_t>self.p.padded:
             raise ValueError("report and position do not fit together")
-        glm_move_f64(&self.p, &position[0], &report[0], rate, &position[0])
+        glm_move(&self.p, &position[0], &report[0], rate, &position[0])
         self.add(&position[0], 1, size, &sums[0, 0], NULL if matrix is None else &matrix[0, 0])
 
     def run(self, key, uint64_t block, const real[:, ::1] x, const double[::1] y, const int64_t[::1] order,
             const double[::1] rates, double size, double[::1] position, double[:, ::1] sums, double[:, ::1] matrix=None):
         """Take one step per person, in the order of the indices `order` (None: the order of `x`).
 
-        rates[i] is the i-th step size. Every `rows` people use one record block.
+        rates[i] is the i-th step size. Every `rows` people use one record block. Returns whether all records are valid.
         """
+        cdef bint invalid = False, last
+        cdef const char *next_row
         cdef stream_key k
         cdef workspace s
         cdef size_t i, now, at = 0, n = rates.shape[0]
@@ -227,7 +230,7 @@ cdef class GradientDescent:
                 or (rates.shape[0] != x.shape[0] if order is None else rates.shape[0] != order.shape[0])):
             raise ValueError("rows, responses and rates do not fit together")
         if n == 0:
-            return
+            return True
         load_key(key, &k)
         if workspace_open(&s, self.rows, self.p.padded):
             key_wipe(&k, sizeof(k))
@@ -238,11 +241,15 @@ cdef class GradientDescent:
                 now = min(<size_t>self.rows, n - at)
                 if order is not None:
                     index = &order[at]
-                self.copy(&x[0 if index is not NULL else at, 0], index, now, s.rows)
+                invalid |= self.copy(&x[0 if index is not NULL else at, 0], index, now, s.rows, s.squares)
                 for i in range(now):
                     s.responses[i] = y[index[i] if index is not NULL else at + i]
+                invalid |= glm_responses(&self.p, s.responses, now)
                 if self.ball is not NULL:
-                    self.descend_together(&k, block + at // self.rows, now, &rates[at], &s)
+                    last = index is not NULL or at + 2 * now > n
+                    next_row = <const char *>&x[0 if last else at + now, 0]
+                    self.descend_together(&k, block + at // self.rows, now, &rates[at], &s, next_row,
+                                          0 if last else self.p.features * sizeof(real))
                 else:
                     self.descend_alone(&k, block + at, rates[at], &s)
                 self.add(s.positions + self.p.padded, now, size + at, &sums[0, 0], square)
@@ -251,6 +258,7 @@ cdef class GradientDescent:
             memcpy(&position[0], s.positions, self.p.padded * sizeof(double))
         free(s.memory)
         close_key(&k)
+        return not invalid
 
     cdef void descend_alone(self, stream_key *k, uint64_t block, double rate, workspace *s) noexcept nogil:
         """Take the step of one person with a separate record block, for any mechanism."""
@@ -258,47 +266,49 @@ cdef class GradientDescent:
         cdef double slope = glm_slope(&self.p, s.positions, s.rows, s.responses[0])
         for j in range(padded):
             s.rows[j] = <float>(slope * s.rows[j])
-        self.kernel.by_size[2](self.kernel.params, k, block, s.rows, 1, s.directions)
+        self.kernel.by_size[2](self.kernel.params, k, block, s.rows, 1, s.reports.direction)
         if self.kernel.report_size == 1:
-            unpack_signs(<const uint8_t *>s.directions, dim, self.scale, s.report)
+            unpack_signs(<const uint8_t *>s.reports.direction, dim, self.scale, s.report)
         else:
-            memcpy(s.report, s.directions, dim * sizeof(double))
-        glm_move_f64(&self.p, s.positions, s.report, rate, s.positions + padded)
+            memcpy(s.report, s.reports.direction, dim * sizeof(double))
+        glm_move(&self.p, s.positions, s.report, rate, s.positions + padded)
 
-    cdef void descend_together(self, stream_key *k, uint64_t block, size_t n, const double *rates,
-                              workspace *s) noexcept nogil:
+    cdef void descend_together(self, stream_key *k, uint64_t block, size_t n, const double *rates, workspace *s,
+                               const void *next, size_t next_size) noexcept nogil:
         """Take the steps of n people with the l2 mechanism.
 
-        All directions, and their inner products with the rows, are computed before the first step.
+        Everything that does not depend on the positions is computed before the first step. Meanwhile the next rows are
+        fetched, of which each has `next_size` bytes.
         """
-        cdef size_t i, padded = self.p.padded
-        cdef l2_ball_block directions
-        cdef double slope, factor
-        l2_ball_draw(&directions, self.ball, k, block, n, padded, s.normals, s.directions)
+        cdef size_t i
+        l2_ball_parts(self.ball, k, block, s.rows, s.squares, n, self.p.padded, &s.reports)
+        glm_limits(&self.p, s.responses, s.reports.level, n, &s.steps)
         for i in range(n):
-            s.products[3 * i] = s.products[3 * i + 1] = s.products[3 * i + 2] = 0
-            l2_ball_products(s.directions + i * padded, s.rows + i * padded, padded, s.products + 3 * i)
-        for i in range(n):
-            slope = glm_slope(&self.p, s.positions + i * padded, s.rows + i * padded, s.responses[i])
-            factor = l2_ball_finish(&directions, s.products + 3 * i, slope)
-            glm_move_f32(&self.p, s.positions + i * padded, s.directions + i * padded, rates[i] * factor,
-                         s.positions + (i + 1) * padded)
+            s.steps.size[i] = rates[i] * s.reports.size[i]
+        glm_descend(&self.p, &s.steps, s.rows, s.reports.direction, n, s.positions, next, next_size)
 
 
 cdef int workspace_open(workspace *s, size_t people, size_t padded) noexcept nogil:
     """Allocate one zeroed piece of memory, aligned to a cache line, with room for reports of doubles; return -1 on failure."""
-    cdef size_t vector = 8 * padded, bytes = (people + 2) * vector + 32 * people + 64 + 3 * people * vector
+    cdef size_t vector = 8 * padded, numbers = (people + 15) // 16 * 16
+    cdef size_t bytes = (people + 2) * vector + (7 * 8 + 4) * numbers + 5 * people * vector // 2
     s.memory = aligned_alloc(64, (bytes + 63) // 64 * 64)
     if s.memory is NULL:
         return -1
     memset(s.memory, 0, bytes)
     s.positions = <double *>s.memory
     s.report = s.positions + (people + 1) * padded
-    s.rows = <float *>(s.report + padded)
-    s.normals = s.rows + 2 * people * padded
-    s.directions = s.normals + 2 * people * padded
-    s.products = <double *>(s.directions + 2 * people * padded)
-    s.responses = s.products + 3 * people
+    s.responses = s.report + padded
+    s.reports.size = s.responses + numbers
+    s.reports.level = s.reports.size + numbers
+    s.steps.size = s.reports.level + numbers
+    s.steps.low = s.steps.size + numbers
+    s.steps.middle = s.steps.low + numbers
+    s.steps.high = s.steps.middle + numbers
+    s.squares = <float *>(s.steps.high + numbers)
+    s.rows = s.squares + numbers
+    s.reports.normals = s.rows + people * padded
+    s.reports.direction = s.reports.normals + 2 * people * padded
     return 0
 
 

@@ -52,6 +52,7 @@ def test_responses_outside_the_family_are_errors():
             ):
                 server.run(np.zeros((3, 2)), [1, bad, 1], shuffle=shuffle)
         assert server.n == 0
+        assert not server.position.any()
     for x, y in ((np.zeros((3, 3)), np.zeros(3)), (np.zeros(3), np.zeros(3)), (np.zeros((3, 2)), np.zeros(2))):
         with pytest.raises(ValueError, match=r"^[xy] must have shape "):
             server.run(x, y)
@@ -86,6 +87,7 @@ def test_one_answer_has_an_infinite_standard_error():
 MODELS = [
     ("logistic", 1, {}),
     ("logistic", 3, {"column": 0.5}),
+    ("logistic", 5, {"residual": 0.4}),
     ("linear", 32, {"residual": 2.0, "radius": 0.8}),
     ("poisson", 100, {"residual": 3.0, "exponent": 0.7}),
     ("linear", 2, {"residual": 2.0, "projection": 0.02}),  # on the boundary in most steps
@@ -124,7 +126,7 @@ ONE_BY_ONE = [("linf", "half-space"), ("l2", "laplace"), ("linf", "laplace")]
 
 
 @pytest.mark.parametrize("norm, noise", ONE_BY_ONE)
-@pytest.mark.parametrize("family, features, options", MODELS[:5])
+@pytest.mark.parametrize("family, features, options", MODELS[:6])
 def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, norm, noise, monkeypatch):
     """These mechanisms have one record block per person, so one key gives both the same reports, bit for bit.
 
