@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ._base import CHANNEL_ENTRIES, Mechanism
 from ._pipeline import Kernel
 
 
+@lru_cache(maxsize=256)
 def debiasing_of(coin: _coins.ResponseCoin | _coins.UnaryCoins) -> Debiasing:
     """Return the debiasing of a category that is reported with probability p if it is true, else with q."""
     return Debiasing(float(-coin.q / (coin.p - coin.q)), float((1 - coin.q) / (coin.p - coin.q)))

@@ -38,6 +38,11 @@ class Part:
         starts = [self.first + g * self.slots for g in range(self.groups)]
         return tuple(full * self.slots + min(max(rest - start, 0), self.slots) for start in starts)
 
+    def smallest(self, n: int, period: int) -> int:
+        """Return the number of people in the smallest group, which is the last."""
+        full, rest = divmod(n, period)
+        return full * self.slots + min(max(rest - (self.stop - self.slots), 0), self.slots)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -116,7 +121,7 @@ def parts(n: int, share: float, search_groups: int, second_groups: int, least: i
                 rest -= rest % COARSE
             search = Part(0, search_groups, slots)
             second = Part(search.stop, second_groups, rest)
-            if min(search.sizes(n, second.stop)) >= least and n > search.stop:
+            if search.smallest(n, second.stop) >= least and n > search.stop:
                 plans.append((abs(search.stop / second.stop - share) + slots * 1e-3, search, second))
     _, search, second = min(plans, key=lambda found: found[0])
     # Longer runs are faster to gather; with many people there are still many periods.
