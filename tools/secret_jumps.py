@@ -15,7 +15,6 @@ CLAIMED = {
     r"kernels/privatize/(?!laplace)\w+\.o": r".",
     r"kernels/random/coins\.o": r".",
     r"kernels/sgd/quantile\.o": r"piece|steps",
-    r"kernels/series\.o": r"terms",
 }
 COMPARE, JUMP = re.compile(r"\tv?u?comis[sd]\s"), re.compile(r"\tj(?!mp)\w+\s")
 # Instructions that set the flags. A jump after one of them does not depend on the comparison.

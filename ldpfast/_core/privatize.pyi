@@ -50,6 +50,9 @@ class UnaryEncoding(Kernel):
 class LinfBall(Kernel):
     def __init__(self, dim: int, radius: float, heads: int, keep_tie: int) -> None: ...
 
+class Series(Kernel):
+    def __init__(self, terms: int, lower: float, upper: float, heads: int) -> None: ...
+
 class L2Ball(Kernel):
     def __init__(self, dim: int, radius: float, scale: float, heads: int) -> None: ...
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check
-from .._core import series
-from .._typing import AnyArray, Floats
+from .._core import privatize, series
+from .._typing import Floats
 from ..domains import Interval
 from ..mechanisms import LinfBall, half_space_constant
 from ..results import Estimate
@@ -114,7 +114,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
 
     Privacy
     -------
-    The guarantee of `LinfBall`, exact for the whole vector of terms.
+    The guarantee of `LinfBall`, exact for the whole vector of terms. docs/proofs/series.md.
 
     References
     ----------
@@ -131,7 +131,6 @@ class SeriesDensity(Problem[SeriesEstimate]):
     upper: float = 1.0
     terms: int = field(init=False, repr=False, compare=False)
     mechanism: LinfBall = field(init=False, repr=False, compare=False)
-    _series: series.Series = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
@@ -150,17 +149,9 @@ class SeriesDensity(Problem[SeriesEstimate]):
                     raise ValueError(f"{name} must be left out where n_terms is given")
             _check.positive("radius", self.radius)
             terms = _check.integer("n_terms", self.n_terms, 1, MOST_TERMS)
-        self._define(
-            LinfBall(terms, self.epsilon, BOUND),
-            Interval(lower, upper),
-            terms=terms,
-            _series=series.Series(terms, lower, upper),
-        )
-
-    def _encode(self, records: AnyArray) -> NDArray[np.float32]:
-        terms = np.empty((len(records), self.terms), np.float32)
-        self._series.terms(records, terms)
-        return terms
+        mechanism = LinfBall(terms, self.epsilon, BOUND)
+        kernel = privatize.Series(terms, lower, upper, mechanism._heads)
+        self._define(mechanism, Interval(lower, upper), kernel=kernel, terms=terms)
 
     def _conclude(self, raw: Estimate[Any]) -> SeriesEstimate:
         warn_few(raw.n, FEW_REPORTS, "the band of a density")

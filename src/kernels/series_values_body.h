@@ -15,7 +15,7 @@ LDP_INLINE double NAME(cos_turns)(double t)
 }
 
 /* Horner's rule in exp(2 pi i u), from the highest harmonic down, for at most SERIES_PIECE positions at once. */
-static void NAME(series_values)(const series *p, const double *coefficient, const double *x, size_t n, double *out)
+static void NAME(series_values)(const series_interval *p, const double *coefficient, const double *x, size_t n, double *out)
 {
     double c[SERIES_PIECE], s[SERIES_PIECE], re[SERIES_PIECE] = {0}, im[SERIES_PIECE] = {0};
     for (size_t i = 0; i < n; i++) { /* vector loop */

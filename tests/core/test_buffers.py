@@ -57,7 +57,7 @@ DESCENT = sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._pipeline.ker
 SERIES = series.Series(3, 0.0, 1.0)
 X, Y, RATES, PLACES, WRONG = np.zeros((5, 3)), np.zeros(5), np.zeros(5), np.zeros(4), np.zeros(7)
 POSITION, SUMS = np.zeros(32), np.zeros((4, 32))
-GRADIENTS, TERMS = np.zeros((5, 3), np.float32), np.zeros((4, 3), np.float32)
+GRADIENTS = np.zeros((5, 3), np.float32)
 FIT_TOGETHER, FIT_THE_MODEL = "{} do not fit together", "position, sums and matrix do not fit the model"
 GRADIENT_SIZES = FIT_TOGETHER.format("position, rows and gradients")
 RUN_SIZES = FIT_TOGETHER.format("rows, responses and rates")
@@ -81,8 +81,6 @@ RUN_SIZES = FIT_TOGETHER.format("rows, responses and rates")
         (RUN_SIZES, DESCENT.run, (KEY, 0, X, Y, np.arange(4), RATES, 0.0, POSITION, SUMS)),
         ("a key has 32 bytes", DESCENT.run, (b"", 0, X, Y, None, RATES, 0.0, POSITION, SUMS)),
         ("a key has 32 bytes", MEDIAN.run, (b"", 0, Y, sgd.QuantileState(0.5))),
-        (FIT_TOGETHER.format("numbers and terms"), SERIES.terms, (WRONG, TERMS)),
-        (FIT_TOGETHER.format("numbers and terms"), SERIES.terms, (PLACES, np.zeros((4, 4), np.float32))),
         (FIT_TOGETHER.format("coefficients, numbers and values"), SERIES.values, (WRONG, PLACES, PLACES)),
         (FIT_TOGETHER.format("coefficients, numbers and values"), SERIES.values, (np.zeros(3), PLACES, WRONG)),
     ],
@@ -92,7 +90,7 @@ def test_descent_and_series_reject_arrays_of_wrong_sizes(message, call, argument
     assert DESCENT.padded == 32
     with raises(ValueError, message):
         call(*arguments)
-    for array in (POSITION, SUMS, GRADIENTS, TERMS, WRONG):
+    for array in (POSITION, SUMS, GRADIENTS, WRONG):
         assert not array.any()
 
 

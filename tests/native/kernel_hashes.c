@@ -12,9 +12,9 @@
 #include "privatize/laplace.h"
 #include "privatize/linf_ball.h"
 #include "privatize/residue.h"
+#include "privatize/series.h"
 #include "privatize/sign_bit.h"
 #include "privatize/unary_encoding.h"
-#include "series.h"
 #include "sgd/glm.h"
 #include "sgd/quantile.h"
 #include "simd/dispatch.h"
@@ -126,8 +126,7 @@ static void grids(void)
 
 static void steps_and_series(void)
 {
-    static uint32_t coins[4096], harmonic[33], phase[33];
-    static float terms[33 * 500];
+    static uint32_t coins[4096];
     for (size_t i = 0; i < 4096; i++)
         coins[i] = (uint32_t)word();
     for (int any_time = 0; any_time < 2; any_time++) {
@@ -137,13 +136,14 @@ static void steps_and_series(void)
         const int invalid = quantile_steps_f64(&p, coins, doubles, 4001, &at);
         print_hash("quantile", invalid, &at, sizeof at);
     }
-    for (uint32_t j = 0; j < 33; j++) {
-        harmonic[j] = j / 2 + 1;
-        phase[j] = j % 2 ? (uint32_t)1 << 30 : 0;
+    static const size_t terms[] = {5, 32, 33, 1000};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        const series p = {terms[i], 0, 1, 0x1p32, 0xbb00000000000000u};
+        printf("terms %zu\n", terms[i]);
+        privatize("series, float", privatize_series_f32, &p, floats, 600 < series_rows(terms[i]) ? 600 : 16,
+                  (terms[i] + 7) / 8);
+        privatize("series", privatize_series_f64, &p, doubles, series_rows(terms[i]), (terms[i] + 7) / 8);
     }
-    const series p = {33, 0, 1, harmonic, phase};
-    series_terms_f64(&p, doubles, 500, terms);
-    print_hash("series", 0, terms, sizeof terms);
 }
 
 static void descents(void)

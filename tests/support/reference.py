@@ -36,6 +36,7 @@ STREAM_IDS = {
     "LaplaceResidue": 25,
     "discrete Gaussian": 28,
     "selection": 29,
+    "series": 38,
 }
 
 
@@ -366,6 +367,57 @@ def series_terms(terms: int, lower: float, upper: float, x: np.ndarray) -> np.nd
     u = (x.astype(float) - lower) * (1 / (upper - lower))
     turns = u[:, np.newaxis] * (np.arange(terms) // 2 + 1) - 0.25 * (np.arange(terms) % 2)
     return math.sqrt(2) * np.cos(2 * np.pi * (turns - np.rint(turns)))
+
+
+def series_points(terms: int, lower: float, upper: float, x: np.ndarray) -> np.ndarray:
+    """Return cos and sin of 2 pi m u in the single precision of the kernel, shape (n, terms), for x in the interval."""
+    single = np.float32
+    scaled = (x.astype(float) - lower) * (2.0**32 / (upper - lower))
+    turn = np.rint(np.clip(scaled, 0, 2.0**32 - 1)).astype(np.uint32)
+
+    def point(turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        quarter = (turn + np.uint32(1 << 29)) >> 30
+        t = (turn - (quarter << 30)).view(np.int32).astype(single) * single(2.0**-29)
+        z = t * t
+        sine = t * (
+            z * (z * (single(-3.5954508e-5) * z + single(2.4900071e-3)) - single(0.080745435)) + single(0.78539816)
+        )
+        cosine = z * (z * (single(-3.1888051e-4) * z + single(0.015849915)) - single(0.30842425)) + single(0.99999997)
+        turned = [(cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)]
+        return tuple(np.choose(quarter, [pair[i] for pair in turned]) for i in range(2))
+
+    def rotate(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+    one = point(turn)
+    two = rotate(one, one)
+    four = rotate(two, two)
+    out = []
+    for first in range(1, terms // 2 + 2, 16):  # the harmonics of a word of 32 terms, in four chains
+        start = point(turn * np.uint32(first))
+        second = rotate(start, one)
+        chains = [start, second, rotate(start, two), rotate(second, two)]
+        for _ in range(4):
+            out += [number for chain in chains for number in chain]
+            chains = [rotate(chain, four) for chain in chains]
+    return np.stack(out[:terms], axis=1)
+
+
+def series_reports(kernel: tuple, key: bytes, block: int, x: np.ndarray) -> np.ndarray:
+    """Return the signs (0 or 1) of the reports of one block. `kernel` holds terms, lower, upper, heads."""
+    terms, lower, upper, heads = kernel
+    points, words = series_points(terms, lower, upper, x), Words(key, "series", block, 2048)
+    out = np.empty((len(x), terms), np.uint8)
+    for start in range(0, len(x), 16):  # a group of people
+        rounding = words.take(16, "<u4").view(np.int32).astype(np.float32) * np.float32(2.0**-31)
+        coins = words.take(16, "<u8").tolist()
+        directions = words.take(16 * -(-terms // 32), "<u4").reshape(-1, 16).T
+        u = np.unpackbits(np.ascontiguousarray(directions).view(np.uint8), axis=1, count=terms, bitorder="little")
+        for i in range(start, min(start + 16, len(x))):
+            v = rounding[i - start] < points[i]
+            minus = 2 * int((u[i - start] == v).sum()) < terms
+            out[i] = u[i - start] ^ (minus != (coins[i - start] >= heads))
+    return out
 
 
 def clipped_row(row: np.ndarray, radius: float) -> list[int]:

@@ -18,7 +18,7 @@ from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Domain
 from ...mechanisms import Mechanism
-from ...mechanisms._pipeline import Pipeline
+from ...mechanisms._pipeline import Kernel, Pipeline
 from ...reports import Aggregator
 from ...results import Estimate, SmallSampleWarning
 
@@ -50,15 +50,25 @@ class Problem(ABC, Generic[Result]):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _define(self, mechanism: Mechanism, domain: Domain, *, truncates: bool = False, **values: Any) -> None:
+    def _define(
+        self,
+        mechanism: Mechanism,
+        domain: Domain,
+        *,
+        truncates: bool = False,
+        kernel: Kernel | None = None,
+        **values: Any,
+    ) -> None:
         """Set the attributes that follow from the arguments; subclasses call it at the end of ``__post_init__``.
 
-        With `truncates`, records outside of the domain of the mechanism are valid, and are clipped to it.
+        With `truncates`, records outside of the domain of the mechanism are valid, and are clipped to it. `kernel` encodes
+        records and makes the reports of the mechanism in one pass; the default is the kernel of the mechanism, after
+        `_encode`.
         """
         inner = mechanism._pipeline
-        width = max(inner.width, mechanism.domain.width or 1)
-        encode = inner.encode if type(self)._encode is Problem._encode else self._encoded
-        pipeline = Pipeline(domain, inner.kernel, encode, width, inner.first_block, truncates)
+        width = 1 if kernel else max(inner.width, mechanism.domain.width or 1)
+        encode = inner.encode if kernel or type(self)._encode is Problem._encode else self._encoded
+        pipeline = Pipeline(domain, kernel or inner.kernel, encode, width, inner.first_block, truncates)
         self._set(mechanism=mechanism, domain=domain, _pipeline=pipeline, **values)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -7,6 +7,8 @@
  * Floats: log u = e log 2 - log c + log(1 + z) with u = 2^e m, m in [1, 2), and c one of eight numbers whose rounded reciprocals
  * and logarithms are in tables, so that z = m / c - 1 is at most 1/17. Errors: 3.5e-8 (logarithm), 3e-9 (sine), 3e-8 (cosine).
  * Doubles: simd/logarithm.h. Errors below 3e-18. */
+#include "simd/circle_body.h"
+
 LDP_INLINE void NAME(pair_f32)(PER_ISA(int32s) radius24, PER_ISA(int32s) angle24, float *first, float *second)
 {
     static const float reciprocal[16] LDP_ALIGNED = {RECIPROCALS, RECIPROCALS},
@@ -21,9 +23,8 @@ LDP_INLINE void NAME(pair_f32)(PER_ISA(int32s) radius24, PER_ISA(int32s) angle24
     const PER_ISA(floats) radius = PER_ISA(root)(square);
 
     const PER_ISA(floats) t = __builtin_convertvector(2 * (angle24 >> 3) + 1, PER_ISA(floats)) * 0x1p-22f;
-    const PER_ISA(floats) y = t * t;
-    const PER_ISA(floats) sine = t * (y * (y * (-3.5954508e-5f * y + 2.4900071e-3f) - 0.080745435f) + 0.78539816f);
-    const PER_ISA(floats) cosine = y * (y * (-3.1888051e-4f * y + 0.015849915f) - 0.30842425f) + 0.99999997f;
+    PER_ISA(floats) cosine, sine;
+    NAME(eighth)(t, &cosine, &sine);
     /* One of the two, selected by bit 2; signs from bits 1 and 0. */
     const PER_ISA(int32s) swap = -(angle24 >> 2 & 1), differ = ((PER_ISA(int32s))sine ^ (PER_ISA(int32s))cosine) & swap;
     const PER_ISA(floats) a = radius * (PER_ISA(floats))((PER_ISA(int32s))cosine ^ differ ^ (angle24 << 30 & SIGN));

@@ -61,6 +61,11 @@ LDP_INLINE doubles_avx2 load_first_f64_avx2(const double *x, size_t n)
     return (doubles_avx2)_mm256_maskload_pd(x, first_bytes_avx2(8 * n));
 }
 
+LDP_INLINE int32s_avx2 mark_less_avx2(int32s_avx2 v, floats_avx2 a, floats_avx2 b, int32s_avx2 bit)
+{
+    return v | ((a < b) & bit);
+}
+
 LDP_INLINE float sum_floats_avx2(floats_avx2 v)
 {
     const __m128 half = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));

@@ -29,6 +29,12 @@ LDP_INLINE floats_avx512 at_least_avx512(floats_avx512 v, float least)
 
 LDP_INLINE floats_avx512 root_avx512(floats_avx512 v) { return (floats_avx512)_mm512_sqrt_ps((__m512)v); }
 
+LDP_INLINE int32s_avx512 mark_less_avx512(int32s_avx512 v, floats_avx512 a, floats_avx512 b, int32s_avx512 bit)
+{
+    const __mmask16 less = _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ);
+    return (int32s_avx512)_mm512_mask_or_epi32((__m512i)v, less, (__m512i)v, (__m512i)bit);
+}
+
 LDP_INLINE uint64_t less_avx512(int32s_avx512 a, int32s_avx512 b) { return _mm512_cmplt_epi32_mask((__m512i)a, (__m512i)b); }
 
 LDP_INLINE int32s_avx512 clamp_int32_avx512(int32s_avx512 v, int32_t least, int32_t most)

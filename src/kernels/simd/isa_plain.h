@@ -93,6 +93,12 @@ LDP_INLINE int32s_plain clamp_int32_plain(int32s_plain v, int32_t least, int32_t
     return (v & ~below & ~above) | (low & below) | (high & above);
 }
 
+/* v with the ones of `bit` in the lanes where a < b. */
+LDP_INLINE int32s_plain mark_less_plain(int32s_plain v, floats_plain a, floats_plain b, int32s_plain bit)
+{
+    return v | ((a < b) & bit);
+}
+
 /* Sums of all lanes: the upper half of the lanes is added to the lower half, until one lane is left. */
 LDP_INLINE float sum_floats_plain(floats_plain v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 LDP_INLINE double sum_doubles_plain(doubles_plain v) { return v[0] + v[1]; }

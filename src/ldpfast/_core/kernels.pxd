@@ -169,6 +169,15 @@ cdef extern from "privatize/linf_ball.h" nogil:
     privatize_fn privatize_linf_ball_f32, privatize_linf_ball_f64
 
 
+cdef extern from "privatize/series.h" nogil:
+    ctypedef struct series:
+        size_t terms
+        double lower, upper, per_range
+        uint64_t heads
+    size_t series_rows(size_t terms)
+    privatize_fn privatize_series_f32, privatize_series_f64
+
+
 cdef extern from "privatize/l2_ball.h" nogil:
     ctypedef struct l2_ball:
         size_t dim
@@ -262,12 +271,8 @@ cdef extern from "sgd/glm.h" nogil:
     void glm_square(const glm *p, const double *sums, double *matrix)
 
 
-cdef extern from "series.h" nogil:
-    ctypedef struct series:
+cdef extern from "series_values.h" nogil:
+    ctypedef struct series_interval:
         size_t terms
         double lower, per_range
-        const uint32_t *harmonic
-        const uint32_t *phase
-    void series_terms_f32(const series *p, const float *x, size_t n, float *out)
-    void series_terms_f64(const series *p, const double *x, size_t n, float *out)
-    void series_values(const series *p, const double *coefficient, const double *x, size_t n, double *out)
+    void series_values(const series_interval *p, const double *coefficient, const double *x, size_t n, double *out)

@@ -7,10 +7,10 @@ from ldpfast._core.kernels cimport (
     STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
     bins, geometric_noise, clip_numbers_f32,  clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
     privatize_l2_ball_f32, privatize_l2_ball_f64, privatize_laplace_f32, privatize_laplace_f64, privatize_linf_ball_f32,
-    privatize_linf_ball_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
+    privatize_linf_ball_f64, privatize_series_f32, privatize_series_f64, privatize_randomized_response_u8, privatize_randomized_response_u16,
     privatize_randomized_response_u32, privatize_randomized_response_u64, privatize_residue_f32, privatize_residue_f64,
     privatize_sign_bit_f32, privatize_sign_bit_f64, privatize_unary_encoding_u8, privatize_unary_encoding_u16,
-    privatize_unary_encoding_u32, privatize_unary_encoding_u64, randomized_response, residue, sign_bit, tally_bits,
+    privatize_unary_encoding_u32, privatize_unary_encoding_u64, randomized_response, residue, series, series_rows, sign_bit, tally_bits,
     tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64, tally_grid, tally_vectors_f32, tally_vectors_f64,
     unary_encoding, unary_encoding_rows,
 )
@@ -164,6 +164,27 @@ cdef class LinfBall(Kernel):
         self.report_size = 1
         self.rows = linf_ball_rows(dim)
         self.by_size = [NULL, NULL, privatize_linf_ball_f32, privatize_linf_ball_f64]
+        self.tally_by_size = [NULL, NULL, tally_bits, tally_bits]
+
+
+cdef class Series(Kernel):
+    """Packed signs for the terms of a trigonometric series on an interval; reports are those of `LinfBall`."""
+    cdef series p
+    cdef number_range valid
+
+    def __init__(self, size_t terms, double lower, double upper, uint64_t heads):
+        self.p = series(terms, lower, upper, 2.0**32 / (upper - lower), heads)
+        self.valid = number_range(1, lower, upper, lower + (upper - lower) / 2)
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
+        self.params = &self.p
+        self.format = &self.p.terms
+        self.state_bytes = 8 * terms
+        self.items = 1
+        self.report_items = (terms + 7) // 8
+        self.report_size = 1
+        self.rows = series_rows(terms)
+        self.by_size = [NULL, NULL, privatize_series_f32, privatize_series_f64]
         self.tally_by_size = [NULL, NULL, tally_bits, tally_bits]
 
 
