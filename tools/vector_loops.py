@@ -14,6 +14,7 @@ LOOP_LINES = 7  # a vectorized basic block is reported at a line of the loop bod
 # Loops that need not be vectorized in plain C, which has 16-byte vectors, and the reason.
 PLAIN_MAY_LACK = {
     "clipped_body.h": "64-bit comparisons need SSE4.2",
+    "discrete_gaussian_body.h": "64-bit comparisons need SSE4.2",
     "normals_body.h": "vectors of two doubles are not faster",
     "series_body.h": "64-bit comparisons need SSE4.2",
 }

@@ -97,7 +97,7 @@ def gaussian(scale: float = 1.0) -> Case:
 
     return Case(
         "discrete Gaussian noise, exact", "sample", n, 0, 0, 8, ours, numpy_gaussian_integers(sigma, n),
-        partial(_check_gaussian, sigma), None, out, 100.0, threads=False, note=UNSAFE,
+        partial(_check_gaussian, sigma), None, out, 40.0, threads=False, note=UNSAFE,
     )  # fmt: skip
 
 

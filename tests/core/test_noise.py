@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -16,21 +17,62 @@ from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA, hoeffding_radius
 
 
-def gaussian(variance, n, block=0, key=FIXED_KEY):
+def gaussian(variance, n, block=0, margin=noise.MARGIN):
     out = np.empty(n, np.int64)
-    noise.gaussian(Stream(key), block, variance, out)
+    noise.gaussian(Stream(FIXED_KEY), block, variance, out, margin)
     return out
 
 
-@pytest.mark.parametrize("variance", [1, 2, 4, 100, 1025**2, 10**9 + 7, 1 << 40, (1 << 48) - 1, 1 << 48])
-def test_gaussian_noise_equals_the_reference(isa, variance):
-    """The reference draws every coin from the same words with exact fractions.
+VARIANCES = [1, 2, 3, 4, 100, 1025**2, 10**9 + 7, 1 << 40, (1 << 48) - 1, 1 << 48]
 
-    Digits beyond the first word, which a coin needs with probability 2^-43, are not tested.
-    """
+
+@pytest.mark.parametrize("variance", VARIANCES)
+def test_gaussian_noise_equals_the_reference(isa, variance):
+    """The reference compares the same words with probabilities of 60 digits."""
     for block in (0, 5):
         words = reference.Words(FIXED_KEY, "discrete Gaussian", block)
-        assert gaussian(variance, 60, block).tolist() == reference.discrete_gaussian(words, variance, 60)
+        assert gaussian(variance, 600, block).tolist() == reference.discrete_gaussian(words, variance, 600)
+
+
+@pytest.mark.parametrize("margin", [2.0**-20, 0.01, 0.5, 1.0])
+@pytest.mark.parametrize("variance", [1, 100, 1 << 48])
+def test_the_result_does_not_depend_on_how_many_proposals_are_compared_with_more_digits(isa, variance, margin):
+    """So proposals that doubles decide and those that decimals decide have the same probabilities."""
+    assert gaussian(variance, 2000, margin=margin).tolist() == gaussian(variance, 2000).tolist()
+
+
+@pytest.mark.parametrize(
+    "step, square, twice_variance", [(0, 1, 2), (1, 50, 7), (3, 2001, 200), (0, 10**12, 10**12 + 1)]
+)
+def test_more_digits_decide_where_the_first_are_equal(step, square, twice_variance):
+    """Just below and just above a probability, to 52 + 64 binary digits; the next word of the stream decides between."""
+    with localcontext(Context(prec=80)):
+        edge = 2**step * (-Decimal(square) / twice_variance).exp()
+        digits = int(edge * 2**52)
+        rest = int((edge * 2**52 - digits) * 2**64)
+
+    class Chosen(noise.Digits):
+        def next(self):
+            return self.words.pop(0)
+
+    for words, below in (([rest - 1], True), ([rest + 1], False), ([rest, 0], True), ([rest, 2**64 - 1], False)):
+        more = Chosen()
+        more.words = [*words]
+        assert noise.is_below(digits, 52, step, square, twice_variance, more) is below
+        assert not more.words
+    assert noise.is_below(digits - 1, 52, step, square, twice_variance, noise.Digits())
+    assert not noise.is_below(digits + 1, 52, step, square, twice_variance, noise.Digits())
+
+
+@pytest.mark.parametrize("variance", [*VARIANCES, 5, 6, 7, 10, 1000])
+def test_steps_cover_the_distribution(variance):
+    """No probability is above 1: width^2 >= 2 log(2) variance, exactly, and the width is the least or one more."""
+    with localcontext(Context(prec=60)):
+        least = 2 * Decimal(2).ln() * variance
+        width = math.isqrt(math.floor(least)) + 1
+        assert width**2 >= least > (width - 1) ** 2
+    values = np.abs(gaussian(variance, 3000))
+    assert (values < 31 * width).all()
 
 
 def test_gaussian_noise_of_fewer_numbers_is_a_prefix(isa):
@@ -76,3 +118,9 @@ def test_gaussian_noise_follows_the_distribution_function(variance):
 def test_variance_out_of_range_is_rejected(variance):
     with pytest.raises(ValueError, match=r"variance must be in \[1, 2\^48\]"):
         gaussian(variance, 1)
+
+
+@pytest.mark.parametrize("margin", [0.0, 2.0**-41, 1.5, math.nan])
+def test_margin_out_of_range_is_rejected(margin):
+    with pytest.raises(ValueError, match=r"margin must be in \[2\^-40, 1\]"):
+        gaussian(1, 1, margin=margin)

@@ -15,6 +15,7 @@
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
 #include "privatize/unary_encoding.h"
+#include "random/discrete_gaussian.h"
 #include "sgd/glm.h"
 #include "sgd/quantile.h"
 #include "simd/dispatch.h"
@@ -146,6 +147,19 @@ static void steps_and_series(void)
     }
 }
 
+static void gaussians(void)
+{
+    static const uint64_t variances[] = {1, 100, 1000003, MOST_VARIANCE};
+    for (size_t i = 0; i < sizeof variances / sizeof *variances; i++) {
+        const gaussian_steps steps = gaussian_open(variances[i], 0x1p-40);
+        stream s = stream_open(&key, STREAM_DISCRETE_GAUSSIAN, i);
+        static gaussian_proposals found[40];
+        for (size_t k = 0; k < 40; k++)
+            gaussian_propose(&steps, &s, found + k);
+        print_hash("discrete Gaussian", (int)i, found, sizeof found);
+    }
+}
+
 static void descents(void)
 {
     static const char *names[] = {"logistic descent", "linear descent", "Poisson descent"};
@@ -204,6 +218,7 @@ int main(int count, char **arguments)
     balls();
     grids();
     steps_and_series();
+    gaussians();
     descents();
     clips();
     return 0;

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -37,6 +38,7 @@ STREAM_IDS = {
     "discrete Gaussian": 28,
     "selection": 29,
     "series": 38,
+    "Gaussian digits": 39,
 }
 
 
@@ -455,50 +457,33 @@ def wide(state: np.ndarray) -> list[int]:
     return [int(low) + (int(high) << 64) for low, high in zip(state[:, 0], state[:, 1].view(np.int64), strict=True)]
 
 
-def toss(words: Words, probability: Fraction) -> bool:
-    """Return heads with exactly this probability, by comparison with 64 binary digits at a time."""
-    while True:
-        word, scaled = words.word(), probability * WORD
-        if word + 1 <= scaled or word >= scaled:
-            return word < scaled
-        probability = scaled - word
-
-
-def toss_exp(words: Words, x: Fraction) -> bool:
-    """Return heads with probability exp(-x).
-
-    There is one coin of probability exp(-1) for each whole. For x <= 1 the result is heads iff coins of probability
-    x / k, k = 1, 2, ..., have an even number of heads before the first tails.
-    """
-    while x > 1:
-        if not toss_exp(words, Fraction(1)):
-            return False
-        x -= 1
-    k = 1
-    while toss(words, x / k):
-        k += 1
-    return k % 2 == 1
-
-
 def discrete_gaussian(words: Words, variance: int, n: int) -> list[int]:
-    """Return n integers by algorithms 1 to 3 of Canonne, Kamath and Steinke 2020."""
-    t, out = math.isqrt(variance) + 1, []
-    while len(out) < n:
-        while True:
-            product = words.word() * t
-            if product % WORD >= WORD % t:
-                break
-        u, wholes = product >> 64, 0
-        if not toss_exp(words, Fraction(u, t)):
-            continue
-        while toss_exp(words, Fraction(1)):
-            wholes += 1
-        size, minus = u + t * wholes, words.word() >> 63
-        if minus and size == 0:
-            continue
-        if toss_exp(words, (size - Fraction(variance, t)) ** 2 / (2 * variance)):
-            out.append(-size if minus else size)
-    return out
+    """Return n integers by rejection from steps of equal width, where every step is half as high as the one before.
+
+    A uniform number is compared with its probability in 60 decimal digits.
+    """
+    width, out = math.isqrt(math.floor(2 * Decimal(2).ln() * variance)) + 1, []
+    while True:
+        first, second = words.take(64, "<u8").tolist(), words.take(64, "<u8").tolist()
+        for word, uniform in zip(first, second, strict=True):
+            position, rest = divmod((word % 2**32) * width, 2**32)
+            bits, minus = word >> 32 & 0x7FFFFFFF, word >> 63
+            if rest < 2**32 % width or bits == 0:
+                continue
+            step = 31 - bits.bit_length()
+            size = step * width + position
+            if minus and size == 0:
+                continue
+            with localcontext(Context(prec=60)):
+                edge = 2**step * (-Decimal(size**2) / (2 * variance)).exp()
+                assert 0 < edge <= 1
+                if edge < 1:
+                    assert not (uniform >> 12) < edge * 2**52 < (uniform >> 12) + 1 or edge < Decimal("1e-13")
+                accepted = uniform >> 12 < edge * 2**52
+            if accepted:
+                out.append(-size if minus else size)
+            if len(out) == n:
+                return out
 
 
 def rank_weights(points, size: int, twice_target: int, table) -> list[int]:

@@ -1,16 +1,35 @@
 /* Exact discrete Gaussian noise: integers n with probabilities proportional to exp(-n^2 / (2 variance)).
  *
- * C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, algorithms 1 to 3. Every
- * coin has a rational probability and is drawn exactly: with doubles if their rounding cannot change the result, else with
- * integers. */
+ * Rejection from steps of equal width, each half as high as the one before. A proposal is accepted if a uniform number is below a
+ * probability that is computed in double precision. Where its error could matter, the proposal is undecided, and the caller
+ * compares with more digits. Proposals of 36 standard deviations or more, which have a probability below e^-640, are rejected.
+ * docs/proofs/central.md. */
 #ifndef LDP_DISCRETE_GAUSSIAN_H
 #define LDP_DISCRETE_GAUSSIAN_H
 
-#include "random/coins.h"
+#include "random/stream.h"
 
 #define MOST_VARIANCE ((uint64_t)1 << 48)
 
-/* Draws n integers. The variance parameter is in 1 .. MOST_VARIANCE. Returns 1 if the stream was exhausted, else 0. */
-void draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out);
+enum { GAUSSIAN_PROPOSALS = 64, GAUSSIAN_DIGITS = 52 };
+enum decision { REJECTED = 0, ACCEPTED = 1, UNDECIDED = 2 };
+
+typedef struct {
+    uint64_t width, limit; /* of a step; 2^32 mod width */
+    double per_variance;   /* 1 / (2 variance) */
+    double margin;         /* relative error of a probability within which a proposal is undecided; at least 2^-40 */
+} gaussian_steps;
+
+/* Proposals: the integer, the number of its step, the first binary digits of the uniform number as an integer, and a `decision`.
+ * The probability is 2^step exp(-value^2 / (2 variance)). */
+typedef struct {
+    int64_t value[GAUSSIAN_PROPOSALS], step[GAUSSIAN_PROPOSALS], digits[GAUSSIAN_PROPOSALS], decision[GAUSSIAN_PROPOSALS];
+} gaussian_proposals;
+
+/* The variance is in 1 .. MOST_VARIANCE. */
+gaussian_steps gaussian_open(uint64_t variance, double margin);
+
+/* Makes the next proposals. Returns whether one is undecided. */
+int gaussian_propose(const gaussian_steps *p, stream *s, gaussian_proposals *out);
 
 #endif

@@ -6,16 +6,6 @@
 
 typedef unsigned __int128 big;
 
-/* An integer in [0, n), n > 0 (D. Lemire, "Fast random integer generation in an interval", 2019). */
-LDP_INLINE uint64_t uniform_below(reader *r, uint64_t n)
-{
-    for (;;) {
-        big product = (big)reader_word(r) * n;
-        if ((uint64_t)product >= -n % n || r->source.key->exhausted)
-            return (uint64_t)(product >> 64);
-    }
-}
-
 /* An integer of 128 bits in [0, n), n > 0, from its own stream. */
 LDP_INLINE big big_below(stream_key *key, uint64_t block, big n)
 {

@@ -39,6 +39,8 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE
         STREAM_LAPLACE_VECTOR
         STREAM_MEDIAN
+        STREAM_DISCRETE_GAUSSIAN
+        STREAM_GAUSSIAN_DIGITS
         STREAM_LAPLACE_ONE_HOT
         STREAM_LAPLACE_RESIDUE
         STREAM_LAPLACE_CENTRAL
@@ -84,7 +86,16 @@ cdef extern from "random/geometric.h" nogil:
 
 cdef extern from "random/discrete_gaussian.h" nogil:
     uint64_t MOST_VARIANCE
-    void draw_gaussian(stream_key *key, uint64_t block, uint64_t variance, size_t n, int64_t *out)
+    int GAUSSIAN_PROPOSALS, GAUSSIAN_DIGITS, ACCEPTED, REJECTED, UNDECIDED
+    ctypedef struct gaussian_steps:
+        pass
+    ctypedef struct gaussian_proposals:
+        int64_t value[64]
+        int64_t step[64]
+        int64_t digits[64]
+        int64_t decision[64]
+    gaussian_steps gaussian_open(uint64_t variance, double margin)
+    int gaussian_propose(const gaussian_steps *p, stream *s, gaussian_proposals *out)
 
 
 cdef extern from "random/uniform.h" nogil:

@@ -1,22 +1,109 @@
 """Discrete Gaussian noise."""
+from decimal import Context, Decimal, localcontext
+
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint64_t
 
 from ldpfast._core.blocks cimport close_key, load_key
-from ldpfast._core.kernels cimport MOST_VARIANCE, draw_gaussian, stream_key
+from ldpfast._core.kernels cimport (
+    ACCEPTED, GAUSSIAN_DIGITS, GAUSSIAN_PROPOSALS, MOST_VARIANCE, REJECTED, STREAM_DISCRETE_GAUSSIAN, STREAM_GAUSSIAN_DIGITS,
+    UNDECIDED, gaussian_open, gaussian_propose, gaussian_proposals, gaussian_steps, stream, stream_draw, stream_key,
+    stream_open,
+)
+
+MARGIN = 2.0**-40  # more than the relative error of the probabilities of the kernel
 
 
-def gaussian(key, uint64_t block, uint64_t variance, out):
-    """Fill `out` (int64) with integers n drawn with probabilities proportional to exp(-n^2 / (2 variance))."""
+cdef class Digits:
+    """Words of 64 bits from a stream."""
+    cdef stream s
+    cdef uint64_t word[2]
+    cdef int left
+
+    def next(self):
+        if self.left == 0:
+            stream_draw(&self.s, self.word, 1)
+            self.left = 2
+        self.left -= 1
+        return self.word[1 - self.left]
+
+
+def is_below(digits, int count, step, square, twice_variance, Digits more):
+    """Return whether a uniform number is below 2^step exp(-square / twice_variance), exactly.
+
+    `digits` are the first `count` binary digits of the number, as an integer. The others are drawn as they are needed.
+    """
+    precision = 40
+    while True:
+        with localcontext(Context(prec=precision)):
+            edge = (-Decimal(square) / Decimal(twice_variance)).exp() * Decimal(2) ** (int(step) + count)
+            error = edge.scaleb(6 - precision)  # square / twice_variance is below 1000
+            if digits + 1 <= edge - error:
+                return True
+            if digits >= edge + error:
+                return False
+        digits, count, precision = digits << 64 | more.next(), count + 64, precision + 20
+
+
+cdef int decide(gaussian_proposals *found, uint64_t variance, Digits more) except -1:
+    """Decide the undecided proposals."""
+    cdef int i
+    for i in range(GAUSSIAN_PROPOSALS):
+        if found.decision[i] == UNDECIDED:
+            below = is_below(int(found.digits[i]), GAUSSIAN_DIGITS, found.step[i], int(found.value[i]) ** 2, 2 * int(variance), more)
+            found.decision[i] = ACCEPTED if below else REJECTED
+    return 0
+
+
+cdef size_t keep(const gaussian_proposals *found, int64_t *out, size_t done, size_t n) noexcept nogil:
+    """Append the accepted proposals to the `done` numbers in `out`, up to n; return how many there are then."""
+    cdef int i
+    for i in range(GAUSSIAN_PROPOSALS):
+        if done == n:
+            break
+        out[done] = found.value[i]
+        done += found.decision[i]
+    return done
+
+
+def gaussian(key, uint64_t block, uint64_t variance, out, double margin=MARGIN):
+    """Fill `out` (int64) with integers n drawn with probabilities proportional to exp(-n^2 / (2 variance)).
+
+    The result does not depend on `margin`, the relative distance of a uniform number from a probability below which they are
+    compared with more digits.
+    """
     cdef stream_key k
+    cdef stream s
     cdef Py_buffer view
+    cdef Digits more = Digits()
+    cdef gaussian_steps steps
+    cdef gaussian_proposals found
+    cdef size_t n, done = 0
+    cdef int64_t *to
+    cdef bint undecided = False
     if not 1 <= variance <= MOST_VARIANCE:
         raise ValueError("variance must be in [1, 2^48]")
-    load_key(key, &k)
+    if not MARGIN <= margin <= 1:
+        raise ValueError("margin must be in [2^-40, 1]")
+    PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
     try:
-        PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
-        with nogil:
-            draw_gaussian(&k, block, variance, view.len // 8, <int64_t *>view.buf)
-        PyBuffer_Release(&view)
+        load_key(key, &k)
+        try:
+            n, to = view.len // 8, <int64_t *>view.buf
+            steps = gaussian_open(variance, margin)
+            s = stream_open(&k, STREAM_DISCRETE_GAUSSIAN, block)
+            more.s = stream_open(&k, STREAM_GAUSSIAN_DIGITS, block)
+            while done < n and not k.exhausted:
+                with nogil:
+                    while done < n and not k.exhausted:
+                        undecided = gaussian_propose(&steps, &s, &found)
+                        if undecided:
+                            break
+                        done = keep(&found, to, done, n)
+                if undecided:
+                    decide(&found, variance, more)
+                    done = keep(&found, to, done, n)
+        finally:
+            close_key(&k)
     finally:
-        close_key(&k)
+        PyBuffer_Release(&view)
