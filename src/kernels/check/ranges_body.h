@@ -42,9 +42,38 @@ static size_t NAME(first_outside)(const REAL *x, size_t n, double lower, double 
     return n;
 }
 
+/* The sum of n squares, with a relative error of at most n units of the dtype. */
+LDP_INLINE REAL NAME(square_sum)(const REAL *x, size_t n)
+{
+    enum { PER_VECTOR = V_BYTES / sizeof(REAL), VECTORS = 4 };
+    typedef REAL vector __attribute__((vector_size(V_BYTES)));
+    vector sum[VECTORS] = {0};
+    size_t j = 0;
+    for (; j + VECTORS * PER_VECTOR <= n; j += VECTORS * PER_VECTOR)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++) {
+            vector y;
+            memcpy(&y, x + j + v * PER_VECTOR, sizeof y);
+            sum[v] += y * y;
+        }
+    for (size_t v = 0; j < n; v++, j += PER_VECTOR) {
+        const vector y = NAME(load_first)(x + j, n - j);
+        sum[v] += y * y;
+    }
+    sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return REAL_IS_DOUBLE ? (REAL)PER_ISA(sum_doubles)((PER_ISA(doubles))sum[0])
+                          : (REAL)PER_ISA(sum_floats)((PER_ISA(floats))sum[0]);
+}
+
+/* A quick sum tells that a norm is certainly inside. */
 static size_t NAME(first_norm_outside)(const REAL *x, size_t n, size_t dim, double least, double most)
 {
+    const double error = (double)(dim + 8) * (REAL_IS_DOUBLE ? 0x1p-52 : 0x1p-23);
+    const double low = least > 0 ? least * least * (1 + error) : 0, high = most * most * (1 - error);
     for (size_t i = 0; i < n; i++) {
+        const double square = (double)NAME(square_sum)(x + i * dim, dim);
+        if (square >= low && square <= high)
+            continue;
         const double length = NAME(row_norm)(x + i * dim, dim);
         if (!(length >= least && length <= most))
             return i;
