@@ -18,6 +18,7 @@ from ._numpy_central import numpy_gaussian_integers, numpy_mean, numpy_mean_rows
 
 TAIL = 23.0  # a Laplace variable is farther than this from zero, in units of its scale, with probability 1e-10
 UNSAFE = "NumPy: unsafe noise in double precision"
+PROPOSAL_BYTES = 16  # random bytes of a proposal of discrete Gaussian noise; 53 % are accepted
 
 
 def _check_mean(truth: AnyArray, scale: float, value: AnyArray) -> bool:
@@ -96,7 +97,7 @@ def gaussian(scale: float = 1.0) -> Case:
         return out
 
     return Case(
-        "discrete Gaussian noise, exact", "sample", n, 0, 0, 8, ours, numpy_gaussian_integers(sigma, n),
+        "discrete Gaussian noise, exact", "sample", n, PROPOSAL_BYTES / 0.53, 0, 8, ours, numpy_gaussian_integers(sigma, n),
         partial(_check_gaussian, sigma), None, out, 40.0, threads=False, note=UNSAFE,
     )  # fmt: skip
 

@@ -90,9 +90,9 @@ def series(scale: float = 1.0) -> Case:
         wave *= turn
         truth[j : j + 2] = wave.real.mean(), wave.imag.mean()
     return Case(
-        f"density, series of {n_terms} terms, float64", "person", len(x), 9 / 8 * n_terms + 8, 8, 0,
+        f"density, series of {n_terms} terms, float64", "person", len(x), n_terms / 8 + 12, 8, 0,
         lambda: problems.series_density(x, EPSILON, n_terms=n_terms).value, numpy_series(problem, x),
-        partial(check_linf_mean, problem.mechanism, len(x), truth, np.sign(truth)), problem, x, 60.0, threads=False,
+        partial(check_linf_mean, problem.mechanism, len(x), truth, np.sign(truth)), problem, x, 10.0, threads=False,
     )  # fmt: skip
 
 
