@@ -6,17 +6,13 @@ The checksum detects accidental damage, not forgery.
 from __future__ import annotations
 
 import hashlib
-import json
 import struct
 from typing import Any
 
+from ._schema import canonical_json, read_json
+
 _PREFIX = struct.Struct("<8sQ")  # magic number, whose last byte is the version of the layout; length of the header
 _DIGEST_BYTES = 16
-
-
-def canonical_json(described: Any) -> bytes:
-    """Return JSON with sorted keys and without spaces, so that equal descriptions give equal bytes."""
-    return json.dumps(described, sort_keys=True, separators=(",", ":")).encode()
 
 
 def seal(magic: bytes, header: dict[str, Any], payload: bytes) -> bytes:
@@ -73,7 +69,7 @@ def unseal(magic: bytes, what: str, data: bytes) -> tuple[dict[str, Any], bytes]
         raise ValueError(f"data must be the bytes of {what}: they are damaged or cut off")
     start = _PREFIX.size + _PREFIX.unpack_from(body)[1]
     try:
-        header = json.loads(body[_PREFIX.size : start])
+        header = read_json(body[_PREFIX.size : start])
     except (RecursionError, ValueError) as error:
         raise ValueError(f"data must be the bytes of {what}: {error}") from error
     if not isinstance(header, dict):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check
+from .. import _check, _schema
+from .._described import Described
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
 from ..privacy import Channel, Guarantee
 from ..reports import Aggregator, Codes, Format
 from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing
-from . import _registry
 from ._pipeline import Kernel, Pipeline
 from ._python import PythonKernel, integer_weights, invert
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumerate
 
 
-class Mechanism(ABC):
+class Mechanism(Described, ABC):
     """An immutable description of one channel: its records, its reports and its privacy guarantee.
 
     Mechanisms are compared by their parameters, can be pickled, and have a `repr` that can be evaluated.
@@ -50,12 +50,14 @@ class Mechanism(ABC):
         Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
     """
 
+    kind: ClassVar[str] = "mechanism"
     epsilon: float
     epsilon_realized: float
     domain: Domain
     report: Format
     debiasing: AnyDebiasing | None = None
     _pipeline: Pipeline
+    _coin: Any = None
 
     # Methods for subclasses -----------------------------------------------------------------------------------------
 
@@ -68,6 +70,7 @@ class Mechanism(ABC):
         debiasing: AnyDebiasing | None = None,
         kernel: Kernel | None = None,
         first_block: int = 0,
+        coin: Any = None,
         **attributes: Any,
     ) -> None:
         """Set the attributes that follow from the parameters. Called by subclasses at the end of ``__post_init__``.
@@ -87,6 +90,8 @@ class Mechanism(ABC):
         first_block : int
             Number of the first record block. With different numbers, two mechanisms with the same kernel share no
             random word.
+        coin : dataclass, optional
+            The integers from which the guarantee is computed. They are part of the schema.
         **attributes
             Other attributes of the instance.
 
@@ -97,7 +102,8 @@ class Mechanism(ABC):
         """
         if not is_dataclass(self):
             raise TypeError(f"{type(self).__name__} must be a dataclass, whose fields are its parameters")
-        self._set(epsilon_realized=epsilon_realized, domain=domain, report=report, debiasing=debiasing, **attributes)
+        self._set(epsilon_realized=epsilon_realized, domain=domain, report=report, debiasing=debiasing, _coin=coin)
+        self._set(**attributes)
         if not hasattr(self, "epsilon"):
             self._set(epsilon=epsilon_realized)
         if not 0 <= epsilon_realized <= self.epsilon:
@@ -417,55 +423,5 @@ class Mechanism(ABC):
 
     # Identity -------------------------------------------------------------------------------------------------------
 
-    def __init_subclass__(cls) -> None:
-        _registry.register(cls)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the class and its parameters as plain types.
-
-        Returns
-        -------
-        description : dict
-        """
-        parameters = {name: _plain(getattr(self, name)) for name in self.parameter_names()}
-        return {"mechanism": type(self).__name__, **parameters}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the mechanism described by `to_dict`.
-
-        Parameters
-        ----------
-        data : dict
-            Result of `to_dict`.
-
-        Returns
-        -------
-        mechanism : Mechanism
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `data` does not describe a mechanism of this version.
-        """
-        mechanism = _registry.from_dict(data)
-        if not isinstance(mechanism, cls):
-            raise ValueError(f"data must describe a {cls.__name__}, got a {type(mechanism).__name__}")
-        return mechanism
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, name) for name in self.parameter_names())
-
-    @classmethod
-    def parameter_names(cls) -> list[str]:
-        """Return the names of the parameters, in the order of the constructor."""
-        return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
-
-    def _set(self, **values: Any) -> None:
-        """Set attributes of a frozen instance, during construction."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    def _pinned(self) -> dict[str, Any]:
+        return {"coins": {} if self._coin is None else _schema.integers(self._coin)}

@@ -82,6 +82,7 @@ class DiscreteLaplace(Mechanism):
             domain=domain,
             report=Grid(dim, scalar, lower, grid, grid**2 * coins.noise_variance),
             kernel=kernel,
+            coin=coins,
             grid=grid,
         )
         if grid < 2.0**-48 * max(abs(lower), abs(upper)):

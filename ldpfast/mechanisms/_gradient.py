@@ -177,6 +177,7 @@ class Gradient(Mechanism):
             debiasing=ball.debiasing,
             kernel=ball._pipeline.kernel,
             first_block=FIRST_BLOCK,
+            coin=ball._coin,
         )
 
     def descent(self, projection: float) -> sgd.GradientDescent:

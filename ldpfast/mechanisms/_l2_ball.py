@@ -83,6 +83,7 @@ class L2Ball(Mechanism):
             report=Vectors(dim, scale),
             kernel=privatize.L2Ball(dim, radius, scale, coin.heads),
             scale=scale,
+            coin=coin,
             _heads=coin.heads,
         )
 

@@ -95,6 +95,7 @@ class LinfBall(Mechanism):
             debiasing=Debiasing(-scale, scale),
             kernel=privatize.LinfBall(dim, radius, coin.heads, 2 * (_coins.WORD - coin.heads) if thin else 0),
             scale=scale,
+            coin=coin,
             _heads=coin.heads,
         )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._envelope import as_bytes, canonical_json
+from .._envelope import as_bytes
+from .._schema import canonical_json, read_integer, read_json
 from .._typing import AnyArray
 from ._base import Mechanism
 
@@ -105,9 +105,9 @@ class Query:
         """
         text = as_bytes(data)
         try:
-            described: dict[str, Any] = json.loads(text)
+            described: dict[str, Any] = read_json(text)
             if not isinstance(described, dict) or "query" not in described:
                 raise ValueError("no serial number")
-            return Query(described.pop("query"), Mechanism.from_dict(described))
+            return Query(read_integer(described.pop("query")), Mechanism.from_dict(described))
         except (RecursionError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"data must be the bytes of a query: {error}") from error

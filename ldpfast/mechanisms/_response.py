@@ -44,7 +44,7 @@ class ResponseMechanism(Mechanism):
             report=report,
             debiasing=debiasing_of(coin),
             kernel=kernel,
-            _coin=coin,
+            coin=coin,
         )
 
     @abstractmethod

@@ -75,7 +75,7 @@ class SignBit(Mechanism):
             report=Codes(2, onehot=False),
             debiasing=Debiasing(center - reach, center + reach),
             kernel=privatize.SignBit(lower, upper, coin.heads, coin.bits),
-            _coin=coin,
+            coin=coin,
         )
 
     def report_variance(self, records: AnyArray) -> Floats:

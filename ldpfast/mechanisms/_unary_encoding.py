@@ -86,7 +86,7 @@ class UnaryEncoding(Mechanism):
             report=Bits(self.k),
             debiasing=debiasing_of(coins),
             kernel=privatize.UnaryEncoding(self.k, coins.other, optimized),
-            _coin=coins,
+            coin=coins,
         )
 
     def report_variance(self, records: AnyArray) -> Floats:

@@ -5,7 +5,7 @@ counted; real numbers are added as 128-bit integers. So the state does not depen
 number of machines. Floating point is used only for the estimate. This package does not depend on mechanisms.
 """
 
-from ._base import Aggregator, Format, Source, set_reader
+from ._base import Aggregator, Format, Source
 from ._bits import BitCounts, Bits
 from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
@@ -25,5 +25,4 @@ __all__ = [
     "Source",
     "VectorSums",
     "Vectors",
-    "set_reader",
 ]

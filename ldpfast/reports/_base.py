@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check, _threads
+from .._described import from_dict as described
 from .._envelope import seal, unseal
+from .._schema import first_difference, read_integer
 from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
 from ..results import AnyDebiasing, Estimate
 
-MAGIC = b"LDPFAST\x02"  # the last byte is the version of the layout
+MAGIC = b"LDPFAST\x03"  # the last byte is the version of the layout
 MOST_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
 
 
@@ -106,9 +108,14 @@ class Format(ABC):
 
 
 class Source(Protocol):
-    """The mechanism that made the reports of an aggregator. Aggregators only compare, print and describe it."""
+    """What the reports of an aggregator answer: a mechanism or a problem. Aggregators compare, print and describe it."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    @property
+    def report(self) -> Format: ...
+
+    def schema(self) -> dict[str, Any]: ...
+
+    def aggregator(self) -> Aggregator: ...
 
 
 class Aggregator(ABC):
@@ -118,8 +125,8 @@ class Aggregator(ABC):
 
     Parameters
     ----------
-    source : Mechanism
-        Mechanism that made the reports.
+    source : Mechanism or Problem
+        What the reports answer.
     report : Format
         Format of the reports.
     debiasing : Debiasing or None
@@ -150,6 +157,7 @@ class Aggregator(ABC):
         self.guarantee = guarantee
         self.n = 0
         self._state = report.new_state()
+        self._batches: set[str] = set()
 
     @abstractmethod
     def _is_possible(self) -> bool:
@@ -173,13 +181,17 @@ class Aggregator(ABC):
             If there are no reports yet.
         """
 
-    def update(self, reports: ArrayLike) -> Self:
+    def update(self, reports: ArrayLike, *, batch: str | None = None) -> Self:
         """Add reports.
 
         Parameters
         ----------
         reports : array_like
-            Many reports as `Mechanism.privatize` returns them, or a single one.
+            Many reports as `Mechanism.privatize` returns them, or a single one. They carry no label that says which
+            question they answer.
+        batch : str, optional
+            Name of the batch, for instance of the file that held it. A name is accepted once, also after `merge` and in
+            a saved state, so that a job that is run again cannot count a file twice. 16 bytes of memory.
 
         Returns
         -------
@@ -189,8 +201,11 @@ class Aggregator(ABC):
         ------
         TypeError, ValueError
             If they are not reports of this mechanism: wrong dtype or width, nonzero padding bits, or invalid values.
-            The aggregator is then unchanged.
+            If a batch of this name was already counted. The aggregator is then unchanged.
         """
+        names = set() if batch is None else {_hash_of_batch(batch)}
+        if names & self._batches:
+            raise ValueError(f"batch must be new, got {batch!r}, which was already counted")
         accepted = self.report.validate(reports)
 
         def tally(start: int, stop: int) -> AnyArray:
@@ -198,15 +213,17 @@ class Aggregator(ABC):
             self.report.tally(accepted[start:stop], state)
             return state
 
-        return self._add(_threads.parallel_map(tally, len(accepted), 1, accepted.nbytes // 16), len(accepted))
+        self._add(_threads.parallel_map(tally, len(accepted), 1, accepted.nbytes // 16), len(accepted))
+        self._batches |= names
+        return self
 
     def merge(self, other: Aggregator) -> Self:
-        """Add the reports of another aggregator of the same mechanism.
+        """Add the reports of another aggregator of the same mechanism or problem.
 
         Parameters
         ----------
         other : Aggregator
-            Aggregator of the same mechanism. It stays unchanged.
+            Aggregator of the same mechanism or problem. It stays unchanged.
 
         Returns
         -------
@@ -215,13 +232,19 @@ class Aggregator(ABC):
         Raises
         ------
         TypeError, ValueError
-            If `other` is not an aggregator, or is one of another mechanism.
+            If `other` is not an aggregator, or its reports answer another question. If a batch was counted in both.
         """
         if not isinstance(other, Aggregator):
             raise TypeError(f"other must be an Aggregator, got {type(other).__name__}")
         if other.source != self.source:
-            raise ValueError(f"other must aggregate the same mechanism: {self.source!r}, got {other.source!r}")
-        return self._add([other._state], other.n)
+            difference = first_difference(self.source.schema(), other.source.schema())
+            raise ValueError(f"other must aggregate answers to the same question: {difference}")
+        common = self._batches & other._batches
+        if common:
+            raise ValueError(f"other must hold no batch that was already counted, got {len(common)} such batches")
+        self._add([other._state], other.n)
+        self._batches |= other._batches
+        return self
 
     def _add(self, states: list[AnyArray], n: int) -> Self:
         """Add the states of n reports."""
@@ -238,14 +261,17 @@ class Aggregator(ABC):
         return self.n
 
     def to_bytes(self) -> bytes:
-        """Return the mechanism, n and the state as bytes, with a checksum. Equal aggregators give equal bytes.
+        """Return the schema of the question, n, the names of batches and the state as bytes, with a checksum.
+
+        Equal aggregators give equal bytes.
 
         Returns
         -------
         data : bytes
         """
         state = np.ascontiguousarray(self._state).astype(self._state.dtype.newbyteorder("<"), copy=False).tobytes()
-        return seal(MAGIC, {"n": self.n, "source": self.source.to_dict()}, state)
+        header = {"n": self.n, "schema": self.source.schema(), "batches": sorted(self._batches)}
+        return seal(MAGIC, header, state)
 
     @staticmethod
     def from_bytes(data: bytes) -> Aggregator:
@@ -267,19 +293,30 @@ class Aggregator(ABC):
             this state.
         """
         header, payload = unseal(MAGIC, "an aggregator", data)
-        if set(header) != {"n", "source"} or not isinstance(header["n"], int) or isinstance(header["n"], bool):
+        if set(header) != {"n", "schema", "batches"} or not isinstance(header["schema"], dict):
             raise ValueError("data must be the bytes of an aggregator: the header is not that of one")
-        n = header["n"]
+        batches = header["batches"]
+        if not isinstance(batches, list) or not all(isinstance(name, str) for name in batches):
+            raise ValueError("data must be the bytes of an aggregator: the batches are not a list of texts")
         try:
-            make, report = _reader(header["source"])
+            n = read_integer(header["n"])
+        except ValueError as error:
+            raise ValueError(f"data must be the bytes of an aggregator: {error}") from error
+        try:
+            source = described(header["schema"].get("asks"))
+            difference = first_difference(source.schema(), header["schema"])
         except (RecursionError, OverflowError, TypeError, ValueError) as error:
-            raise ValueError(f"data must name a mechanism of this version: {error}") from error
+            raise ValueError(f"data must describe a mechanism or problem of this version: {error}") from error
+        if difference:
+            raise ValueError(f"data must be of this version of {source!r}: {difference}")
+        report: Format = source.report
         shape, dtype = report.state_layout
         expected = math.prod(shape) * np.dtype(dtype).itemsize
         if len(payload) != expected:  # before memory is allocated for the state
             raise ValueError(f"data must hold a state of {expected} bytes, got {len(payload)}")
-        aggregator = make()
+        aggregator: Aggregator = source.aggregator()
         aggregator.n = n
+        aggregator._batches = set(batches)
         aggregator._state[...] = np.frombuffer(payload, aggregator._state.dtype.newbyteorder("<")).reshape(shape)
         if not 0 <= n < MOST_REPORTS or not aggregator._is_possible():
             raise ValueError(f"data must hold a state that n = {n} reports can have")
@@ -288,7 +325,8 @@ class Aggregator(ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Aggregator):
             return NotImplemented
-        return self.source == other.source and self.n == other.n and bool(np.array_equal(self._state, other._state))
+        same = self.source == other.source and self.n == other.n and self._batches == other._batches
+        return same and bool(np.array_equal(self._state, other._state))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -296,25 +334,8 @@ class Aggregator(ABC):
         return f"<{type(self).__name__} of {self.source!r}: n = {self.n}>"
 
 
-Reader = Callable[[dict[str, Any]], tuple[Callable[[], Aggregator], Format]]
-
-
-def _no_reader(described: dict[str, Any]) -> tuple[Callable[[], Aggregator], Format]:
-    raise ValueError("no mechanisms are registered, ldpfast.mechanisms was not imported")
-
-
-_reader: Reader = _no_reader
-
-
-def set_reader(reader: Reader) -> None:
-    """Set the function that makes an empty aggregator from the description of a source.
-
-    `ldpfast.mechanisms`, which has the registry of mechanisms, calls it.
-
-    Parameters
-    ----------
-    reader : callable
-        Takes what `Source.to_dict` returned; returns a function that makes an empty aggregator, and its report format.
-    """
-    global _reader
-    _reader = reader
+def _hash_of_batch(name: str) -> str:
+    """Return what is stored of the name of a batch."""
+    if not isinstance(name, str):
+        raise TypeError(f"batch must be a str, got {type(name).__name__}")
+    return hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -20,7 +20,7 @@ from ..support.examples import KINDS, MECHANISMS, assert_same, records_of
 
 MOST = (1 << 63) - 1
 QUERY = Query(3, ldp.Bins((0.5,), 1.0))
-BYTES = b'{"cuts":[0.5],"epsilon":1.0,"mechanism":"Bins","query":3}'
+BYTES = b'{"cuts":[0.5],"epsilon":1,"mechanism":"Bins","query":3}'
 
 
 # Construction ---------------------------------------------------------------------------------------------------------

@@ -10,23 +10,32 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
+from ldpfast._schema import canonical_json
 from ldpfast.reports import Aggregator
 
 from ..support.aggregation import aggregate, reports_of
 from ..support.errors import raises
 from ..support.process import run_python
 
-WARNER = {"mechanism": "Warner", "epsilon": 1.0}
+WARNER = ldp.Warner(1.0).schema()
 
 
 def with_checksum(body: bytes) -> bytes:
     return body + hashlib.blake2b(body, digest_size=16).digest()
 
 
+def written(header) -> bytes:
+    """Return a header as JSON, canonical if it has such a form."""
+    try:
+        return canonical_json(header)
+    except ValueError:
+        return json.dumps(header).encode()
+
+
 def forged(header, state: bytes = bytes(16)) -> bytes:
     """Return bytes with a valid checksum for any header and state."""
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return with_checksum(struct.pack("<8sQ", b"LDPFAST\x02", len(text)) + text + state)
+    text = header if isinstance(header, bytes) else written(header)
+    return with_checksum(struct.pack("<8sQ", b"LDPFAST\x03", len(text)) + text + state)
 
 
 def short(value) -> str:
@@ -91,10 +100,10 @@ def test_what_is_not_bytes_is_a_type_error(data):
 
 def test_another_layout_version_is_named_in_the_message():
     data = ldp.Warner(1.0).aggregator().to_bytes()
-    for version in (1, 3):
-        with raises(ValueError, f"data must be of layout version 2, got {version}"):
+    for version in (1, 2, 4):
+        with raises(ValueError, f"data must be of layout version 3, got {version}"):
             Aggregator.from_bytes(data[:7] + bytes([version]) + data[8:])
-    with raises(ValueError, "data must be of layout version 2, got nothing"):
+    with raises(ValueError, "data must be of layout version 3, got nothing"):
         Aggregator.from_bytes(data[:7])
 
 
@@ -102,7 +111,7 @@ def test_another_layout_version_is_named_in_the_message():
 
 
 def test_forged_bytes_of_these_tests_have_the_real_layout():
-    assert Aggregator.from_bytes(forged({"n": 0, "source": WARNER})) == ldp.Warner(1.0).aggregator()
+    assert Aggregator.from_bytes(forged({"n": 0, "schema": WARNER, "batches": []})) == ldp.Warner(1.0).aggregator()
 
 
 @pytest.mark.parametrize(
@@ -111,16 +120,19 @@ def test_forged_bytes_of_these_tests_have_the_real_layout():
         b"\xff\xfe",
         b"{",
         b"[" * 100_000,
-        b'{"n": 1, "source": ' + b"[" * 100_000,
-        b'{"n": 1' + b"0" * 5000 + b', "source": {}}',
+        b'{"n": 1, "schema": ' + b"[" * 100_000,
+        b'{"n": 1' + b"0" * 5000 + b', "schema": {}}',
         [],
         3,
         {},
         {"n": 1},
-        {"n": 1, "source": WARNER, "more": 1},
-        {"n": True, "source": WARNER},
-        {"n": 1.0, "source": WARNER},
-        {"n": "1", "source": WARNER},
+        {"n": 1, "schema": WARNER, "batches": [], "more": 1},
+        {"n": True, "schema": WARNER, "batches": []},
+        {"n": 1.5, "schema": WARNER, "batches": []},
+        {"n": "1", "schema": WARNER, "batches": []},
+        {"n": 1, "schema": "Warner", "batches": []},
+        {"n": 1, "schema": WARNER, "batches": "a"},
+        {"n": 1, "schema": WARNER, "batches": [1]},
     ],
     ids=short,
 )
@@ -131,7 +143,7 @@ def test_a_malformed_header_is_rejected(header):
 
 def test_a_header_that_is_longer_than_the_bytes_is_rejected():
     with pytest.raises(ValueError, match=r"^data must be the bytes of an aggregator: "):
-        Aggregator.from_bytes(with_checksum(struct.pack("<8sQ", b"LDPFAST\x02", 1 << 63) + b'{"n":0}' + bytes(16)))
+        Aggregator.from_bytes(with_checksum(struct.pack("<8sQ", b"LDPFAST\x03", 1 << 63) + b'{"n":0}' + bytes(16)))
 
 
 @pytest.mark.parametrize(
@@ -152,28 +164,28 @@ def test_a_header_that_is_longer_than_the_bytes_is_rejected():
     ],
     ids=short,
 )
-def test_a_source_that_is_no_mechanism_of_this_version_is_rejected(source):
-    with pytest.raises(ValueError, match=r"^data must name a mechanism of this version: "):
-        Aggregator.from_bytes(forged({"n": 1, "source": source}))
+def test_a_schema_that_is_none_of_this_version_is_rejected(source):
+    with pytest.raises(ValueError, match=r"^data must describe a mechanism or problem of this version: "):
+        Aggregator.from_bytes(forged({"n": 1, "schema": {**WARNER, "asks": source}, "batches": []}))
 
 
 @pytest.mark.parametrize("size", [0, 15, 17, 24])
 def test_a_state_of_a_wrong_size_is_rejected(size):
     with raises(ValueError, f"data must hold a state of 16 bytes, got {size}"):
-        Aggregator.from_bytes(forged({"n": 1, "source": WARNER}, bytes(size)))
+        Aggregator.from_bytes(forged({"n": 1, "schema": WARNER, "batches": []}, bytes(size)))
 
 
 def test_a_missing_state_allocates_no_memory():
     """A few bytes must not make a server allocate terabytes."""
-    huge = {"mechanism": "RandomizedResponse", "k": 1 << 40, "epsilon": 30.0}
+    huge = ldp.RandomizedResponse(1 << 40, 30.0).schema()
     with pytest.raises(ValueError, match=r"^data must hold a state of "):
-        Aggregator.from_bytes(forged({"n": 1, "source": huge}, b""))
+        Aggregator.from_bytes(forged({"n": 1, "schema": huge, "batches": []}, b""))
 
 
 @pytest.mark.parametrize("n", [-1, 1, 1 << 62, 10**30])
 def test_a_number_of_reports_that_the_state_cannot_have_is_rejected(n):
     with raises(ValueError, f"data must hold a state that n = {n} reports can have"):
-        Aggregator.from_bytes(forged({"n": n, "source": WARNER}))
+        Aggregator.from_bytes(forged({"n": n, "schema": WARNER, "batches": []}))
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,18 @@ mechanism, which can be merged and saved, and computes the estimate from it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._described import Described
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Domain
 from ...mechanisms import Mechanism
 from ...mechanisms._pipeline import Kernel, Pipeline
-from ...reports import Aggregator
+from ...reports import Aggregator, Format
 from ...results import Estimate, SmallSampleWarning
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Result = TypeVar("Result", bound=Estimate[Any], covariant=True)
 FEW_REPORTS = 100  # below this number, normal intervals are not reliable
 
 
-class Problem(ABC, Generic[Result]):
+class Problem(Described, ABC, Generic[Result]):
     """Base class of problems in which each person answers one question once.
 
     Attributes
@@ -41,14 +41,10 @@ class Problem(ABC, Generic[Result]):
         Domain of the records.
     """
 
+    kind: ClassVar[str] = "problem"
     mechanism: Mechanism
     domain: Domain
     _pipeline: Pipeline
-
-    def _set(self, **values: Any) -> None:
-        """Set attributes of a frozen instance during construction."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
     def _define(
         self,
@@ -71,9 +67,13 @@ class Problem(ABC, Generic[Result]):
         pipeline = Pipeline(domain, kernel or inner.kernel, encode, width, inner.first_block, truncates)
         self._set(mechanism=mechanism, domain=domain, _pipeline=pipeline, **values)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        names = [f.name for f in fields(cast(Any, self)) if f.init]
-        return type(self), tuple(getattr(self, name) for name in names)
+    @property
+    def report(self) -> Format:
+        """Format of the reports, that of the mechanism."""
+        return self.mechanism.report
+
+    def _pinned(self) -> dict[str, Any]:
+        return {"mechanism": self.mechanism.to_dict(), **self.mechanism._pinned()}
 
     def _encode(self, records: AnyArray) -> AnyArray:
         """Encode valid records for the mechanism; each row depends on its own record only."""
@@ -135,7 +135,8 @@ class Problem(ABC, Generic[Result]):
         -------
         aggregator : Aggregator
         """
-        return self.mechanism.aggregator()
+        asks = self.mechanism
+        return asks.report.aggregator(self, asks.report, asks.debiasing, asks.value_range, asks.guarantee)
 
     def estimate(self, reports: ArrayLike | Aggregator) -> Result:
         """Return the estimate from reports, or from an aggregator of them: the server's part.
@@ -143,7 +144,7 @@ class Problem(ABC, Generic[Result]):
         Parameters
         ----------
         reports : array_like or Aggregator
-            Reports as returned by `privatize`, or an aggregator of the same mechanism.
+            Reports as returned by `privatize`, or an aggregator of an equal problem.
 
         Returns
         -------
@@ -152,7 +153,7 @@ class Problem(ABC, Generic[Result]):
         Raises
         ------
         TypeError, ValueError
-            If they are not reports of this mechanism, or there are none.
+            If they are not reports of this problem, or there are none.
         """
         aggregator = self.aggregator()
         if isinstance(reports, Aggregator):

@@ -1,0 +1,137 @@
+"""Objects that are described completely by their class and parameters, and the registry of their classes."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any, ClassVar, Self
+
+from . import _schema
+
+# Packages that define the classes of a kind. They are imported when a description is read.
+_PACKAGES = {"mechanism": "mechanisms", "problem": "estimation"}
+_classes: dict[str, dict[str, Any]] = {kind: {} for kind in _PACKAGES}
+
+
+class Described:
+    """Base class of frozen dataclasses whose parameters say everything about an instance.
+
+    Subclasses are registered by their names, which saved states refer to. The first class of a name is kept.
+    """
+
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if hasattr(cls, "kind"):
+            _classes[cls.kind].setdefault(cls.__name__, cls)
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        """Return the names of the parameters, in the order of the constructor."""
+        return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the class and its parameters as types that JSON has.
+
+        Returns
+        -------
+        description : dict
+
+        Raises
+        ------
+        TypeError
+            If a label has no form in JSON.
+        """
+        parameters = {name: _schema.pack(getattr(self, name)) for name in self.parameter_names()}
+        return {self.kind: type(self).__name__, **parameters}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the object described by `to_dict`.
+
+        Parameters
+        ----------
+        data : dict
+            Result of `to_dict`.
+
+        Returns
+        -------
+        described : object
+            Of this class.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `data` does not describe an object of this class and version.
+        """
+        found = from_dict(data, cls.kind)
+        if not isinstance(found, cls):
+            raise ValueError(f"data must describe a {cls.__name__}, got a {type(found).__name__}")
+        return found
+
+    def schema(self) -> dict[str, Any]:
+        """Return everything that determines the reports and their meaning.
+
+        Returns
+        -------
+        schema : dict
+            "version" of the schema; "asks", the result of `to_dict`; "coins", the integers that the guarantee is
+            computed from; for problems also "mechanism", the mechanism that makes the reports.
+        """
+        return {"version": _schema.VERSION, "asks": self.to_dict(), **self._pinned()}
+
+    def _pinned(self) -> dict[str, Any]:
+        """Return the part of the schema that follows from the parameters in this version of the package."""
+        return {}
+
+    @property
+    def fingerprint(self) -> str:
+        """First 8 bytes of the SHA-256 of the schema as canonical JSON (RFC 8785), as 16 hexadecimal digits.
+
+        Objects with different fingerprints must not share an aggregator. Equal fingerprints by accident are unlikely, but
+        can be made on purpose.
+        """
+        return _schema.digest(self.schema())[:8].hex()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, name) for name in self.parameter_names())
+
+    def _set(self, **values: Any) -> None:
+        """Set attributes of a frozen instance, during construction."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def from_dict(data: Any, kind: str | None = None) -> Any:
+    """Return the object that `Described.to_dict` described.
+
+    Parameters
+    ----------
+    data : dict
+        Result of `to_dict`.
+    kind : str, optional
+        Kind of the object; the default is any.
+
+    Returns
+    -------
+    described : Described
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `data` does not describe an object of this version.
+    """
+    if not isinstance(data, dict):
+        raise TypeError(f"data must be a dict, got {type(data).__name__}")
+    kind = kind or next((kind for kind in _PACKAGES if kind in data), "mechanism")
+    import_module(f"{__package__}.{_PACKAGES[kind]}")
+    classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if is_dataclass(found)}
+    name = data.get(kind)
+    if not isinstance(name, str) or name not in classes:
+        raise ValueError(f"data must name a {kind}, one of {', '.join(sorted(classes))}, got {name!r}")
+    arguments = {key: value for key, value in data.items() if key != kind}
+    expected = set(classes[name].parameter_names())
+    if set(arguments) != expected:
+        raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
+    return classes[name](**{key: _schema.unpack(value) for key, value in arguments.items()})

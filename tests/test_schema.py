@@ -1,0 +1,221 @@
+"""Schemas: canonical JSON, descriptions that survive JSON, fingerprints and differences."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast import _schema
+from ldpfast._described import from_dict
+from ldpfast.estimation import Frequencies
+
+from .support.errors import raises
+from .support.examples import KINDS
+from .support.one_shot import PROBLEMS
+
+# Numbers of RFC 8785, appendix B, by their bits.
+NUMBERS = {
+    0x0000000000000000: "0",
+    0x8000000000000000: "0",
+    0x0000000000000001: "5e-324",
+    0x8000000000000001: "-5e-324",
+    0x7FEFFFFFFFFFFFFF: "1.7976931348623157e+308",
+    0xFFEFFFFFFFFFFFFF: "-1.7976931348623157e+308",
+    0x4340000000000000: "9007199254740992",
+    0xC340000000000000: "-9007199254740992",
+    0x4430000000000000: "295147905179352830000",
+    0x44B52D02C7E14AF5: "9.999999999999997e+22",
+    0x44B52D02C7E14AF6: "1e+23",
+    0x44B52D02C7E14AF7: "1.0000000000000001e+23",
+    0x444B1AE4D6E2EF4E: "999999999999999700000",
+    0x444B1AE4D6E2EF4F: "999999999999999900000",
+    0x444B1AE4D6E2EF50: "1e+21",
+    0x3EB0C6F7A0B5ED8C: "9.999999999999997e-7",
+    0x3EB0C6F7A0B5ED8D: "0.000001",
+    0x41B3DE4355555553: "333333333.3333332",
+    0x41B3DE4355555554: "333333333.33333325",
+    0x41B3DE4355555555: "333333333.3333333",
+    0x41B3DE4355555556: "333333333.3333334",
+    0x41B3DE4355555557: "333333333.33333343",
+    0xBECBF647612F3696: "-0.0000033333333333333333",
+    0x43143FF3C1CB0959: "1424953923781206.2",
+}
+
+DESCRIBED = {str(kind): kind.mechanism for kind in KINDS} | {name: problem for name, (problem, _) in PROBLEMS.items()}
+
+
+@pytest.mark.parametrize("bits, text", NUMBERS.items(), ids=NUMBERS.values())
+def test_numbers_are_written_as_in_the_standard(bits, text):
+    number = float(np.array(bits, np.uint64).view(np.float64))
+    assert _schema.canonical_json(number) == text.encode()
+    assert float(json.loads(text)) == number
+
+
+def test_text_and_objects_are_written_as_in_the_standard():
+    """The examples of RFC 8785, sections 3.2.2 and 3.2.3: keys in the order of their UTF-16 code units."""
+    value = {"string": '€$\x0f\nA\'B"\\\\"/', "literals": [None, True, False]}
+    assert _schema.canonical_json(value) == (
+        '{"literals":[null,true,false],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'.encode()
+    )
+    keys = {"\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\U0001f600": 5, "\x80": 6, "\xf6": 7}
+    assert list(json.loads(_schema.canonical_json(keys)).values()) == [2, 4, 6, 7, 1, 5, 3]
+    assert _schema.canonical_json([2**53, 2**53 + 1, -(2**64)]) == (
+        b'[9007199254740992,"0x20000000000001","-0x10000000000000000"]'
+    )
+    assert _schema.read_integer("0x20000000000001") == 2**53 + 1
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(st.characters(codec="utf-8")),
+        st.lists,
+    )
+)
+def test_canonical_json_is_json(value):
+    text = _schema.canonical_json(value)
+    assert _schema.read_json(text) == value
+    assert _schema.canonical_json(_schema.read_json(text)) == text
+
+
+def test_text_with_an_unpaired_surrogate_is_refused():
+    with pytest.raises(UnicodeEncodeError):
+        _schema.canonical_json("\ud800")
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite_are_refused(bad):
+    with raises(ValueError, f"a schema must hold finite numbers, got {bad!r}"):
+        _schema.canonical_json([bad])
+
+
+def test_other_types_are_refused():
+    with raises(TypeError, "a schema must hold strings, numbers, booleans, lists and dicts, got set"):
+        _schema.canonical_json({"a": set()})
+    with pytest.raises(TypeError, match=r"to be saved, got object$"):
+        Frequencies([object(), object()], 1.0).to_dict()
+
+
+# Descriptions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("described", DESCRIBED.values(), ids=DESCRIBED)
+def test_descriptions_survive_json(described):
+    text = _schema.canonical_json(described.to_dict())
+    twin = from_dict(_schema.read_json(text))
+    assert twin == described
+    assert type(described).from_dict(_schema.read_json(text)) == described
+    assert twin.fingerprint == described.fingerprint
+    assert twin.schema() == described.schema()
+
+
+LABELS = [
+    ["a", "b"],
+    [1, 2.5],
+    [True, False],
+    [None, "yes"],
+    [b"a", b"b"],
+    [("a", 1), ("a", 2)],
+    [datetime.date(2026, 1, 2), datetime.date(2026, 1, 3)],
+    [datetime.datetime(2026, 1, 2, 3, 4, 5, 6), datetime.datetime(2027, 1, 1)],
+    [Decimal("1.10"), Decimal("1.2")],
+    np.array(["x", "y"]),
+    np.array([1, 2], np.int32),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+def test_labels_of_all_types_survive_a_saved_state(labels):
+    problem = Frequencies(labels, 1.0)
+    state = problem.aggregator().update(problem.privatize([problem.k[0], problem.k[1]], rng=1))
+    twin = ldp.Aggregator.from_bytes(state.to_bytes())
+    assert twin == state
+    assert twin.source == problem
+    assert [type(label) for label in twin.source.k] == [type(label) for label in problem.k]
+    assert problem.estimate(twin).n == 2
+
+
+def test_what_does_not_describe_an_object_is_refused():
+    for data, message in (
+        ({"problem": "Future"}, "data must name a problem, one of Frequencies, "),
+        ({}, "data must name a mechanism, one of Bins, "),
+        ({"problem": "VectorMean", "dim": 2}, "data must hold dim, epsilon, "),
+        (
+            {"mechanism": "Warner", "epsilon": {"regex": "x"}},
+            "a label must be of a known type, one of integer, tuple, ",
+        ),
+    ):
+        with pytest.raises(ValueError, match="^" + message):
+            from_dict(data)
+    with pytest.raises(ValueError, match=r"^data must describe a VectorMean, got a Frequencies$"):
+        ldp.estimation.VectorMean.from_dict(Frequencies(2, 1.0).to_dict())
+
+
+# Fingerprints ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_fingerprint_is_the_start_of_the_digest():
+    """Known values: they may only change together with `_schema.VERSION`."""
+    mechanism = ldp.Warner(1.0)
+    text = '{"asks":{"epsilon":1,"mechanism":"Warner"},"coins":{"bits":64,"k":2,"keep":%s,"words_per_symbol":%s},"version":1}'
+    coin = mechanism._coin
+    text %= f'"{coin.keep:#x}"', f'"{coin.words_per_symbol:#x}"'
+    assert _schema.canonical_json(mechanism.schema()).decode() == text
+    assert mechanism.fingerprint == hashlib.sha256(text.encode()).hexdigest()[:16] == "e7b9fd4bd3cfb732"
+    assert Frequencies(["no", "yes"], 1.0).fingerprint == "ae1098ece11f5998"
+
+
+def changed(value):
+    """Return another valid value of a parameter, or None if there is no simple one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, float):
+        return value * 1.01 if value else -0.5
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
+        return (*value[1:], value[0])
+    return None
+
+
+@pytest.mark.parametrize("described", DESCRIBED.values(), ids=DESCRIBED)
+def test_a_fingerprint_changes_when_any_parameter_changes(described):
+    seen = {described.fingerprint}
+    for name in described.parameter_names():
+        value = changed(getattr(described, name))
+        if value is not None:
+            try:
+                other = dataclasses.replace(described, **{name: value})
+            except (TypeError, ValueError):  # not a valid combination
+                continue
+            assert other.fingerprint not in seen
+            assert _schema.first_difference(described.schema(), other.schema()).startswith(name)
+            seen.add(other.fingerprint)
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("described", DESCRIBED.values(), ids=DESCRIBED)
+def test_coins_of_another_version_are_refused(described, monkeypatch):
+    """A state whose coins or schema version differ from those of this package is not read as if they were equal."""
+    data = described.aggregator().to_bytes()
+    monkeypatch.setattr(_schema, "VERSION", 2)
+    with pytest.raises(ValueError, match=r"^data must be of this version of .*: version is 2, got 1$"):
+        ldp.Aggregator.from_bytes(data)
+    monkeypatch.undo()
+    schema = described.schema()
+    for name in schema["coins"]:
+        monkeypatch.setattr(_schema, "integers", lambda coin, name=name: {**schema["coins"], name: 1})
+        with pytest.raises(ValueError, match=rf"^data must be of this version of .*: coins\.{name} is 1, got "):
+            ldp.Aggregator.from_bytes(data)
