@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check, _schema
-from .._described import Described
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
 from ..privacy import Channel, Guarantee
-from ..reports import Aggregator, Codes, Format
+from ..reports import Aggregator, Codes, Format, Question
 from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing
 from ._pipeline import Kernel, Pipeline
 from ._python import PythonKernel, integer_weights, invert
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumerate
 
 
-class Mechanism(Described, ABC):
+class Mechanism(Question, ABC):
     """An immutable description of one channel: its records, its reports and its privacy guarantee.
 
     Mechanisms are compared by their parameters, can be pickled, and have a `repr` that can be evaluated.

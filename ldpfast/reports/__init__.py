@@ -10,6 +10,7 @@ from ._bits import BitCounts, Bits
 from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
 from ._grid import Grid, GridSums
+from ._labels import Question
 from ._vectors import Vectors, VectorSums
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Format",
     "Grid",
     "GridSums",
+    "Question",
     "Source",
     "VectorSums",
     "Vectors",

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _threads
 from .._described import from_dict as described
@@ -74,6 +74,21 @@ class Format(ABC):
     def invalidity(self, reports: AnyArray) -> str | None:
         """Return the end of a message "reports must ..." for invalid values, or None if all values are valid."""
 
+    def pack(self, reports: AnyArray) -> NDArray[np.uint8]:
+        """Return valid reports as bytes, little-endian, shape (n, size)."""
+        little = np.ascontiguousarray(reports.astype(reports.dtype.newbyteorder("<"), copy=False))
+        return little.reshape(len(reports), -1).view(np.uint8)
+
+    def unpack(self, packed: NDArray[np.uint8]) -> AnyArray:
+        """Return the reports that `pack` turned into bytes. Their values are not checked."""
+        count = math.prod(self.shape)
+        for records in (np.float64, np.float32):
+            dtype = self.dtype(np.dtype(records))
+            if packed.shape[1] == count * dtype.itemsize:
+                little = np.ascontiguousarray(packed).view(dtype.newbyteorder("<"))
+                return little.astype(dtype, copy=False).reshape(-1, *self.shape)
+        raise ValueError(f"reports must have {self.nbytes} bytes each, got {packed.shape[1]}")
+
     def validate(self, reports: ArrayLike) -> AnyArray:
         """Return contiguous reports along the first axis, after a check that they are valid.
 
@@ -116,6 +131,8 @@ class Source(Protocol):
     def schema(self) -> dict[str, Any]: ...
 
     def aggregator(self) -> Aggregator: ...
+
+    def read(self, reports: Any) -> ArrayLike: ...
 
 
 class Aggregator(ABC):
@@ -186,9 +203,10 @@ class Aggregator(ABC):
 
         Parameters
         ----------
-        reports : array_like
-            Many reports as `Mechanism.privatize` returns them, or a single one. They carry no label that says which
-            question they answer.
+        reports : array_like, sequence of bytes, or Arrow table
+            Many reports as `Mechanism.privatize` returns them, or a single one: they carry no label, and reports of another
+            question can be counted without an error. Messages (`Mechanism.message`) and tables (`Mechanism.to_arrow`)
+            say which question they answer.
         batch : str, optional
             Name of the batch, for instance of the file that held it. A name is accepted once, also after `merge` and in
             a saved state, so that a job that is run again cannot count a file twice. 16 bytes of memory.
@@ -206,7 +224,7 @@ class Aggregator(ABC):
         names = set() if batch is None else {_hash_of_batch(batch)}
         if names & self._batches:
             raise ValueError(f"batch must be new, got {batch!r}, which was already counted")
-        accepted = self.report.validate(reports)
+        accepted = self.report.validate(self.source.read(reports))
 
         def tally(start: int, stop: int) -> AnyArray:
             state: AnyArray = self.report.new_state()

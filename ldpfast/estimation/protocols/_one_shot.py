@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._described import Described
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Domain
 from ...mechanisms import Mechanism
 from ...mechanisms._pipeline import Kernel, Pipeline
-from ...reports import Aggregator, Format
+from ...reports import Aggregator, Question
 from ...results import Estimate, SmallSampleWarning
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ Result = TypeVar("Result", bound=Estimate[Any], covariant=True)
 FEW_REPORTS = 100  # below this number, normal intervals are not reliable
 
 
-class Problem(Described, ABC, Generic[Result]):
+class Problem(Question, ABC, Generic[Result]):
     """Base class of problems in which each person answers one question once.
 
     Attributes
@@ -65,12 +64,7 @@ class Problem(Described, ABC, Generic[Result]):
         width = 1 if kernel else max(inner.width, mechanism.domain.width or 1)
         encode = inner.encode if kernel or type(self)._encode is Problem._encode else self._encoded
         pipeline = Pipeline(domain, kernel or inner.kernel, encode, width, inner.first_block, truncates)
-        self._set(mechanism=mechanism, domain=domain, _pipeline=pipeline, **values)
-
-    @property
-    def report(self) -> Format:
-        """Format of the reports, that of the mechanism."""
-        return self.mechanism.report
+        self._set(mechanism=mechanism, report=mechanism.report, domain=domain, _pipeline=pipeline, **values)
 
     def _pinned(self) -> dict[str, Any]:
         return {"mechanism": self.mechanism.to_dict(), **self.mechanism._pinned()}

@@ -1,0 +1,169 @@
+"""Reports that say which question they answer: messages of one person, and Arrow tables of many."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._described import Described
+from .._extras import optional
+from .._schema import canonical_json, digest, first_difference, read_json
+from .._typing import AnyArray
+from ._base import Format
+
+MESSAGE_VERSION = 1
+_HEAD = struct.Struct("<B8sH")  # version of the layout, start of the digest of the schema, number of the question
+SCHEMA_KEY = b"ldpfast"  # of the metadata of Arrow tables and Parquet files
+COLUMN = "report"
+
+
+class Question(Described):
+    """Base class of what reports can answer: mechanisms and problems."""
+
+    report: Format
+
+    @cached_property
+    def _head(self) -> bytes:
+        """Start of every message: version, fingerprint, and the number 0 of the only question."""
+        return _HEAD.pack(MESSAGE_VERSION, digest(self.schema())[:8], 0)
+
+    def message(self, report: ArrayLike) -> bytes:
+        """Return one report as a message that says which question it answers.
+
+        Parameters
+        ----------
+        report : array_like
+            One report, as `privatize` returns it for a single record.
+
+        Returns
+        -------
+        message : bytes
+            One byte with the version 1, the fingerprint (8 bytes), the number 0 of the question (2 bytes), and the report,
+            little-endian. `update` of an aggregator takes a list of them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `report` is not one report of this question.
+        """
+        accepted = self.report.validate(report)
+        if len(accepted) != 1:
+            raise ValueError(f"report must be one report, got {len(accepted)}")
+        return self._head + self.report.pack(accepted).tobytes()
+
+    def to_arrow(self, reports: ArrayLike) -> Any:
+        """Return reports as an Arrow table that explains itself; `pyarrow.parquet.write_table` stores it.
+
+        Parameters
+        ----------
+        reports : array_like
+            Reports of `privatize`.
+
+        Returns
+        -------
+        table : pyarrow.Table
+            A column "report" of fixed-size binary. The metadata of the schema has the JSON of `schema` under "ldpfast".
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `reports` are not reports of this question.
+        ImportError
+            If pyarrow is not installed.
+        """
+        pa = optional("pyarrow", "files")
+        packed = self.report.pack(self.report.validate(reports))
+        kind = pa.binary(packed.shape[1])
+        column = pa.FixedSizeBinaryArray.from_buffers(kind, len(packed), [None, pa.py_buffer(packed)])
+        schema = pa.schema([pa.field(COLUMN, kind)], metadata={SCHEMA_KEY: canonical_json(self.schema())})
+        return pa.Table.from_arrays([column], schema=schema)
+
+    def from_arrow(self, table: Any) -> AnyArray:
+        """Return the reports of a table that `to_arrow` made, after a check that they answer this question.
+
+        Parameters
+        ----------
+        table : pyarrow.Table, or an object that exports an Arrow stream
+            Rows with null are skipped: people who were not asked.
+
+        Returns
+        -------
+        reports : ndarray
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the table has no schema or that of another question, or no column "report" of reports.
+        """
+        return read_table(self, table)
+
+    def read(self, reports: Any) -> ArrayLike:
+        """Return the reports of messages or of a table after a check of their labels, and anything else unchanged."""
+        if isinstance(reports, list | tuple) and reports and isinstance(reports[0], bytes | bytearray | memoryview):
+            return read_messages(self, reports)
+        if hasattr(reports, "__arrow_c_stream__") and hasattr(reports, "schema"):
+            return read_table(self, reports)
+        return reports  # type: ignore[no-any-return]
+
+
+def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
+    """Return the reports of messages, after a check that all of them answer a question."""
+    size = len(question._head)
+    for i, message in enumerate(messages):
+        if not isinstance(message, bytes | bytearray | memoryview):
+            raise TypeError(f"reports must be messages of type bytes, got {type(message).__name__} at index {i}")
+        if len(message) != len(messages[0]):
+            raise ValueError(
+                f"reports must be messages of one length, got {len(message)} bytes at index {i} after {len(messages[0])}"
+            )
+    if len(messages[0]) <= size:
+        raise ValueError(f"reports must be messages of more than {size} bytes, got {len(messages[0])}")
+    whole = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
+    wrong = (whole[:, :size] != np.frombuffer(question._head, np.uint8)).any(axis=1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        version, fingerprint, number = _HEAD.unpack(whole[i, :size].tobytes())
+        if version != MESSAGE_VERSION:
+            raise ValueError(
+                f"reports must be messages of version {MESSAGE_VERSION}, got version {version} at index {i}"
+            )
+        raise ValueError(
+            f"reports must answer question 0 with the fingerprint {question.fingerprint}, "
+            f"got question {number} with the fingerprint {fingerprint.hex()} at index {i}"
+        )
+    return question.report.unpack(whole[:, size:])
+
+
+def read_table(question: Question, table: Any) -> AnyArray:
+    """Return the reports of an Arrow table, after a check that they answer a question."""
+    pa = optional("pyarrow", "files")
+    whole = table if isinstance(table, pa.Table) else pa.table(table)
+    text = (whole.schema.metadata or {}).get(SCHEMA_KEY)
+    if text is None:
+        raise ValueError('reports must be a table with the schema of its question in the metadata, under "ldpfast"')
+    try:
+        theirs = read_json(text)
+        difference = first_difference(question.schema(), theirs)
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f'reports must be a table with a schema under "ldpfast": {error}') from error
+    if difference:
+        raise ValueError(f"reports must answer the same question: {difference}")
+    if COLUMN not in whole.column_names:
+        raise ValueError(f'reports must be a table with a column "{COLUMN}", got {whole.column_names}')
+    column = whole.column(COLUMN).drop_null().combine_chunks()
+    if not pa.types.is_fixed_size_binary(column.type):
+        raise TypeError(f'reports must have a column "{COLUMN}" of fixed-size binary, got type {column.type}')
+    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    width = column.type.byte_width
+    packed = [
+        np.frombuffer(part.buffers()[1], np.uint8)[width * part.offset : width * (part.offset + len(part))]
+        for part in parts
+        if len(part)
+    ]
+    joined: NDArray[np.uint8] = np.concatenate([np.zeros(0, np.uint8), *packed])
+    return question.report.unpack(joined.reshape(-1, width))
