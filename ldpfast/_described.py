@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 from . import _schema
 
 # Packages that define the classes of a kind. They are imported when a description is read.
-_PACKAGES = {"mechanism": "mechanisms", "problem": "estimation"}
+_PACKAGES = {"mechanism": "mechanisms", "problem": "estimation", "protocol": "estimation"}
 _classes: dict[str, dict[str, Any]] = {kind: {} for kind in _PACKAGES}
 
 
 class Described:
-    """Base class of frozen dataclasses whose parameters say everything about an instance.
+    """Base class of objects whose parameters say everything that they ask.
 
     Subclasses are registered by their names, which saved states refer to. The first class of a name is kept.
     """
@@ -25,6 +25,11 @@ class Described:
         super().__init_subclass__(**options)
         if hasattr(cls, "kind"):
             _classes[cls.kind].setdefault(cls.__name__, cls)
+
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Return whether the class has instances, and is not a base class of others."""
+        return is_dataclass(cls)
 
     @classmethod
     def parameter_names(cls) -> list[str]:
@@ -94,14 +99,6 @@ class Described:
         """
         return _schema.digest(self.schema())[:8].hex()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, name) for name in self.parameter_names())
-
-    def _set(self, **values: Any) -> None:
-        """Set attributes of a frozen instance, during construction."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
 
 def from_dict(data: Any, kind: str | None = None) -> Any:
     """Return the object that `Described.to_dict` described.
@@ -126,7 +123,7 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
         raise TypeError(f"data must be a dict, got {type(data).__name__}")
     kind = kind or next((kind for kind in _PACKAGES if kind in data), "mechanism")
     import_module(f"{__package__}.{_PACKAGES[kind]}")
-    classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if is_dataclass(found)}
+    classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if found.is_complete()}
     name = data.get(kind)
     if not isinstance(name, str) or name not in classes:
         raise ValueError(f"data must name a {kind}, one of {', '.join(sorted(classes))}, got {name!r}")

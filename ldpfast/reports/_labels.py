@@ -23,9 +23,17 @@ COLUMN = "report"
 
 
 class Question(Described):
-    """Base class of what reports can answer: mechanisms and problems."""
+    """Base class of what reports can answer: mechanisms and problems. Subclasses are frozen dataclasses."""
 
     report: Format
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, name) for name in self.parameter_names())
+
+    def _set(self, **values: Any) -> None:
+        """Set attributes of a frozen instance, during construction."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def _head(self) -> bytes:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from inspect import isabstract, signature
+from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
+from ..._described import Described
+from ..._envelope import seal, unseal
 from ..._random import Randomness
+from ..._schema import first_difference, pack, read_integer
+from ..._typing import Floats
 from ...mechanisms import Mechanism, Query
 
+MAGIC = b"LDPSEQU\x01"  # the last byte is the version of the layout
+WHAT = "a sequential protocol"
 
-class Sequential(ABC):
+
+class Sequential(Described, ABC):
     """Base class of servers that process one answer at a time."""
+
+    kind: ClassVar[str] = "protocol"
 
     def __init__(self) -> None:
         self._kernel = self._compile()
@@ -27,6 +38,18 @@ class Sequential(ABC):
     @abstractmethod
     def n(self) -> int:
         """Number of answers so far."""
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, Any]:
+        """Return the arguments of the constructor."""
+
+    @abstractmethod
+    def _saved(self) -> list[Floats]:
+        """Return the positions and sums. Their shapes depend on the parameters and `n` alone."""
+
+    @abstractmethod
+    def _restore(self, n: int, numbers: Floats) -> None:
+        """Set the state after n answers from all numbers of `_saved`; raise ValueError if they do not fit."""
 
     @abstractmethod
     def _current(self) -> Mechanism:
@@ -83,6 +106,72 @@ class Sequential(ABC):
             raise ValueError(f"reports must hold exactly one report, got {len(accepted)}")
         self._apply(accepted)
         return self
+
+    # Identity and saved states ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def is_complete(cls) -> bool:
+        return not isabstract(cls)
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        return [name for name in signature(cls.__init__).parameters if name != "self"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the class and its parameters as types that JSON has; the answers are not part of it.
+
+        Returns
+        -------
+        description : dict
+        """
+        return {self.kind: type(self).__name__, **{name: pack(value) for name, value in self._parameters().items()}}
+
+    def _pinned(self) -> dict[str, Any]:
+        return {"coins": self._current().schema()["coins"]}
+
+    def to_bytes(self) -> bytes:
+        """Return the parameters, the position and the sums as bytes, with a checksum. They hold no record and no key.
+
+        Returns
+        -------
+        data : bytes
+        """
+        payload = b"".join(np.ascontiguousarray(numbers, "<f8").tobytes() for numbers in self._saved())
+        return seal(MAGIC, {"n": self.n, "schema": self.schema()}, payload)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the protocol that `to_bytes` saved. It continues with the next query.
+
+        Parameters
+        ----------
+        data : bytes
+            Result of `to_bytes`.
+
+        Returns
+        -------
+        protocol : Sequential
+            Of this class.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `data` is not bytes; if it is damaged, of another object, or of another version.
+        """
+        header, payload = unseal(MAGIC, WHAT, data)
+        try:
+            n, schema = _check.integer("n", read_integer(header["n"]), 0, 1 << 62), header["schema"]
+            server = cls.from_dict(schema["asks"])
+            difference = first_difference(server.schema(), schema)
+            if difference:
+                raise ValueError(f"another version of {server!r}: {difference}")
+            numbers = np.frombuffer(payload, "<f8").astype(np.float64)
+            if not np.isfinite(numbers).all():
+                raise ValueError("numbers that are not finite")
+            server._restore(n, numbers)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"data must be the bytes of {WHAT}: {error}") from error
+        return server
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kernel"}

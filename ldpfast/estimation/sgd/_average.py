@@ -80,6 +80,26 @@ class Average:
         other.matrix = None if self.matrix is None else self.matrix.copy()
         return other
 
+    def saved(self) -> list[Floats]:
+        """Return the sums of all segments."""
+        parts = [*self._segments.closed, Sums(self.size, self.sums, self.matrix)]
+        return [numbers for part in parts for numbers in (part.sums, part.matrix) if numbers is not None]
+
+    def restore(self, count: int, numbers: Floats) -> None:
+        """Set the sums after `count` positions from all numbers of `saved`; raise ValueError if they do not fit."""
+        sums, matrix = self.sums.size, 0 if self.matrix is None else self.matrix.size
+        if len(numbers) != (count.bit_length() + 1) * (sums + matrix):
+            raise ValueError(f"{len(numbers)} numbers for n = {count}")
+        left = iter(numbers.reshape(-1, sums + matrix))
+
+        def part(size: int) -> Sums:
+            row = next(left).copy()
+            square = None if self.matrix is None else row[sums:].reshape(self.matrix.shape)
+            return Sums(size, row[:sums].reshape(self.sums.shape), square)
+
+        self._segments = Segments.of(count, part)
+        _, self.sums, self.matrix = part(0)
+
     @property
     def count(self) -> int:
         """Number of all positions."""

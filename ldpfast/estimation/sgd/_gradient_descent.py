@@ -156,6 +156,34 @@ class GradientDescent(Sequential):
         """Number of answers so far."""
         return self._average.count
 
+    def _parameters(self) -> dict[str, Any]:
+        question = self._question
+        return {
+            "family": question.family,
+            "features": question.domain.features,
+            "epsilon": question.epsilon,
+            "norm": question.norm,
+            "radius": question.radius,
+            "noise": question.noise,
+            "column": question.column,
+            "residual": question.residual,
+            "eta0": self.eta0,
+            "exponent": self.exponent,
+            "projection": self.projection,
+            "covariance": "diagonal" if self._average.matrix is None else "full",
+        }
+
+    def _saved(self) -> list[Floats]:
+        return [self._position, *self._average.saved()]
+
+    def _restore(self, n: int, numbers: Floats) -> None:
+        length = self._kernel.padded
+        position = numbers[:length].copy()
+        if position[self.dim :].any() or not math.hypot(*position) <= self.projection * (1 + 1e-9):
+            raise ValueError("a position outside of the projection")
+        self._average.restore(n, numbers[length:])
+        self._position = position
+
     def _current(self) -> Gradient:
         return replace(self._question, position=tuple(self.position.tolist()))
 

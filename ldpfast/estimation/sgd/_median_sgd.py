@@ -6,14 +6,15 @@ import copy
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import _check, _coins
 from ..._core import sgd
 from ..._core.sgd import QuantileState
-from ..._typing import AnyArray
+from ..._typing import AnyArray, Floats
 from ...domains import Reals
 from ...mechanisms import Bins
 from ...results import Estimate, Normal
@@ -222,6 +223,36 @@ class MedianSGD(Sequential):
                 state.open_segment()
             start = stop
         self._state, self._segments = state, segments
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "lower": self.lower,
+            "upper": self.upper,
+            "quantile": self.quantile,
+            "n": self.horizon,
+        }
+
+    def _saved(self) -> list[Floats]:
+        opened = Sums.of(self._state, self._segments.size)
+        rows = [[part.origin, *part.moments, *part.ones] for part in [*self._segments.closed, opened]]
+        return [np.array([self.position]), np.array(rows)]
+
+    def _restore(self, n: int, numbers: Floats) -> None:
+        position, rows = float(numbers[0]), numbers[1:].reshape(-1, 8)
+        if len(rows) != n.bit_length() + 1:
+            raise ValueError(f"{len(rows)} segments for n = {n}")
+        if not self.lower <= position <= self.upper or self._kernel.position(position) != position:
+            raise ValueError(f"position {position}")
+        left = iter(rows)
+
+        def closed(size: int) -> Sums:
+            row = next(left)
+            return Sums(float(row[0]), size, row[1:5].copy(), row[5:].copy())
+
+        self._segments = Segments.of(n, closed)
+        origin, *sums = next(left).tolist()
+        self._state = QuantileState(position, float(n), origin, tuple(sums[:4]), tuple(sums[4:]))
 
     def __repr__(self) -> str:
         horizon = "" if self.horizon is None else f", n={self.horizon}"

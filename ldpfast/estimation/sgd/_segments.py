@@ -7,6 +7,7 @@ be known in advance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 
@@ -40,6 +41,21 @@ class Segments(Generic[S]):
         other: Segments[S] = Segments()
         other._closed, other.count, other.size = list(self._closed), self.count, self.size
         return other
+
+    @property
+    def closed(self) -> list[S]:
+        """Sums of the closed segments."""
+        return list(self._closed)
+
+    @classmethod
+    def of(cls, count: int, closed: Callable[[int], S]) -> Segments[S]:
+        """Return the segments after `count` positions; ``closed(size)`` returns the next closed segment of this size."""
+        segments = cls()
+        for number in range(count.bit_length()):
+            segments._closed.append(closed(max(1, 1 << number >> 1)))
+        segments.count = count
+        segments.size = count - (1 << count.bit_length() >> 1)
+        return segments
 
     @property
     def room(self) -> int:

@@ -10,7 +10,9 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import Query
+from ldpfast._envelope import seal, unseal
 from ldpfast.estimation import GradientDescent, MedianSGD
+from ldpfast.estimation.protocols import _sequential
 from ldpfast.estimation.sgd import _gradient_descent, _median_sgd
 from ldpfast.mechanisms import Gradient
 
@@ -307,3 +309,59 @@ def test_copy_continues_with_the_same_seed_sequence(make):
     server.run(*arrays, rng=rng)
     twin = copy.deepcopy(server)
     assert_same_estimate(twin.run(*arrays, rng=rng), server.run(*arrays, rng=rng))
+
+
+# Saved states ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 64, 100])
+def test_a_saved_protocol_continues_like_the_original(make, n):
+    server = answer(make(), n)
+    data = server.to_bytes()
+    twin = type(server).from_bytes(data)
+    assert twin.to_bytes() == data
+    assert state_of(twin) == state_of(server)
+    assert twin.query() == server.query()
+    assert twin.fingerprint == server.fingerprint
+    if n:
+        assert_same_estimate(twin.estimate(), server.estimate())
+    assert_same_estimate(twin.run(*records_of(twin, 70), rng=SEED), server.run(*records_of(server, 70), rng=SEED))
+
+
+def test_a_saved_protocol_holds_no_key(make):
+    server = make()
+    key = bytes(memoryview(server._randomness.stream(SEED)))
+    server.run(*records_of(server, 9), rng=SEED)
+    assert key not in server.to_bytes()
+
+
+def test_damaged_states_of_protocols_are_refused(make):
+    server = make()
+    server.run(*records_of(server, 9), rng=SEED)
+    data = server.to_bytes()
+    for i in range(0, len(data), max(1, len(data) // 50)):
+        with pytest.raises(ValueError, match=r"^data must be "):
+            type(server).from_bytes(data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :])
+        with pytest.raises(ValueError, match=r"^data must be "):
+            type(server).from_bytes(data[:i])
+    with pytest.raises(TypeError, match=r"^data must be bytes, got int$"):
+        type(server).from_bytes(3)
+    other = {MedianSGD: GradientDescent, GradientDescent: MedianSGD}[type(server)]
+    with pytest.raises(ValueError, match=rf"^data must be .*data must describe a {other.__name__}, got a "):
+        other.from_bytes(data)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e300, 1e300])
+def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
+    """The checksum is that of the changed state."""
+    server = make()
+    server.run(*records_of(server, 9), rng=SEED)
+    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    numbers = np.frombuffer(payload, "<f8").copy()
+    numbers[0] = bad
+    for changed in (numbers, numbers[:-1], np.append(numbers, 0.0)):
+        with pytest.raises(ValueError, match=r"^data must be the bytes of a sequential protocol: "):
+            type(server).from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
+    for n in (header["n"] + 1000, -1, "7", None):
+        with pytest.raises(ValueError, match=r"^data must be the bytes of a sequential protocol: "):
+            type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
