@@ -6,6 +6,15 @@ from importlib import import_module
 from typing import Any
 
 
+# What the extras of pyproject.toml install.
+PACKAGES = {
+    "files": "pyarrow and rich",
+    "plot": "matplotlib",
+    "sklearn": "scikit-learn",
+    "demo": "statsmodels, matplotlib and rich",
+}
+
+
 def optional(module: str, extra: str) -> Any:
     """Import a module that an extra of this package installs.
 
@@ -23,9 +32,9 @@ def optional(module: str, extra: str) -> Any:
     Raises
     ------
     ImportError
-        If the module is not installed. The message names the extra.
+        If the module is not installed. The message names the packages of the extra.
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise ImportError(f'{error.name} is not installed: pip install "ldpfast[{extra}]"') from error
+        raise ImportError(f"{error.name} is not installed: install {PACKAGES[extra]}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
@@ -234,15 +235,21 @@ def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, .
         If `k` is neither an integer >= 2 nor at least two different labels.
     """
     k = getattr(k, "categories", k)  # categories of a pandas dtype
-    if not hasattr(k, "__len__") or isinstance(k, str | bytes | Set | Mapping):
+    if isinstance(k, Set | Mapping):
+        raise TypeError(
+            f"k must list the categories in the order of the estimates, got {type(k).__name__}, which has none"
+        )
+    if not hasattr(k, "__len__") or isinstance(k, str | bytes):
         return Categories(_check.integer("k", k, 2), booleans), None
     labels = tuple(k.tolist() if hasattr(k, "tolist") else k)
     try:
-        different = len(set(labels))
+        repeated = [label for label, count in Counter(labels).items() if count > 1]
     except TypeError:
         raise TypeError("k must be a number of categories, or a list of labels that can be hashed") from None
-    if len(labels) < 2 or different < len(labels):
-        raise ValueError(f"k must be at least 2 different categories, got {len(labels)}, {different} of them different")
+    if repeated:
+        raise ValueError(f"k must list each category once, got {repeated[0]!r} more than once")
+    if len(labels) < 2:
+        raise ValueError(f"k must be at least 2 categories, got {len(labels)}")
     return Labels(len(labels), False, labels), labels
 
 

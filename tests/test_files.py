@@ -323,7 +323,7 @@ def test_clip_accepts_numbers_but_neither_text_nor_missing_values(tmp_path):
 def test_a_missing_extra_is_named_in_the_message(tmp_path, monkeypatch):
     remove_extras(monkeypatch)
     path = text_file(tmp_path, "x\n1\n")
-    with pytest.raises(ImportError, match=r'^pyarrow is not installed: pip install "ldpfast\[files\]"$'):
+    with pytest.raises(ImportError, match=r"^pyarrow is not installed: install pyarrow and rich$"):
         estimate_column(path, "x", NUMBERS)
     np.save(tmp_path / "a.npy", np.ones(3))
     assert estimate_column(tmp_path / "a.npy", None, NUMBERS).n == 3

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from importlib import metadata, resources
+from pathlib import Path
 
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _core
+from ldpfast import _core, _extras
 
 from .support.process import run_python
+
+
+ROOT = Path(__file__).parent.parent
 
 
 def output_of(code: str) -> str:
@@ -103,3 +108,10 @@ def test_the_package_has_type_information():
     stubs = {file.name.removesuffix(".pyi") for file in (package / "_core").iterdir() if file.name.endswith(".pyi")}
     prefix = f"{_core.__name__}."
     assert stubs == {name.removeprefix(prefix) for name in sys.modules if name.startswith(prefix)}
+
+
+def test_messages_about_missing_packages_name_what_the_extras_install():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, text in _extras.PACKAGES.items():
+        names = [re.split("[>=<]", requirement)[0] for requirement in project[extra]]
+        assert sorted(re.split(", | and ", text)) == sorted(names)
