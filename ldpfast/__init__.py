@@ -30,11 +30,12 @@ if TYPE_CHECKING:
         UnaryEncoding,
         Warner,
     )
-    from .results import DoubtfulWarning, Estimate, SmallSampleWarning
+    from .results import ClippedWarning, DoubtfulWarning, Estimate, SmallSampleWarning
 
 __all__ = [
     "Aggregator",
     "Bins",
+    "ClippedWarning",
     "DoubtfulWarning",
     "Estimate",
     "L2Ball",
@@ -65,6 +66,7 @@ __all__ = [
 
 _MODULES = ("bounds", "central", "domains", "estimation", "mechanisms", "privacy", "reports", "results")
 _HOMES = {
+    "ClippedWarning": "results",
     "DoubtfulWarning": "results",
     "Estimate": "results",
     "SmallSampleWarning": "results",

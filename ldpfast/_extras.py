@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-
 # What the extras of pyproject.toml install.
 PACKAGES = {
     "files": "pyarrow and rich",

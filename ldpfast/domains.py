@@ -97,6 +97,13 @@ class Domain(ABC):
             count += len(bad)
         return _check.invalid("x", self.describe(), first, count, len(records))
 
+    def clipped(self, records: AnyArray) -> tuple[int, int]:
+        """Return how many results of `convert` have NaN, and how many others are outside of the domain."""
+        if self.first_invalid(records) < 0:
+            return 0, 0
+        missing = np.isnan(records).reshape(len(records), -1).any(axis=1)
+        return int(missing.sum()), int((self.invalid(records) & ~missing).sum())
+
     def check_clip(self, clip: bool) -> bool:
         """Return the argument `clip`, which must be False for categories."""
         if _check.flag("clip", clip) and not self.clips:

@@ -31,6 +31,10 @@ class DoubtfulWarning(UserWarning):
     """Warning that the reports contradict an assumption of the estimate."""
 
 
+class ClippedWarning(UserWarning):
+    """Warning that records were moved to the nearest valid one, or had NaN and count as the center."""
+
+
 @dataclass(frozen=True)
 class Normal:
     """Normal limits, value +- z stderr, for sums of many reports. A known bound on the bias widens the interval.

@@ -15,7 +15,6 @@ from ldpfast import _core, _extras
 
 from .support.process import run_python
 
-
 ROOT = Path(__file__).parent.parent
 
 

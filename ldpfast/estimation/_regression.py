@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._extras import optional
 from .._typing import AnyArray, Floats
-from ..results import Estimate
+from .._warnings import warn
+from ..results import ClippedWarning, Estimate
 from .sgd import GradientDescent
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         -----
         SmallSampleWarning
             If n is too small for the intervals; see `GradientDescent`.
+        ClippedWarning
+            If rows are longer than the radius, with their share.
 
         Privacy
         -------
@@ -143,6 +146,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             self._given, self._state = _rng(self.random_state), self.random_state
         self.estimate_: Estimate[Floats] = descent.run(X, responses, self._given, shuffle=self.shuffle)
         self._descent = descent
+        self._warn_clipped(X)
         self.n_seen_ = self.estimate_.n
         self.covariance_: Floats = self.estimate_.covariance  # type: ignore[assignment]
         if self.covariance_ is None:
@@ -150,6 +154,17 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         value = np.array(self.estimate_.value)
         self._store_coefficients(value[: X.shape[1]], float(value[-1]) if self.fit_intercept else 0.0)
         return self
+
+    def _warn_clipped(self, rows: AnyArray) -> None:
+        """Warn if rows were clipped to the radius."""
+        length = np.abs(rows).max(axis=1) if self.norm == "linf" else np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        clipped = int((length > self.radius * (1 + 1e-6)).sum())
+        if clipped:
+            warn(
+                f"{clipped} of {len(rows)} rows ({clipped / len(rows):.2g} of all) were clipped to radius={self.radius:g}: the "
+                "coefficients are those for the clipped rows. Scale the features, or choose a larger radius",
+                ClippedWarning,
+            )
 
     def _store_coefficients(self, coefficients: Floats, intercept: float) -> None:
         self.coef_: AnyArray = coefficients

@@ -12,8 +12,10 @@ from .. import _check, _threads
 from .._core.stream import Stream
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray
+from .._warnings import warn
 from ..domains import FLOAT32, FLOAT64, Categories, Domain
 from ..reports import Format
+from ..results import ClippedWarning
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
@@ -196,17 +198,36 @@ class Pipeline:
     def run(
         self, records: AnyArray, rng: RNGLike | Stream, new_state: Callable[[], AnyArray], *, clip: bool
     ) -> list[AnyArray]:
-        """Check, privatize and count records on all threads. Return states whose sum is the result."""
+        """Check, privatize and count records on all threads. Return states whose sum is the result.
+
+        With `clip`, there is a warning about records that are not in the domain.
+        """
         rows, step = self.kernel.rows, self.piece_rows(records)
         check = None if clip else lambda piece: self._check_piece(piece, records)
         stream = open_stream(rng)
         first = stream.take(self.blocks(len(records)))
 
-        def work(start: int, stop: int) -> AnyArray:
-            state = new_state()
+        def work(start: int, stop: int) -> tuple[AnyArray, int, int]:
+            state, missing, outside = new_state(), 0, 0
             for at in range(start, stop, step):
                 converted = self._converted(records[at : min(stop, at + step)], records, clip)
                 self.count(converted, stream, first + at // rows, state, check)
-            return state
+                if clip:
+                    found = self.domain.clipped(self.domain.convert(converted))
+                    missing, outside = missing + found[0], outside + found[1]
+            return state, missing, outside
 
-        return _threads.parallel_map(work, len(records), rows, records.size * self.width)
+        results = _threads.parallel_map(work, len(records), rows, records.size * self.width)
+        warn_clipped(len(records), sum(missing for _, missing, _ in results), sum(outside for *_, outside in results))
+        return [state for state, _, _ in results]
+
+
+def warn_clipped(n: int, missing: int, outside: int) -> None:
+    """Warn if some of n records had NaN or were outside of their domain."""
+    parts = [
+        f"{count} of {n} records ({count / n:.2g} of all) {what}"
+        for count, what in ((missing, "had NaN, which counts as the center"), (outside, "were clipped to the domain"))
+        if count
+    ]
+    if parts:
+        warn(", and ".join(parts) + ": the estimate is about the records after that", ClippedWarning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from types import SimpleNamespace
 from unittest import SkipTest
 
@@ -26,7 +27,10 @@ from ..support.process import run_python
 CLASSES = [LogisticRegression, LinearRegression, PoissonRegression]
 REGRESSORS = CLASSES[1:]
 
-pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning"),
+    pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning"),
+]
 
 
 @pytest.fixture(params=CLASSES, ids=lambda kind: kind.__name__)
@@ -471,3 +475,21 @@ def test_import_error_names_the_missing_extra():
     assert len(errors) == 3
     assert all(re.fullmatch(r"sklearn\S* is not installed: install scikit-learn", error) for error in errors)
     assert attribute == "module 'ldpfast.estimation' has no attribute 'RidgeRegression'"
+
+
+@pytest.mark.filterwarnings("default::ldpfast.ClippedWarning")
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_clipped_rows_are_a_warning(kind, norm):
+    """With their share, once per call; rows on the boundary are not clipped."""
+    options = {} if kind is LogisticRegression else {"residual": 2.0}
+    rows, y = np.tile([1.0, 0.0], (40, 1)), np.arange(40) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ldp.ClippedWarning)
+        model = kind(norm=norm, **options).fit(rows, y)
+    rows[:10] *= 100
+    message = (
+        r"^10 of 40 rows \(0.25 of all\) were clipped to radius=1: .* Scale the features, or choose a larger radius$"
+    )
+    for fit in (model.fit, model.partial_fit):
+        with pytest.warns(ldp.ClippedWarning, match=message):
+            fit(rows, y)

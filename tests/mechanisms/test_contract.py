@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _core, _threads, mechanisms
 from ldpfast._core.stream import Stream
+from ldpfast.estimation import SeriesDensity, VectorMean
 from ldpfast.mechanisms import _pipeline
 
 from ..support.examples import (
@@ -528,6 +530,7 @@ def test_one_gradient_has_the_standard_error_of_its_ball(mechanism):
 # clip=True ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mechanism", [ldp.SignBit(-1, 3, 1.0), ldp.Laplace(-1, 3, 1.0)], ids=repr)
 def test_clip_projects_numbers_on_the_interval(mechanism, dtype):
@@ -537,6 +540,7 @@ def test_clip_projects_numbers_on_the_interval(mechanism, dtype):
     assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(clean, rng=5))
 
 
+@pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("ties", ["keep", "thin"])
 @pytest.mark.parametrize("dim", [1, 8, 27, 100])
@@ -548,6 +552,7 @@ def test_clip_projects_coordinates_on_the_cube(dim, ties, dtype):
     assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(clean, rng=5))
 
 
+@pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("dim", [1, 2, 33])
 def test_clip_projects_rows_on_the_ball(dim, dtype):
@@ -581,6 +586,7 @@ def test_clip_accepts_infinite_and_huge_rows_of_the_ball(dtype):
     np.testing.assert_allclose(np.linalg.norm(reports, axis=1), mechanism.scale, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_clip_projects_rows_of_the_laplace_baseline(norm):
     """At epsilon = 60 the noise is far below the effect of a missing projection.
@@ -708,3 +714,37 @@ def test_kernels_read_runs_of_records(slots):
     if slots > 1:
         with pytest.raises(ValueError, match="records must be contiguous in all axes but the first"):
             kernel.privatize(KEY, 0, table[:, 2 : slots + 2 : 2], out[: table[:, 2 : slots + 2 : 2].size])
+
+
+# Warnings about clipped records ---------------------------------------------------------------------------------------
+
+NUMBERS = [0.5, math.nan, 7.0, 1.0, -math.inf]
+NAN_TEXT, CLIPPED_TEXT = "had NaN, which counts as the center", "were clipped to the domain"
+
+
+@pytest.mark.parametrize(
+    "target, records",
+    [
+        (ldp.SignBit(0, 1, 1.0), NUMBERS),
+        (ldp.Laplace(0, 1, 1.0), NUMBERS),
+        (ldp.LinfBall(2, 1.0), [[number, 0.0] for number in NUMBERS]),
+        (ldp.L2Ball(2, 1.0), [[0.0, number] for number in NUMBERS]),
+        (ldp.LaplaceVector(2, 1.0), [[0.0, number] for number in NUMBERS]),
+        (VectorMean(2, 1.0), [[0.0, number] for number in NUMBERS]),
+        (SeriesDensity(1.0, n_terms=3), NUMBERS),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_run_warns_with_the_share_of_clipped_records(target, records):
+    """`run` sees the data; clients, which call `privatize`, must not warn."""
+    message = f"^1 of 5 records \\(0.2 of all\\) {NAN_TEXT}, and 2 of 5 records \\(0.4 of all\\) {CLIPPED_TEXT}: "
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ldp.SmallSampleWarning)
+        with pytest.warns(ldp.ClippedWarning, match=message) as caught:
+            target.run(records, clip=True)
+        assert len([found for found in caught if found.category is ldp.ClippedWarning]) == 1
+        assert caught[0].filename == __file__
+        target.privatize(records, clip=True)  # warnings are errors
+        target.run([records[0]] * 5, clip=True)
+        with pytest.warns(ldp.ClippedWarning, match=f"^300000 of 500000 records .* {CLIPPED_TEXT}"):
+            target.run(np.array([records[0], records[2]])[(np.arange(500_000) % 5 < 3).astype(int)], clip=True)

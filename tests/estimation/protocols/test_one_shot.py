@@ -76,6 +76,7 @@ def test_single_record_is_one_row_of_a_batch(problem_and_records):
     assert_same_estimate(problem.run(x[0], rng=1), problem.run(x[:1], rng=1))
 
 
+@pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
 @pytest.mark.parametrize("name", ["truncated", "l2", "linf", "box", "sparse", "series", "histogram"])
 def test_clip_projects_records_out_of_range(name):
     problem, draw = PROBLEMS[name]
