@@ -178,9 +178,21 @@ def dimensions(name: str, x: AnyArray, dim: int | None) -> bool:
     return x.ndim == ndim
 
 
-def invalid(name: str, what: str, index: int, count: int, n: int) -> ValueError:
-    """Return the error for records outside their domain; `index` is the first of `count`."""
-    return ValueError(f"{name} must be {what}; index {index} is outside ({count} of {n} are)")
+def invalid(
+    name: str,
+    what: str,
+    index: int,
+    count: int,
+    n: int,
+    missing: int = 0,
+    first_missing: bool = False,
+    can_clip: bool = False,
+) -> ValueError:
+    """Return the error for records outside their domain; `index` is the first of `count`, of which `missing` have NaN."""
+    state = "NaN" if first_missing else "outside"
+    others = f"{count} of {n} are" if missing in (0, count) else f"{count} of {n} are invalid, {missing} of them NaN"
+    hint = ". clip=True moves records to the nearest valid one, and NaN to the center" if can_clip else ""
+    return ValueError(f"{name} must be {what}; index {index} is {state} ({others}){hint}")
 
 
 def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:

@@ -87,21 +87,25 @@ class Domain(ABC):
     def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
         """Return which records are invalid, in agreement with `first_invalid`. It is slower and used for messages."""
 
-    def invalid_error(self, records: AnyArray) -> ValueError:
-        """Return the error for a result of `records` with invalid records."""
-        first, count = -1, 0
+    def invalid_error(self, records: AnyArray, *, can_clip: bool = False) -> ValueError:
+        """Return the error for a result of `records` with invalid records; with `can_clip` it mentions ``clip=True``."""
+        first, count, missing, first_missing = -1, 0, 0, False
         for start in range(0, len(records), PIECE_ROWS):
-            bad = np.flatnonzero(self.invalid(self.convert(records[start : start + PIECE_ROWS])))
+            piece = self.convert(records[start : start + PIECE_ROWS])
+            bad = np.flatnonzero(self.invalid(piece))
+            nan = _has_nan(piece[bad])
             if len(bad) and first < 0:
-                first = start + int(bad[0])
-            count += len(bad)
-        return _check.invalid("x", self.describe(), first, count, len(records))
+                first, first_missing = start + int(bad[0]), bool(nan[0])
+            count, missing = count + len(bad), missing + int(nan.sum())
+        return _check.invalid(
+            "x", self.describe(), first, count, len(records), missing, first_missing, can_clip and self.clips
+        )
 
     def clipped(self, records: AnyArray) -> tuple[int, int]:
         """Return how many results of `convert` have NaN, and how many others are outside of the domain."""
         if self.first_invalid(records) < 0:
             return 0, 0
-        missing = np.isnan(records).reshape(len(records), -1).any(axis=1)
+        missing = _has_nan(records)
         return int(missing.sum()), int((self.invalid(records) & ~missing).sum())
 
     def check_clip(self, clip: bool) -> bool:
@@ -109,6 +113,12 @@ class Domain(ABC):
         if _check.flag("clip", clip) and not self.clips:
             raise ValueError("clip must be False for categories, got True")
         return clip
+
+
+def _has_nan(records: AnyArray) -> NDArray[np.bool_]:
+    """Return which records have NaN."""
+    nan: NDArray[np.bool_] = records != records
+    return nan if nan.ndim == 1 else nan.any(axis=1)
 
 
 @dataclass(frozen=True)

@@ -310,6 +310,11 @@ class Mechanism(Question, ABC):
         TypeError, ValueError
             As for `privatize`; if `x` is empty.
 
+        Warns
+        -----
+        ClippedWarning
+            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
+
         Privacy
         -------
         The estimate is a function of the reports alone.

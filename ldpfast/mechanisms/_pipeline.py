@@ -160,7 +160,7 @@ class Pipeline:
 
     def _check_piece(self, converted: AnyArray, records: AnyArray) -> None:
         if self.domain.first_invalid(self.domain.convert(converted)) >= 0:
-            raise self.domain.invalid_error(records)
+            raise self.domain.invalid_error(records, can_clip=True)
 
     def _check(self, records: AnyArray) -> None:
         """Raise if a record is invalid. The check uses all threads."""
@@ -171,7 +171,7 @@ class Pipeline:
             return any(domain.first_invalid(domain.convert(piece)) >= 0 for piece in pieces)
 
         if any(_threads.parallel_map(is_invalid, len(records), 1, records.size // 8)):
-            raise domain.invalid_error(records)
+            raise domain.invalid_error(records, can_clip=True)
 
     def count(
         self,

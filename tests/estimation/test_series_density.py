@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.estimation import SeriesDensity
 
 from ..support import reference
+from ..support.errors import CLIP_HINT, state_of_record
 from ..support.examples import assert_same
 from ..support.keys import FIXED_KEY, KEY, SEED
 
@@ -86,7 +88,8 @@ def test_invalid_records_are_found(isa, bad, n):
         spoiled = x.copy()
         spoiled[at] = bad
         assert not reports((5, 0.0, 1.0, 1 << 63), KEY, 0, spoiled)[1]
-        with pytest.raises(ValueError, match=rf"^x must be .*; index {at} is outside \(1 of {n} are\)$"):
+        text = rf"; index {at} is {state_of_record(bad)} \(1 of {n} are\)"
+        with pytest.raises(ValueError, match=rf"^x must be .*{text}{re.escape(CLIP_HINT)}$"):
             SeriesDensity(1.0, n_terms=5).privatize(spoiled)
 
 

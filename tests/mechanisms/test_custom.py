@@ -26,7 +26,7 @@ from ldpfast.reports import Codes
 from ldpfast.results import MatrixDebiasing
 
 from ..support.documentation import python_blocks
-from ..support.errors import raises
+from ..support.errors import CLIP_HINT, raises
 from ..support.examples import assert_same, assert_same_estimate, records_of
 from ..support.keys import KEY, STATISTICS_SEED
 from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
@@ -313,7 +313,8 @@ def test_invalid_records_are_rejected_or_clipped():
     with raises(ValueError, "x must be integers in [0, k) with k=7; index 1 is outside (1 of 2 are)"):
         circle.privatize([0, 7])
     x = np.array([[1.0, np.nan, -9.0], [2.0, np.inf, -np.inf]])
-    with raises(ValueError, "x must be rows of linf norm at most radius = 2.0; index 0 is outside (2 of 2 are)"):
+    what = "rows of linf norm at most radius = 2.0; index 0 is NaN (2 of 2 are invalid, 1 of them NaN)"
+    with raises(ValueError, f"x must be {what}{CLIP_HINT}"):
         coordinate.privatize(x)
     assert coordinate.privatize(x, clip=True).max() < 6
 

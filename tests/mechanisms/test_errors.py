@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import mechanisms
 
-from ..support.errors import logged_text, raises
+from ..support.errors import CLIP_HINT, logged_text, raises, state_of_record
 
 NAN, INF = float("nan"), float("inf")
 
@@ -299,7 +299,8 @@ def test_the_index_of_an_invalid_record_is_that_in_the_whole_array(call, dtype):
 def test_numbers_that_are_not_finite_are_rejected(call, mechanism, bad, dtype):
     x = np.full(300, 0.5, dtype)
     x[[17, 200]] = bad
-    with raises(ValueError, f"x must be {mechanism.domain.describe()}; index 17 is outside (2 of 300 are)"):
+    state, hint = state_of_record(bad), "" if call == "variance" else CLIP_HINT
+    with raises(ValueError, f"x must be {mechanism.domain.describe()}; index 17 is {state} (2 of 300 are){hint}"):
         getattr(mechanism, call)(x)
 
 
@@ -309,7 +310,8 @@ def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
     x = np.linspace(-1, 3, 30)  # the ends are inside
     getattr(mechanism, call)(x)
     x[[7, 9, 29]] = bad
-    with raises(ValueError, "x must be numbers in [lower, upper] = [-1.0, 3.0]; index 7 is outside (3 of 30 are)"):
+    hint, what = "" if call == "variance" else CLIP_HINT, "numbers in [lower, upper] = [-1.0, 3.0]"
+    with raises(ValueError, f"x must be {what}; index 7 is outside (3 of 30 are){hint}"):
         getattr(mechanism, call)(x)
 
 
@@ -319,11 +321,24 @@ def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
 def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
     x = np.zeros((40, 3), dtype)
     x[11, 2] = x[30, 0] = x[30, 1] = bad
-    norm = mechanism.domain.norm
-    with raises(ValueError, f"x must be rows of {norm} norm at most radius = 2.0; index 11 is outside (2 of 40 are)"):
+    what, state = f"rows of {mechanism.domain.norm} norm at most radius = 2.0", state_of_record(bad)
+    hint = "" if call == "variance" else CLIP_HINT
+    with raises(ValueError, f"x must be {what}; index 11 is {state} (2 of 40 are){hint}"):
         getattr(mechanism, call)(x)
-    with raises(ValueError, f"x must be rows of {norm} norm at most radius = 2.0; index 0 is outside (1 of 1 are)"):
+    with raises(ValueError, f"x must be {what}; index 0 is {state} (1 of 1 are){hint}"):
         getattr(mechanism, call)(x[11])
+
+
+def test_missing_and_other_invalid_records_are_told_apart():
+    what = "x must be numbers in [lower, upper] = [0.0, 1.0]"
+    for x, text in (
+        ([0.5, NAN, 2.0], f"{what}; index 1 is NaN (2 of 3 are invalid, 1 of them NaN){CLIP_HINT}"),
+        ([-1.0, NAN, NAN], f"{what}; index 0 is outside (3 of 3 are invalid, 2 of them NaN){CLIP_HINT}"),
+    ):
+        with raises(ValueError, text):
+            ldp.SignBit(0.0, 1.0, 1.0).privatize(x)
+    with raises(ValueError, "x must be integers in [0, k) with k=2; index 0 is outside (1 of 1 are)"):
+        ldp.Warner(1.0).privatize(2)  # categories are not clipped
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -336,7 +351,7 @@ def test_a_row_on_the_boundary_of_the_ball_is_accepted_or_rejected_with_its_inde
         row = rng.standard_normal(dim)
         row = (row * (edge / np.linalg.norm(row))).astype(dtype)
         message = error_message(mechanism.privatize, row)
-        assert message is None or message.endswith("; index 0 is outside (1 of 1 are)")
+        assert message is None or message.endswith("; index 0 is outside (1 of 1 are)" + CLIP_HINT)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -74,7 +74,7 @@ def test_queries_accept_what_is_not_a_finite_number():
     mechanism = LaplaceResidue(2.0, 0.25, 1.0)
     node, query = np.full(4, 0.25), Query(0, LaplaceResidue(2.0, 0.25, 1.0))
     assert_same(query.privatize([np.nan, np.inf, -np.inf, 1e300], rng=3), mechanism.privatize(node, rng=3))
-    with pytest.raises(ValueError, match=r"^x must be finite numbers; index 1 is outside \(1 of 2 are\)$"):
+    with pytest.raises(ValueError, match=r"^x must be finite numbers; index 1 is NaN \(1 of 2 are\)\. clip=True "):
         mechanism.privatize([0.0, np.nan])
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 import traceback
 
 import pytest
+
+CLIP_HINT = ". clip=True moves records to the nearest valid one, and NaN to the center"
+
+
+def state_of_record(bad: float) -> str:
+    """Return what messages call an invalid number."""
+    return "NaN" if math.isnan(bad) else "outside"
 
 
 def raises(kind: type[Exception], message: str):

@@ -174,6 +174,11 @@ class Problem(Question, ABC, Generic[Result]):
         TypeError, ValueError
             As for `privatize`; if `x` is empty.
 
+        Warns
+        -----
+        ClippedWarning
+            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
+
         Notes
         -----
         Memory does not depend on the number of records.

@@ -18,6 +18,7 @@ from ldpfast.estimation.gaussian._distribution import ReportDistribution
 from ldpfast.estimation.gaussian._plan import Part, Plan
 from ldpfast.estimation.gaussian._simulation import ask, simulate
 
+from ...support.errors import state_of_record
 from ...support.gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, make, normals, quiet
 from ...support.memory import peak_memory
 from ...support.statistics import ALPHA, bernstein_radius, hoeffding_radius
@@ -167,7 +168,7 @@ def test_records_that_are_not_finite_are_errors(options, bad):
         x = normals(10_007)
         x[place] = bad
         with pytest.raises(
-            ValueError, match=rf"^x must be finite numbers; index {place} is outside \(1 of 10007 are\)$"
+            ValueError, match=rf"^x must be finite numbers; index {place} is {state_of_record(bad)} \(1 of 10007 are\)$"
         ):
             server.run(x, rng=1)
     assert server.to_bytes() == before
@@ -180,7 +181,7 @@ def test_a_record_that_is_not_finite_is_an_error_at_every_place(options, bad):
     for place in range(120):
         x = normals(10_007)
         x[place] = bad
-        with pytest.raises(ValueError, match=rf"^x must be finite numbers; index {place} is outside"):
+        with pytest.raises(ValueError, match=rf"^x must be finite numbers; index {place} is {state_of_record(bad)}"):
             server.run(x, rng=1)
 
 
