@@ -117,8 +117,8 @@ class Domain(ABC):
 
 def _has_nan(records: AnyArray) -> NDArray[np.bool_]:
     """Return which records have NaN."""
-    nan: NDArray[np.bool_] = records != records
-    return nan if nan.ndim == 1 else nan.any(axis=1)
+    nan = np.asarray(records != records)
+    return nan if nan.ndim == 1 else np.asarray(nan.any(axis=1))
 
 
 @dataclass(frozen=True)

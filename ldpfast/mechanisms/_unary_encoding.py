@@ -83,7 +83,7 @@ class UnaryEncoding(Mechanism):
         self.define(
             epsilon_realized=coins.epsilon_realized,
             domain=Categories(self.k),
-            report=Bits(self.k),
+            report=Bits(self.k, onehot=True),
             debiasing=debiasing_of(coins),
             kernel=privatize.UnaryEncoding(self.k, coins.other, optimized),
             coin=coins,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,20 +10,70 @@ import numpy as np
 
 from .._core import tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Debiasing
+from .._warnings import warn
+from ..results import AnyDebiasing, Debiasing, DoubtfulWarning, Estimate
 from ._base import Format
 from ._counts import CountAggregator
+
+LOG_ERROR = math.log(2e12)  # a warning without reason has a probability below 1e-12
 
 
 class BitCounts(CountAggregator):
     """Number of reports with each bit set, by positional population count."""
 
+    report: Bits
+
+    def estimate(self) -> Estimate[Any]:
+        """Return the unbiased estimate from all reports so far.
+
+        Returns
+        -------
+        estimate : Estimate
+
+        Raises
+        ------
+        ValueError
+            If there are no reports yet.
+
+        Warns
+        -----
+        DoubtfulWarning
+            If shares do not add up to 1, by more than the noise allows.
+        """
+        estimate = super().estimate()
+        if self.report.onehot:
+            self._warn_about_total()
+        return estimate
+
+    def _warn_about_total(self) -> None:
+        """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports."""
+        n, k, debiasing = self.n, self.report.k, self.debiasing
+        assert isinstance(debiasing, Debiasing)
+        gain = debiasing.one - debiasing.zero
+        p, q = (
+            (1 - debiasing.zero) / gain,
+            -debiasing.zero / gain,
+        )  # of a one for the category of a person, and for others
+        excess = float(self._state.sum()) - n * (p + (k - 1) * q)
+        variance = n * (p * (1 - p) + (k - 1) * q * (1 - q))
+        if abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR):
+            total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
+            warn(
+                f"the shares add up to {total:.3g}, and noise moves their sum by only {noise:.2g}: the reports are probably those "
+                "of another mechanism or another epsilon",
+                DoubtfulWarning,
+            )
+
 
 @dataclass(frozen=True)
 class Bits(Format):
-    """k bits per person, packed in little bit order and padded with zeros to whole bytes."""
+    """k bits per person, packed in little bit order and padded with zeros to whole bytes.
+
+    If `onehot`, the bits stand for k shares that add up to 1.
+    """
 
     k: int
+    onehot: bool = False
     aggregator = BitCounts
 
     @property

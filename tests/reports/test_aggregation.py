@@ -232,3 +232,25 @@ def test_batches_count_for_equality_and_their_order_does_not():
 def test_the_name_of_a_batch_is_text(name):
     with raises(TypeError, f"batch must be a str, got {type(name).__name__}"):
         ldp.Warner(1.0).aggregator().update(np.array([1], np.uint8), batch=name)
+
+
+# Shares that cannot be shares -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("theirs, ours", [("symmetric", "optimized"), ("optimized", "symmetric")])
+def test_reports_of_another_variant_are_a_warning(theirs, ours, epsilon):
+    """Plain arrays have no label, but the shares then do not add up to 1."""
+    reports = ldp.UnaryEncoding(20, epsilon, theirs).privatize(np.arange(10_000) % 20, rng=1)
+    mechanism = ldp.UnaryEncoding(20, epsilon, ours)
+    with pytest.warns(ldp.DoubtfulWarning, match=r"^the shares add up to -?[0-9.]+, .* another epsilon$") as caught:
+        found = mechanism.estimate(reports)
+    assert float(str(caught[0].message).split()[5].rstrip(",")) == pytest.approx(found.value.sum(), rel=0.01)
+
+
+@pytest.mark.parametrize("k, epsilon, n", [(2, 10.0, 1), (1000, 1.0, 3), (50, 5.0, 100_000), (3, 40.0, 1000)])
+@pytest.mark.parametrize("variant", ["symmetric", "optimized"])
+def test_shares_of_the_right_mechanism_are_no_warning(k, epsilon, n, variant):
+    mechanism = ldp.UnaryEncoding(k, epsilon, variant)
+    for seed in range(20):
+        mechanism.run(np.arange(n) % k, rng=seed)  # warnings are errors
