@@ -59,8 +59,8 @@ class BitCounts(CountAggregator):
         if abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR):
             total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
             warn(
-                f"the shares add up to {total:.3g}, and noise moves their sum by only {noise:.2g}: the reports are probably those "
-                "of another mechanism or another epsilon",
+                f"the shares add up to {total:.3g}, and noise moves their sum by only {noise:.2g}: the reports are probably "
+                "those of another mechanism or another epsilon",
                 DoubtfulWarning,
             )
 
