@@ -282,8 +282,9 @@ class GradientDescent(Sequential):
         column = self._unit()
         if self.mixing < MIXED:
             warn(
-                f"n = {self.n} is too small for the intervals to be reliable: eta0 curvature n^(1 - exponent) is at most "
-                f"{self.mixing:.2g}, and must be at least {MIXED:g}",
+                f"n = {self.n} is too small for the intervals to be reliable: the steps are so short that the start still "
+                "matters. Ask more people, or choose a larger epsilon, a larger eta0 or a smaller exponent "
+                f"(eta0 curvature n^(1 - exponent) is at most {self.mixing:.2g}, and must be at least {MIXED:g})",
                 SmallSampleWarning,
             )
         value, stderr = self._average.mean()[: self.dim], self._average.stderr()[: self.dim]
