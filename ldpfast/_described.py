@@ -16,7 +16,8 @@ _classes: dict[str, dict[str, Any]] = {kind: {} for kind in _PACKAGES}
 class Described:
     """Base class of objects whose parameters say everything that they ask.
 
-    Subclasses are registered by their names, which saved states refer to. The first class of a name is kept.
+    Subclasses are registered by their names, which saved states refer to. The first class of a name is kept,
+    unless the same class is defined again.
     """
 
     kind: ClassVar[str]
@@ -24,7 +25,9 @@ class Described:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if hasattr(cls, "kind"):
-            _classes[cls.kind].setdefault(cls.__name__, cls)
+            known = _classes[cls.kind].setdefault(cls.__name__, cls)
+            if (known.__module__, known.__qualname__) == (cls.__module__, cls.__qualname__):
+                _classes[cls.kind][cls.__name__] = cls  # defined again, as in a notebook
 
     @classmethod
     def is_complete(cls) -> bool:

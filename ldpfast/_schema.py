@@ -43,7 +43,10 @@ def canonical_json(value: Any) -> bytes:
     TypeError, ValueError
         If a value has another type, or a number is not finite.
     """
-    return _text(value).encode()
+    try:
+        return _text(value).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a schema must hold valid Unicode text, got {error.object!r}") from error
 
 
 def _text(value: Any) -> str:
@@ -125,7 +128,19 @@ def pack(value: Any) -> Any:
     TypeError
         If a value has no form in JSON.
     """
-    if isinstance(value, np.generic | np.ndarray):
+    packed = _pack(value)
+    if not isinstance(value, np.ndarray | list | tuple):
+        try:
+            same = unpack(packed) == value
+        except ValueError:
+            same = False
+        if not same:
+            raise TypeError(f"parameters and labels must be equal to what is read back to be saved, got {value!r}")
+    return packed
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray) and value.dtype.kind not in "mM":
         value = value.tolist()
     if isinstance(value, int) and abs(value) > MOST_EXACT:
         return {"integer": f"{value:#x}"}
@@ -148,14 +163,17 @@ def pack(value: Any) -> Any:
 
 
 def unpack(value: Any) -> Any:
-    """Return the parameter that `pack` turned into JSON types. A sequence is a list."""
+    """Return the parameter that `pack` turned into JSON types. A sequence is a tuple."""
     if isinstance(value, list):
-        return [unpack(item) for item in value]
+        return tuple(unpack(item) for item in value)
     if isinstance(value, dict):
         kind, text = next(iter(value.items())) if len(value) == 1 else (None, None)
         if kind not in _READERS:
             raise ValueError(f"a label must be of a known type, one of {', '.join(_READERS)}, got {kind!r}")
-        return _READERS[kind](text)
+        try:
+            return _READERS[kind](text)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise ValueError(f"a label of type {kind} must be valid, got {text!r}") from error
     return value
 
 

@@ -212,7 +212,11 @@ class Labels(Categories):
             pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
             plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
             try:
-                declared = pa.array(self.labels).cast(plain.type)
+                labels = pa.array(self.labels)
+                declared = labels.cast(plain.type)
+                zones = [getattr(kind, "tz", None) is None for kind in (labels.type, plain.type)]
+                if not declared.cast(labels.type).equals(labels) or zones[0] != zones[1]:
+                    raise pa.ArrowTypeError("the cast changes labels")
             except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
                 raise TypeError(f"x must hold labels like the declared categories, got type {values.type}") from None
             found = pc.index_in(plain, value_set=declared).fill_null(k)
@@ -258,6 +262,8 @@ def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, .
         )
     if not hasattr(k, "__len__") or isinstance(k, str | bytes):
         return Categories(_check.integer("k", k, 2), booleans), None
+    if any(isinstance(label, np.datetime64 | np.timedelta64) for label in k):
+        raise TypeError("k must list dates as datetime.date or datetime.datetime, got NumPy dates")
     labels = tuple(k.tolist() if hasattr(k, "tolist") else k)
     try:
         repeated = [label for label, count in Counter(labels).items() if count > 1]

@@ -7,9 +7,11 @@ import datetime
 import hashlib
 import json
 import math
+import pickle
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,9 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import _schema
 from ldpfast._described import from_dict
+from ldpfast.domains import Categories
 from ldpfast.estimation import Frequencies
+from ldpfast.reports import Codes
 
 from .support.errors import raises
 from .support.examples import KINDS
@@ -91,7 +95,7 @@ def test_canonical_json_is_json(value):
 
 
 def test_text_with_an_unpaired_surrogate_is_refused():
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(ValueError, match=r"^a schema must hold valid Unicode text, got "):
         _schema.canonical_json("\ud800")
 
 
@@ -219,3 +223,82 @@ def test_coins_of_another_version_are_refused(described, monkeypatch):
         monkeypatch.setattr(_schema, "integers", lambda coin, name=name: {**schema["coins"], name: 1})
         with pytest.raises(ValueError, match=rf"^data must be of this version of .*: coins\.{name} is 1, got "):
             ldp.Aggregator.from_bytes(data)
+
+
+# What cannot be described ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [pd.Timestamp("2020-01-01 00:00:00.000000001"), pd.Timestamp("2020-01-01")],
+        [pd.NaT, "a"],
+        [Decimal("nan"), 2],
+        [datetime.timedelta(1), datetime.timedelta(2)],
+    ],
+    ids=str,
+)
+def test_labels_that_cannot_be_read_back_are_not_saved(labels):
+    """The error comes before a state is written; aggregators of such labels still tell them apart."""
+    problem = Frequencies(labels, 1.0)
+    with pytest.raises(TypeError, match=r"^parameters and labels must be .* to be saved, got "):
+        problem.aggregator().to_bytes()
+    other = Frequencies([*labels, "more"], 1.0)
+    with pytest.raises(ValueError, match=r"^other must aggregate answers to the same question: it is "):
+        problem.aggregator().merge(other.aggregator())
+
+
+@pytest.mark.parametrize(
+    "labels", [[np.datetime64(1, "ns"), np.datetime64(2, "ns")], np.array(["2020", "2021"], "M8[ns]")]
+)
+def test_dates_of_numpy_are_refused(labels):
+    """Their Python values are integers."""
+    with raises(TypeError, "k must list dates as datetime.date or datetime.datetime, got NumPy dates"):
+        Frequencies(labels, 1.0)
+
+
+@pytest.mark.parametrize("label", [{"decimal": "x"}, {"date": 5}, {"tuple": 5}, {"bytes": "zz"}, {"integer": "7g"}])
+def test_damaged_labels_are_value_errors(label):
+    described = {**Frequencies(["a", "b"], 1.0).to_dict(), "k": [label, 2]}
+    with pytest.raises(ValueError, match=r"^a label of type \w+ must be valid, got "):
+        from_dict(described)
+
+
+# Mechanisms of users --------------------------------------------------------------------------------------------------
+
+
+def define(rows, name="Defined"):
+    """Return a class of mechanisms with a channel, as in a cell of a notebook."""
+
+    def set_up(self):
+        self.define(epsilon_realized=3.0, domain=Categories(2), report=Codes(2))
+
+    namespace = {
+        "__annotations__": {"weights": "tuple", "label": "str"},
+        "label": "x",
+        "__post_init__": set_up,
+        "channel_rows": lambda self: rows,
+        "__module__": __name__,
+    }
+    globals()[name] = dataclasses.dataclass(frozen=True, kw_only=True)(type(name, (ldp.Mechanism,), namespace))
+    return globals()[name]
+
+
+def test_the_fingerprint_contains_the_channel_of_a_custom_mechanism():
+    """A class that is defined again replaces the one before, and another channel is another question."""
+    before = define([[3, 1], [1, 3]])(weights=(3, 1))
+    saved = before.aggregator().update(np.array([1, 0, 1], np.uint8)).to_bytes()
+    again = define([[3, 1], [1, 3]])(weights=(3, 1))
+    assert again.fingerprint == before.fingerprint
+    restored = ldp.Aggregator.from_bytes(saved)
+    assert restored.source == again
+    assert again.aggregator().merge(restored).n == 3
+    assert pickle.loads(pickle.dumps(restored.source)) == again
+    changed = define([[1, 3], [3, 1]])(weights=(3, 1))
+    assert changed.fingerprint != before.fingerprint
+    with pytest.raises(ValueError, match=r"^data must be of this version of .*: coins\.channel is "):
+        ldp.Aggregator.from_bytes(saved)
+    with pytest.raises(ValueError, match=r"^other must .*: coins\.channel is "):
+        changed.aggregator().merge(before.aggregator())
+    with pytest.raises(ValueError, match=r"^reports must answer question 0 "):
+        changed.aggregator().update([before.message(np.uint8(1))])

@@ -428,4 +428,8 @@ class Mechanism(Question, ABC):
     # Identity -------------------------------------------------------------------------------------------------------
 
     def _pinned(self) -> dict[str, Any]:
-        return {"coins": {} if self._coin is None else _schema.integers(self._coin)}
+        if self._coin is not None:
+            return {"coins": _schema.integers(self._coin)}
+        rows = self.channel_rows()
+        described = None if rows is None else [[str(Fraction(entry)) for entry in row] for row in rows]
+        return {"coins": {} if described is None else {"channel": _schema.digest({"rows": described}).hex()}}

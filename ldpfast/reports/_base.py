@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from abc import ABC, abstractmethod
@@ -77,7 +78,7 @@ class Format(ABC):
     def pack(self, reports: AnyArray) -> NDArray[np.uint8]:
         """Return valid reports as bytes, little-endian, shape (n, size)."""
         little = np.ascontiguousarray(reports.astype(reports.dtype.newbyteorder("<"), copy=False))
-        return little.reshape(len(reports), -1).view(np.uint8)
+        return little.reshape(len(reports), math.prod(self.shape)).view(np.uint8)
 
     def unpack(self, packed: NDArray[np.uint8]) -> AnyArray:
         """Return the reports that `pack` turned into bytes. Their values are not checked."""
@@ -254,8 +255,8 @@ class Aggregator(ABC):
         """
         if not isinstance(other, Aggregator):
             raise TypeError(f"other must be an Aggregator, got {type(other).__name__}")
-        if other.source != self.source:
-            difference = first_difference(self.source.schema(), other.source.schema())
+        difference = "" if other.source == self.source else self._difference(other)
+        if difference:
             raise ValueError(f"other must aggregate answers to the same question: {difference}")
         common = self._batches & other._batches
         if common:
@@ -263,6 +264,16 @@ class Aggregator(ABC):
         self._add([other._state], other.n)
         self._batches |= other._batches
         return self
+
+    def _difference(self, other: Aggregator) -> str:
+        """Return the first difference of the questions; labels that cannot be saved can only be shown."""
+        try:
+            return first_difference(self.source.schema(), other.source.schema())
+        except (TypeError, ValueError):
+            return f"it is {self.source!r}, got {other.source!r}"
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
     def _add(self, states: list[AnyArray], n: int) -> Self:
         """Add the states of n reports."""
@@ -356,4 +367,4 @@ def _hash_of_batch(name: str) -> str:
     """Return what is stored of the name of a batch."""
     if not isinstance(name, str):
         raise TypeError(f"batch must be a str, got {type(name).__name__}")
-    return hashlib.sha256(name.encode()).hexdigest()[:32]
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:32]

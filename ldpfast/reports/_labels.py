@@ -19,7 +19,7 @@ from ._base import Format
 MESSAGE_VERSION = 1
 _HEAD = struct.Struct("<B8sH")  # version of the layout, start of the digest of the schema, number of the question
 SCHEMA_KEY = b"ldpfast"  # of the metadata of Arrow tables and Parquet files
-COLUMN = "report"
+COLUMN, LABEL = "report", "question"
 
 
 class Question(Described):
@@ -28,7 +28,7 @@ class Question(Described):
     report: Format
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, name) for name in self.parameter_names())
+        return _made_again, (type(self), {name: getattr(self, name) for name in self.parameter_names()})
 
     def _set(self, **values: Any) -> None:
         """Set attributes of a frozen instance, during construction."""
@@ -75,7 +75,8 @@ class Question(Described):
         Returns
         -------
         table : pyarrow.Table
-            A column "report" of fixed-size binary. The metadata of the schema has the JSON of `schema` under "ldpfast".
+            Two columns of fixed-size binary: "report", and "question" with the fingerprint, so that tables of different
+            questions cannot be joined unnoticed. The metadata has the JSON of `schema` under "ldpfast".
 
         Raises
         ------
@@ -88,8 +89,10 @@ class Question(Described):
         packed = self.report.pack(self.report.validate(reports))
         kind = pa.binary(packed.shape[1])
         column = pa.FixedSizeBinaryArray.from_buffers(kind, len(packed), [None, pa.py_buffer(packed)])
-        schema = pa.schema([pa.field(COLUMN, kind)], metadata={SCHEMA_KEY: canonical_json(self.schema())})
-        return pa.Table.from_arrays([column], schema=schema)
+        label = pa.repeat(pa.scalar(self._head[1:9], pa.binary(8)), len(packed))
+        metadata = {SCHEMA_KEY: canonical_json(self.schema())}
+        schema = pa.schema([pa.field(COLUMN, kind), pa.field(LABEL, pa.binary(8))], metadata=metadata)
+        return pa.Table.from_arrays([column, label], schema=schema)
 
     def from_arrow(self, table: Any) -> AnyArray:
         """Return the reports of a table that `to_arrow` made, after a check that they answer this question.
@@ -112,11 +115,20 @@ class Question(Described):
 
     def read(self, reports: Any) -> ArrayLike:
         """Return the reports of messages or of a table after a check of their labels, and anything else unchanged."""
-        if isinstance(reports, list | tuple) and reports and isinstance(reports[0], bytes | bytearray | memoryview):
+        if isinstance(reports, bytes | bytearray):
+            return read_messages(self, [reports])
+        if isinstance(reports, list | tuple) and not reports:
+            return np.empty((0, *self.report.shape), self.report.dtype(np.dtype(np.float64)))
+        if isinstance(reports, list | tuple) and isinstance(reports[0], bytes | bytearray | memoryview):
             return read_messages(self, reports)
         if hasattr(reports, "__arrow_c_stream__") and hasattr(reports, "schema"):
             return read_table(self, reports)
         return reports  # type: ignore[no-any-return]
+
+
+def _made_again(kind: Any, parameters: dict[str, Any]) -> Any:
+    """Return an unpickled question."""
+    return kind(**parameters)
 
 
 def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
@@ -150,6 +162,8 @@ def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
 def read_table(question: Question, table: Any) -> AnyArray:
     """Return the reports of an Arrow table, after a check that they answer a question."""
     pa = optional("pyarrow", "files")
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError(f"reports must be an Arrow table or export an Arrow stream, got {type(table).__name__}")
     whole = table if isinstance(table, pa.Table) else pa.table(table)
     text = (whole.schema.metadata or {}).get(SCHEMA_KEY)
     if text is None:
@@ -161,8 +175,15 @@ def read_table(question: Question, table: Any) -> AnyArray:
         raise ValueError(f'reports must be a table with a schema under "ldpfast": {error}') from error
     if difference:
         raise ValueError(f"reports must answer the same question: {difference}")
-    if COLUMN not in whole.column_names:
-        raise ValueError(f'reports must be a table with a column "{COLUMN}", got {whole.column_names}')
+    for name in (COLUMN, LABEL):
+        if whole.column_names.count(name) != 1:
+            raise ValueError(f'reports must be a table with one column "{name}", got {whole.column_names}')
+    labels = set(whole.column(LABEL).unique().to_pylist()) - {None}
+    if not labels <= {question._head[1:9]}:
+        others = ", ".join(sorted(label.hex() for label in labels - {question._head[1:9]}))
+        raise ValueError(
+            f"reports must answer the question with the fingerprint {question.fingerprint}, got {others} as well"
+        )
     column = whole.column(COLUMN).drop_null().combine_chunks()
     if not pa.types.is_fixed_size_binary(column.type):
         raise TypeError(f'reports must have a column "{COLUMN}" of fixed-size binary, got type {column.type}')

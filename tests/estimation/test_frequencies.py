@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -139,3 +141,22 @@ def test_single_answer_is_one_word():
         assert np.shape(report) == ()
         assert_same(report, Frequencies(3, 1.0).privatize(2, rng=1))
     assert problem.estimate(report).n == 1
+
+
+@pytest.mark.parametrize(
+    "labels, column",
+    [
+        ([5, 4, 3, 2, 1, 0], pa.array([True, False])),
+        ([datetime.datetime(2020, 1, 1, 5), datetime.datetime(2020, 1, 1, 6)], pa.array([datetime.date(2020, 1, 1)])),
+        ([100000001.0, 100000002.0], pa.array([100000002.0], pa.float32())),
+        (
+            [datetime.datetime(2020, 1, day, tzinfo=datetime.UTC) for day in (1, 2)],
+            pa.array([datetime.datetime(2020, 1, 1)]),
+        ),
+    ],
+    ids=["booleans", "dates", "single precision", "no time zone"],
+)
+def test_arrow_columns_whose_type_cannot_hold_the_labels_are_refused(labels, column):
+    """A cast of the labels to the type of the column would count other answers."""
+    with pytest.raises(TypeError, match=r"^x must hold labels like the declared categories, got type "):
+        Frequencies(labels, 30.0).privatize(column)

@@ -407,7 +407,7 @@ def test_summary_is_a_table(kind):
 def test_too_few_rows_are_a_warning(kind):
     model = kind(random_state=0, epsilon=0.5, eta0=1.0)
     with pytest.warns(
-        ldp.SmallSampleWarning, match=r"^n = 20 is too small .* at most [0-9.]+, and must be at least [0-9]+$"
+        ldp.SmallSampleWarning, match=r"^n = 20 is too small .* at most [0-9.]+, and must be at least [0-9]+\)$"
     ):
         model.fit(X[:20], Y[:20])
     model.set_params(eta0=1e6).fit(X[:20], Y[:20])

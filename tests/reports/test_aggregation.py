@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -254,3 +256,16 @@ def test_shares_of_the_right_mechanism_are_no_warning(k, epsilon, n, variant):
     mechanism = ldp.UnaryEncoding(k, epsilon, variant)
     for seed in range(20):
         mechanism.run(np.arange(n) % k, rng=seed)  # warnings are errors
+
+
+# Copies ---------------------------------------------------------------------------------------------------------------
+
+
+def test_copies_are_independent(kind):
+    reports = reports_of(kind, 20)
+    aggregator = aggregate(kind.mechanism, reports[:8])
+    before = aggregator.to_bytes()
+    for twin in (copy.copy(aggregator), copy.deepcopy(aggregator), pickle.loads(pickle.dumps(aggregator))):
+        assert twin == aggregator
+        twin.update(reports[8:], batch="rest")
+        assert aggregator.to_bytes() == before

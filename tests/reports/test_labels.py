@@ -63,10 +63,13 @@ def test_tables_are_counted_like_plain_reports(asked, tmp_path):
     assert question.aggregator().update(pq.read_table(tmp_path / "reports.parquet")) == plain
     parts = pa.concat_tables([table.slice(0, 3), table.slice(3, 0), table.slice(3)])
     assert question.aggregator().update(parts) == plain
-    column = parts.column("report").to_pylist()
-    missing = pa.array([None, *column[:5], None, *column[5:]], table.schema.field("report").type)
-    assert question.aggregator().update(pa.table([missing], schema=table.schema)) == plain
+    columns = [parts.column(name).to_pylist() for name in parts.column_names]
+    missing = []
+    for column, field in zip(columns, table.schema, strict=True):
+        missing.append(pa.array([None, *column[:5], None, *column[5:]], field.type))
+    assert question.aggregator().update(pa.table(missing, schema=table.schema)) == plain
     assert question.aggregator().update(table.slice(0, 0)) == question.aggregator()
+    assert question.aggregator().update(question.to_arrow(reports[:0])) == question.aggregator()
 
 
 def test_a_table_explains_itself(asked):
@@ -126,17 +129,29 @@ def test_tables_of_another_question_are_refused():
             'reports must be a table with the schema of its question in the metadata, under "ldpfast"',
         ),
         (
-            plain.rename_columns(["other"]).replace_schema_metadata(plain.schema.metadata),
+            plain.rename_columns(["other", "question"]).replace_schema_metadata(plain.schema.metadata),
             ValueError,
-            "reports must be a table with a column \"report\", got ['other']",
+            "reports must be a table with one column \"report\", got ['other', 'question']",
         ),
         (
-            pa.table({"report": ["x"]}).replace_schema_metadata(plain.schema.metadata),
+            plain.drop_columns("question"),
+            ValueError,
+            "reports must be a table with one column \"question\", got ['report']",
+        ),
+        (
+            plain.append_column("report", plain.column(0)),
+            ValueError,
+            "reports must be a table with one column \"report\", got ['report', 'question', 'report']",
+        ),
+        (
+            plain.set_column(0, "report", [["x"]]).replace_schema_metadata(plain.schema.metadata),
             TypeError,
             'reports must have a column "report" of fixed-size binary, got type string',
         ),
         (
-            pa.table({"report": pa.array([b"xyz"], pa.binary(3))}).replace_schema_metadata(plain.schema.metadata),
+            plain.set_column(0, "report", pa.array([b"xyz"], pa.binary(3))).replace_schema_metadata(
+                plain.schema.metadata
+            ),
             ValueError,
             "reports must have 1 bytes each, got 3",
         ),
@@ -148,6 +163,36 @@ def test_tables_of_another_question_are_refused():
     for text in (b"", b"{", b"\xff", b"[1]"):
         with pytest.raises(ValueError, match=r"^reports must "):
             ours.aggregator().update(plain.replace_schema_metadata({b"ldpfast": text}))
+
+
+@pytest.mark.parametrize("join", ["folder", "concat"])
+def test_tables_of_two_questions_that_were_joined_are_refused(join, tmp_path):
+    """pyarrow keeps only the metadata of the first table."""
+    ours, theirs = Frequencies(["car", "foot"], 1.0), Frequencies(["foot", "car"], 1.0)
+    tables = [question.to_arrow(question.privatize(["car"] * 10)) for question in (ours, theirs)]
+    if join == "folder":
+        for i, table in enumerate(tables):
+            pq.write_table(table, tmp_path / f"{i}.parquet")
+        joined = pq.read_table(tmp_path)
+    else:
+        joined = pa.concat_tables([table.replace_schema_metadata(tables[0].schema.metadata) for table in tables])
+    message = (
+        f"reports must answer the question with the fingerprint {ours.fingerprint}, got {theirs.fingerprint} as well"
+    )
+    with raises(ValueError, message):
+        ours.aggregator().update(joined)
+
+
+def test_no_reports_and_one_message(asked):
+    question, reports = asked
+    assert question.aggregator().update([]) == question.aggregator()
+    assert question.aggregator().update(question.message(reports[0])) == question.aggregator().update(reports[:1])
+
+
+@pytest.mark.parametrize("what", ["a.parquet", None, [1]])
+def test_what_is_not_a_table_is_refused(what):
+    with raises(TypeError, f"reports must be an Arrow table or export an Arrow stream, got {type(what).__name__}"):
+        ldp.Warner(1.0).from_arrow(what)
 
 
 # Test vectors for other languages -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -465,6 +466,9 @@ class GaussianMean:
             for group, more in zip(ours, theirs, strict=True)
         )
         return self
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
     def to_bytes(self) -> bytes:
         """Return parameters, questions and counts as bytes, with a checksum.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from inspect import isabstract, signature
 from typing import Any, ClassVar, Self
@@ -172,6 +173,9 @@ class Sequential(Described, ABC):
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"data must be the bytes of {WHAT}: {error}") from error
         return server
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kernel"}

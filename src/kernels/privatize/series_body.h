@@ -54,17 +54,19 @@ LDP_INLINE NAME(harmonics) NAME(harmonics_from)(NAME(uint32s) turn, uint32_t fir
     return h;
 }
 
-/* The vertex bits of at least n <= WORD_TERMS terms, from harmonic `first` on: whether `rounding`, uniform in [-1, 1), is
+/* The vertex bits of at least n <= WORD_TERMS terms, from harmonic `first` on: whether `rounding`, uniform in [-1, 1], is
  * less. */
 LDP_INLINE NAME(uint32s) NAME(vertex)(NAME(uint32s) turn, uint32_t first, PER_ISA(floats) rounding, size_t n)
 {
     NAME(harmonics) h = NAME(harmonics_from)(turn, first);
-    PER_ISA(int32s) plus = {0}, bit = plus + 1;
+    PER_ISA(int32s) plus = {0};
+    NAME(uint32s) bit = {0};
+    bit += 1u;
     for (size_t j = 0; j < n; j += 2 * CHAINS)
         for (size_t c = 0; c < CHAINS; c++, bit += bit) {
-            plus = PER_ISA(mark_less)(plus, rounding, h.at[c].cosine, bit);
+            plus = PER_ISA(mark_less)(plus, rounding, h.at[c].cosine, (PER_ISA(int32s))bit);
             bit += bit;
-            plus = PER_ISA(mark_less)(plus, rounding, h.at[c].sine, bit);
+            plus = PER_ISA(mark_less)(plus, rounding, h.at[c].sine, (PER_ISA(int32s))bit);
             h.at[c] = NAME(rotate)(h.at[c], h.step);
         }
     return (NAME(uint32s))plus;
@@ -99,7 +101,7 @@ static int NAME(privatize_series)(const void *params, stream_key *key, uint64_t 
         NAME(uint32s) turn[PARTS], agree[PARTS] = {0};
         PER_ISA(floats) rounding[PARTS];
         person_words person;
-        const uint32_t *direction = NULL;
+        uint32_t direction[SERIES_PEOPLE];
         if (now < SERIES_PEOPLE) {
             for (size_t l = 0; l < SERIES_PEOPLE; l++)
                 padded[l] = x[l < now ? l : 0];
@@ -115,7 +117,7 @@ static int NAME(privatize_series)(const void *params, stream_key *key, uint64_t 
         for (size_t j = 0; j < p->terms; j += WORD_TERMS) {
             const size_t terms = p->terms - j < WORD_TERMS ? p->terms - j : WORD_TERMS;
             const uint32_t inside = (uint32_t)word_mask(terms);
-            direction = (const uint32_t *)bytes_take(&s, DIRECTION_BYTES);
+            memcpy(direction, bytes_take(&s, DIRECTION_BYTES), DIRECTION_BYTES);
             for (size_t part = 0; part < PARTS; part++) {
                 NAME(uint32s) u;
                 memcpy(&u, direction + LANES * part, sizeof u);

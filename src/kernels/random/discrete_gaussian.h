@@ -2,7 +2,7 @@
  *
  * Rejection from steps of equal width, each half as high as the one before. A proposal is accepted if a uniform number is below a
  * probability that is computed in double precision. Where its error could matter, the proposal is undecided, and the caller
- * compares with more digits. Proposals of 36 standard deviations or more, which have a probability below e^-640, are rejected.
+ * compares with more digits. Proposals beyond 31 steps, at least 36 standard deviations, are rejected: a probability below e^-640.
  * docs/proofs/central.md. */
 #ifndef LDP_DISCRETE_GAUSSIAN_H
 #define LDP_DISCRETE_GAUSSIAN_H

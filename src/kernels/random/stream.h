@@ -48,7 +48,7 @@ enum stream_id {
     STREAM_LAPLACE_CENTRAL = 30, /* 30, 31, 32 likewise */
     STREAM_CENTRAL_WORDS = 33, /* 33 to 36: words for Python */
     STREAM_PYTHON = 37, /* mechanisms written in Python */
-    STREAM_SERIES = 38, /* low bits, coins, then directions and vertex bytes of words of terms */
+    STREAM_SERIES = 38, /* of 16 people: rounding words, privacy coins, then directions */
     STREAM_GAUSSIAN_DIGITS = 39, /* more digits for undecided proposals of discrete Gaussian noise */
     STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
 };

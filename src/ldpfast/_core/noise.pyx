@@ -37,7 +37,7 @@ def is_below(digits, int count, step, square, twice_variance, Digits more):
     while True:
         with localcontext(Context(prec=precision)):
             edge = (-Decimal(square) / Decimal(twice_variance)).exp() * Decimal(2) ** (int(step) + count)
-            error = edge.scaleb(6 - precision)  # square / twice_variance is below 1000
+            error = edge.scaleb(6 - precision)  # square / twice_variance is below 2000
             if digits + 1 <= edge - error:
                 return True
             if digits >= edge + error:

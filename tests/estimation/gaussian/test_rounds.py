@@ -160,7 +160,7 @@ def test_copies_and_pickles_continue(options, asked):
             server.update(query, query.privatize(normals(900, seed=group), rng=group))
         server.close_round()
     before = server.to_bytes()
-    for twin in (copy.deepcopy(server), *(pickle.loads(pickle.dumps(server, p)) for p in (2, 5))):
+    for twin in (copy.copy(server), copy.deepcopy(server), *(pickle.loads(pickle.dumps(server, p)) for p in (2, 5))):
         assert twin.to_bytes() == before
         assert repr(twin) == repr(server)
         if twin.round < twin.rounds:

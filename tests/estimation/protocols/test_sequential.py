@@ -265,7 +265,8 @@ def test_another_rng_is_an_error(make, rng):
 
 
 def copies(server):
-    """Deep copies and pickles."""
+    """Copies and pickles."""
+    yield copy.copy(server)
     yield copy.deepcopy(server)
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         yield pickle.loads(pickle.dumps(server, protocol))
