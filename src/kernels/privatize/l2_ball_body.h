@@ -43,7 +43,7 @@ LDP_INLINE int NAME(finish_row)(const l2_ball *p, const REAL *x, reader *sign, c
 {
     double sum[3] = {0};
     NAME(add_products)(u, x, (REAL)p->per_radius, p->dim, sum);
-    const REAL scale = (REAL)signed_scale(p, sum, 1, sign);
+    const REAL scale = (REAL)signed_scale(p, sum, sign);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         out[j] = u[j] * scale;
     return NAME(too_long)(p, sum);
@@ -81,7 +81,7 @@ static int NAME(long_row)(const l2_ball *p, const REAL *x, stream *direction, re
         NAME(add_products)(u, x + j, (REAL)p->per_radius, size, sum);
         memcpy(out + j, u, size * sizeof *u);
     }
-    const REAL scale = (REAL)signed_scale(p, sum, 1, sign);
+    const REAL scale = (REAL)signed_scale(p, sum, sign);
     for (size_t j = 0; j < p->dim; j++) /* vector loop */
         out[j] *= scale;
     return NAME(too_long)(p, sum);
@@ -120,9 +120,8 @@ LDP_INLINE void NAME(pad_direction)(const float *packed, const float *y, size_t 
 static void PER_ISA(l2_ball_parts)(const l2_ball *p, const uint64_t *words, const float *rows, const float *row_squares,
                                    size_t n, size_t padded, const l2_ball_reports *out)
 {
-    enum { MOST = 4096 / 32 };
     const double radius = 1 / p->per_radius;
-    float square[MOST], product[MOST], per_norm[MOST];
+    float square[MOST_PARTS], product[MOST_PARTS], per_norm[MOST_PARTS];
     for (size_t i = 0; i < n; i++)
         NAME(pad_direction)(out->normals + i * p->dim, rows + i * padded, p->dim, padded, out->direction + i * padded,
                             square + i, product + i);

@@ -1,7 +1,7 @@
 /* One person per lane. One random number rounds all terms of a person: neither the privacy nor the mean of a report depends on
- * the joint distribution of the vertex (docs/proofs/series.md). Positions are 32-bit fractions of the interval, whose multiples are exact. cos and sin of the first
- * harmonic of every word of terms are computed from the position, and the others by rotation. Bottleneck: six vector operations
- * per term, and the sign at the end. */
+ * the joint distribution of the vertex (docs/proofs/series.md). Positions are 32-bit fractions of the interval, whose multiples
+ * are exact. cos and sin of the first harmonic of every word of terms are computed from the position, and the others by
+ * rotation. Bottleneck: six vector operations per term, and the sign at the end. */
 #include "simd/circle_body.h"
 #include "simd/doubles_body.h"
 

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "check/ranges.h"
 #include "simd/logarithm.h"
 
 #define KERNEL_BODY "sgd/glm_body.h"

@@ -7,7 +7,7 @@
 
 #include "simd/platform.h"
 
-enum { GLM_PAD = 32, GLM_MOST = 128 }; /* GLM_MOST: people of a block */
+enum { GLM_PAD = 32 };
 enum family { LOGISTIC = 0, LINEAR = 1, POISSON = 2 };
 
 typedef struct {

@@ -51,28 +51,16 @@ static double NAME(square_norm)(const double *a, size_t padded)
     return NAME(lane_sum)(sum);
 }
 
-/* Projects a row on the l2 ball. Returns the sum of its squares. */
+/* Projects a row on the l2 ball. Returns its norm. */
 static double NAME(shrink)(const glm *p, float *row)
 {
-    NAME(vector) sum[NAME(VECTORS)] = {0};
-    for (size_t j = 0; j < p->padded; j += NAME(LANES)) {
-        double wide[NAME(LANES)];
-        for (int l = 0; l < NAME(LANES); l++) /* vector loop */
-            wide[l] = (double)row[j + l];
-#pragma GCC unroll 8
-        for (size_t v = 0; v < NAME(VECTORS); v++) {
-            NAME(vector) x;
-            memcpy(&x, wide + v * NAME(PER_VECTOR), sizeof x);
-            sum[v] += x * x;
-        }
-    }
-    const double square = NAME(lane_sum)(sum);
-    if (!(square > p->radius * p->radius))
-        return square;
-    const double factor = p->radius / __builtin_sqrt(square);
+    const double norm = row_norm_f32(row, p->padded);
+    if (!(norm > p->radius))
+        return norm;
+    const double factor = p->radius / norm;
     for (size_t j = 0; j < p->padded; j++) /* vector loop */
         row[j] = (float)((double)row[j] * factor);
-    return p->radius * p->radius;
+    return p->radius;
 }
 
 /* Projects a position on the ball. The position is public. */
@@ -100,32 +88,37 @@ LDP_INLINE double NAME(log_ratio)(double num, double den)
     return num > 0 ? den > 0 && ratio < infinity ? v : infinity : -infinity;
 }
 
+/* A negative level counts as 0, and one that no slope exceeds as infinite. */
+LDP_INLINE double NAME(magnitude)(double level, double bound)
+{
+    return level < 0 ? 0 : level < bound ? level : __builtin_inf();
+}
+
 /* The slope is mean(z) - y, and the fitted mean increases with z. So the slope is positive for z above the middle limit, and its
  * magnitude is at most t between the lowest and the highest limit. */
 static void NAME(glm_limits)(const glm *p, const double *y, const double *level, size_t n, const glm_steps *s)
 {
     const double infinity = __builtin_inf(), bound = p->family == LOGISTIC && p->residual > 1 ? 1 : p->residual;
-    double t[GLM_MOST];
-    for (size_t i = 0; i < n; i++) /* vector loop */
-        t[i] = level[i] < 0 ? 0 : level[i] < bound ? level[i] : infinity;
     if (p->family == LOGISTIC) {
         for (size_t i = 0; i < n; i++) { /* vector loop */
-            const double edge = NAME(log_ratio)(t[i], 1 - t[i]);
+            const double t = NAME(magnitude)(level[i], bound), edge = NAME(log_ratio)(t, 1 - t);
             s->low[i] = y[i] > 0.5 ? -edge : -infinity;
             s->middle[i] = y[i] > 0.5 ? infinity : -infinity;
             s->high[i] = y[i] > 0.5 ? infinity : edge;
         }
     } else if (p->family == LINEAR) {
         for (size_t i = 0; i < n; i++) { /* vector loop */
-            s->low[i] = y[i] - t[i];
+            const double t = NAME(magnitude)(level[i], bound);
+            s->low[i] = y[i] - t;
             s->middle[i] = y[i];
-            s->high[i] = y[i] + t[i];
+            s->high[i] = y[i] + t;
         }
     } else {
         for (size_t i = 0; i < n; i++) { /* vector loop */
-            s->low[i] = NAME(log_ratio)(y[i] - t[i], 1);
+            const double t = NAME(magnitude)(level[i], bound);
+            s->low[i] = NAME(log_ratio)(y[i] - t, 1);
             s->middle[i] = NAME(log_ratio)(y[i], 1);
-            s->high[i] = NAME(log_ratio)(y[i] + t[i], 1);
+            s->high[i] = NAME(log_ratio)(y[i] + t, 1);
         }
     }
 }

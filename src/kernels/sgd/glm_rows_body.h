@@ -28,8 +28,10 @@ static int NAME(clip_row)(const glm *p, const REAL *from, float *row, REAL *squa
         v = v < most ? v : most;
         row[j] = (float)(v > -most ? v : -most);
     }
-    if (!p->max_norm)
-        *square = (REAL)PER_ISA(shrink)(p, row);
+    if (!p->max_norm) {
+        const double norm = PER_ISA(shrink)(p, row);
+        *square = (REAL)(norm * norm);
+    }
     return invalid;
 }
 

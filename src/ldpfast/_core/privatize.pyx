@@ -125,7 +125,20 @@ cdef class SignBit(FloatCodes):
 # Bits -----------------------------------------------------------------------------------------------------------------
 
 
-cdef class UnaryEncoding(Kernel):
+cdef class BitKernel(Kernel):
+    """Base class of kernels whose reports are k packed bits. The state is int64 counts[k]."""
+    cdef size_t k
+
+    cdef void count_bits(self, size_t k):
+        self.k = k
+        self.format = &self.k
+        self.state_bytes = 8 * k
+        self.report_items = (k + 7) // 8
+        self.report_size = 1
+        self.tally_by_size = [tally_bits, tally_bits, tally_bits, tally_bits]
+
+
+cdef class UnaryEncoding(BitKernel):
     """Unary encoding. Records have the smallest unsigned dtype that holds k - 1.
 
     `other` / 2^64 is the probability of a one for a category that is not the person's.
@@ -135,18 +148,14 @@ cdef class UnaryEncoding(Kernel):
     def __init__(self, size_t k, uint64_t other, bint optimized):
         self.p = unary_encoding(k, other, optimized)
         self.params = &self.p
-        self.format = &self.p.k
-        self.state_bytes = 8 * k
+        self.count_bits(k)
         self.items = 1
-        self.report_items = (k + 7) // 8
-        self.report_size = 1
         self.rows = unary_encoding_rows(k)
         self.by_size = [privatize_unary_encoding_u8, privatize_unary_encoding_u16, privatize_unary_encoding_u32,
                         privatize_unary_encoding_u64]
-        self.tally_by_size = [tally_bits, tally_bits, tally_bits, tally_bits]
 
 
-cdef class LinfBall(Kernel):
+cdef class LinfBall(BitKernel):
     """Packed signs. `keep_tie` / 2^64 is the probability of keeping a tie; 0 means always."""
     cdef linf_ball p
     cdef number_range valid
@@ -157,17 +166,13 @@ cdef class LinfBall(Kernel):
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
-        self.format = &self.p.dim
-        self.state_bytes = 8 * dim
+        self.count_bits(dim)
         self.items = dim
-        self.report_items = (dim + 7) // 8
-        self.report_size = 1
         self.rows = linf_ball_rows(dim)
         self.by_size = [NULL, NULL, privatize_linf_ball_f32, privatize_linf_ball_f64]
-        self.tally_by_size = [NULL, NULL, tally_bits, tally_bits]
 
 
-cdef class Series(Kernel):
+cdef class Series(BitKernel):
     """Packed signs for the terms of a trigonometric series on an interval; reports are those of `LinfBall`."""
     cdef series p
     cdef number_range valid
@@ -178,14 +183,10 @@ cdef class Series(Kernel):
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
-        self.format = &self.p.terms
-        self.state_bytes = 8 * terms
+        self.count_bits(terms)
         self.items = 1
-        self.report_items = (terms + 7) // 8
-        self.report_size = 1
         self.rows = series_rows(terms)
         self.by_size = [NULL, NULL, privatize_series_f32, privatize_series_f64]
-        self.tally_by_size = [NULL, NULL, tally_bits, tally_bits]
 
 
 # Vectors and grids ----------------------------------------------------------------------------------------------------
