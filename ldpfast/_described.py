@@ -39,6 +39,10 @@ class Described:
         """Return the names of the parameters, in the order of the constructor."""
         return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
 
+    def _parameters(self) -> dict[str, Any]:
+        """Return the arguments of the constructor."""
+        return {name: getattr(self, name) for name in self.parameter_names()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the class and its parameters as types that JSON has.
 
@@ -51,8 +55,10 @@ class Described:
         TypeError
             If a label has no form in JSON.
         """
-        parameters = {name: _schema.pack(getattr(self, name)) for name in self.parameter_names()}
-        return {self.kind: type(self).__name__, **parameters}
+        return {
+            self.kind: type(self).__name__,
+            **{name: _schema.pack(value) for name, value in self._parameters().items()},
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

@@ -103,9 +103,9 @@ def read_integer(value: Any) -> int:
     return value
 
 
-def digest(schema: dict[str, Any]) -> bytes:
-    """Return the SHA-256 of the canonical JSON of a schema."""
-    return hashlib.sha256(canonical_json(schema)).digest()
+def digest(value: Any) -> bytes:
+    """Return the SHA-256 of the canonical JSON of a schema, or of a part of it."""
+    return hashlib.sha256(canonical_json(value)).digest()
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def integers(coin: Any) -> dict[str, Any]:
     """Return the integers of a dataclass of coins. Tables are replaced by their SHA-256."""
     found = {f.name: getattr(coin, f.name) for f in fields(coin)}
     return {
-        name: hashlib.sha256(canonical_json(value)).hexdigest() if isinstance(value, tuple) else value
+        name: digest(value).hex() if isinstance(value, tuple) else value
         for name, value in found.items()
         if isinstance(value, int | tuple)
     }

@@ -431,5 +431,7 @@ class Mechanism(Question, ABC):
         if self._coin is not None:
             return {"coins": _schema.integers(self._coin)}
         rows = self.channel_rows()
-        described = None if rows is None else [[str(Fraction(entry)) for entry in row] for row in rows]
-        return {"coins": {} if described is None else {"channel": _schema.digest({"rows": described}).hex()}}
+        if rows is None:
+            return {"coins": {}}
+        weights = [[str(Fraction(entry)) for entry in row] for row in rows]
+        return {"coins": {"channel": _schema.digest({"rows": weights}).hex()}}

@@ -230,4 +230,4 @@ def warn_clipped(n: int, missing: int, outside: int) -> None:
         if count
     ]
     if parts:
-        warn(", and ".join(parts) + ": the estimate is about the records after that", ClippedWarning)
+        warn(", and ".join(parts) + ": the estimate is that of the changed records", ClippedWarning)

@@ -50,12 +50,9 @@ class BitCounts(CountAggregator):
         n, k, debiasing = self.n, self.report.k, self.debiasing
         assert isinstance(debiasing, Debiasing)
         gain = debiasing.one - debiasing.zero
-        p, q = (
-            (1 - debiasing.zero) / gain,
-            -debiasing.zero / gain,
-        )  # of a one for the category of a person, and for others
-        excess = float(self._state.sum()) - n * (p + (k - 1) * q)
-        variance = n * (p * (1 - p) + (k - 1) * q * (1 - q))
+        own, other = (1 - debiasing.zero) / gain, -debiasing.zero / gain  # probabilities of a one for a category
+        excess = float(self._state.sum()) - n * (own + (k - 1) * other)
+        variance = n * (own * (1 - own) + (k - 1) * other * (1 - other))
         if abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR):
             total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
             warn(

@@ -28,7 +28,7 @@ class Question(Described):
     report: Format
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (type(self), {name: getattr(self, name) for name in self.parameter_names()})
+        return _made_again, (type(self), self._parameters())
 
     def _set(self, **values: Any) -> None:
         """Set attributes of a frozen instance, during construction."""
@@ -127,7 +127,7 @@ class Question(Described):
 
 
 def _made_again(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Return an unpickled question."""
+    """Return the question with these parameters, when it is unpickled."""
     return kind(**parameters)
 
 

@@ -116,6 +116,24 @@ def test_damaged_messages_are_refused():
         question.message(np.zeros(2, np.uint8))
 
 
+@pytest.mark.parametrize("label", ["message", "to_arrow"])
+@pytest.mark.parametrize(
+    "report, kind",
+    [
+        (np.array(2, np.uint8), ValueError),  # no code of two
+        (np.array(np.nan), TypeError),
+        (np.array(1, np.int64), TypeError),
+        (np.zeros((1, 1), np.uint8), ValueError),
+        ("1", TypeError),
+        (None, TypeError),
+    ],
+    ids=str,
+)
+def test_what_is_not_a_report_gets_no_label(label, report, kind):
+    with pytest.raises(kind, match=r"^reports must "):
+        getattr(ldp.Warner(1.0), label)(report)
+
+
 def test_tables_of_another_question_are_refused():
     ours = VectorMean(2, 1.0, "linf", lower=[0, 0], upper=[1, 1])
     theirs = VectorMean(2, 1.0, "linf", lower=[0, 0], upper=[1, 2])

@@ -14,7 +14,7 @@ from ... import _check
 from ..._described import Described
 from ..._envelope import seal, unseal
 from ..._random import Randomness
-from ..._schema import first_difference, pack, read_integer
+from ..._schema import first_difference, read_integer
 from ..._typing import Floats
 from ...mechanisms import Mechanism, Query
 
@@ -117,15 +117,6 @@ class Sequential(Described, ABC):
     @classmethod
     def parameter_names(cls) -> list[str]:
         return [name for name in signature(cls.__init__).parameters if name != "self"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the class and its parameters as types that JSON has; the answers are not part of it.
-
-        Returns
-        -------
-        description : dict
-        """
-        return {self.kind: type(self).__name__, **{name: pack(value) for name, value in self._parameters().items()}}
 
     def _pinned(self) -> dict[str, Any]:
         return {"coins": self._current().schema()["coins"]}
