@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import bounds, central, domains, estimation, mechanisms, privacy, reports, results
+    from . import bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
     from ._info import info
+    from ._person_keys import PersonKeys
     from ._threads import get_num_threads, set_num_threads
     from .mechanisms import (
         Aggregator,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         Warner,
     )
     from .results import ClippedWarning, DoubtfulWarning, Estimate, SmallSampleWarning
+    from .survey import Survey
 
 __all__ = [
     "Aggregator",
@@ -43,11 +45,13 @@ __all__ = [
     "LaplaceVector",
     "LinfBall",
     "Mechanism",
+    "PersonKeys",
     "Query",
     "RandomizedResponse",
     "Residue",
     "SignBit",
     "SmallSampleWarning",
+    "Survey",
     "UnaryEncoding",
     "Warner",
     "__version__",
@@ -62,14 +66,17 @@ __all__ = [
     "reports",
     "results",
     "set_num_threads",
+    "survey",
 ]
 
-_MODULES = ("bounds", "central", "domains", "estimation", "mechanisms", "privacy", "reports", "results")
+_MODULES = ("bounds", "central", "domains", "estimation", "mechanisms", "privacy", "reports", "results", "survey")
 _HOMES = {
     "ClippedWarning": "results",
     "DoubtfulWarning": "results",
     "Estimate": "results",
+    "PersonKeys": "_person_keys",
     "SmallSampleWarning": "results",
+    "Survey": "survey",
     "get_num_threads": "_threads",
     "info": "_info",
     "set_num_threads": "_threads",

@@ -9,7 +9,20 @@ from typing import Any, ClassVar, Self
 from . import _schema
 
 # Packages that define the classes of a kind. They are imported when a description is read.
-_PACKAGES = {"mechanism": "mechanisms", "problem": "estimation", "protocol": "estimation"}
+_PACKAGES = {
+    "mechanism": "mechanisms",
+    "problem": "estimation",
+    "protocol": "estimation",
+    "survey": "survey",
+    "repeated": "survey",
+    "question": "survey",
+}
+# Packages and classes of saved states, by the start of their bytes.
+_STATES = {
+    b"LDPSURV": ("survey", "SurveyAggregator"),
+    b"LDPSEQU": ("estimation.protocols", "Sequential"),
+    b"LDPNORM": ("estimation", "GaussianMean"),
+}
 _classes: dict[str, dict[str, Any]] = {kind: {} for kind in _PACKAGES}
 
 
@@ -42,6 +55,11 @@ class Described:
     def _parameters(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
         return {name: getattr(self, name) for name in self.parameter_names()}
+
+    @classmethod
+    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
+        """Return the object with the arguments in a result of `to_dict`."""
+        return cls(**{key: _schema.unpack(value) for key, value in arguments.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the class and its parameters as types that JSON has.
@@ -140,4 +158,12 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     expected = set(classes[name].parameter_names())
     if set(arguments) != expected:
         raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
-    return classes[name](**{key: _schema.unpack(value) for key, value in arguments.items()})
+    return classes[name]._from_packed(arguments)
+
+
+def class_of_state(start: bytes) -> Any:
+    """Return the class whose `from_bytes` opens a saved state with the given first 7 bytes; None if it is not known here."""
+    if start not in _STATES:
+        return None
+    package, name = _STATES[start]
+    return getattr(import_module(f"{__package__}.{package}"), name)

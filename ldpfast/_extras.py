@@ -10,6 +10,7 @@ PACKAGES = {
     "files": "pyarrow and rich",
     "plot": "matplotlib",
     "sklearn": "scikit-learn",
+    "frames": "pandas",
     "demo": "statsmodels, matplotlib and rich",
 }
 

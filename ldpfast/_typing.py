@@ -13,4 +13,6 @@ Floats: TypeAlias = NDArray[np.float64]
 if TYPE_CHECKING:
     from numpy.random import BitGenerator, Generator, SeedSequence
 
-    RNGLike: TypeAlias = int | np.integer | SeedSequence | Generator | BitGenerator | None
+    from ._person_keys import PersonKeys
+
+    RNGLike: TypeAlias = PersonKeys | int | np.integer | SeedSequence | Generator | BitGenerator | None

@@ -10,7 +10,7 @@ import csv
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -359,7 +359,9 @@ def estimate_column(
         raise ValueError(f"path must be a regular file, got {str(path)!r}")
     mechanism.domain.check_clip(clip)
     source = KINDS[path.suffix.lower()](path, column)
-    generator = None if rng is None else np.random.default_rng(rng)  # an int would give each chunk the same key
+    generator = (
+        None if rng is None else np.random.default_rng(cast(Any, rng))
+    )  # an int would give each chunk the same key
     aggregator = mechanism.aggregator()
     for values, done in source.chunks():
         start = aggregator.n

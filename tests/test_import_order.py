@@ -36,7 +36,7 @@ ROOMS = (
     {FACADE},
 )
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
-USERS_OF_CORE = {"_core", SHARED, "domains", "reports", "mechanisms", "estimation", "central", "bench"}
+USERS_OF_CORE = {"_core", SHARED, "domains", "reports", "mechanisms", "estimation", "survey", "central", "bench"}
 
 
 @dataclass(frozen=True)

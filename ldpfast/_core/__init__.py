@@ -24,6 +24,19 @@ def _load(name: str) -> None:
     loader.exec_module(sys.modules[full])
 
 
-_NAMES = ("stream", "kernel", "privatize", "tally", "ranges", "noise", "order", "series", "sgd", "normal")
+_NAMES = (
+    "stream",
+    "kernel",
+    "privatize",
+    "survey",
+    "person",
+    "tally",
+    "ranges",
+    "noise",
+    "order",
+    "series",
+    "sgd",
+    "normal",
+)
 for _name in _NAMES:  # cimports first
     _load(_name)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check, _schema
+from .._person_keys import is_personal
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
@@ -244,10 +245,11 @@ class Mechanism(Question, ABC):
         ----------
         x : array_like
             One record per person, or a single record (one dimension less). Each class documents dtype and shape.
-        rng : None, int, SeedSequence, Generator or BitGenerator
-            ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence
-            not private: for simulation and tests only. The same key and records give the same reports for any number
-            of threads and any instruction set, but ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
+        rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
+            ``None`` draws a fresh key from the operating system. `PersonKeys` give the same report for the same person and
+            value. Anything else makes the reports reproducible, hence not private: for simulation and tests only. The
+            same key and records give the same reports for any number of threads and any instruction set, but
+            ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
         out : ndarray, optional
             Array for the reports, of their shape and dtype.
         clip : bool, default False
@@ -282,7 +284,10 @@ class Mechanism(Question, ABC):
         small = not clip and out is not None and out.nbytes <= records.nbytes // 2
         direct = out is not None and not small and _check.is_laid_out(out) and not np.may_share_memory(out, records)
         reports = out.reshape((n, *shape)) if out is not None and direct else np.empty((n, *shape), dtype)
-        self._pipeline.privatize(records, rng, reports, clip=clip, check_first=direct)
+        if is_personal(rng):
+            self._pipeline.privatize_persons(records, rng.of(self, n), reports, clip=clip)
+        else:
+            self._pipeline.privatize(records, rng, reports, clip=clip, check_first=direct)
         answer = reports[0] if single else reports
         if out is None:
             return answer
@@ -324,6 +329,8 @@ class Mechanism(Question, ABC):
         Memory does not depend on the number of records.
         """
         self.domain.check_clip(clip)
+        if is_personal(rng):
+            return self.estimate(self.privatize(x, rng=rng, clip=clip))
         records, _ = self.domain.records(x)
         aggregator = self.aggregator()
         if len(records):

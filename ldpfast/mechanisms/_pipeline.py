@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _check, _threads
 from .._core.stream import Stream
+from .._person_keys import PIECE_ROWS, QuestionKeys, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray
 from .._warnings import warn
@@ -37,6 +38,8 @@ class Kernel(Protocol):
 
     def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray, clip: bool = False) -> bool: ...
     def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray, clip: bool = False) -> bool: ...
+    def privatize_each(self, keys: AnyArray, x: AnyArray, out: AnyArray) -> bool: ...
+    def clipped(self, x: AnyArray) -> AnyArray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +150,23 @@ class Pipeline:
                 piece(self._converted(records[at:end], records, clip), stream, first + at // kernel.rows, out[at:end])
 
         _threads.parallel_map(work, len(records), kernel.rows, records.size * self.width)
+
+    def privatize_persons(self, records: AnyArray, keys: QuestionKeys, out: AnyArray, *, clip: bool) -> None:
+        """Write the reports of records to `out`, each from a key of its own. Nothing is written if a record is invalid."""
+        if not clip:
+            self._check(records)
+        integers = records.dtype.kind in "iu" and not isinstance(self.domain, Categories) and records.size
+        if integers and max(-int(records.min()), int(records.max())) > EXACT:
+            raise ValueError("x must be integers within 2^53 of zero with PersonKeys")
+
+        def work(start: int, stop: int) -> None:
+            for at in range(start, stop, PIECE_ROWS):
+                piece = self.prepared(self.domain.convert(records[at : min(stop, at + PIECE_ROWS)]))
+                if clip or self.always_clip:
+                    piece = self.kernel.clipped(piece)
+                self.kernel.privatize_each(keys.derive(at, value_fields(piece)), piece, out[at : at + len(piece)])
+
+        _threads.parallel_map(work, len(records), PIECE_ROWS, 64 * len(records))
 
     def _converted(self, piece: AnyArray, records: AnyArray, clip: bool) -> AnyArray:
         """Return ``domain.convert(piece)``, or `piece` if the kernel can read it. Raise if a record cannot be converted."""

@@ -56,6 +56,14 @@ class PythonKernel:
         self.report.tally(reports, state)
         return False
 
+    def privatize_each(self, keys: AnyArray, x: AnyArray, out: AnyArray) -> bool:
+        for i, key in enumerate(keys):
+            self.privatize(Stream(key.tobytes()), 0, x[i : i + 1], out[i : i + 1])
+        return False
+
+    def clipped(self, x: AnyArray) -> AnyArray:
+        return x
+
 
 def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) -> list[list[int]]:
     """Return the rows of a channel as integers with a common sum.

@@ -5,15 +5,18 @@ counted; real numbers are added as 128-bit integers. So the state does not depen
 number of machines. Floating point is used only for the estimate. This package does not depend on mechanisms.
 """
 
-from ._base import Aggregator, Format, Source
+from ._base import MOST_REPORTS, Aggregator, Format, Source, hash_of_batch
 from ._bits import BitCounts, Bits
 from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
 from ._grid import Grid, GridSums
-from ._labels import Question
+from ._labels import MESSAGE_VERSION, SCHEMA_KEY, Question
 from ._vectors import Vectors, VectorSums
 
 __all__ = [
+    "MESSAGE_VERSION",
+    "MOST_REPORTS",
+    "SCHEMA_KEY",
     "Aggregator",
     "BitCounts",
     "Bits",
@@ -27,4 +30,5 @@ __all__ = [
     "Source",
     "VectorSums",
     "Vectors",
+    "hash_of_batch",
 ]

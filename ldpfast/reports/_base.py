@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _threads
+from .._described import class_of_state
 from .._described import from_dict as described
-from .._envelope import seal, unseal
+from .._envelope import as_bytes, seal, unseal
 from .._schema import first_difference, read_integer
 from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
@@ -222,7 +223,7 @@ class Aggregator(ABC):
             If they are not reports of this mechanism: wrong dtype or width, nonzero padding bits, or invalid values.
             If a batch of this name was already counted. The aggregator is then unchanged.
         """
-        names = set() if batch is None else {_hash_of_batch(batch)}
+        names = set() if batch is None else {hash_of_batch(batch)}
         if names & self._batches:
             raise ValueError(f"batch must be new, got {batch!r}, which was already counted")
         accepted = self.report.validate(self.source.read(reports))
@@ -303,8 +304,8 @@ class Aggregator(ABC):
         return seal(MAGIC, header, state)
 
     @staticmethod
-    def from_bytes(data: bytes) -> Aggregator:
-        """Return the aggregator that `to_bytes` saved.
+    def from_bytes(data: bytes) -> Any:
+        """Return the aggregator, or the server of a survey or a protocol, that its `to_bytes` saved.
 
         Parameters
         ----------
@@ -313,7 +314,7 @@ class Aggregator(ABC):
 
         Returns
         -------
-        aggregator : Aggregator
+        aggregator : Aggregator, survey.SurveyAggregator, MedianSGD, GradientDescent or GaussianMean
 
         Raises
         ------
@@ -321,6 +322,9 @@ class Aggregator(ABC):
             If `data` is not bytes; if it is damaged, of another object, or of another version; if no reports can have
             this state.
         """
+        other = class_of_state(as_bytes(data)[:7])
+        if other is not None:
+            return other.from_bytes(data)
         header, payload = unseal(MAGIC, "an aggregator", data)
         if set(header) != {"n", "schema", "batches"} or not isinstance(header["schema"], dict):
             raise ValueError("data must be the bytes of an aggregator: the header is not that of one")
@@ -363,7 +367,7 @@ class Aggregator(ABC):
         return f"<{type(self).__name__} of {self.source!r}: n = {self.n}>"
 
 
-def _hash_of_batch(name: str) -> str:
+def hash_of_batch(name: str) -> str:
     """Return what is stored of the name of a batch."""
     if not isinstance(name, str):
         raise TypeError(f"batch must be a str, got {type(name).__name__}")

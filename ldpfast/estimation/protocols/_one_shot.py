@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._person_keys import is_personal
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Domain
@@ -89,9 +90,9 @@ class Problem(Question, ABC, Generic[Result]):
         ----------
         x : array_like
             One record per person, or a single record (one dimension less).
-        rng : None, int, SeedSequence, Generator or BitGenerator
-            ``None`` draws a fresh key from the operating system. Anything else makes the reports reproducible, hence
-            not private: for simulation and tests only.
+        rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
+            ``None`` draws a fresh key from the operating system. `PersonKeys` give the same report for the same person and
+            value. Anything else makes the reports reproducible, hence not private: for simulation and tests only.
         clip : bool, default False
             Project records that are out of range and map NaN to the center, instead of raising ValueError. Recommended
             for deployed clients.
@@ -117,7 +118,10 @@ class Problem(Question, ABC, Generic[Result]):
         report, mechanism = self.mechanism.report, self.mechanism
         dtype = report.dtype(mechanism.domain.kernel_dtype(self._encode(self.domain.convert(records[:0]))))
         reports = np.empty((len(records), *report.shape), dtype)
-        self._pipeline.privatize(records, rng, reports, clip=clip, check_first=False)
+        if is_personal(rng):
+            self._pipeline.privatize_persons(records, rng.of(self, len(records)), reports, clip=clip)
+        else:
+            self._pipeline.privatize(records, rng, reports, clip=clip, check_first=False)
         return reports[0] if single else reports
 
     def aggregator(self) -> Aggregator:
@@ -184,6 +188,8 @@ class Problem(Question, ABC, Generic[Result]):
         Memory does not depend on the number of records.
         """
         self.domain.check_clip(clip)
+        if is_personal(rng):
+            return self.estimate(self.privatize(x, rng=rng, clip=clip))
         records, _ = self.domain.records(x)
         aggregator = self.aggregator()
         if len(records):

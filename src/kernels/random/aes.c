@@ -73,6 +73,9 @@ void aes_expand(const uint8_t *key, aes_schedule *schedule)
     }
 }
 
+/* Keys are derived by one or two blocks, for which wide registers take longer. */
+enum { FEW = 2 };
+
 void aes_counter(const aes_schedule *schedule, aes_input input, void *out, size_t blocks)
 {
     switch (aes_form()) {
@@ -81,10 +84,10 @@ void aes_counter(const aes_schedule *schedule, aes_input input, void *out, size_
         aes_counter_ni(schedule, input, out, blocks);
         return;
     case AES_VAES256:
-        aes_counter_vaes256(schedule, input, out, blocks);
+        (blocks <= FEW ? aes_counter_ni : aes_counter_vaes256)(schedule, input, out, blocks);
         return;
     case AES_VAES512:
-        aes_counter_vaes512(schedule, input, out, blocks);
+        (blocks <= FEW ? aes_counter_ni : aes_counter_vaes512)(schedule, input, out, blocks);
         return;
 #elif defined(__aarch64__)
     case AES_ARMV8:

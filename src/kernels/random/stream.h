@@ -50,6 +50,9 @@ enum stream_id {
     STREAM_PYTHON = 37, /* mechanisms written in Python */
     STREAM_SERIES = 38, /* of 16 people: rounding words, privacy coins, then directions */
     STREAM_GAUSSIAN_DIGITS = 39, /* more digits for undecided proposals of discrete Gaussian noise */
+    STREAM_SURVEY_KEYS = 40, /* one key per question of a survey */
+    STREAM_SURVEY_ASSIGNMENT = 41, /* who is asked what */
+    STREAM_SURVEY_ROUNDING = 42, /* 42 and 43: random rounding of the two parts of an answer */
     STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
 };
 

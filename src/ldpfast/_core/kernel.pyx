@@ -3,7 +3,10 @@ from cpython.buffer cimport PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyO
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from libc.stdint cimport uint8_t, uint64_t
+
 from ldpfast._core.blocks cimport close_key, load_key, size_index
+from ldpfast._core.kernels cimport KEY_BYTES, key_open, key_wipe, stream_key
 
 cdef size_t SCRATCH_BYTES = 65536  # bytes of reports that are drawn and then counted, so that they stay in cache
 
@@ -103,6 +106,65 @@ cdef class Kernel:
         finally:
             close_key(&k)
         return valid
+
+    def privatize_each(self, const uint8_t[:, ::1] keys, x, out):
+        """Fill `out` with the reports of the contiguous records `x`, each as the only record of block 0 of its own key.
+
+        Returns whether all records are certainly valid.
+        """
+        cdef Py_buffer records, reports
+        cdef record_source source
+        cdef stream_key k
+        cdef int size, exhausted = 0
+        cdef size_t i, report_bytes
+        cdef bint valid = True
+        PyObject_GetBuffer(x, &records, PyBUF_STRIDES)
+        try:
+            PyObject_GetBuffer(out, &reports, PyBUF_WRITABLE)
+            try:
+                size = self.open_records(&records, &source)
+                report_bytes = self.report_items * (self.report_size or records.itemsize)
+                if (source.run < source.count or reports.len != <Py_ssize_t>(source.count * report_bytes)
+                        or keys.shape[0] != <Py_ssize_t>source.count or keys.shape[1] != KEY_BYTES):
+                    raise ValueError("keys, records and reports do not fit together")
+                with nogil:
+                    for i in range(source.count):
+                        key_open(&k, &keys[i, 0])
+                        if self.by_size[size](self.params, &k, 0, source.base + i * source.record_bytes, 1,
+                                              <char *>reports.buf + i * report_bytes):
+                            valid = False
+                        exhausted |= k.exhausted
+                    key_wipe(&k, sizeof(k))
+            finally:
+                PyBuffer_Release(&reports)
+        finally:
+            PyBuffer_Release(&records)
+        if exhausted:
+            raise OverflowError("a stream of random words is exhausted")
+        return valid
+
+    def clipped(self, x):
+        """Return the nearest valid records of the contiguous records `x`, or `x` if every record counts as valid."""
+        cdef Py_buffer records, nearest
+        cdef record_source source
+        cdef int size
+        PyObject_GetBuffer(x, &records, PyBUF_STRIDES)
+        size = size_index(records.itemsize)
+        if self.clip_by_size[size] is NULL:
+            PyBuffer_Release(&records)
+            return x
+        found = x.copy()
+        PyObject_GetBuffer(found, &nearest, PyBUF_WRITABLE)
+        try:
+            self.open_records(&records, &source)
+            if source.run < source.count:
+                raise ValueError("records must be contiguous")
+            with nogil:
+                self.clip_by_size[size](self.clip_params, records.buf, source.count, nearest.buf)
+        finally:
+            PyBuffer_Release(&nearest)
+            PyBuffer_Release(&records)
+        return found
 
     def run(self, key, uint64_t block, x, state, bint clip=False):
         """Privatize the records `x` and add the reports to `state`, without storing them.

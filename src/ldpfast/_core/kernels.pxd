@@ -44,6 +44,8 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE_ONE_HOT
         STREAM_LAPLACE_RESIDUE
         STREAM_LAPLACE_CENTRAL
+        STREAM_SURVEY_KEYS
+        STREAM_SURVEY_ROUNDING
     stream stream_open(stream_key *key, stream_id id, uint64_t block)
     size_t blocks_for(size_t n, size_t bytes)
     void stream_draw(stream *s, void *out, size_t blocks)
@@ -287,3 +289,45 @@ cdef extern from "series_values.h" nogil:
         size_t terms
         double lower, per_range
     void series_values(const series_interval *p, const double *coefficient, const double *x, size_t n, double *out)
+
+
+cdef extern from "survey/columns.h" nogil:
+    int COLUMN_BITS, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8, COLUMN_UINT16, COLUMN_UINT32
+    int COLUMN_UINT64, COLUMN_FLOAT32, COLUMN_FLOAT64
+    uint32_t SYMBOL_MISSING, SYMBOL_UNDECLARED
+    ctypedef struct column:
+        const void *values
+        const uint8_t *valid
+        size_t offset
+        int kind
+        int64_t base
+        uint32_t size
+        int declared
+        const uint32_t *table
+    int column_numbers_invalid(const column *c, size_t first, size_t n, double lower, double upper, int optional)
+    int column_symbols_invalid(const column *c, size_t first, size_t n)
+    void column_numbers(const column *c, size_t first, const uint16_t *row, size_t n, double *out)
+    void column_symbols(const column *c, size_t first, const uint16_t *row, size_t n, uint32_t *out)
+
+
+cdef extern from "survey/assign.h" nogil:
+    int SURVEY_ROWS
+    void assign_one(stream_key *key, uint64_t block, const uint32_t *threshold, size_t thresholds, size_t n, uint16_t *question)
+    void assign_step(stream_key *key, uint64_t block, size_t step, uint32_t of, size_t n, uint16_t *left, uint8_t *picked)
+
+
+cdef extern from "survey/encode.h" nogil:
+    void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
+                         uint32_t *symbol)
+    void encode_bins(const double *x, size_t n, const double *edge, size_t edges, uint32_t missing, uint32_t *symbol)
+
+
+cdef extern from "random/cmac.h" nogil:
+    ctypedef struct cmac_key:
+        pass
+    void cmac_open(cmac_key *key, const uint8_t *bytes)
+    void cmac_finish(const cmac_key *key, const uint8_t *state, const uint8_t *data, size_t bytes, uint8_t *out)
+    ctypedef struct key_prefix:
+        pass
+    void prefix_open(key_prefix *prefix, const uint8_t *bytes, const uint8_t *data, size_t blocks)
+    void prefix_derive(const key_prefix *prefix, const uint8_t *data, size_t bytes, uint8_t *out)

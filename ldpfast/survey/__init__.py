@@ -1,0 +1,34 @@
+"""Surveys: many questions to every person, with one total privacy parameter.
+
+`Survey` declares the questions. Its `privatize` and `client` are for the people, `aggregator` and `estimate` for the
+server, `run` for both in one process, and `plan` tells beforehand how exact the answers will be.
+"""
+
+from ._aggregator import SurveyAggregator
+from ._client import SurveyClient
+from ._design import SurveyPlan
+from ._questions import Choice, Cross, Histogram, Mean, SurveyQuestion, YesNo
+from ._repeated import Repeated, RepeatedClient
+from ._result import Answer, CrossAnswer, HistogramAnswer, SurveyResult
+from ._survey import Survey
+from ._table import Table
+
+__all__ = [
+    "Answer",
+    "Choice",
+    "Cross",
+    "CrossAnswer",
+    "Histogram",
+    "HistogramAnswer",
+    "Mean",
+    "Repeated",
+    "RepeatedClient",
+    "Survey",
+    "SurveyAggregator",
+    "SurveyClient",
+    "SurveyPlan",
+    "SurveyQuestion",
+    "SurveyResult",
+    "Table",
+    "YesNo",
+]

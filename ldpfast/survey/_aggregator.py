@@ -1,0 +1,390 @@
+"""Counts of the answers to a survey."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.survey import FAULTS, split_messages
+from .._described import from_dict as described
+from .._envelope import seal, unseal
+from .._extras import optional
+from .._schema import first_difference, read_integer, read_json
+from .._typing import AnyArray
+from ..reports import MOST_REPORTS, SCHEMA_KEY, hash_of_batch
+from ._result import SurveyResult
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+MAGIC = b"LDPSURV\x01"  # the last byte is the version of the layout
+LABEL = "ldpfast"  # column with the fingerprint
+
+
+class SurveyAggregator:
+    """Mergeable counts of the answers to a survey. `Survey.aggregator` makes one.
+
+    Attributes
+    ----------
+    survey : Survey
+        What the reports answer.
+    n : int
+        Number of people so far.
+    """
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self.n = 0
+        self._counters = [mechanism.aggregator() for mechanism in survey.mechanisms.values()]
+        self._pair_counts = np.zeros(len(survey._pairs), np.int64)
+        self._batches: set[str] = set()
+
+    # Counting ---------------------------------------------------------------------------------------------------------
+
+    def update(self, reports: Any, *, batch: str | None = None) -> Self:
+        """Add the answers of people.
+
+        Parameters
+        ----------
+        reports : Arrow table, Arrow binary array, or sequence of bytes
+            Result of `Survey.privatize`, or messages of `SurveyClient.answer`. Anything that exports an Arrow stream is read
+            in pieces.
+        batch : str, optional
+            Name of the batch, which is accepted once; see `Aggregator.update`.
+
+        Returns
+        -------
+        self : SurveyAggregator
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they do not answer this survey, or are damaged; if a batch of this name was already counted. The aggregator is
+            then unchanged.
+        """
+        names = set() if batch is None else {hash_of_batch(batch)}
+        if names & self._batches:
+            raise ValueError(f"batch must be new, got {batch!r}, which was already counted")
+        added = type(self)(self.survey)
+        if isinstance(reports, bytes | bytearray | memoryview):
+            reports = [reports]
+        if isinstance(reports, list | tuple):
+            added._add_messages(*_joined_messages(reports))
+        elif _is_binary(reports):
+            added._add_messages(*_binary_buffers(reports))
+        elif hasattr(reports, "__arrow_c_stream__"):
+            added._add_tables(reports)
+        else:
+            raise TypeError(f"reports must be an Arrow table or a list of messages, got {type(reports).__name__}")
+        self._add(added)
+        self._batches |= names
+        return self
+
+    def _add_messages(self, data: Any, ends: NDArray[np.int64]) -> None:
+        """Count joined messages: one pass checks them and collects the reports of each question."""
+        survey = self.survey
+        mechanisms = list(survey.mechanisms.values())
+        sizes = np.array([mechanism.report.nbytes for mechanism in mechanisms], np.int64)
+        questions, packed, fault = split_messages(data, ends, survey._head, sizes, survey.answers)
+        if fault is not None:
+            raise _message_error(survey, data, ends, *fault)
+        assert questions is not None
+        asked = np.zeros((len(questions), len(mechanisms)), np.bool_)
+        if len(survey._pairs):
+            np.put_along_axis(asked, questions.astype(np.intp), True, axis=1)
+        self._add_reports([part.reshape(-1, size) for part, size in zip(packed, sizes, strict=True)], asked)
+
+    def _add_tables(self, reports: Any) -> None:
+        """Count Arrow tables of reports, batch by batch."""
+        pa = optional("pyarrow", "files")
+        try:
+            reader = reports.to_reader() if isinstance(reports, pa.Table) else pa.RecordBatchReader.from_stream(reports)
+        except (pa.ArrowException, TypeError, ValueError):
+            raise TypeError(f"reports must be an Arrow table, got {type(reports).__name__}") from None
+        _check_schema(self.survey, reader.schema)
+        for batch in reader:
+            self._add_batch(batch)
+
+    def _add_batch(self, batch: Any) -> None:
+        survey, rows = self.survey, batch.num_rows
+        labels = set(batch.column(LABEL).unique().to_pylist())
+        if not labels <= {survey._head[1:]}:
+            raise ValueError(
+                f"reports must answer the survey with the fingerprint {survey.fingerprint} in every row, "
+                "got rows of another survey"
+            )
+        asked = np.zeros((rows, len(survey.mechanisms)), np.bool_)
+        reports = []
+        for q, (name, mechanism) in enumerate(survey.mechanisms.items()):
+            column = batch.column(name)
+            asked[:, q] = ~column.is_null().to_numpy(zero_copy_only=False)
+            present = column.drop_null()
+            size = mechanism.report.nbytes
+            raw = np.frombuffer(present.buffers()[1] or b"", np.uint8)
+            packed = raw[size * present.offset : size * (present.offset + len(present))].reshape(-1, size)
+            reports.append(packed)
+        answers = asked.sum(axis=1)
+        if (answers != survey.answers).any():
+            row = int(np.argmax(answers != survey.answers))
+            raise ValueError(f"reports must have {survey.answers} answers in every row; row {self.n + row} does not")
+        self._add_reports(reports, asked)
+
+    def _add_reports(self, reports: Sequence[NDArray[np.uint8]], asked: NDArray[np.bool_]) -> None:
+        """Add the packed reports to each asked question.
+
+        Parameters
+        ----------
+        reports : sequence of ndarray, shape (answers, size)
+            One array per question.
+        asked : ndarray of bool, shape (n, questions)
+            Which of n people answered which question.
+        """
+        for counter, packed in zip(self._counters, reports, strict=True):
+            counter.update(counter.report.unpack(packed))
+        for i, (a, b) in enumerate(self.survey._pairs):
+            self._pair_counts[i] += int((asked[:, a] & asked[:, b]).sum())
+        self.n += len(asked)
+
+    def merge(self, other: SurveyAggregator) -> Self:
+        """Add the answers that another aggregator of the same survey has counted.
+
+        Parameters
+        ----------
+        other : SurveyAggregator
+            It stays unchanged.
+
+        Returns
+        -------
+        self : SurveyAggregator
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is not an aggregator of a survey, or of another survey; if a batch was counted in both.
+        """
+        if not isinstance(other, SurveyAggregator):
+            raise TypeError(f"other must be a SurveyAggregator, got {type(other).__name__}")
+        difference = first_difference(self.survey.schema(), other.survey.schema())
+        if difference:
+            raise ValueError(f"other must aggregate answers to the same survey: {difference}")
+        common = self._batches & other._batches
+        if common:
+            raise ValueError(f"other must hold no batch that was already counted, got {len(common)} such batches")
+        self._add(other)
+        self._batches |= other._batches
+        return self
+
+    def _add(self, other: SurveyAggregator) -> None:
+        if self.n + other.n >= MOST_REPORTS:
+            raise ValueError(f"an aggregator must hold fewer than 2^62 reports, got {self.n + other.n}")
+        for counter, added in zip(self._counters, other._counters, strict=True):
+            counter.merge(added)
+        self._pair_counts += other._pair_counts
+        self.n += other.n
+
+    def _add_states(
+        self, states: Sequence[AnyArray], counts: NDArray[np.int64], pair_counts: NDArray[np.int64], n: int
+    ) -> None:
+        """Add what the kernel has counted from n people."""
+        for counter, state, count in zip(self._counters, states, counts.tolist(), strict=True):
+            counter._add([state], count)
+        self._pair_counts += pair_counts
+        self.n += n
+
+    # Results ----------------------------------------------------------------------------------------------------------
+
+    def estimate(self, pooled: bool = False) -> SurveyResult:
+        """Return the answers to all questions from all people so far.
+
+        Parameters
+        ----------
+        pooled : bool, default False
+            Whether a question that is asked alone and in tables with others is estimated from all of these answers, by
+            generalized least squares.
+
+        Returns
+        -------
+        result : SurveyResult
+
+        Raises
+        ------
+        ValueError
+            If a question has no answers yet.
+        """
+        return self.survey._result(self._counters, self._pair_counts, self.n, pooled)
+
+    # Bytes ------------------------------------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """Return the schema of the survey and the counts as bytes, with a checksum. Equal aggregators give equal bytes.
+
+        Returns
+        -------
+        data : bytes
+            `Aggregator.from_bytes` opens it.
+        """
+        header = {
+            "n": self.n,
+            "schema": self.survey.schema(),
+            "batches": sorted(self._batches),
+            "counts": [counter.n for counter in self._counters],
+            "pairs": self._pair_counts.tolist(),
+        }
+        states = (counter._state for counter in self._counters)
+        payload = b"".join(state.astype(state.dtype.newbyteorder("<"), copy=False).tobytes() for state in states)
+        return seal(MAGIC, header, payload)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> SurveyAggregator:
+        """Return the aggregator that `to_bytes` saved.
+
+        Parameters
+        ----------
+        data : bytes
+            Result of `to_bytes`.
+
+        Returns
+        -------
+        aggregator : SurveyAggregator
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `data` is not bytes; if it is damaged, of another object, or of another version; if no answers can have this
+            state.
+        """
+        header, payload = unseal(MAGIC, "an aggregator of a survey", data)
+        try:
+            survey: Survey = described(header["schema"]["asks"], "survey")
+            difference = first_difference(survey.schema(), header["schema"])
+        except (LookupError, RecursionError, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(f"data must describe a survey of this version: {error}") from error
+        if difference:
+            raise ValueError(f"data must be of this version of the survey: {difference}")
+        found = cls(survey)
+        try:
+            found.n = read_integer(header["n"])
+            counts = [read_integer(count) for count in header["counts"]]
+            pairs = [read_integer(count) for count in header["pairs"]]
+            batches = header["batches"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                "data must be the bytes of a survey's aggregator: the header is not that of one"
+            ) from error
+        if not isinstance(batches, list) or not all(isinstance(name, str) for name in batches):
+            raise ValueError("data must be the bytes of a survey's aggregator: the batches are not a list of texts")
+        layouts = [counter.report.state_layout for counter in found._counters]
+        sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in layouts]
+        if len(payload) != sum(sizes) or len(counts) != len(sizes) or len(pairs) != len(found._pair_counts):
+            raise ValueError(f"data must hold {sum(sizes)} bytes of states, got {len(payload)}")
+        at, possible = 0, 0 <= found.n < MOST_REPORTS and sum(counts) == found.n * survey.answers
+        for counter, count, size in zip(found._counters, counts, sizes, strict=True):
+            state = counter._state
+            state[...] = np.frombuffer(payload[at : at + size], state.dtype.newbyteorder("<")).reshape(state.shape)
+            counter.n, at = count, at + size
+            possible &= 0 <= count <= found.n and counter._is_possible()
+        possible &= all(
+            0 <= count <= min(counts[a], counts[b]) for count, (a, b) in zip(pairs, survey._pairs, strict=True)
+        )
+        if not possible:
+            raise ValueError(f"data must hold a state that n = {found.n} people can have")
+        found._pair_counts[:] = pairs
+        found._batches = set(batches)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SurveyAggregator):
+            return NotImplemented
+        return self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
+    def __repr__(self) -> str:
+        return f"<SurveyAggregator of {', '.join(self.survey.mechanisms)}: n = {self.n}>"
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def _joined_messages(messages: Sequence[Any]) -> tuple[bytes, NDArray[np.int64]]:
+    """Return messages as one text, and the start of the first and the ends of all."""
+    try:
+        lengths = np.fromiter(map(len, messages), np.int64, len(messages))
+        data = b"".join(messages)
+    except TypeError:
+        wrong = next(i for i, m in enumerate(messages) if not isinstance(m, bytes | bytearray | memoryview))
+        raise TypeError(
+            f"reports must be messages of type bytes, got {type(messages[wrong]).__name__} at index {wrong}"
+        ) from None
+    return data, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _is_binary(reports: Any) -> bool:
+    """Return whether reports are an Arrow array of binary values."""
+    kind = getattr(reports, "type", None)
+    if kind is None or not hasattr(reports, "null_count"):
+        return False
+    types = optional("pyarrow", "files").types
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _binary_buffers(reports: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Return the messages of an Arrow array of binary values, without a copy."""
+    pa = optional("pyarrow", "files")
+    if reports.null_count:
+        raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
+    array = reports.cast(pa.large_binary())
+    array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+    if not len(array):
+        return b"", np.zeros(1, np.int64)
+    ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    return np.frombuffer(array.buffers()[2] or b"", np.uint8), np.ascontiguousarray(ends)
+
+
+def _message_error(survey: Survey, data: Any, ends: NDArray[np.int64], index: int, fault: int) -> ValueError:
+    what = FAULTS[fault]
+    message = bytes(memoryview(data)[ends[index] : ends[index + 1]])
+    if what == "version":
+        return ValueError(f"reports must be messages of version {survey._head[0]}, got {message[0]} at index {index}")
+    if what == "fingerprint":
+        return ValueError(
+            f"reports must answer the survey with the fingerprint {survey.fingerprint}, "
+            f"got {message[1:9].hex()} at index {index}"
+        )
+    rule = {
+        "length": f"messages with {survey.answers} answers and nothing else",
+        "question": f"messages with numbers of questions below {len(survey.mechanisms)}",
+        "order": "messages with different questions in ascending order",
+    }[what]
+    return ValueError(f"reports must be {rule}; that at index {index} is not")
+
+
+def _check_schema(survey: Survey, schema: Any) -> None:
+    """Raise if a table is not one of reports of a survey."""
+    pa = optional("pyarrow", "files")
+    text = (schema.metadata or {}).get(SCHEMA_KEY)
+    if text is None:
+        raise ValueError('reports must be a table with the schema of its survey in the metadata, under "ldpfast"')
+    try:
+        theirs = read_json(text)
+        difference = first_difference(survey.schema(), theirs)
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f'reports must be a table with a schema under "ldpfast": {error}') from error
+    if difference:
+        raise ValueError(f"reports must answer the same survey: {difference}")
+    expected = {name: mechanism.report.nbytes for name, mechanism in survey.mechanisms.items()} | {LABEL: 8}
+    for name, size in expected.items():
+        if schema.names.count(name) != 1:
+            raise ValueError(f"reports must be a table with one column {name!r}, got {schema.names}")
+        if schema.field(name).type != pa.binary(size):
+            raise TypeError(
+                f"reports must have a column {name!r} of fixed-size binary with {size} bytes, got {schema.field(name).type}"
+            )

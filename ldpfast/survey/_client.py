@@ -1,0 +1,102 @@
+"""The side of the people who answer a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.stream import Stream
+from .._core.survey import Column
+from .._person_keys import PersonKeys
+from ._frames import Symbols
+from ._persons import person_answers
+from ._questions import ColumnQuestion, number_of
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+
+class SurveyClient:
+    """The device of one person: turns a record into a message. `Survey.client` makes one.
+
+    It never raises because of a value, for an error that depends on a record would itself be a report. Numbers out of range
+    count as the nearest end; what is missing or unknown counts as "no answer".
+    """
+
+    def __init__(self, survey: Survey, secret: bytes | None, person: int | str | bytes | None) -> None:
+        if (secret is None) != (person is None):
+            raise ValueError("secret and person must be given together")
+        self._survey = survey
+        self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
+        required = [name for name, question in survey._declared.items() if not question.optional]
+        if required:
+            raise ValueError(
+                "every question must be optional for a client, which cannot refuse a missing value; "
+                f"not optional: {', '.join(map(repr, required))}"
+            )
+        self._sizes = [mechanism.report.nbytes for mechanism in survey.mechanisms.values()]
+
+    def answer(self, record: Mapping[str, Any]) -> bytes:
+        """Return the report of the person.
+
+        Parameters
+        ----------
+        record : mapping
+            Values by the names of the columns of the questions. Other entries are ignored.
+
+        Returns
+        -------
+        message : bytes
+            Version, fingerprint of the survey, and the reports with the numbers of their questions.
+            `SurveyAggregator.update` takes a list of messages.
+
+        Raises
+        ------
+        TypeError
+            If `record` is not a mapping.
+
+        Privacy
+        -------
+        `Survey.guarantee` for each call. A second call is a second report, and the losses add up, unless the client has a
+        secret: then the same record gives the same message.
+        """
+        if not isinstance(record, Mapping):
+            raise TypeError(f"record must be a mapping, got {type(record).__name__}")
+        survey = self._survey
+        questions = [(name, survey._declared[name]) for name in survey._columns]
+        columns = [column_of(record.get(question.column or name), question) for name, question in questions]
+        if self._keys is not None:
+            found, answered = person_answers(survey, self._keys, self._keys.persons(1), columns)
+            return survey._head + b"".join(
+                q.to_bytes(2, "little") + found[q].tobytes() for q in np.flatnonzero(answered[0]).tolist()
+            )
+        reports = [np.zeros(size, np.uint8) for size in self._sizes]
+        asked = [np.zeros(1, np.uint8) for _ in self._sizes]
+        survey._kernel.privatize(Stream(), 0, columns, 0, 1, True, reports, asked)
+        parts = [
+            q.to_bytes(2, "little") + report.tobytes()
+            for q, (report, flag) in enumerate(zip(reports, asked, strict=True))
+            if flag[0]
+        ]
+        return survey._head + b"".join(parts)
+
+
+def column_of(value: Any, question: ColumnQuestion) -> Column:
+    """Return one cell as a column. What is missing or unknown is "no answer"; numbers are not clipped."""
+    if question.encoding == "symbol":
+        symbols = Symbols(question, clip=True)
+        return Column("uint32", np.array([symbols.of(value)], np.uint32), None, 0, 1, 0, symbols.identity)
+    return Column("float64", np.array([_number(value, question)]), None, 0, 1)
+
+
+def _number(value: Any, question: ColumnQuestion) -> float:
+    """Return a value as a number, NaN if it is none."""
+    try:
+        return float(number_of(value)) if not isinstance(value, str | bytes) else float("nan")
+    except OverflowError:
+        lower, upper = question.valid_range()
+        return upper if value > 0 else lower
+    except (TypeError, ValueError):
+        return float("nan")

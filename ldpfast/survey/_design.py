@@ -1,0 +1,172 @@
+"""Which mechanisms a survey uses, how many questions each person answers, and the standard errors to expect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Floats
+from ..mechanisms import Laplace, Mechanism, for_categories, for_interval
+from ._questions import ColumnQuestion, Mean, SurveyQuestion
+from ._table import Table
+
+WORDS = 1 << 32  # random words that choose one question
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question that people are asked.
+
+    Attributes
+    ----------
+    name : str
+        Name of the question.
+    parts : tuple of str
+        Names of one or two declared questions that it combines.
+    weight : Fraction
+        Probability that a person who answers one question is asked this one.
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    weight: Fraction
+
+
+def epsilon_per_answer(epsilon: float, answers: int) -> float:
+    """Return the largest double whose product with the number of answers is at most epsilon, exactly."""
+    each = epsilon / answers
+    return each if Fraction(each) * answers <= Fraction(epsilon) else math.nextafter(each, 0)
+
+
+def mechanism_for(parts: list[ColumnQuestion], epsilon: float) -> Mechanism:
+    """Return the mechanism for an answer that combines one or two questions.
+
+    A single mean is sent as a number with Laplace noise where that has the smaller worst-case variance.
+    """
+    if len(parts) == 1 and isinstance(parts[0], Mean) and not parts[0].optional:
+        number = for_interval(parts[0].lower, parts[0].upper, epsilon)
+        if isinstance(number, Laplace):
+            return number
+    return for_symbols(math.prod(part.k for part in parts), epsilon)
+
+
+@lru_cache(maxsize=1024)
+def for_symbols(k: int, epsilon: float) -> Mechanism:
+    return for_categories(k, epsilon)
+
+
+def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
+    """Return the limits of the random words that choose one question: all but the first and last of the cumulative sums.
+
+    Raises
+    ------
+    ValueError
+        If a weight is so small that no word would choose the question.
+    """
+    total, cumulative, limits = sum(weights), Fraction(0), []
+    for weight in weights:
+        cumulative += weight
+        limits.append(round(cumulative / total * WORDS))
+    if any(b <= a for a, b in zip([0, *limits], limits, strict=False)):
+        raise ValueError("weights must be 0 or at least 2^-32 of their sum")
+    return np.array(limits[:-1], np.uint32)
+
+
+def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> float:
+    """Return the variance of one decoded answer, from noise and sampling, where all symbols have equal shares.
+
+    It is the mean over the symbols. For means, it is in units of the squared length of the interval.
+    """
+    if isinstance(mechanism, Laplace):
+        length = mechanism.upper - mechanism.lower
+        return float(mechanism.variance(mechanism.lower + length / 2)) / length**2 + 0.25
+    return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
+
+
+def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilon: float) -> int:
+    """Return the number of answers per person with the smallest sum of variances; the smallest number among equals."""
+    return min(range(1, len(items) + 1), key=lambda m: sum(_variances(items, questions, epsilon, m)))
+
+
+def _variances(items: list[Item], questions: dict[str, Any], epsilon: float, answers: int) -> list[float]:
+    """Return the variance of each estimate times the number of people; infinite where no coin can certify epsilon."""
+    found = []
+    for item in items:
+        parts = [questions[name] for name in item.parts]
+        try:
+            mechanism = mechanism_for(parts, epsilon_per_answer(epsilon, answers))
+        except ValueError:
+            found.append(math.inf)
+            continue
+        share = float(item.weight) if answers == 1 else answers / len(items)
+        found.append(variance_of_answer(mechanism, parts) / share)
+    return found
+
+
+@dataclass(frozen=True)
+class SurveyPlan:
+    """Expected standard errors of the answers of a survey, for every possible number of answers per person.
+
+    Attributes
+    ----------
+    n : int
+        Number of people.
+    names : tuple of str
+        Names of the questions.
+    stderr : ndarray, shape (questions, questions)
+        Entry [q, m - 1] is the standard error of question q where each person answers m questions: of a share where all
+        shares are equal, or of a mean where half of the people are at each end. Infinite where no mechanism exists.
+    answers : int
+        Number of answers per person in this survey.
+    """
+
+    n: int
+    names: tuple[str, ...]
+    stderr: Floats
+    answers: int
+
+    @property
+    def table(self) -> Table:
+        """The standard errors, one row per question; the column of this survey is marked with *."""
+        columns = {
+            f"{m} answer{'s' * (m > 1)}{' *' * (m == self.answers)}": [float(x) for x in self.stderr[:, m - 1]]
+            for m in range(1, self.stderr.shape[1] + 1)
+        }
+        return Table({"question": list(self.names), **columns})
+
+    def to_frame(self) -> Any:
+        """Return `table` as a pandas DataFrame."""
+        return self.table.to_frame()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as types for JSON."""
+        return {"n": self.n, "answers": self.answers, "stderr": self.table.to_dict()}
+
+    def __repr__(self) -> str:
+        return f"{self.table!r}\nexpected standard errors for n = {self.n:,}; * is this survey"
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def plan(items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, n: int) -> SurveyPlan:
+    """Return the standard errors to expect from n people."""
+    stderr = np.array([_variances(items, questions, epsilon, m) for m in range(1, len(items) + 1)]).T
+    scale = [
+        questions[item.parts[0]].upper - questions[item.parts[0]].lower
+        if len(item.parts) == 1 and isinstance(questions[item.parts[0]], Mean)
+        else 1.0
+        for item in items
+    ]
+    return SurveyPlan(n, tuple(item.name for item in items), np.sqrt(stderr / n) * np.array(scale)[:, None], answers)
+
+
+def uses_numbers(mechanism: Mechanism) -> bool:
+    """Return whether the records of a mechanism are numbers instead of symbols."""
+    return isinstance(mechanism, Laplace)

@@ -1,0 +1,350 @@
+"""Tables of people: any container of columns, read in pieces and without a copy where types allow.
+
+Error messages name a column and a row, never the value of a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._core.survey import MISSING, ROWS, UNDECLARED, Column
+from .._extras import optional
+from ._questions import ColumnQuestion
+
+MOST_ENTRIES = 1 << 16  # of a table of symbols for integers
+PIECE_ROWS = 64 * ROWS  # rows of a stream that are put together
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rows of a table.
+
+    Attributes
+    ----------
+    start, n : int
+        Number of the first row, a multiple of `ROWS`, and number of rows.
+    columns : dict
+        Arrays of n values by the names of the columns.
+    """
+
+    start: int
+    n: int
+    columns: Mapping[str, Any]
+
+
+# Pieces of a table ----------------------------------------------------------------------------------------------------
+
+
+def pieces(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
+    """Yield the columns of a table in pieces, whose lengths are multiples of `ROWS` except for the last.
+
+    Parameters
+    ----------
+    frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
+        A stream is read once, in constant memory.
+    names : sequence of str
+        Names of the columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `frame` is no table; if it lacks a column or has two of that name; if columns have different lengths.
+    """
+    if isinstance(frame, Mapping):
+        yield _mapping(frame, names, list(frame))
+    elif _package(frame) == "pandas" and hasattr(frame, "columns"):
+        yield _mapping(frame, names, list(frame.columns))
+    elif hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        yield from _stream(frame, names)
+    else:
+        raise TypeError(
+            "frame must be a mapping of arrays, a data frame, or export an Arrow stream or array, "
+            f"got {type(frame).__name__}"
+        )
+
+
+def _package(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _require(names: Sequence[str], existing: list[Any]) -> None:
+    for name in names:
+        if existing.count(name) != 1:
+            fault = "lacks it" if name not in existing else "has it more than once"
+            listed = ", ".join(map(repr, existing[:50])) + (", ..." if len(existing) > 50 else "")
+            raise ValueError(f"frame must have one column {name!r}: it {fault}; its columns are {listed}")
+
+
+def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
+    _require(names, existing)
+    columns = {name: whole_column(name, frame[name]) for name in names}
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise ValueError(f"frame must have columns of one length, got: {listed}")
+    return Piece(0, next(iter(lengths.values()), 0), columns)
+
+
+def whole_column(name: str, values: Any) -> Any:
+    """Return a column as a NumPy array of numbers or booleans, a pandas categorical, or an Arrow array."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"column {name!r} must not be a masked array")
+    if _package(values) == "pandas":
+        if type(values.dtype).__name__ == "CategoricalDtype":
+            return getattr(values, "array", values)  # the categorical of a series
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
+            values = values.to_numpy()
+    if isinstance(values, str | bytes) or not (hasattr(values, "__len__") or hasattr(values, "__arrow_c_stream__")):
+        raise TypeError(f"column {name!r} must be an array, got {type(values).__name__}")
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ValueError(f"column {name!r} must have shape (n,), got shape {values.shape}")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.dtype.itemsize <= 8:
+        kind = np.dtype(np.float32) if values.dtype == np.float16 else values.dtype.newbyteorder("=")
+        return _check.laid_out(values, kind)
+    return _arrow_array(name, values)
+
+
+def _arrow_array(name: str, values: Any) -> Any:
+    pa = optional("pyarrow", "files")
+    if isinstance(values, pa.Array):
+        return values
+    try:
+        if hasattr(values, "__arrow_c_array__"):
+            return pa.array(values)
+        if isinstance(values, pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
+            return _joined(pa.chunked_array(values))
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # the messages hold values
+        raise TypeError(f"column {name!r} must hold values of one type that Arrow has") from None
+
+
+def _joined(column: Any) -> Any:
+    """Return a chunked Arrow array as one array."""
+    pa = optional("pyarrow", "files")
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    joined = column.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(joined.chunks) if isinstance(joined, pa.ChunkedArray) else joined
+
+
+def _stream(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
+    pa = optional("pyarrow", "files")
+    try:
+        if isinstance(frame, pa.Table):
+            schema, batches = frame.schema, None
+        elif hasattr(frame, "__arrow_c_stream__"):
+            batches = pa.RecordBatchReader.from_stream(frame)
+            schema = batches.schema
+        else:
+            batches = iter([pa.record_batch(frame)])
+            schema = pa.record_batch(frame).schema
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TypeError(f"frame must export a table with named columns, got {type(frame).__name__}") from None
+    _require(names, schema.names)
+    if batches is None:
+        batches = frame.select(names).to_batches()
+    start, waiting, kept = 0, 0, []
+
+    def piece(table: Any, first: int) -> Piece:
+        return Piece(first, table.num_rows, {name: _joined(table.column(name)) for name in names})
+
+    for batch in batches:
+        kept.append(batch.select(names))
+        waiting += batch.num_rows
+        if waiting < PIECE_ROWS:
+            continue
+        # A block that two batches share is put together; the rest of a batch is not copied.
+        table = pa.Table.from_batches(kept)
+        at, whole = 0, waiting // ROWS * ROWS
+        for stop in _cuts([part.num_rows for part in kept], whole):
+            yield piece(table.slice(at, stop - at), start + at)
+            at = stop
+        kept, start, waiting = table.slice(whole).to_batches(), start + whole, waiting - whole
+    if waiting:
+        yield piece(pa.Table.from_batches(kept), start)
+
+
+def _cuts(lengths: list[int], whole: int) -> list[int]:
+    """Return where to cut batches: at the multiples of `ROWS` around their borders, or only at the end of small ones."""
+    if sum(lengths) < 4 * ROWS * len(lengths):
+        return [whole]
+    borders = np.cumsum(lengths)
+    cuts = {int(border) // ROWS * ROWS for border in borders} | {-(-int(border) // ROWS) * ROWS for border in borders}
+    return sorted({cut for cut in cuts if 0 < cut < whole} | {whole})
+
+
+# Columns for the kernel -----------------------------------------------------------------------------------------------
+
+
+def column_for(name: str, question: ColumnQuestion, values: Any, clip: bool) -> Column:
+    """Return a column in the form that the kernel reads.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column, for error messages.
+    question : ColumnQuestion
+        The question that it answers.
+    values : ndarray, categorical or Arrow array
+        A column of a `Piece`.
+    clip : bool
+        Whether undeclared categories count as "no answer" where the question is optional.
+
+    Raises
+    ------
+    TypeError
+        If the values have a type that the question cannot have.
+    """
+    if question.encoding == "symbol":
+        return _symbols(name, Symbols(question, clip), values)
+    return _numbers(name, question, values)
+
+
+def _buffers(values: Any) -> tuple[Any, Any]:
+    """Return the buffers of values and of validity of an Arrow array; the second is None if no value is missing."""
+    buffers = values.buffers()
+    data = buffers[1] if buffers[1] is not None else b""
+    return data, buffers[0] if values.null_count else None
+
+
+def _numbers(name: str, question: ColumnQuestion, values: Any) -> Column:
+    if isinstance(values, np.ndarray):
+        plain = values.view(np.uint8) if values.dtype == np.bool_ else values
+        return Column(plain.dtype.name, plain, None, 0, len(plain))
+    if _package(values) == "pandas":
+        return _numbers(name, question, _arrow_array(name, values))
+    pa = optional("pyarrow", "files")
+    kind, is_ = values.type, pa.types
+    wrong = TypeError(f"column {name!r} must hold {question.describe()}, got type {kind}")
+    if is_.is_dictionary(kind):
+        return _numbers(name, question, values.dictionary_decode())
+    if is_.is_null(kind):
+        return Column("float64", np.full(len(values), np.nan), None, 0, len(values))
+    if is_.is_boolean(kind):
+        return Column("bits", *_buffers(values), values.offset, len(values))
+    try:
+        if is_.is_decimal(kind):
+            values = values.cast(pa.float64(), safe=False)
+        elif is_.is_float16(kind):
+            values = values.cast(pa.float32())
+        elif is_.is_timestamp(kind) or is_.is_date64(kind):
+            values = values.cast(pa.date32(), safe=False)
+    except pa.ArrowException:
+        raise wrong from None
+    kind = values.type
+    if is_.is_date32(kind):
+        width = "int32"
+    elif is_.is_integer(kind) or is_.is_floating(kind):
+        width = kind.to_pandas_dtype().__name__
+    else:
+        raise wrong
+    return Column(width, *_buffers(values), values.offset, len(values))
+
+
+class Symbols:
+    """The symbols of values: of declared labels, of missing values, and of others."""
+
+    def __init__(self, question: ColumnQuestion, clip: bool) -> None:
+        self.cells = question.cells
+        self.codes = {cell: code for code, cell in enumerate(question.cells)}
+        self.missing = len(question.cells) if question.optional else MISSING
+        self.other = self.missing if clip and question.optional else UNDECLARED
+        self.describe = question.describe
+
+    @property
+    def identity(self) -> NDArray[np.uint32]:
+        """Table in which every symbol of a valid cell is its own."""
+        return np.array([*range(len(self.cells) + 1), self.missing], np.uint32)
+
+    def of(self, value: Any) -> int:
+        try:
+            if value is None or value != value:
+                return int(self.missing)
+            return self.codes.get(value, int(self.other))
+        except (TypeError, ValueError):
+            return int(self.other)
+
+    def table(self, values: Sequence[Any]) -> NDArray[np.uint32]:
+        """Return the symbols of values, then that of a missing value."""
+        return np.array([*map(self.of, values), self.missing], np.uint32)
+
+    def integers(self) -> tuple[int, NDArray[np.uint32]] | None:
+        """Return the least cell and the symbols of the integers from it on; None if they are not close integers."""
+        if not all(isinstance(cell, int) for cell in self.cells):
+            return None
+        least, most = min(self.cells), max(self.cells)
+        if most - least >= MOST_ENTRIES or least < -(1 << 62) or most > 1 << 62:
+            return None
+        return least, self.table(range(least, most + 1))
+
+
+def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
+    integers = symbols.integers()
+    if isinstance(values, np.ndarray):
+        if values.dtype == np.bool_:
+            return Column("uint8", values.view(np.uint8), None, 0, len(values), 0, symbols.table([False, True]))
+        if values.dtype.kind in "iu" and integers is not None:
+            return Column(values.dtype.name, values, None, 0, len(values), *integers)
+    if _package(values) == "pandas":  # a categorical, with code -1 for missing values
+        codes, categories = np.ascontiguousarray(values.codes), values.categories.tolist()
+        table = np.concatenate([[symbols.missing], symbols.table(categories)]).astype(np.uint32)
+        return Column(codes.dtype.name, codes, None, 0, len(codes), -1, table)
+    pa = optional("pyarrow", "files")
+    array = values if isinstance(values, pa.Array) else pa.array(values, from_pandas=True)
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        return Column("bits", *_buffers(array), array.offset, len(array), 0, symbols.table([False, True]))
+    if pa.types.is_integer(kind) and integers is not None:
+        return Column(kind.to_pandas_dtype().__name__, *_buffers(array), array.offset, len(array), *integers)
+    if pa.types.is_null(kind):
+        table = np.array([symbols.missing] * 2, np.uint32)
+        return Column("uint8", np.zeros(len(array), np.uint8), None, 0, len(array), 0, table)
+    if not pa.types.is_dictionary(kind):
+        try:
+            array = array.dictionary_encode()
+        except pa.ArrowException:
+            raise TypeError(f"column {name!r} must hold {symbols.describe()}, got type {kind}") from None
+    codes = array.indices
+    table = symbols.table(array.dictionary.to_pylist())
+    if len(table) == 1:  # an empty dictionary, where every value is missing
+        table = np.array([symbols.missing] * 2, np.uint32)
+    return Column(codes.type.to_pandas_dtype().__name__, *_buffers(codes), codes.offset, len(codes), 0, table)
+
+
+def first_fault(
+    name: str, question: ColumnQuestion, column: Column, first: int, n: int, start: int, clip: bool
+) -> Exception:
+    """Return the error for a column with an invalid cell among n rows.
+
+    Parameters
+    ----------
+    name, question, column, clip
+        As for `column_for`.
+    first, n : int
+        Rows of the column that hold the invalid cell.
+    start : int
+        Number of the first row of the column in the table.
+    """
+    rule = f"column {name!r} must hold {question.describe()}"
+    if question.encoding == "symbol":
+        symbols = column.symbols(first, n)
+        missing, outside = symbols == MISSING, symbols == UNDECLARED
+    else:
+        numbers, (lower, upper) = column.numbers(first, n), question.valid_range()
+        missing = np.isnan(numbers) & (not question.optional)
+        outside = ((numbers < lower) | (numbers > upper)) & (not clip)
+    bad = np.flatnonzero(missing | outside)
+    if not len(bad):
+        return ValueError(f"{rule}; it changed while it was read")
+    row = int(bad[0])
+    if missing[row]:
+        return ValueError(f"{rule}; row {start + first + row} has no value, which needs optional=True")
+    if question.encoding == "symbol":
+        return ValueError(f"{rule}; row {start + first + row} holds another value")
+    return ValueError(f"{rule}; row {start + first + row} is outside. clip=True moves numbers to the nearest end")

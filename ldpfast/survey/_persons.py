@@ -1,0 +1,117 @@
+"""Answers whose coins belong to the person and the value, so that a retry gives the same report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _schema
+from .._core.person import assign_each, words_each
+from .._core.survey import Column
+from .._person_keys import PersonKeys, Persons, category_fields, number_fields
+from .._typing import AnyArray, Floats
+from ._questions import ColumnQuestion
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+PIECE_ROWS = 1 << 12  # rows whose keys are in memory together
+ROUNDING = 42  # STREAM_SURVEY_ROUNDING and the id after it, in src/kernels/random/stream.h
+
+
+def person_answers(
+    survey: Survey, keys: PersonKeys, persons: Persons, columns: list[Column]
+) -> tuple[list[AnyArray], NDArray[np.bool_]]:
+    """Return the packed reports of each asked question, and which person is asked which question.
+
+    Parameters
+    ----------
+    survey : Survey
+    keys : PersonKeys
+        The secret.
+    persons : Persons
+        One per row.
+    columns : list of Column
+        Valid columns for the kernel of the survey.
+
+    Returns
+    -------
+    reports : list of ndarray of uint8, shape (asked, size)
+        Reports of the persons who are asked the question, in the order of the rows.
+    asked : ndarray of bool, shape (n, questions)
+    """
+    n, digest = len(persons), _schema.digest(survey.schema())
+    questions = len(survey.mechanisms)
+    asked = np.zeros((n, questions), np.bool_)
+    assignment = keys.assignment(digest, persons)
+    for start in range(0, n, PIECE_ROWS):
+        some = min(PIECE_ROWS, n - start)
+        drawn = assign_each(
+            assignment.derive(start, np.zeros((some, 0), np.uint8)), questions, survey.answers, survey._thresholds
+        )
+        asked[start : start + some] = drawn
+    reports = []
+    for q, item in enumerate(survey._items):
+        mechanism = survey.mechanisms[item.name]
+        rows = np.flatnonzero(asked[:, q])
+        personal = keys.named(digest, item.name, persons.take(rows))
+        first, second = survey._places[q]
+        places = [first] if second < 0 else [first, second]
+        made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
+        for start in range(0, len(rows), PIECE_ROWS):
+            these = rows[start : start + PIECE_ROWS]
+            cells = [cells_of(columns[place], survey._declared[survey._columns[place]], these) for place in places]
+            fields = [fields_of(cell) for cell in cells]
+            own = personal.derive(start, np.concatenate(fields, axis=1))
+            if mechanism.domain.width is None and mechanism.domain.clips:  # a number with Laplace noise
+                records: AnyArray = cells[0]
+            else:
+                symbols = np.zeros(len(these), np.int64)
+                for i, (cell, place) in enumerate(zip(cells, places, strict=True)):
+                    question = survey._declared[survey._columns[place]]
+                    symbols = symbols * question.k + encoded(cell, question, own, ROUNDING + i)
+                records = symbols.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
+            mechanism._pipeline.kernel.privatize_each(own, records, made[start : start + len(these)])
+        reports.append(mechanism.report.pack(made))
+    return reports, asked
+
+
+def cells_of(column: Column, question: ColumnQuestion, rows: NDArray[np.intp], clip: bool = True) -> Any:
+    """Return the canonical values of some rows in ascending order: symbols, or numbers in the declared range.
+
+    A missing number is NaN. With `clip`, numbers out of range are moved to the nearest end. Returns None if a cell is invalid.
+    """
+    first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+    if question.encoding == "symbol":
+        symbols = column.symbols(first, stop - first)[rows - first]
+        return None if len(symbols) and symbols.max() >= question.k else symbols
+    numbers, (lower, upper) = column.numbers(first, stop - first)[rows - first], question.valid_range()
+    outside = (numbers < lower) | (numbers > upper)
+    if (not question.optional and np.isnan(numbers).any()) or (not clip and outside.any()):
+        return None
+    numbers = np.clip(numbers, lower, upper)
+    return _bins(numbers, question).astype(np.uint32) if question.encoding == "bin" else numbers
+
+
+def _bins(numbers: Floats, question: ColumnQuestion) -> NDArray[np.intp]:
+    bins = np.searchsorted(np.asarray(question.limits()), numbers, side="right")
+    return np.where(np.isnan(numbers), question.k - 1, bins)
+
+
+def fields_of(cell: Any) -> NDArray[np.uint8]:
+    """Return the fields of canonical values. A missing number is the NaN with the bits 0x7ff8000000000000."""
+    if cell.dtype.kind != "f":
+        return category_fields(cell)
+    return number_fields(np.where(np.isnan(cell), np.uint64(0x7FF8000000000000).view(np.float64), cell))
+
+
+def encoded(cell: Any, question: ColumnQuestion, keys: AnyArray, stream_id: int) -> NDArray[np.int64]:
+    """Return the symbols of canonical values, as `encode_low_high` rounds numbers."""
+    if cell.dtype.kind != "f":
+        return np.asarray(cell, np.int64)
+    lower, upper = question.valid_range()
+    uniform = (words_each(keys, stream_id) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    high = uniform < (cell - lower) * (1 / (upper - lower))
+    return np.where(np.isnan(cell), question.k - 1, high).astype(np.int64)

@@ -1,0 +1,312 @@
+"""The questions of a survey. Each is a variable with finitely many values, and a statistic of their shares."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import _check
+from .._described import Described
+from .._typing import Floats
+from ..domains import categories
+
+MOST_BINS = 1 << 16
+EPOCH = date(1970, 1, 1)
+
+
+def number_of(value: Any) -> Any:
+    """Return a date as the number of days since 1970-01-01, and anything else unchanged."""
+    return float((value - EPOCH).days) if isinstance(value, date) and not isinstance(value, datetime) else value
+
+
+class SurveyQuestion(Described, ABC):
+    """Base class of the questions of a survey. Subclasses are frozen dataclasses."""
+
+    kind: ClassVar[str] = "question"
+
+    def _set(self, **values: Any) -> None:
+        """Set attributes of a frozen instance, during construction."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+class ColumnQuestion(SurveyQuestion):
+    """Base class of the questions that are answered by one column of a table.
+
+    Attributes
+    ----------
+    optional : bool
+        Whether an answer may be missing. "No answer" is then one more symbol, the last.
+    column : str or None
+        Name of the column; None for the name of the question.
+    labels : tuple
+        Labels of the symbols without "no answer".
+    encoding : str
+        How a cell becomes a symbol: "symbol" by a table, "low-high" by random rounding, "bin" by edges.
+    """
+
+    optional: bool
+    column: str | None
+    labels: tuple[Any, ...]
+    encoding: ClassVar[str] = "symbol"
+
+    def _check_common(self) -> None:
+        _check.flag("optional", self.optional)
+        if self.column is not None and (not isinstance(self.column, str) or not self.column):
+            raise TypeError(f"column must be the name of a column, got {self.column!r}")
+
+    @property
+    def k(self) -> int:
+        """Number of symbols, with "no answer" if the question is optional."""
+        return len(self.labels) + self.optional
+
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        """Values of the cells that have the symbols 0, 1, ..., for questions with a table of symbols."""
+        return self.labels
+
+    @property
+    @abstractmethod
+    def statistic(self) -> Floats:
+        """Weights of the labels, shape (labels,) or (numbers, labels): reported numbers are weighted sums of shares."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Interval of the reported numbers."""
+        return 0.0, 1.0
+
+    @property
+    def scalar(self) -> bool:
+        """Whether the answer is one number."""
+        return False
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return a description of valid cells, for messages of the form "column must hold ..."."""
+
+    def valid_range(self) -> tuple[float, float]:
+        """Return the ends of valid numbers; (0, 0) where cells are not numbers."""
+        return 0.0, 0.0
+
+    def limits(self) -> Floats | None:
+        """Return the numbers at which a new bin starts."""
+        return None
+
+
+@dataclass(frozen=True)
+class YesNo(ColumnQuestion):
+    """A yes-or-no question. The answer is the share of yes.
+
+    Parameters
+    ----------
+    optional : bool, default False
+        Whether an answer may be missing. The share is then that among people who answered.
+    column : str, optional
+        Name of the column; the default is the name of the question. Cells are booleans, or 0 and 1.
+
+    Raises
+    ------
+    TypeError
+        If an argument has a wrong type.
+    """
+
+    optional: bool = field(default=False, kw_only=True)
+    column: str | None = field(default=None, kw_only=True)
+    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        self._set(labels=("no", "yes"))
+
+    @property
+    def statistic(self) -> Floats:
+        return np.array([0.0, 1.0])
+
+    @property
+    def scalar(self) -> bool:
+        return True
+
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        return False, True
+
+    def describe(self) -> str:
+        return "booleans, or 0 and 1"
+
+
+@dataclass(frozen=True)
+class Choice(ColumnQuestion):
+    """One of several declared categories. The answer is the shares of the categories.
+
+    Parameters
+    ----------
+    categories : int or sequence
+        The declared labels, at least 2, or their number if they are 0, 1, 2, ... They are never taken from the data.
+    optional : bool, default False
+        Whether an answer may be missing. The shares are then those among people who answered.
+    column : str, optional
+        Name of the column; the default is the name of the question.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `categories` is neither an integer >= 2 nor at least 2 different labels.
+    """
+
+    categories: Any
+    optional: bool = field(default=False, kw_only=True)
+    column: str | None = field(default=None, kw_only=True)
+    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        domain, labels = categories(self.categories)
+        self._set(categories=domain.k if labels is None else labels)
+        self._set(labels=tuple(range(domain.k)) if labels is None else labels)
+
+    @property
+    def statistic(self) -> Floats:
+        return np.eye(len(self.labels))
+
+    def describe(self) -> str:
+        shown = ", ".join(map(repr, self.labels[:20]))
+        return f"the declared categories {shown}" + (", ..." if len(self.labels) > 20 else "")
+
+
+@dataclass(frozen=True)
+class Mean(ColumnQuestion):
+    """A number in a declared interval. The answer is the mean.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Ends of the interval, which must not be taken from the data. Dates are days since 1970-01-01.
+    optional : bool, default False
+        Whether an answer may be missing. The mean is then that of people who answered.
+    column : str, optional
+        Name of the column; the default is the name of the question.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `lower` and `upper` are not finite numbers with lower < upper.
+
+    Notes
+    -----
+    A number is rounded at random to the lower or the upper end, so that its mean is unchanged, and the end is the answer.
+    """
+
+    lower: float
+    upper: float
+    optional: bool = field(default=False, kw_only=True)
+    column: str | None = field(default=None, kw_only=True)
+    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    encoding: ClassVar[str] = "low-high"
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        lower, upper = _check.interval(number_of(self.lower), number_of(self.upper))
+        self._set(lower=lower, upper=upper, labels=("low", "high"))
+
+    @property
+    def statistic(self) -> Floats:
+        return np.array([self.lower, self.upper])
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.lower, self.upper
+
+    @property
+    def scalar(self) -> bool:
+        return True
+
+    def describe(self) -> str:
+        return f"numbers in [lower, upper] = [{self.lower!r}, {self.upper!r}]"
+
+    def valid_range(self) -> tuple[float, float]:
+        return self.lower, self.upper
+
+
+@dataclass(frozen=True)
+class Histogram(ColumnQuestion):
+    """The bin of a number. The answer is the shares of the bins, with a distribution function and quantiles.
+
+    Parameters
+    ----------
+    edges : sequence of float
+        Strictly ascending ends of the bins, at least 3; they must not be taken from the data. A bin holds its lower end,
+        and the last bin both ends. Dates are days since 1970-01-01.
+    optional : bool, default False
+        Whether an answer may be missing. The shares are then those among people who answered.
+    column : str, optional
+        Name of the column; the default is the name of the question.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `edges` are not at least 3 strictly ascending finite numbers.
+    """
+
+    edges: tuple[float, ...]
+    optional: bool = field(default=False, kw_only=True)
+    column: str | None = field(default=None, kw_only=True)
+    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    encoding: ClassVar[str] = "bin"
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        if np.ndim(self.edges) != 1:
+            raise TypeError(f"edges must be a sequence of numbers, got {type(self.edges).__name__}")
+        edges = _check.ascending("edges", [number_of(edge) for edge in self.edges], MOST_BINS)
+        if len(edges) < 3:
+            raise ValueError(f"edges must be at least 3 numbers, got {len(edges)}")
+        self._set(edges=edges, labels=tuple(f"{low:g} to {high:g}" for low, high in itertools.pairwise(edges)))
+
+    @property
+    def statistic(self) -> Floats:
+        return np.eye(len(self.labels))
+
+    def describe(self) -> str:
+        return f"numbers in [{self.edges[0]!r}, {self.edges[-1]!r}]"
+
+    def valid_range(self) -> tuple[float, float]:
+        return self.edges[0], self.edges[-1]
+
+    def limits(self) -> Floats:
+        return np.array(self.edges[1:-1])
+
+
+@dataclass(frozen=True)
+class Cross(SurveyQuestion):
+    """Two declared questions, answered together. The answer is the table of their joint shares.
+
+    Parameters
+    ----------
+    a, b : str
+        Names of two different questions of the survey. A `Mean` has the categories low and high.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `a` and `b` are not the names of different questions.
+    """
+
+    a: str
+    b: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.a, str) or not isinstance(self.b, str):
+            raise TypeError(f"a and b must be names of questions, got {self.a!r} and {self.b!r}")
+        if self.a == self.b:
+            raise ValueError(f"a and b must be different questions, got {self.a!r} twice")
+
+
+def declared(questions: Mapping[str, SurveyQuestion]) -> dict[str, ColumnQuestion]:
+    """Return the questions that are answered by a column."""
+    return {name: question for name, question in questions.items() if isinstance(question, ColumnQuestion)}

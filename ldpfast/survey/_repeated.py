@@ -1,0 +1,401 @@
+"""The same question asked again and again: a permanent answer, and a fresh response to it in every round."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check, _coins, _schema
+from .._described import from_dict as described
+from .._person_keys import PIECE_ROWS, PersonKeys, category_fields, is_personal
+from .._typing import AnyArray
+from ..mechanisms import RandomizedResponse
+from ..privacy import Channel, Guarantee
+from ..reports import Aggregator, Codes, Question
+from ..results import Debiasing
+from ._client import column_of
+from ._frames import column_for, first_fault, whole_column
+from ._persons import ROUNDING, cells_of, encoded, fields_of
+from ._questions import ColumnQuestion
+from ._result import Answer, answer_to
+from ._shares import Shares
+
+MOST_ROUNDS = 1 << 32
+
+
+@dataclass(frozen=True)
+class Repeated(Question):
+    """A question that the same people are asked in several rounds.
+
+    Each person has a permanent answer, which k-ary response draws once per value. In every round, a second k-ary response
+    is applied to the permanent answer, with fresh coins.
+
+    Parameters
+    ----------
+    question : YesNo, Choice, Mean or Histogram
+        The question.
+    permanent : float
+        Privacy parameter of the permanent answer, > 0.
+    round : float
+        Privacy parameter of one round, > 0 and below `permanent`.
+    rounds : int
+        Largest number of rounds that a person answers.
+
+    Attributes
+    ----------
+    first, second : RandomizedResponse
+        The responses to the value and to the permanent answer.
+    epsilon_realized : float
+        Exact guarantee of the report of one round, at most `round`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `question` is no question that a column answers; if `round` is not below `permanent`; if no coins can certify the
+        parameters.
+
+    Notes
+    -----
+    The estimate of a round uses the product of the two channels. Its error does not fall if the same people answer more
+    rounds, because their permanent answers stay.
+
+    Privacy
+    -------
+    One report is exactly `epsilon_realized`-LDP. `loss` bounds the loss of several rounds. **The bound for few values holds
+    only for persons whose values change in the same rounds: from many rounds, it can be seen when a value changed.** The
+    product of `round` and the number of rounds is no bound, because reports of the same permanent answer support each
+    other. The keys are those of `PersonKeys`. docs/proofs/repeated.md.
+
+    References
+    ----------
+    .. [1] U. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response",
+       CCS 2014 (permanent and instantaneous responses).
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> from ldpfast.survey import Repeated, YesNo
+    >>> question = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=30)
+    >>> keys = ldp.PersonKeys(bytes(32), np.arange(20_000), question="smoker")  # use secrets.token_bytes(32)
+    >>> reports = question.privatize(np.arange(20_000) % 4 == 0, keys=keys, round=0)
+    >>> low, high = question.estimate(reports).interval()
+    >>> low < 0.25 < high
+    True
+    """
+
+    question: ColumnQuestion
+    permanent: float = field(kw_only=True)
+    round: float = field(kw_only=True)
+    rounds: int = field(kw_only=True)
+    kind: ClassVar[str] = "repeated"
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    first: RandomizedResponse = field(init=False, repr=False, compare=False)
+    second: RandomizedResponse = field(init=False, repr=False, compare=False)
+    epsilon_realized: float = field(init=False, repr=False, compare=False)
+    report: Codes = field(init=False, repr=False, compare=False)
+    debiasing: Debiasing = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.question, ColumnQuestion):
+            raise TypeError(f"question must be a YesNo, Choice, Mean or Histogram, got {type(self.question).__name__}")
+        permanent, once = _check.positive("permanent", self.permanent), _check.positive("round", self.round)
+        if not once < permanent:
+            raise ValueError(f"round must be below permanent = {permanent!r}, got {once!r}")
+        rounds = _check.integer("rounds", self.rounds, 1, MOST_ROUNDS)
+        first = RandomizedResponse(self.question.k, permanent)
+        second = _second_response(first, once)
+        keep, other = _product(first, second)
+        self._set(
+            permanent=permanent,
+            round=once,
+            rounds=rounds,
+            first=first,
+            second=second,
+            epsilon_realized=_coins.log_up(keep / other),
+            report=Codes(self.question.k),
+            debiasing=Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of one round; see `loss` for several."""
+        return Guarantee("local", self.epsilon_realized)
+
+    def loss(self, rounds: int | None = None, values: int = 1) -> Guarantee:
+        """Return a bound on the loss of several rounds.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds; the default is all.
+        values : int, default 1
+            Largest number of different values of a person in these rounds.
+
+        Returns
+        -------
+        guarantee : Guarantee
+            The smaller of two sums: of the loss of the second response for every round, and of that of the first for every
+            value. The second sum compares only persons whose values change in the same rounds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `rounds` or `values` are not integers >= 1.
+        """
+        count = self.rounds if rounds is None else _check.integer("rounds", rounds, 1, self.rounds)
+        different = _check.integer("values", values, 1, count)
+        once = self.epsilon_realized if count == 1 else math.inf
+        sums = [
+            Fraction(self.second.epsilon_realized) * count,
+            Fraction(self.first.epsilon_realized) * different,
+        ]
+        return Guarantee("local", min(once, *(_coins.sum_up([total]) for total in sums)))
+
+    def channel(self) -> Channel:
+        """Return the exact channel from a symbol to the report of one round.
+
+        Returns
+        -------
+        channel : privacy.Channel
+        """
+        keep, other = _product(self.first, self.second)
+        k = self.question.k
+        rows: Any = [[keep if i == j else other for j in range(k)] for i in range(k)]
+        return Channel(rows)
+
+    # People -----------------------------------------------------------------------------------------------------------
+
+    def privatize(self, x: ArrayLike, *, keys: PersonKeys, round: int, clip: bool = False) -> AnyArray:
+        """Turn the values of people into the reports of one round.
+
+        Parameters
+        ----------
+        x : array_like
+            One cell per person, as in a column of a survey.
+        keys : PersonKeys
+            Secret, persons and name of the question.
+        round : int
+            Number of the round, from 0.
+        clip : bool, default False
+            As in `Survey.privatize`.
+
+        Returns
+        -------
+        reports : ndarray of unsigned integers, shape (n,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `keys` are not `PersonKeys` with a name of the question; if a cell is invalid; if `round` is not below
+            `rounds`. That nobody answers more rounds, or a round twice with different values, is up to the caller: use
+            `client` on the devices of people.
+
+        Privacy
+        -------
+        See the class.
+        """
+        if not is_personal(keys):
+            raise TypeError(f"keys must be PersonKeys, got {type(keys).__name__}")
+        number = _check.integer("round", round, 0, self.rounds - 1)
+        _check.flag("clip", clip)
+        values = whole_column("x", x)
+        column = column_for("x", self.question, values, clip)
+        cells = cells_of(column, self.question, np.arange(column.n), clip)
+        if cells is None:
+            raise first_fault("x", self.question, column, 0, column.n, 0, clip)
+        return self._respond(cells, keys, number)
+
+    def _respond(self, cells: AnyArray, keys: PersonKeys, number: int) -> AnyArray:
+        """Return the reports of canonical values in a round."""
+        n, digest = len(cells), _schema.digest(self.schema())
+        if keys.question is None:
+            raise ValueError("question must be the name of the question in PersonKeys, got None")
+        persons = keys.persons(n)
+        permanent, fresh = (
+            keys.named(digest, keys.question, persons),
+            keys.round(digest, keys.question, number, persons),
+        )
+        reports = np.empty(n, self.report.code)
+        for start in range(0, n, PIECE_ROWS):
+            piece = cells[start : start + PIECE_ROWS]
+            own = permanent.derive(start, fields_of(piece))
+            symbols = encoded(piece, self.question, own, ROUNDING).astype(self.report.code)
+            answers = np.empty_like(symbols)
+            self.first._pipeline.kernel.privatize_each(own, symbols, answers)
+            once = fresh.derive(start, category_fields(answers))
+            self.second._pipeline.kernel.privatize_each(once, answers, reports[start : start + len(piece)])
+        return reports
+
+    def client(
+        self, secret: bytes, person: int | str | bytes, *, question: str, answered: Iterable[int] = ()
+    ) -> RepeatedClient:
+        """Return the client of one person.
+
+        Parameters
+        ----------
+        secret : bytes
+            32 random bytes that only this person has.
+        person : int, str or bytes
+            Identifier of the person.
+        question : str
+            Name of the question.
+        answered : iterable of int
+            Rounds that the person has answered before: the ledger of an earlier client, which the device must store.
+
+        Returns
+        -------
+        client : RepeatedClient
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is invalid; if the question is not optional, because a client must not refuse a missing value.
+        """
+        return RepeatedClient(self, PersonKeys(secret, [person], question=question), answered)
+
+    # The server -------------------------------------------------------------------------------------------------------
+
+    def aggregator(self) -> Aggregator:
+        """Return an empty aggregator for the reports of one round.
+
+        Returns
+        -------
+        aggregator : Aggregator
+        """
+        return self.report.aggregator(self, self.report, self.debiasing, self.value_range, self.guarantee)
+
+    def estimate(self, reports: ArrayLike | Aggregator) -> Answer:
+        """Return the answer of one round.
+
+        Parameters
+        ----------
+        reports : array_like, list of messages, or Aggregator
+            Reports of one round.
+
+        Returns
+        -------
+        answer : Answer
+            In the form of an answer to `question`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not reports of this question, or there are none.
+        """
+        aggregator = self.aggregator()
+        if isinstance(reports, Aggregator):
+            aggregator.merge(reports)
+        else:
+            aggregator.update(reports)
+        numbers = (1 if self.question.scalar else 2 * self.question.k) + self.question.optional
+        return answer_to(self.question, Shares.of(aggregator), numbers)
+
+    # Identity ---------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question and the parameters as types that JSON has; `from_dict` reads it."""
+        return {
+            "repeated": "Repeated",
+            "question": self.question.to_dict(),
+            "permanent": self.permanent,
+            "round": self.round,
+            "rounds": self.rounds,
+        }
+
+    @classmethod
+    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
+        question = described(arguments["question"], "question")
+        return cls(question, **{name: arguments[name] for name in ("permanent", "round", "rounds")})
+
+    def _pinned(self) -> dict[str, Any]:
+        return {"coins": {"first": self.first._pinned()["coins"], "second": self.second._pinned()["coins"]}}
+
+
+class RepeatedClient:
+    """The device of one person that answers a repeated question, with a ledger of the rounds.
+
+    Attributes
+    ----------
+    answered : frozenset of int
+        Rounds that were answered. The device must store it, for the next client.
+    """
+
+    def __init__(self, repeated: Repeated, keys: PersonKeys, answered: Iterable[int]) -> None:
+        if not repeated.question.optional:
+            raise ValueError("question must be optional for a client, which cannot refuse a missing value")
+        self._repeated, self._keys = repeated, keys
+        self.answered = frozenset(_check.integer("answered", number, 0, MOST_ROUNDS) for number in answered)
+
+    def answer(self, value: Any, round: int) -> bytes:
+        """Return the report of a round. It never raises because of the value.
+
+        Parameters
+        ----------
+        value : object
+            The present value; what is missing or unknown counts as "no answer".
+        round : int
+            Number of the round, which may be any number that was not used before.
+
+        Returns
+        -------
+        message : bytes
+            As of `Question.message`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the round was answered before, or the declared number of rounds is used up, whatever the value is.
+
+        Privacy
+        -------
+        See `Repeated`.
+        """
+        number = _check.integer("round", round, 0, MOST_ROUNDS)
+        if number in self.answered:
+            raise ValueError(f"round must be one that was not answered before, got {number}")
+        if len(self.answered) >= self._repeated.rounds:
+            raise ValueError(f"a person must answer at most {self._repeated.rounds} rounds, which are used up")
+        self.answered |= {number}
+        cells = _cell_of(value, self._repeated.question)
+        return self._repeated.message(self._repeated._respond(cells, self._keys, number))
+
+
+def _cell_of(value: Any, question: ColumnQuestion) -> NDArray[Any]:
+    """Return the canonical value of one cell."""
+
+    return np.asarray(cells_of(column_of(value, question), question, np.arange(1), True))
+
+
+def _product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:
+    """Return the probabilities of the true symbol and of each other one after both responses."""
+    k, a, b = first.k, first._coin, second._coin
+    keep = a.p * b.p + (k - 1) * a.q * b.q
+    return keep, (1 - keep) / (k - 1)
+
+
+def _second_response(first: RandomizedResponse, epsilon: float) -> RandomizedResponse:
+    """Return the response with the largest epsilon, up to rounding, for which both together have a loss of at most epsilon."""
+    with decimal.localcontext(_coins.CONTEXT):
+        most = Decimal(epsilon).exp()
+
+    def fits(candidate: float) -> bool:
+        keep, other = _product(first, RandomizedResponse(first.k, candidate))
+        ratio = keep / other
+        with decimal.localcontext(_coins.CONTEXT):
+            return Decimal(ratio.numerator) <= most * Decimal(ratio.denominator)
+
+    low, high = epsilon, epsilon  # the second response alone has a loss of at most epsilon
+    while high < 40 and fits(high):
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return RandomizedResponse(first.k, low)

@@ -1,0 +1,212 @@
+"""Estimated shares of the symbols of a question, and intervals for linear functions and ratios of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .._typing import Floats
+from ..privacy import Guarantee
+from ..reports import Aggregator, Codes
+from ..results import Binomial, Debiasing, Estimate, IntervalRule, Normal
+
+
+@dataclass(frozen=True)
+class Fieller:
+    """Limits of a ratio N / D of two estimates: Fieller's confidence set.
+
+    The set is {R : (N - R D)^2 <= z^2 Var(N - R D)}. Where D cannot be distinguished from 0, no ratio is excluded, and the
+    limits are infinite.
+
+    Attributes
+    ----------
+    numerator, denominator : ndarray
+        The estimates N and D.
+    vn, vd, c : ndarray
+        Their variances and their covariance.
+    """
+
+    numerator: Floats
+    denominator: Floats
+    vn: Floats
+    vd: Floats
+    c: Floats
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        from scipy.special import ndtri
+
+        z2 = ndtri(tail) ** 2
+        square = self.denominator**2 - z2 * self.vd
+        linear = self.numerator * self.denominator - z2 * self.c
+        constant = self.numerator**2 - z2 * self.vn
+        bounded = square > 0
+        safe = np.where(bounded, square, 1.0)
+        root = np.sqrt(np.maximum(linear**2 - safe * constant, 0))
+        low, high = (linear - root) / safe, (linear + root) / safe
+        return np.where(bounded, low, -np.inf), np.where(bounded, high, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Unbiased shares of k symbols, and their covariance diag(`diagonal`) - `outer` `outer`^T.
+
+    Attributes
+    ----------
+    value : ndarray, shape (k,)
+    n : int
+        Number of answers.
+    diagonal, outer : ndarray, shape (k,)
+    guarantee : privacy.Guarantee
+    binomial : Binomial or None
+        The counts, if every share is a function of one.
+    full : ndarray, shape (k, k), or None
+        The covariance, where it has no such form.
+    """
+
+    value: Floats
+    n: int
+    diagonal: Floats
+    outer: Floats
+    guarantee: Guarantee
+    binomial: Binomial | None = None
+    full: Floats | None = None
+
+    @classmethod
+    def of(cls, aggregator: Aggregator) -> Self:
+        """Return the shares that an aggregator of k-ary response or unary encoding has counted."""
+        estimate = aggregator.estimate()
+        rule, n, value = estimate.rule, estimate.n, np.asarray(estimate.value)
+        assert isinstance(rule, Binomial)
+        gain, seen = rule.debiasing.one - rule.debiasing.zero, rule.hits / n
+        if isinstance(aggregator.report, Codes):
+            # Half a report is added for each code, so that no variance is zero.
+            seen = np.asarray((rule.hits + 0.5) / (n + 0.5 * len(value)), np.float64)
+            diagonal, outer = gain**2 * seen / n, gain * seen / np.sqrt(n)
+        else:
+            share = np.clip(value, 0, 1)
+            seen = np.clip((share - rule.debiasing.zero) / gain, 0.5 / n, 1 - 0.5 / n)
+            diagonal, outer = (gain**2 * seen * (1 - seen) + share**2) / n, share / np.sqrt(n)
+        return cls(value, n, diagonal, outer, estimate.guarantee, rule)
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance matrix, shape (k, k)."""
+        return np.diag(self.diagonal) - np.outer(self.outer, self.outer) if self.full is None else self.full
+
+    def _product(self, a: Floats, b: Floats) -> Floats:
+        """Return a_i^T C b_i for the rows of two arrays, C the covariance."""
+        if self.full is not None:
+            return np.asarray(np.einsum("...j,jk,...k->...", a, self.full, b, optimize=True))
+        return np.asarray((a * b) @ self.diagonal - (a @ self.outer) * (b @ self.outer))
+
+    def linear(self, rows: Floats) -> Estimate[Any]:
+        """Return the sums of the shares times weights.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (..., k)
+            Weights.
+
+        Returns
+        -------
+        estimate : Estimate
+            Of shape (...). The limits are Clopper-Pearson limits if every row depends on one share only, else normal.
+        """
+        stderr = np.sqrt(np.maximum(self._product(rows, rows), 0))
+        rule: IntervalRule = self._binomial(rows) or Normal()
+        return Estimate(rows @ self.value, stderr, self.n, self.guarantee, None, rule)
+
+    def _binomial(self, rows: Floats) -> Binomial | None:
+        """Return the rule for rows that are functions of one share each; None if there are others."""
+        if self.binomial is None:
+            return None
+        if len(self.value) == 2:  # shares that add up to 1 exactly
+            index, scale, constant = np.ones(rows.shape[:-1], np.intp), rows[..., 1] - rows[..., 0], rows[..., 0]
+        elif (np.count_nonzero(rows, axis=-1) == 1).all():
+            index, scale, constant = np.argmax(rows != 0, axis=-1), rows.sum(axis=-1), np.zeros(rows.shape[:-1])
+        else:
+            return None
+        line = self.binomial.debiasing
+        if (scale < 0).any():
+            return None
+        scaled: Any = Debiasing(constant + scale * line.zero, constant + scale * line.one)  # type: ignore[arg-type]
+        return Binomial(self.binomial.hits[index], self.n, scaled)
+
+    def ratio(self, rows: Floats, given: Floats) -> Estimate[Any]:
+        """Return quotients of sums of the shares times weights.
+
+        Parameters
+        ----------
+        rows, given : ndarray, shape (..., k)
+            Weights of the numerators and of the denominators.
+
+        Returns
+        -------
+        estimate : Estimate
+            Of shape (...), with Fieller's limits.
+        """
+        numerator, denominator = rows @ self.value, given @ self.value
+        vn, vd, c = self._product(rows, rows), self._product(given, given), self._product(rows, given)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.asarray(numerator / denominator)
+            stderr = np.sqrt(np.maximum(vn - 2 * value * c + value**2 * vd, 0)) / np.abs(denominator)
+        return Estimate(value, stderr, self.n, self.guarantee, None, Fieller(numerator, denominator, vn, vd, c))
+
+    def margin(self, shape: tuple[int, int], axis: int) -> Shares:
+        """Return the shares of one of two variables, where the symbols are pairs in rows of a table.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Numbers of symbols of the two variables.
+        axis : int
+            0 or 1, the variable.
+        """
+        value, diagonal, outer = (
+            part.reshape(shape).sum(axis=1 - axis) for part in (self.value, self.diagonal, self.outer)
+        )
+        return Shares(value, self.n, diagonal, outer, self.guarantee)
+
+
+def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares:
+    """Return the shares of one variable from several estimates of them, by generalized least squares.
+
+    Parameters
+    ----------
+    sources : list of Shares
+        Estimates of the same shares, each from a sample of the same population.
+    together : callable
+        Function of the numbers of two sources that returns how many people are in both samples.
+
+    Returns
+    -------
+    shares : Shares
+        The weights are computed from the covariances. The shares add up to 1.
+    """
+    k, counts = len(sources[0].value), [source.n for source in sources]
+    # A source of k-ary response has shares that add up to 1 exactly, so that its last share tells nothing.
+    exact = [abs(source.value.sum() - 1) < 1e-9 for source in sources]
+    sizes = [k - 1 if sums else k for sums in exact]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    free = np.vstack([np.eye(k - 1), -np.ones(k - 1)])  # all shares from the first k - 1
+    share = np.clip(sum(np.multiply(s.value, s.n) for s in sources) / sum(counts), 0, 1)
+    plain = np.diag(share) - np.outer(share, share)
+    covariance = np.zeros((starts[-1], starts[-1]))
+    for i, a in enumerate(sources):
+        for j in range(len(sources)):
+            block = a.covariance if i == j else plain * (together(i, j) / (counts[i] * counts[j]))
+            covariance[starts[i] : starts[i + 1], starts[j] : starts[j + 1]] = block[: sizes[i], : sizes[j]]
+    seen = np.concatenate([source.value[:size] for source, size in zip(sources, sizes, strict=True)])
+    constant = np.zeros(k)
+    constant[-1] = 1
+    offset = np.concatenate([constant[:size] for size in sizes])
+    design = np.vstack([free[:size] for size in sizes])
+    weighted = np.linalg.solve(covariance, design)
+    inverse = np.linalg.inv(design.T @ weighted)
+    found = inverse @ (weighted.T @ (seen - offset))
+    guarantee = max((source.guarantee for source in sources), key=lambda g: g.epsilon)
+    full = free @ inverse @ free.T
+    return Shares(constant + free @ found, sum(counts), np.zeros(k), np.zeros(k), guarantee, None, full)

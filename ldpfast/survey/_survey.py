@@ -1,0 +1,656 @@
+"""Surveys: many questions, and one total epsilon per person."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check, _coins, _schema, _threads
+from .._core.stream import Stream
+from .._core.survey import ROWS, Column, SurveyKernel
+from .._described import Described
+from .._described import from_dict as described
+from .._extras import optional
+from .._person_keys import PersonKeys, Persons, is_personal
+from .._random import open_stream
+from .._warnings import warn
+from ..mechanisms import Mechanism
+from ..privacy import Guarantee
+from ..reports import MESSAGE_VERSION, SCHEMA_KEY, Aggregator
+from ..results import ClippedWarning
+from . import _design
+from ._aggregator import LABEL, SurveyAggregator
+from ._client import SurveyClient
+from ._design import Item, SurveyPlan
+from ._frames import Piece, column_for, first_fault, pieces
+from ._groups import Groups
+from ._persons import person_answers
+from ._questions import ColumnQuestion, Cross, SurveyQuestion, declared
+from ._result import Answer, SurveyResult, answer_to, cross_answer
+from ._shares import Shares, pooled
+
+if TYPE_CHECKING:
+    from .._typing import RNGLike
+
+MOST_QUESTIONS = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Survey(Described):
+    """Questions to every person of a population, with one total privacy parameter per person.
+
+    Parameters
+    ----------
+    questions : mapping of str to question
+        `YesNo`, `Choice`, `Mean`, `Histogram` or `Cross`, by their names.
+    epsilon : float
+        Privacy parameter of all answers of a person together, > 0.
+    answers : int, "all" or "auto", default 1
+        Number of questions that each person answers, each with epsilon / answers. Which ones is drawn at random, is public,
+        and is part of the report. "auto" minimizes the expected sum of variances.
+    weights : mapping of str to float, optional
+        Relative frequencies of the questions if everyone answers one; the default is 1. A question with weight 0 is not
+        asked alone, and is declared for a `Cross` only. With more than one answer, all other weights must be equal.
+
+    Attributes
+    ----------
+    mechanisms : dict
+        Mechanism of each question that is asked, by its name.
+    guarantee : privacy.Guarantee
+        Guarantee of each person for all answers, from the integers of the coins.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no question; if a name is not a non-empty text, or is "ldpfast"; if a `Cross` names an unknown question;
+        if `answers` or `weights` do not fit the questions; if no mechanism can certify epsilon / answers.
+
+    Notes
+    -----
+    `run` takes O(n) time per column and answer and constant memory. No resistance to timing attacks is claimed for the
+    encoding of records.
+
+    Privacy
+    -------
+    The report of a person is `guarantee.epsilon`-LDP, at most `epsilon`: basic composition of the answers. The choice of the
+    questions does not depend on the record. Several surveys that one person answers add up; see `privacy.compose`. That an
+    invalid cell is refused is outside the guarantee; all cells are checked, whether or not the person is asked.
+    docs/proofs/survey.md.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> from ldpfast.survey import Choice, Mean, YesNo
+    >>> survey = ldp.Survey({"smoker": YesNo(), "age": Mean(0, 100), "region": Choice(["N", "S"])}, epsilon=2.0)
+    >>> n = 30_000
+    >>> people = {"smoker": np.arange(n) % 5 == 0, "age": np.full(n, 40.0), "region": np.repeat(["N", "S"], n // 2)}
+    >>> result = survey.run(people, rng=1)
+    >>> low, high = result["smoker"].interval()
+    >>> low < 0.2 < high
+    True
+    """
+
+    questions: Mapping[str, SurveyQuestion]
+    epsilon: float
+    answers: Any = field(default=1, kw_only=True)
+    weights: Mapping[str, float] | None = field(default=None, kw_only=True)
+    mechanisms: dict[str, Mechanism] = field(init=False, repr=False)
+    guarantee: Guarantee = field(init=False, repr=False)
+    kind: ClassVar[str] = "survey"
+    _items: list[Item] = field(init=False, repr=False)
+    _declared: dict[str, ColumnQuestion] = field(init=False, repr=False)
+    _columns: list[str] = field(init=False, repr=False)
+    _places: list[tuple[int, int]] = field(init=False, repr=False)
+    _thresholds: NDArray[np.uint32] = field(init=False, repr=False)
+    _pairs: list[tuple[int, int]] = field(init=False, repr=False)
+    _kernel: SurveyKernel = field(init=False, repr=False)
+    _head: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        questions, epsilon = _checked_questions(self.questions), _check.positive("epsilon", self.epsilon)
+        weights = _checked_weights(self.weights, questions)
+        total = sum(weights.values(), Fraction(0))
+        items = [
+            Item(name, (question.a, question.b) if isinstance(question, Cross) else (name,), weights[name] / total)
+            for name, question in questions.items()
+            if weights[name]
+        ]
+        answers = _checked_answers(self.answers, items, questions, epsilon)
+        if answers > 1 and len({item.weight for item in items}) > 1:
+            raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
+        mechanisms = _mechanisms(items, questions, _design.epsilon_per_answer(epsilon, answers))
+        realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
+        self._set(
+            questions=questions,
+            epsilon=epsilon,
+            answers=answers,
+            weights=None if self.weights is None else dict(self.weights),
+            mechanisms=mechanisms,
+            guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
+            _items=items,
+            _declared=declared(questions),
+        )
+        self._set(_pairs=self._common_pairs())
+        self._compile()
+        self._set(_head=bytes([MESSAGE_VERSION]) + _schema.digest(self.schema())[:8])
+
+    def _set(self, **values: Any) -> None:
+        """Set attributes of a frozen instance, during construction."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _common_pairs(self) -> list[tuple[int, int]]:
+        """Return the pairs of asked questions that share a declared question, if a person can answer both."""
+        if self.answers == 1:
+            return []
+        pairs = itertools.combinations(enumerate(self._items), 2)
+        return [(i, j) for (i, a), (j, b) in pairs if set(a.parts) & set(b.parts)]
+
+    def _compile(self) -> None:
+        """Set the compiled loop over people, and the names of the questions that its columns answer."""
+        names = list(self._declared)
+        parts = [_part(question) for question in self._declared.values()]
+        items: list[tuple[int, int, Any, int]] = []
+        for item in self._items:
+            mechanism = self.mechanisms[item.name]
+            first = names.index(item.parts[0])
+            if _design.uses_numbers(mechanism):  # such a mean has another encoding in tables
+                first = len(parts)
+                names.append(item.name)
+                parts.append(("number", *_part(self._declared[item.name])[1:]))
+            second = names.index(item.parts[1]) if len(item.parts) > 1 else -1
+            width = mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
+            items.append((first, second, mechanism._pipeline.kernel, width))
+        limits = _design.thresholds([item.weight for item in self._items])
+        places = [(first, second) for first, second, *_ in items]
+        kernel = SurveyKernel(parts, items, self.answers, limits)
+        self._set(_columns=names, _places=places, _thresholds=limits, _kernel=kernel)
+
+    # Planning ---------------------------------------------------------------------------------------------------------
+
+    def plan(self, n: int) -> SurveyPlan:
+        """Return the standard errors to expect, for every number of answers per person.
+
+        Parameters
+        ----------
+        n : int
+            Number of people, at least 1.
+
+        Returns
+        -------
+        plan : SurveyPlan
+            With equal shares of all symbols; for means, half of the people at each end.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `n` is not an integer >= 1.
+        """
+        n = _check.integer("n", n, 1)
+        return _design.plan(self._items, dict(self.questions), self.epsilon, self.answers, n)
+
+    # People -----------------------------------------------------------------------------------------------------------
+
+    def privatize(self, frame: Any, *, rng: RNGLike = None, clip: bool = False) -> Any:
+        """Turn the records of people into reports.
+
+        Parameters
+        ----------
+        frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
+            One row per person. Columns that no question asks for are ignored.
+        rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
+            ``None`` draws a fresh key from the operating system. `PersonKeys`, without a `question`, give the same report for
+            the same person and answers. Anything else makes the reports reproducible, hence not private: for simulation and
+            tests only.
+        clip : bool, default False
+            Move numbers out of range to the nearest end, and count undeclared categories as "no answer" where the question
+            is optional, instead of raising an error.
+
+        Returns
+        -------
+        table : pyarrow.Table
+            One column of fixed-size binary per question, with null where a person was not asked, and the column "ldpfast"
+            with the fingerprint. The metadata has the JSON of `schema`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a column is missing or has a wrong type; if a cell is outside of the declared set, or has no value where the
+            question is not optional. The message names column and row, never a value.
+        ImportError
+            If pyarrow is not installed.
+
+        Privacy
+        -------
+        Each row is `guarantee.epsilon`-LDP.
+        """
+        pa = optional("pyarrow", "files")
+        source, tables = _Source(rng), [self._arrow_schema().empty_table()]
+        for piece in self._pieces(frame, clip, source.column):
+            columns = self._columns_of(piece, clip)
+            reports, valid = self._reports_of(piece, columns, source, clip)
+            tables.append(self._arrow_table(pa, piece.n, reports, valid))
+        return pa.concat_tables(tables)
+
+    def _reports_of(
+        self, piece: Piece, columns: list[Column], source: _Source, clip: bool
+    ) -> tuple[list[NDArray[np.uint8]], list[NDArray[np.uint8]]]:
+        """Return the reports to each asked question, one row per person, and packed bits of who was asked."""
+        n, sizes = piece.n, [mechanism.report.nbytes for mechanism in self.mechanisms.values()]
+        reports = [np.zeros((n, size), np.uint8) for size in sizes]
+        if source.keys is not None:
+            found, asked = self._person_answers(piece, columns, source.keys, clip)
+            for q, rows in enumerate(found):
+                reports[q][asked[:, q]] = rows
+            return reports, [np.packbits(asked[:, q], bitorder="little") for q in range(len(sizes))]
+        valid = [np.zeros(-(-n // 8), np.uint8) for _ in sizes]
+        stream, first = source.take(-(-n // ROWS))
+
+        def work(start: int, stop: int) -> tuple[int, int] | None:
+            return self._kernel.privatize(stream, first, columns, start, stop, clip, reports, valid)
+
+        self._raise_first(_threads.parallel_map(work, n, ROWS, n * len(columns)), piece, columns, clip)
+        return reports, valid
+
+    def _person_answers(
+        self, piece: Piece, columns: list[Column], keys: PersonKeys, clip: bool
+    ) -> tuple[list[NDArray[np.uint8]], NDArray[np.bool_]]:
+        """Check a piece, and return the reports of those who were asked each question, and who was asked."""
+        self._raise_first([self._kernel.first_invalid_block(columns, piece.n, clip)], piece, columns, clip)
+        persons = keys.persons(piece.n) if keys.column is None else Persons(piece.columns[keys.column], unique=False)
+        return person_answers(self, keys, persons, columns)
+
+    def _arrow_table(self, pa: Any, n: int, reports: list[NDArray[np.uint8]], valid: list[NDArray[np.uint8]]) -> Any:
+        sizes = [mechanism.report.nbytes for mechanism in self.mechanisms.values()]
+        arrays = [
+            pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), n, [pa.py_buffer(bits), pa.py_buffer(rows)])
+            for size, bits, rows in zip(sizes, valid, reports, strict=True)
+        ]
+        label = pa.repeat(pa.scalar(self._head[1:], pa.binary(8)), n)
+        return pa.Table.from_arrays([*arrays, label], schema=self._arrow_schema())
+
+    def _arrow_schema(self) -> Any:
+        pa = optional("pyarrow", "files")
+        fields = [pa.field(name, pa.binary(mechanism.report.nbytes)) for name, mechanism in self.mechanisms.items()]
+        metadata = {SCHEMA_KEY: _schema.canonical_json(self.schema())}
+        return pa.schema([*fields, pa.field(LABEL, pa.binary(8))], metadata=metadata)
+
+    def client(self, secret: bytes | None = None, person: int | str | bytes | None = None) -> SurveyClient:
+        """Return the client of one person, which turns a record into a message.
+
+        Parameters
+        ----------
+        secret : bytes, optional
+            32 random bytes that only this person has. The same record then always gives the same message; see `PersonKeys`.
+        person : int, str or bytes, optional
+            Identifier of the person, required with a secret.
+
+        Returns
+        -------
+        client : SurveyClient
+
+        Raises
+        ------
+        ValueError
+            If a question is not optional: a client must not refuse a missing value. If only one of `secret` and `person` is
+            given.
+        """
+        return SurveyClient(self, secret, person)
+
+    def run(self, frame: Any, *, by: str | None = None, rng: RNGLike = None, clip: bool = False) -> Any:
+        """Privatize and estimate in one process, block by block: for simulation, or on a trusted device.
+
+        Parameters
+        ----------
+        frame, rng, clip
+            As for `privatize`. A stream is read once, in constant memory.
+        by : str, optional
+            Name of a public column that divides people into subgroups.
+
+        Returns
+        -------
+        result : SurveyResult
+            Equal, bit for bit, to ``estimate(privatize(frame))`` with the same key. With `by` a dict of results by the
+            values of the column, in the order in which they are first seen.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `privatize`; if there are no people, or a question has no answers in a subgroup.
+
+        Warns
+        -----
+        ClippedWarning
+            With `clip`, if numbers were out of range, with their share by column.
+
+        Privacy
+        -------
+        Each person's answers are `guarantee.epsilon`-LDP. The column `by` is not protected.
+        """
+        aggregators = self._collect(frame, by, rng, clip)
+        if by is None:
+            return aggregators[None].estimate()
+        return {value: aggregator.estimate() for value, aggregator in aggregators.items()}
+
+    def _collect(self, frame: Any, by: str | None, rng: RNGLike, clip: bool) -> dict[Any, SurveyAggregator]:
+        """Return an aggregator for each subgroup."""
+        source, groups = _Source(rng), None if by is None else Groups(by)
+        found: list[SurveyAggregator] = [] if groups else [self.aggregator()]
+        clipped = {name: 0 for name, question in self._declared.items() if question.encoding != "symbol"}
+        people = 0
+        for piece in self._pieces(frame, clip, by, source.column):
+            columns = self._columns_of(piece, clip)
+            members = None if groups is None else groups.numbers(piece.columns[groups.name])
+            count = 1 if groups is None else len(groups.values)
+            found += [self.aggregator() for _ in range(count - len(found))]
+            if source.keys is None:
+                self._run_piece(piece, columns, source, clip, members, found)
+            else:
+                self._run_persons(piece, columns, source.keys, clip, members, found)
+            if clip:
+                self._count_clipped(columns, piece.n, clipped)
+            people += piece.n
+        _warn_clipped(people, {self._declared[name].column or name: count for name, count in clipped.items()})
+        return {None: found[0]} if groups is None else dict(zip(groups.values, found, strict=True))
+
+    def _run_piece(
+        self,
+        piece: Piece,
+        columns: list[Column],
+        source: _Source,
+        clip: bool,
+        members: NDArray[np.uint32] | None,
+        found: list[SurveyAggregator],
+    ) -> None:
+        """Privatize and count a piece on all threads."""
+        (stream, first), groups = source.take(-(-piece.n // ROWS)), len(found)
+        reports = [mechanism.report for mechanism in self.mechanisms.values()]
+        pairs = np.array(self._pairs, np.int32).reshape(-1, 2)
+
+        def work(start: int, stop: int) -> tuple[Any, ...]:
+            states = [report.new_state() for report in reports for _ in range(groups)]
+            counts = np.zeros((len(reports), groups), np.int64)
+            pair_counts = np.zeros((len(pairs), groups), np.int64)
+            invalid = self._kernel.run(
+                stream, first, columns, start, stop, clip, members, groups, states, counts, pairs, pair_counts
+            )
+            return invalid, states, counts, pair_counts
+
+        results = _threads.parallel_map(work, piece.n, ROWS, piece.n * len(columns))
+        self._raise_first([invalid for invalid, *_ in results], piece, columns, clip)
+        sizes = [piece.n] if members is None else np.bincount(members, minlength=groups).tolist()
+        for _, states, counts, pair_counts in results:
+            for g, aggregator in enumerate(found):
+                aggregator._add_states(states[g::groups], counts[:, g], pair_counts[:, g], 0)
+        for aggregator, size in zip(found, sizes, strict=True):
+            aggregator.n += size
+
+    def _run_persons(
+        self,
+        piece: Piece,
+        columns: list[Column],
+        keys: PersonKeys,
+        clip: bool,
+        members: NDArray[np.uint32] | None,
+        found: list[SurveyAggregator],
+    ) -> None:
+        """Privatize a piece with keys of persons, and count it."""
+        reports, asked = self._person_answers(piece, columns, keys, clip)
+        for g, aggregator in enumerate(found):
+            own = np.ones(piece.n, np.bool_) if members is None else members == g
+            aggregator._add_reports([rows[own[asked[:, q]]] for q, rows in enumerate(reports)], asked[own])
+
+    def _pieces(self, frame: Any, clip: bool, *others: str | None) -> Any:
+        """Return the pieces of the columns of all questions, and of other columns by their names."""
+        _check.flag("clip", clip)
+        for other in others:
+            if other is not None and not isinstance(other, str):
+                raise TypeError(f"by must be the name of a column, got {type(other).__name__}")
+        names = [question.column or name for name, question in self._declared.items()]
+        return pieces(frame, list(dict.fromkeys([*names, *(other for other in others if other is not None)])))
+
+    def _columns_of(self, piece: Piece, clip: bool) -> list[Column]:
+        """Return the columns of a piece for the kernel."""
+        found = []
+        for name in self._columns:
+            question = self._declared[name]
+            column = question.column or name
+            found.append(column_for(column, question, piece.columns[column], clip))
+        return found
+
+    def _raise_first(self, invalid: list[Any], piece: Piece, columns: list[Column], clip: bool) -> None:
+        """Raise the error for the first invalid block, if there is one."""
+        for part, first in filter(None, invalid):
+            name = self._columns[part]
+            question, n = self._declared[name], min(ROWS, piece.n - first)
+            raise first_fault(question.column or name, question, columns[part], first, n, piece.start, clip)
+
+    def _count_clipped(self, columns: list[Column], n: int, clipped: dict[str, int]) -> None:
+        """Add the number of cells that are out of range."""
+        for name, column in zip(self._declared, columns, strict=False):
+            if name in clipped:
+                lower, upper = self._declared[name].valid_range()
+                for start in range(0, n, ROWS):
+                    numbers = column.numbers(start, min(ROWS, n - start))
+                    clipped[name] += int(((numbers < lower) | (numbers > upper)).sum())
+
+    # The server -------------------------------------------------------------------------------------------------------
+
+    def aggregator(self) -> SurveyAggregator:
+        """Return an empty aggregator: the state of the server.
+
+        Returns
+        -------
+        aggregator : SurveyAggregator
+        """
+        return SurveyAggregator(self)
+
+    def estimate(self, reports: Any, *, pooled: bool = False) -> SurveyResult:
+        """Return the answers from one batch of reports.
+
+        Parameters
+        ----------
+        reports : Arrow table, Arrow binary array, or list of bytes
+            As for `SurveyAggregator.update`.
+        pooled : bool, default False
+            As for `SurveyAggregator.estimate`.
+
+        Returns
+        -------
+        result : SurveyResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they do not answer this survey, or a question has no answers.
+        """
+        return self.aggregator().update(reports).estimate(pooled)
+
+    def _result(self, counters: list[Aggregator], pair_counts: NDArray[np.int64], n: int, pooled: bool) -> SurveyResult:
+        """Return the answers from the counts of each asked question."""
+        for item, counter in zip(self._items, counters, strict=True):
+            if counter.n == 0:
+                raise ValueError(f"question {item.name!r} must have at least 1 answer for an estimate, got n = 0")
+        numbers = sum(self._numbers_of(item) for item in self._items)
+        shares = {
+            item.name: Shares.of(counter)
+            for item, counter in zip(self._items, counters, strict=True)
+            if not _design.uses_numbers(self.mechanisms[item.name])
+        }
+        answers: dict[str, Answer] = {}
+        for item, counter in zip(self._items, counters, strict=True):
+            parts = [self._declared[part] for part in item.parts]
+            if len(parts) == 2:
+                names = (item.parts[0], item.parts[1])
+                answers[item.name] = cross_answer(names, (parts[0], parts[1]), shares[item.name], numbers)
+            elif item.name in shares:
+                known = self._pooled(item.name, shares, pair_counts) if _check.flag("pooled", pooled) else None
+                answers[item.name] = answer_to(parts[0], known or shares[item.name], numbers)
+            else:
+                answers[item.name] = Answer.of_number(counter.estimate(), parts[0].range, numbers)
+        return SurveyResult(answers, n, self.guarantee)
+
+    def _pooled(self, name: str, shares: dict[str, Shares], pair_counts: NDArray[np.int64]) -> Shares | None:
+        """Return the shares of a question from all answers that hold it; None if it was only asked alone."""
+        places, sources = [], []
+        for place, item in enumerate(self._items):
+            if name in item.parts and item.name in shares:
+                places.append(place)
+                if len(item.parts) == 2:
+                    a, b = (self._declared[part].k for part in item.parts)
+                    sources.append(shares[item.name].margin((a, b), item.parts.index(name)))
+                else:
+                    sources.append(shares[item.name])
+        if len(sources) < 2:
+            return None
+        together = dict(zip(self._pairs, pair_counts.tolist(), strict=True))
+        return pooled(sources, lambda i, j: together.get((min(places[i], places[j]), max(places[i], places[j])), 0))
+
+    def _numbers_of(self, item: Item) -> int:
+        """Return how many numbers are reported about a question, with margins, conditional shares and quantile limits."""
+        sizes = [self._declared[part].k for part in item.parts]
+        if len(sizes) == 2:
+            return 3 * sizes[0] * sizes[1] + sum(sizes)
+        question = self._declared[item.name]
+        return (1 if question.scalar else 2 * len(question.labels)) + question.optional
+
+    # Identity ---------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the questions and parameters as types that JSON has; `from_dict` reads it."""
+        return {
+            "survey": "Survey",
+            "questions": [{"name": name, **question.to_dict()} for name, question in self.questions.items()],
+            "epsilon": self.epsilon,
+            "answers": self.answers,
+            "weights": None if self.weights is None else dict(self.weights),
+        }
+
+    @classmethod
+    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
+        questions: dict[str, SurveyQuestion] = {}
+        for data in arguments["questions"]:
+            if not isinstance(data, dict) or not isinstance(data.get("name"), str) or data["name"] in questions:
+                raise ValueError("data must hold questions with different names")
+            name = data["name"]
+            questions[name] = described({key: value for key, value in data.items() if key != "name"}, "question")
+        return cls(questions, arguments["epsilon"], answers=arguments["answers"], weights=arguments["weights"])
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        return ["questions", "epsilon", "answers", "weights"]
+
+    def _pinned(self) -> dict[str, Any]:
+        return {
+            "mechanisms": [
+                {"question": name, "asks": mechanism.to_dict(), **mechanism._pinned()}
+                for name, mechanism in self.mechanisms.items()
+            ]
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (dict(self.questions), self.epsilon, self.answers, self.weights)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Survey):
+            return NotImplemented
+        return _schema.canonical_json(self.schema()) == _schema.canonical_json(other.schema())
+
+    def __hash__(self) -> int:
+        return hash(self._head)
+
+
+def _made_again(questions: Any, epsilon: float, answers: int, weights: Any) -> Survey:
+    """Return the survey with these parameters, when it is unpickled."""
+    return Survey(questions, epsilon, answers=answers, weights=weights)
+
+
+class _Source:
+    """The randomness of a call, opened when it is first needed: a stream, or keys of persons."""
+
+    def __init__(self, rng: RNGLike) -> None:
+        self.keys = rng if is_personal(rng) else None
+        if self.keys is not None and self.keys.question is not None:
+            raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
+        self.column = None if self.keys is None else self.keys.column
+        self._rng, self._stream = rng, None if rng is None or is_personal(rng) else open_stream(rng)
+
+    def take(self, blocks: int) -> tuple[Stream, int]:
+        """Return the stream and the number of the first of some new record blocks."""
+        if self._stream is None:
+            self._stream = open_stream(self._rng)
+        return self._stream, self._stream.take(blocks)
+
+
+# Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _checked_questions(questions: Any) -> dict[str, Any]:
+    if not isinstance(questions, Mapping):
+        raise TypeError(f"questions must be a mapping from names to questions, got {type(questions).__name__}")
+    if not 1 <= len(questions) <= MOST_QUESTIONS:
+        raise ValueError(f"questions must be between 1 and {MOST_QUESTIONS}, got {len(questions)}")
+    for name, question in questions.items():
+        if not isinstance(name, str) or not name or name == LABEL:
+            raise ValueError(f"questions must have non-empty names other than {LABEL!r}, got {name!r}")
+        if not isinstance(question, SurveyQuestion):
+            raise TypeError(f"question {name!r} must be a YesNo, Choice, Mean, Histogram or Cross, got {question!r}")
+    plain = declared(questions)
+    for name, question in questions.items():
+        if isinstance(question, Cross):
+            for part in (question.a, question.b):
+                if part not in plain:
+                    listed = ", ".join(map(repr, plain))
+                    raise ValueError(f"question {name!r} must combine two of the questions {listed}, got {part!r}")
+    return dict(questions)
+
+
+def _checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, Fraction]:
+    if weights is not None and not isinstance(weights, Mapping):
+        raise TypeError(f"weights must be a mapping from names of questions, got {type(weights).__name__}")
+    given = weights or {}
+    unknown = [name for name in given if name not in questions]
+    if unknown:
+        raise ValueError(f"weights must be of the questions {', '.join(map(repr, questions))}, got {unknown[0]!r}")
+    found = {name: Fraction(_check.real("weights", given.get(name, 1))) for name in questions}
+    if min(found.values()) < 0 or not any(found.values()):
+        raise ValueError(f"weights must be >= 0, and not all 0, got {weights!r}")
+    return found
+
+
+def _checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float) -> int:
+    if answers == "all":
+        return len(items)
+    if answers == "auto":
+        return _design.best_answers(items, questions, epsilon)
+    if isinstance(answers, str):
+        raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
+    return _check.integer("answers", answers, 1, len(items))
+
+
+def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float) -> dict[str, Mechanism]:
+    """Return the mechanism of each item."""
+    found = {}
+    for item in items:
+        try:
+            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon)
+        except ValueError as error:
+            raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
+    return found
+
+
+def _part(question: ColumnQuestion) -> tuple[str, int, bool, float, float, Any]:
+    """Return a question in the form of `SurveyKernel`."""
+    return question.encoding, question.k, question.optional, *question.valid_range(), question.limits()
+
+
+def _warn_clipped(n: int, clipped: dict[str, int]) -> None:
+    parts = [f"{count} of {n} ({count / n:.2g} of all) in column {name!r}" for name, count in clipped.items() if count]
+    if parts:
+        warn(f"numbers were moved to the nearest end: {', '.join(parts)}", ClippedWarning)

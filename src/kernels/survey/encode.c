@@ -1,0 +1,27 @@
+#include "survey/encode.h"
+
+#include "random/coins.h"
+#include "simd/branchless.h"
+
+/* a where the mask is all ones, b where it is 0. */
+LDP_INLINE uint32_t choose_u32(uint32_t mask, uint32_t a, uint32_t b) { return (a & mask) | (b & ~mask); }
+
+void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
+                     uint32_t *symbol)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t high = unit_interval(word[i]) < (x[i] - lower) * per_range;
+        symbol[i] = choose_u32((uint32_t)nan_mask_f64(x[i]), missing, high);
+    }
+}
+
+void encode_bins(const double *x, size_t n, const double *edge, size_t edges, uint32_t missing, uint32_t *symbol)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double v = x[i];
+        uint64_t count = 0;
+        for (size_t e = 0; e < edges; e++)
+            count += v >= edge[e];
+        symbol[i] = choose_u32((uint32_t)nan_mask_f64(v), missing, (uint32_t)count);
+    }
+}

@@ -1,0 +1,15 @@
+/* Numbers as symbols. No time is claimed to be independent of the record: the client of a survey says so. */
+#ifndef LDP_SURVEY_ENCODE_H
+#define LDP_SURVEY_ENCODE_H
+
+#include "simd/platform.h"
+
+/* Random rounding to the ends of an interval: 1 with probability (x - lower) per_range, rounded up to a multiple of 2^-53, else 0.
+ * Numbers outside count as the nearest end, NaN has the symbol `missing`. */
+void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
+                     uint32_t *symbol);
+
+/* The number of edges that are at most x. NaN has the symbol `missing`. */
+void encode_bins(const double *x, size_t n, const double *edge, size_t edges, uint32_t missing, uint32_t *symbol);
+
+#endif

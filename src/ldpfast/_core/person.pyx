@@ -1,0 +1,136 @@
+"""Keys of persons and values, derived from a secret, and what is drawn from each of them."""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from ldpfast._core.blocks cimport copy_key
+from ldpfast._core.kernels cimport (
+    AES_BLOCK, KEY_BYTES, assign_one, assign_step, cmac_finish, cmac_key, cmac_open, key_open, key_prefix, key_wipe, prefix_derive,
+    prefix_open, stream, stream_draw, stream_id, stream_key, stream_open,
+)
+
+# Tags of fields: a field is its tag, the number of its bytes (4 bytes, little-endian), and the bytes.
+DIGEST, QUESTION, ASSIGNMENT, ROUND, PADDING, INTEGER, TEXT, BYTES, CATEGORY, NUMBERS = 1, 2, 3, 4, 5, 16, 17, 18, 32, 33
+LABEL = b"ldpfast\0"
+LENGTH = b"\x01\x00"  # bits of a derived key, big-endian
+
+
+def cmac(key, bytes message):
+    """Return the AES-256-CMAC of a message. For tests."""
+    cdef uint8_t k[32]
+    cdef uint8_t state[16]
+    cdef cmac_key c
+    cdef uint8_t out[16]
+    cdef const uint8_t *data = message
+    cdef bytes padded
+    copy_key(key, k)
+    cmac_open(&c, k)
+    for i in range(16):
+        state[i] = 0
+    if len(message) == 0:
+        raise ValueError("a message has at least one byte")
+    cmac_finish(&c, state, data, len(message), out)
+    return out[:16]
+
+
+cdef class Prefix:
+    """The part of the inputs of derived keys that all records of a call share.
+
+    Parameters
+    ----------
+    secret : buffer of 32 bytes
+    fields : bytes
+        Fields; a field of padding is added.
+    """
+    cdef key_prefix prefix
+
+    def __cinit__(self, secret, bytes fields):
+        cdef uint8_t k[32]
+        start = b"\0" + LABEL + fields
+        zeros = 15 - (len(start) + 4) % 16
+        whole = start + bytes([PADDING]) + zeros.to_bytes(4, "little") + bytes(zeros)
+        copy_key(secret, k)
+        prefix_open(&self.prefix, k, whole, len(whole) // 16)
+        key_wipe(k, sizeof(k))
+
+    def __dealloc__(self):
+        key_wipe(&self.prefix, sizeof(self.prefix))
+
+    def __reduce__(self):
+        raise TypeError("keys of persons hold a secret and cannot be pickled or copied")
+
+    def derive(self, const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[:, ::1] values, keys):
+        """Write the key of each record to `keys`, shape (n, 32).
+
+        `data` and `ends` are the fields of the persons: the start of the first, and the end of each. Row i of `values` holds
+        the fields of value i.
+        """
+        cdef uint8_t[:, ::1] out = keys
+        cdef size_t n = out.shape[0], width = values.shape[1], i, size, longest = 0
+        cdef uint8_t *tail
+        if ends.shape[0] != <Py_ssize_t>n + 1 or values.shape[0] != <Py_ssize_t>n or out.shape[1] != KEY_BYTES:
+            raise ValueError("persons, values and keys do not fit together")
+        for i in range(n):
+            if ends[i] < 0 or ends[i + 1] < ends[i] or ends[i + 1] > data.shape[0]:
+                raise ValueError("persons must be in their buffer")
+            longest = max(longest, <size_t>(ends[i + 1] - ends[i]))
+        tail = <uint8_t *>malloc(longest + width + 2)
+        if tail is NULL:
+            raise MemoryError()
+        with nogil:
+            for i in range(n):
+                size = ends[i + 1] - ends[i]
+                if size:
+                    memcpy(tail, &data[ends[i]], size)
+                if width:
+                    memcpy(tail + size, &values[i, 0], width)
+                tail[size + width], tail[size + width + 1] = 1, 0
+                prefix_derive(&self.prefix, tail, size + width + 2, &out[i, 0])
+            key_wipe(tail, longest + width + 2)
+        free(tail)
+
+
+def words_each(const uint8_t[:, ::1] keys, int stream_number):
+    """Return the first word of 64 bits of the stream of each key, record block 0."""
+    cdef size_t n = keys.shape[0], i
+    cdef stream_key k
+    cdef stream s
+    cdef uint64_t word[2]
+    found = np.empty(n, np.uint64)
+    cdef uint64_t[::1] out = found
+    if keys.shape[1] != KEY_BYTES:
+        raise ValueError("a key has 32 bytes")
+    with nogil:
+        for i in range(n):
+            key_open(&k, &keys[i, 0])
+            s = stream_open(&k, <stream_id>stream_number, 0)
+            stream_draw(&s, word, 1)
+            out[i] = word[0]
+        key_wipe(&k, sizeof(k))
+        key_wipe(word, sizeof(word))
+    return found
+
+
+def assign_each(const uint8_t[:, ::1] keys, size_t questions, size_t answers, const uint32_t[::1] thresholds):
+    """Return which questions each person is asked, shape (n, questions), as `survey.SurveyKernel` draws them for row 0."""
+    cdef size_t n = keys.shape[0], i, q
+    cdef stream_key k
+    cdef uint16_t chosen, left
+    found = np.zeros((n, questions), np.uint8)
+    cdef uint8_t[:, ::1] out = found
+    if keys.shape[1] != KEY_BYTES or not 1 <= answers <= questions or (answers == 1 and len(thresholds) != questions - 1):
+        raise ValueError("keys, questions and answers do not fit together")
+    with nogil:
+        for i in range(n):
+            key_open(&k, &keys[i, 0])
+            if answers == 1:
+                assign_one(&k, 0, &thresholds[0] if questions > 1 else NULL, questions - 1, 1, &chosen)
+                out[i, chosen] = 1
+            else:
+                left = <uint16_t>answers
+                for q in range(questions):
+                    assign_step(&k, 0, q, <uint32_t>(questions - q), 1, &left, &out[i, q])
+        key_wipe(&k, sizeof(k))
+    return found

@@ -1,0 +1,663 @@
+"""The loop over the people of a survey: check, assignment to questions, encoding, privatization, counting; and messages."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+from ldpfast._core.blocks cimport close_key, load_key
+from ldpfast._core.kernel cimport Kernel
+from ldpfast._core.kernels cimport (
+    AES_BLOCK, COLUMN_BITS, COLUMN_FLOAT32, COLUMN_FLOAT64, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8,
+    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, STREAM_SURVEY_KEYS, STREAM_SURVEY_ROUNDING, SURVEY_ROWS,
+    SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column, column_numbers, column_numbers_invalid,
+    column_symbols, column_symbols_invalid, encode_bins, encode_low_high, key_open, key_wipe, privatize_fn, stream,
+    stream_draw, stream_id, stream_key, stream_open, tally_fn,
+)
+
+ROWS = SURVEY_ROWS
+MISSING, UNDECLARED = SYMBOL_MISSING, SYMBOL_UNDECLARED
+MOST_BUCKETS = 1 << 22  # questions times groups
+FIRST_ROWS = np.arange(SURVEY_ROWS, dtype=np.uint16)
+
+# Kinds of columns by the names of NumPy's dtypes, and "bits", and bytes per value.
+cdef dict KINDS = {
+    "bits": (COLUMN_BITS, 0), "int8": (COLUMN_INT8, 1), "int16": (COLUMN_INT16, 2), "int32": (COLUMN_INT32, 4),
+    "int64": (COLUMN_INT64, 8), "uint8": (COLUMN_UINT8, 1), "uint16": (COLUMN_UINT16, 2), "uint32": (COLUMN_UINT32, 4),
+    "uint64": (COLUMN_UINT64, 8), "float32": (COLUMN_FLOAT32, 4), "float64": (COLUMN_FLOAT64, 8),
+}
+
+
+# Columns --------------------------------------------------------------------------------------------------------------
+
+
+cdef class Column:
+    """A column of a table in the layout of Arrow, for one question.
+
+    Parameters
+    ----------
+    kind : str
+        "bits", or the name of a NumPy dtype of integers or real numbers.
+    values : buffer
+        The values; bits are packed in little bit order.
+    valid : buffer or None
+        Packed bits, 0 where a value is missing.
+    offset, n : int
+        Number of the first row in both buffers, and number of rows.
+    base : int
+        Value of the first entry of `table`, for categories.
+    table : buffer of uint32 or None
+        Symbols of the values base, base + 1, ...; then that of a missing value. None for numbers.
+    """
+    cdef column c
+    cdef readonly size_t n
+    cdef Py_buffer values, valid, table
+    cdef bint has_values, has_valid, has_table
+
+    def __cinit__(self, str kind, values, valid, size_t offset, size_t n, int64_t base=0, table=None):
+        cdef size_t end = offset + n, i, bytes_needed
+        self.c.kind, width = KINDS[kind]
+        bytes_needed = end * <size_t>width if width else (end + 7) // 8
+        PyObject_GetBuffer(values, &self.values, PyBUF_SIMPLE)
+        self.has_values = True
+        if valid is not None:
+            PyObject_GetBuffer(valid, &self.valid, PyBUF_SIMPLE)
+            self.has_valid = True
+            self.c.valid = <const uint8_t *>self.valid.buf
+        if self.values.len < <Py_ssize_t>bytes_needed or (self.has_valid and self.valid.len < <Py_ssize_t>((end + 7) // 8)):
+            raise ValueError("a column must hold its rows")
+        self.c.values, self.c.offset, self.n = self.values.buf, offset, n
+        if table is not None:
+            PyObject_GetBuffer(table, &self.table, PyBUF_SIMPLE)
+            self.has_table = True
+            self.c.table, self.c.base = <const uint32_t *>self.table.buf, base
+            self.c.size = self.table.len // 4 - 1
+            if self.table.len < 8 or self.table.len % 4 or (width == 0 and self.table.len != 12):
+                raise ValueError("a table must have an entry for every value")
+            self.c.declared = True
+            for i in range(self.c.size):
+                if self.c.table[i] >= SYMBOL_MISSING:
+                    self.c.declared = False
+
+    def __dealloc__(self):
+        if self.has_values:
+            PyBuffer_Release(&self.values)
+        if self.has_valid:
+            PyBuffer_Release(&self.valid)
+        if self.has_table:
+            PyBuffer_Release(&self.table)
+
+    def numbers(self, size_t first, size_t n):
+        """Return the numbers of n rows, with NaN for missing ones."""
+        cdef const uint16_t[::1] row = FIRST_ROWS
+        cdef size_t i
+        found = np.empty(n)
+        cdef double[::1] out = found
+        if first + n > self.n or self.has_table:
+            raise ValueError("the column has no such numbers")
+        for i in range(0, n, SURVEY_ROWS):
+            column_numbers(&self.c, first + i, &row[0], min(<size_t>SURVEY_ROWS, n - i), &out[i])
+        return found
+
+    def symbols(self, size_t first, size_t n):
+        """Return the symbols of n rows."""
+        cdef const uint16_t[::1] row = FIRST_ROWS
+        cdef size_t i
+        found = np.empty(n, np.uint32)
+        cdef uint32_t[::1] out = found
+        if first + n > self.n or not self.has_table:
+            raise ValueError("the column has no such symbols")
+        for i in range(0, n, SURVEY_ROWS):
+            column_symbols(&self.c, first + i, &row[0], min(<size_t>SURVEY_ROWS, n - i), &out[i])
+        return found
+
+
+# The plan of a survey -------------------------------------------------------------------------------------------------
+
+# A declared question: how its column is turned into one of k symbols, or a number.
+cdef enum encoding:
+    AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_NUMBER
+
+ENCODINGS = {"symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "number": AS_NUMBER}
+
+cdef struct part:
+    int encoding, optional
+    uint32_t k
+    double lower, upper, per_range
+    const double *edge
+    size_t edges
+
+# A question that is asked: one part or two, and the kernel of its mechanism.
+cdef struct asked:
+    int first, second  # numbers of the parts; -1 for none
+    privatize_fn privatize
+    tally_fn tally
+    const void *params
+    const void *format
+    size_t rows, report_bytes, record_bytes, blocks  # rows and blocks of the kernel's streams per block of the survey
+    Py_ssize_t state_bytes
+
+# Working memory of one thread.
+cdef struct workspace:
+    uint16_t *question  # of each row, for one answer per person
+    uint16_t *left      # answers that are left, for more than one
+    uint8_t *picked     # per asked question and row, for more than one
+    uint16_t *row       # rows in the order of question and group
+    uint32_t *start     # of each question and group in `row`
+    double *number
+    uint64_t *word
+    uint32_t *symbol
+    uint32_t *other
+    uint8_t *record
+    uint8_t *report
+    stream_key *key     # of each question
+    uint8_t *opened
+
+
+cdef class SurveyKernel:
+    """The questions of a survey, and the loop over its people.
+
+    Parameters
+    ----------
+    parts : list of tuple
+        Declared questions: (encoding, k, optional, lower, upper, edges), with an array of float64 edges or None.
+    items : list of tuple
+        Asked questions: (number of the first part, of the second or -1, Kernel, bytes of a record number).
+    answers : int
+        Questions per person.
+    thresholds : array of uint32
+        Ascending limits of the random words for one question per person.
+    """
+    cdef part *parts
+    cdef asked *items
+    cdef readonly size_t part_count, item_count
+    cdef size_t answers, largest_report
+    cdef object keep
+    cdef const uint32_t[::1] thresholds
+
+    def __cinit__(self, list parts, list items, size_t answers, thresholds):
+        cdef size_t i
+        cdef int size
+        cdef Kernel kernel
+        cdef const double[::1] edges
+        self.part_count, self.item_count, self.answers = len(parts), len(items), answers
+        self.parts = <part *>calloc(len(parts) + 1, sizeof(part))
+        self.items = <asked *>calloc(len(items) + 1, sizeof(asked))
+        if self.parts is NULL or self.items is NULL:
+            raise MemoryError()
+        self.thresholds = thresholds
+        if not 1 <= answers <= len(items) < 65536 or (answers == 1 and len(thresholds) != len(items) - 1):
+            raise ValueError("the number of answers does not fit the questions")
+        self.keep = (parts, items)
+        for i, (how, k, optional, lower, upper, edge) in enumerate(parts):
+            self.parts[i].encoding, self.parts[i].k, self.parts[i].optional = ENCODINGS[how], k, optional
+            self.parts[i].lower, self.parts[i].upper = lower, upper
+            self.parts[i].per_range = 1 / (upper - lower) if upper > lower else 0
+            if edge is not None:
+                edges = edge
+                self.parts[i].edge, self.parts[i].edges = &edges[0], len(edges)
+        for i, (first, second, kernel, item_bytes) in enumerate(items):
+            size = {1: 0, 2: 1, 4: 2, 8: 3}[item_bytes]
+            if not 0 <= first < len(parts) or not -1 <= second < <int>len(parts) or kernel.by_size[size] is NULL:
+                raise ValueError("a question must have parts and a kernel for its records")
+            self.items[i].first, self.items[i].second = first, second
+            self.items[i].privatize, self.items[i].tally = kernel.by_size[size], kernel.tally_by_size[size]
+            self.items[i].params, self.items[i].format = kernel.params, kernel.format
+            self.items[i].rows, self.items[i].record_bytes = kernel.rows, item_bytes
+            self.items[i].report_bytes = kernel.report_items * (kernel.report_size or <size_t>item_bytes)
+            self.items[i].blocks = (SURVEY_ROWS + kernel.rows - 1) // kernel.rows
+            self.items[i].state_bytes = kernel.state_bytes
+            self.largest_report = max(self.largest_report, self.items[i].report_bytes)
+
+    def __dealloc__(self):
+        free(self.parts)
+        free(self.items)
+
+    # Steps of one block -----------------------------------------------------------------------------------------------
+
+    cdef int first_invalid(self, const column *columns, size_t first, size_t n, bint clip) noexcept nogil:
+        """Return the first declared question with an invalid answer in n rows, or -1."""
+        cdef size_t q
+        cdef part *p
+        cdef bint invalid
+        for q in range(self.part_count):
+            p = &self.parts[q]
+            if p.encoding == AS_SYMBOL:
+                invalid = column_symbols_invalid(&columns[q], first, n)
+            elif clip:
+                invalid = not p.optional and column_numbers_invalid(&columns[q], first, n, -INFINITY, INFINITY, 0)
+            else:
+                invalid = column_numbers_invalid(&columns[q], first, n, p.lower, p.upper, p.optional)
+            if invalid:
+                return <int>q
+        return -1
+
+    cdef void encode(self, int number, const column *columns, size_t first, const uint16_t *row, size_t n, stream_key *key,
+                     int stream_number, uint64_t block, workspace *w, uint32_t *out) noexcept nogil:
+        """Write the symbols of one part of a question for n rows, or its numbers to `w.number`."""
+        cdef part *p = &self.parts[number]
+        cdef uint32_t last = p.k - 1, missing = last if p.optional else 0
+        cdef stream s
+        cdef size_t i
+        if p.encoding == AS_SYMBOL:
+            column_symbols(&columns[number], first, row, n, out)
+            for i in range(n):  # memory can change after the check
+                out[i] = out[i] if out[i] < last else last
+            return
+        column_numbers(&columns[number], first, row, n, w.number)
+        if p.encoding == AS_LOW_HIGH:
+            s = stream_open(key, <stream_id>stream_number, block)
+            stream_draw(&s, w.word, blocks_for(n, 8))
+            encode_low_high(w.word, w.number, n, p.lower, p.per_range, missing, out)
+        elif p.encoding == AS_BIN:
+            encode_bins(w.number, n, p.edge, p.edges, missing, out)
+
+    cdef void answer(self, size_t q, const column *columns, size_t first, const uint16_t *row, size_t n, stream_key *key,
+                     uint64_t block, workspace *w) noexcept nogil:
+        """Write the reports of n rows of block `block` for asked question q to `w.report`."""
+        cdef asked *item = &self.items[q]
+        cdef uint32_t k
+        cdef size_t i, now
+        cdef uint64_t at
+        cdef void *records = w.record
+        self.encode(item.first, columns, first, row, n, key, STREAM_SURVEY_ROUNDING, block, w, w.symbol)
+        if item.second >= 0:
+            self.encode(item.second, columns, first, row, n, key, STREAM_SURVEY_ROUNDING + 1, block, w, w.other)
+            k = self.parts[item.second].k
+            for i in range(n):
+                w.symbol[i] = w.symbol[i] * k + w.other[i]
+        if self.parts[item.first].encoding == AS_NUMBER:
+            records = w.number
+        elif item.record_bytes == 1:
+            for i in range(n):
+                w.record[i] = <uint8_t>w.symbol[i]
+        elif item.record_bytes == 2:
+            for i in range(n):
+                (<uint16_t *>w.record)[i] = <uint16_t>w.symbol[i]
+        else:
+            records = w.symbol
+        i, at = 0, block * item.blocks
+        while i < n:
+            now = min(item.rows, n - i)
+            item.privatize(item.params, key, at, <char *>records + i * item.record_bytes, now, w.report + i * item.report_bytes)
+            at += 1
+            i += now
+
+    cdef void assign(self, stream_key *key, uint64_t block, size_t n, const uint32_t *group, size_t groups,
+                     workspace *w) noexcept nogil:
+        """Sort the rows of a block by question and group, for one answer per person."""
+        cdef size_t i, bucket, total = 0, buckets = self.item_count * groups
+        cdef uint32_t count
+        assign_one(key, block, &self.thresholds[0] if self.item_count > 1 else NULL, self.item_count - 1, n, w.question)
+        memset(w.start, 0, (buckets + 1) * sizeof(uint32_t))
+        for i in range(n):
+            w.start[w.question[i] * groups + (group[i] if groups > 1 else 0)] += 1
+        for bucket in range(buckets):
+            count = w.start[bucket]
+            w.start[bucket] = total
+            total += count
+        for i in range(n):
+            bucket = w.question[i] * groups + (group[i] if groups > 1 else 0)
+            w.row[w.start[bucket]] = <uint16_t>i
+            w.start[bucket] += 1
+        for bucket in range(buckets, 0, -1):
+            w.start[bucket] = w.start[bucket - 1]
+        w.start[0] = 0
+
+    cdef void pick(self, stream_key *key, uint64_t block, size_t q, size_t n, const uint32_t *group, size_t groups,
+                   workspace *w) noexcept nogil:
+        """Sort the rows of a block that are asked question q by group, for several answers per person."""
+        cdef size_t i, bucket, total = 0
+        cdef uint32_t count
+        cdef uint8_t *picked = w.picked + q * SURVEY_ROWS
+        if q == 0:
+            for i in range(n):
+                w.left[i] = <uint16_t>self.answers
+        if self.answers == self.item_count:
+            memset(picked, 1, n)
+        else:
+            assign_step(key, block, q, <uint32_t>(self.item_count - q), n, w.left, picked)
+        memset(w.start, 0, (groups + 1) * sizeof(uint32_t))
+        for i in range(n):
+            w.start[group[i] if groups > 1 else 0] += picked[i]
+        for bucket in range(groups):
+            count = w.start[bucket]
+            w.start[bucket] = total
+            total += count
+        for i in range(n):
+            if picked[i]:
+                bucket = group[i] if groups > 1 else 0
+                w.row[w.start[bucket]] = <uint16_t>i
+                w.start[bucket] += 1
+        for bucket in range(groups, 0, -1):
+            w.start[bucket] = w.start[bucket - 1]
+        w.start[0] = 0
+
+    cdef stream_key *key_of(self, stream_key *master, size_t q, workspace *w) noexcept nogil:
+        """Return the key of a question, derived from that of the survey."""
+        cdef uint8_t bytes[32]
+        cdef stream s
+        if not w.opened[q]:
+            s = stream_open(master, <stream_id>STREAM_SURVEY_KEYS, q)
+            stream_draw(&s, bytes, KEY_BYTES // AES_BLOCK)
+            key_open(&w.key[q], bytes)
+            key_wipe(bytes, sizeof(bytes))
+            w.opened[q] = 1
+        return &w.key[q]
+
+    # Working memory ---------------------------------------------------------------------------------------------------
+
+    cdef int open_workspace(self, workspace *w, size_t n, size_t groups) except -1:
+        cdef size_t rows = min(<size_t>SURVEY_ROWS, n + 2)
+        cdef size_t buckets = (self.item_count if self.answers == 1 else 1) * groups + 1
+        memset(w, 0, sizeof(workspace))
+        if buckets > MOST_BUCKETS:
+            raise ValueError("there are too many groups for this number of questions")
+        w.question = <uint16_t *>malloc(2 * rows)
+        w.row = <uint16_t *>malloc(2 * rows)
+        w.left = <uint16_t *>malloc(2 * rows)
+        w.picked = <uint8_t *>malloc(SURVEY_ROWS * self.item_count if self.answers > 1 else 1)
+        w.start = <uint32_t *>malloc(4 * buckets)
+        w.number = <double *>malloc(8 * rows)
+        w.word = <uint64_t *>malloc(8 * rows + 8)
+        w.symbol = <uint32_t *>malloc(4 * rows)
+        w.other = <uint32_t *>malloc(4 * rows)
+        w.record = <uint8_t *>malloc(2 * rows)
+        w.report = <uint8_t *>malloc(rows * self.largest_report)
+        w.key = <stream_key *>malloc(self.item_count * sizeof(stream_key))
+        w.opened = <uint8_t *>calloc(self.item_count, 1)
+        if (w.question is NULL or w.row is NULL or w.left is NULL or w.picked is NULL or w.start is NULL or w.number is NULL
+                or w.word is NULL or w.symbol is NULL or w.other is NULL or w.record is NULL or w.report is NULL
+                or w.key is NULL or w.opened is NULL):
+            raise MemoryError()
+        return 0
+
+    cdef int close_workspace(self, workspace *w) except -1:
+        """Wipe the keys and free the memory. Raise if a stream was exhausted."""
+        cdef int exhausted = 0
+        cdef size_t q
+        if w.key is not NULL and w.opened is not NULL:
+            for q in range(self.item_count):
+                exhausted |= w.opened[q] and w.key[q].exhausted
+            key_wipe(w.key, self.item_count * sizeof(stream_key))
+        for memory in (<size_t>w.question, <size_t>w.row, <size_t>w.left, <size_t>w.picked, <size_t>w.start, <size_t>w.number,
+                       <size_t>w.word, <size_t>w.symbol, <size_t>w.other, <size_t>w.record, <size_t>w.report, <size_t>w.key,
+                       <size_t>w.opened):
+            free(<void *><size_t>memory)
+        if exhausted:
+            raise OverflowError("a stream of random words is exhausted")
+        return 0
+
+    cdef column *columns_of(self, list columns, size_t n) except NULL:
+        """Return the structs of columns with n rows each."""
+        cdef column *found = <column *>calloc(self.part_count + 1, sizeof(column))
+        cdef Column c
+        cdef size_t q
+        if found is NULL:
+            raise MemoryError()
+        for q in range(self.part_count):
+            c = columns[q]
+            if c.n < n or c.has_table != (self.parts[q].encoding == AS_SYMBOL):
+                free(found)
+                raise ValueError("a column does not fit its question")
+            found[q] = c.c
+        return found
+
+    # The loops --------------------------------------------------------------------------------------------------------
+
+    def first_invalid_block(self, list columns, size_t n, bint clip):
+        """Return the result of `privatize` for n rows, without reports."""
+        cdef column *c = self.columns_of(columns, n)
+        cdef size_t at = 0
+        cdef int invalid = -1
+        with nogil:
+            while at < n and invalid < 0:
+                invalid = self.first_invalid(c, at, min(<size_t>SURVEY_ROWS, n - at), clip)
+                at += SURVEY_ROWS
+        free(c)
+        return None if invalid < 0 else (invalid, at - SURVEY_ROWS)
+
+    def privatize(self, key, uint64_t block, list columns, size_t start, size_t stop, bint clip, list reports, list valid):
+        """Write the reports of the rows start .. stop - 1, where `start` is a multiple of `ROWS`.
+
+        `reports` has one buffer per asked question, with room for a report of every row, and `valid` one of packed bits,
+        zeros at first. Row 0 is the first of record block `block` of the survey. Returns None, or the number of a declared
+        question with an invalid answer and the first row of its block.
+        """
+        cdef workspace w
+        cdef stream_key master
+        cdef stream_key *own
+        cdef column *c
+        cdef Py_buffer out[2]
+        cdef size_t q, i, at, now, size, count
+        cdef const uint16_t *row
+        cdef int invalid = -1
+        cdef list views = []
+        cdef uint8_t **to
+        if start % SURVEY_ROWS:
+            raise ValueError("start must be a multiple of ROWS")
+        for q in range(self.item_count):
+            if memoryview(reports[q]).nbytes < stop * self.items[q].report_bytes or memoryview(valid[q]).nbytes < (stop + 7) // 8:
+                raise ValueError("there must be room for the reports")
+        c = self.columns_of(columns, stop)
+        to = <uint8_t **>calloc(2 * self.item_count, sizeof(uint8_t *))
+        load_key(key, &master)
+        try:
+            self.open_workspace(&w, stop - start, 1)
+            for q in range(self.item_count):
+                to[2 * q] = address_of(reports[q])
+                to[2 * q + 1] = address_of(valid[q])
+            with nogil:
+                at = start
+                while at < stop:
+                    now = min(<size_t>SURVEY_ROWS, stop - at)
+                    invalid = self.first_invalid(c, at, now, clip)
+                    if invalid >= 0:
+                        break
+                    if self.answers == 1:
+                        self.assign(&master, block + at // SURVEY_ROWS, now, NULL, 1, &w)
+                    for q in range(self.item_count):
+                        if self.answers == 1:
+                            row, count = w.row + w.start[q], w.start[q + 1] - w.start[q]
+                        else:
+                            self.pick(&master, block + at // SURVEY_ROWS, q, now, NULL, 1, &w)
+                            row, count = w.row, w.start[1]
+                        if count == 0:
+                            continue
+                        own = self.key_of(&master, q, &w)
+                        self.answer(q, c, at, row, count, own, block + at // SURVEY_ROWS, &w)
+                        size = self.items[q].report_bytes
+                        for i in range(count):
+                            memcpy(to[2 * q] + (at + row[i]) * size, w.report + i * size, size)
+                            to[2 * q + 1][(at + row[i]) // 8] |= 1 << row[i] % 8
+                    at += now
+        finally:
+            free(c)
+            free(to)
+            try:
+                close_key(&master)
+            finally:
+                self.close_workspace(&w)
+        return None if invalid < 0 else (invalid, at)
+
+    def run(self, key, uint64_t block, list columns, size_t start, size_t stop, bint clip, groups, size_t group_count,
+            list states, int64_t[:, ::1] counts, pairs, int64_t[:, ::1] pair_counts):
+        """Add the reports of the rows start .. stop - 1 to states, without storing them.
+
+        `groups` is None or has the number of the group of each row, below `group_count`. `states` has one buffer per asked
+        question and group, and `counts` the numbers of their reports. `pairs` has the numbers of two asked questions in each
+        row, and `pair_counts` how many people of a group answered both. The result is that of `privatize`.
+        """
+        cdef workspace w
+        cdef stream_key master
+        cdef stream_key *own
+        cdef column *c
+        cdef size_t q, g, i, j, at, now, size, first
+        cdef const uint32_t *starts
+        cdef int invalid = -1
+        cdef uint8_t **to
+        cdef const uint32_t[::1] group = groups if groups is not None else np.zeros(1, np.uint32)
+        cdef const int32_t[:, ::1] pair = pairs
+        cdef const uint32_t *member
+        if start % SURVEY_ROWS or group_count < 1 or (groups is not None and len(groups) < stop):
+            raise ValueError("start must be a multiple of ROWS, and every row must have a group")
+        if groups is not None and stop > start and np.max(groups[start:stop]) >= group_count:
+            raise ValueError("groups must be below their number")
+        if len(states) != self.item_count * group_count or counts.shape[0] != self.item_count or counts.shape[1] != group_count:
+            raise ValueError("there must be a state for every question and group")
+        if pair_counts.shape[0] != pair.shape[0] or pair_counts.shape[1] != group_count:
+            raise ValueError("there must be a count for every pair and group")
+        for q in range(self.item_count):
+            for g in range(group_count):
+                if memoryview(states[q * group_count + g]).nbytes != self.items[q].state_bytes:
+                    raise ValueError("a state does not fit its question")
+        c = self.columns_of(columns, stop)
+        to = <uint8_t **>calloc(self.item_count * group_count, sizeof(uint8_t *))
+        load_key(key, &master)
+        try:
+            self.open_workspace(&w, stop - start, group_count)
+            for i in range(self.item_count * group_count):
+                to[i] = address_of(states[i])
+            with nogil:
+                at = start
+                while at < stop:
+                    now = min(<size_t>SURVEY_ROWS, stop - at)
+                    invalid = self.first_invalid(c, at, now, clip)
+                    if invalid >= 0:
+                        break
+                    member = &group[at] if group_count > 1 else NULL
+                    if self.answers == 1:
+                        self.assign(&master, block + at // SURVEY_ROWS, now, member, group_count, &w)
+                    for q in range(self.item_count):
+                        starts = w.start + q * group_count
+                        if self.answers > 1:
+                            self.pick(&master, block + at // SURVEY_ROWS, q, now, member, group_count, &w)
+                            starts = w.start
+                        first = starts[0]
+                        if starts[group_count] == first:
+                            continue
+                        own = self.key_of(&master, q, &w)
+                        self.answer(q, c, at, w.row + first, starts[group_count] - first, own, block + at // SURVEY_ROWS, &w)
+                        size = self.items[q].report_bytes
+                        for g in range(group_count):
+                            if starts[g + 1] > starts[g]:
+                                self.items[q].tally(self.items[q].format, w.report + (starts[g] - first) * size,
+                                                    starts[g + 1] - starts[g], to[q * group_count + g])
+                                counts[q, g] += starts[g + 1] - starts[g]
+                    for j in range(<size_t>pair.shape[0]):
+                        for i in range(now):
+                            pair_counts[j, member[i] if group_count > 1 else 0] += (
+                                w.picked[pair[j, 0] * SURVEY_ROWS + i] & w.picked[pair[j, 1] * SURVEY_ROWS + i])
+                    at += now
+        finally:
+            free(c)
+            free(to)
+            try:
+                close_key(&master)
+            finally:
+                self.close_workspace(&w)
+        return None if invalid < 0 else (invalid, at)
+
+
+cdef uint8_t *address_of(buffer) except NULL:
+    """Return the address of a writable buffer, which its owner keeps alive."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
+    cdef uint8_t *found = <uint8_t *>view.buf
+    PyBuffer_Release(&view)
+    return found
+
+
+# Messages -------------------------------------------------------------------------------------------------------------
+
+FAULTS = ("", "length", "version", "fingerprint", "question", "order")
+
+
+def split_messages(data, const int64_t[::1] ends, bytes head, const int64_t[::1] sizes, size_t answers):
+    """Return the questions that messages answer, and their reports; or the first invalid message and its fault.
+
+    Parameters
+    ----------
+    data : buffer
+        The messages, joined.
+    ends : array of int64
+        Start of the first message, then the end of each.
+    head : bytes
+        Version byte and fingerprint, with which every message starts.
+    sizes : array of int64
+        Bytes per report of each question.
+    answers : int
+        Answers per message.
+
+    Returns
+    -------
+    questions : ndarray of uint16, shape (messages, answers), or None
+    reports : list of ndarray of uint8, one per question
+        Reports in the order of the messages.
+    fault : tuple or None
+        Index of the first invalid message, and the number of its fault in `FAULTS`.
+    """
+    cdef const uint8_t[::1] whole = data
+    cdef const uint8_t *m
+    cdef const uint8_t *start = <const uint8_t *><const char *>head
+    cdef size_t n = len(ends) - 1, d = len(sizes), i, a, at, length, total = whole.shape[0]
+    cdef int fault = 0
+    cdef int previous
+    cdef uint32_t q
+    questions = np.zeros((n, answers), np.uint16)
+    found = np.zeros(d + 1, np.int64)
+    cdef uint16_t[:, ::1] question = questions
+    cdef int64_t[::1] count = found
+    cdef uint8_t **to
+    if len(head) != 9:
+        raise ValueError("a head has 9 bytes")
+    with nogil:
+        for i in range(n):
+            if ends[i] < 0 or ends[i + 1] < ends[i] or <size_t>ends[i + 1] > total:
+                fault = 1
+                break
+            length = ends[i + 1] - ends[i]
+            m = &whole[0] + ends[i] if total else NULL
+            fault = 1 if length < 9 else 2 if m[0] != start[0] else 3 if memcmp(m, start, 9) else 0
+            if fault:
+                break
+            at, previous = 9, -1
+            for a in range(answers):
+                if at + 2 > length:
+                    fault = 1
+                    break
+                q = m[at] | <uint32_t>m[at + 1] << 8
+                fault = 4 if q >= d else 5 if <int>q <= previous else 1 if at + 2 + sizes[q] > length else 0
+                if fault:
+                    break
+                question[i, a] = <uint16_t>q
+                count[q] += 1
+                previous = q
+                at += 2 + sizes[q]
+            if not fault and at != length:
+                fault = 1
+            if fault:
+                break
+    if fault:
+        return None, [], (i, fault)
+    reports = [np.empty(found[q] * sizes[q], np.uint8) for q in range(d)]
+    to = <uint8_t **>calloc(d + 1, sizeof(uint8_t *))
+    if to is NULL:
+        raise MemoryError()
+    try:
+        for q in range(d):
+            if found[q]:
+                to[q] = address_of(reports[q])
+        with nogil:
+            for i in range(n):
+                at = ends[i] + 9
+                for a in range(answers):
+                    q = question[i, a]
+                    memcpy(to[q], &whole[at + 2], sizes[q])
+                    to[q] += sizes[q]
+                    at += 2 + sizes[q]
+    finally:
+        free(to)
+    return questions, reports, None

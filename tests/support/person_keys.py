@@ -1,0 +1,66 @@
+"""Keys of persons by the definitions: CMAC from single encryptions, and fields byte by byte."""
+
+from __future__ import annotations
+
+import struct
+
+from ldpfast._core.stream import encrypt
+
+
+def cmac(key: bytes, message: bytes) -> bytes:
+    """Return the AES-256-CMAC by NIST SP 800-38B."""
+
+    def twice(block: bytes) -> bytes:
+        number = int.from_bytes(block, "big") << 1
+        return ((number ^ (0x87 if number >> 128 else 0)) & ((1 << 128) - 1)).to_bytes(16, "big")
+
+    whole = twice(encrypt(key, bytes(16), 1))
+    blocks = [message[i : i + 16] for i in range(0, len(message), 16)] or [b""]
+    last = blocks.pop()
+    mask = whole if len(last) == 16 else twice(whole)
+    last = last if len(last) == 16 else (last + b"\x80").ljust(16, b"\0")
+    state = bytes(16)
+    for block in [*blocks, bytes(a ^ b for a, b in zip(last, mask, strict=True))]:
+        state = encrypt(key, bytes(a ^ b for a, b in zip(state, block, strict=True)), 1)
+    return state
+
+
+def field(tag: int, payload: bytes) -> bytes:
+    return struct.pack("<BI", tag, len(payload)) + payload
+
+
+def person_field(person: int | str | bytes) -> bytes:
+    if isinstance(person, int):
+        return field(16, struct.pack("<q", person))
+    return field(17, person.encode()) if isinstance(person, str) else field(18, person)
+
+
+def value_field(value: int | float | tuple[float, ...]) -> bytes:
+    if isinstance(value, int):
+        return field(32, struct.pack("<I", value))
+    numbers = value if isinstance(value, tuple) else (value,)
+    return field(33, struct.pack(f"<{len(numbers)}d", *numbers))
+
+
+def derived_key(secret: bytes, shared: bytes, rest: bytes) -> bytes:
+    """Return the key for the fields that a call shares, and those of one record."""
+    start = b"\0ldpfast\0" + shared
+    zeros = -(len(start) + 5) % 16
+    whole = (start + field(5, bytes(zeros)) + rest + b"\x01\x00")[1:]
+    return cmac(secret, b"\x01" + whole) + cmac(secret, b"\x02" + whole)
+
+
+def record_key(secret: bytes, digest: bytes, question: str, person: int | str | bytes, *values) -> bytes:
+    shared = field(1, digest) + field(2, question.encode())
+    return derived_key(secret, shared, person_field(person) + b"".join(map(value_field, values)))
+
+
+def round_key(
+    secret: bytes, digest: bytes, question: str, number: int, person: int | str | bytes, answer: int
+) -> bytes:
+    shared = field(1, digest) + field(2, question.encode()) + field(4, struct.pack("<Q", number))
+    return derived_key(secret, shared, person_field(person) + value_field(answer))
+
+
+def assignment_key(secret: bytes, digest: bytes, person: int | str | bytes) -> bytes:
+    return derived_key(secret, field(1, digest) + field(3, b""), person_field(person))

@@ -1,0 +1,149 @@
+"""Surveys with people to answer them, and a slow twin of `Survey.privatize`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import ldpfast as ldp
+from ldpfast._core.stream import raw
+from ldpfast._core.survey import ROWS
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
+
+KEYS, ASSIGNMENT, ROUNDING = 40, 41, 42  # ids of streams, as in src/kernels/random/stream.h
+REGIONS = ("north", "south", "east")
+
+
+def questions(optional: bool = False) -> dict[str, SurveyQuestion]:
+    return {
+        "age": Mean(0, 100, optional=optional),
+        "smoker": YesNo(optional=optional),
+        "region": Choice(REGIONS, optional=optional),
+        "income": Histogram([0, 10, 20, 40, 80, 160], optional=optional),
+        "decade": Choice(list(range(1920, 2020, 10)), optional=optional),
+        "code": Choice(200, optional=optional),
+        "age and smoking": Cross("age", "smoker"),
+        "region and income": Cross("region", "income"),
+    }
+
+
+def people(n: int, seed: int = 1, missing: float = 0.0) -> dict[str, np.ndarray]:
+    """Return random people; with `missing`, this share of the cells of every column is None."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, np.ndarray] = {
+        "age": rng.integers(0, 101, n) / 1.0,
+        "smoker": rng.random(n) < 0.3,
+        "region": np.array(REGIONS)[rng.choice(3, n, p=[0.5, 0.3, 0.2])],
+        "income": rng.integers(0, 161, n),
+        "decade": rng.integers(192, 202, n) * 10,
+        "code": rng.integers(0, 200, n),
+    }
+    if not missing:
+        return found
+    gone = {name: rng.random(n) < missing for name in found}
+    return {name: np.where(gone[name], None, values.astype(object)) for name, values in found.items()}
+
+
+SURVEYS = {
+    "one": Survey(questions(), 2.0),
+    "optional": Survey(questions(True), 3.0),
+    "weights": Survey(questions(), 1.5, weights={"age": 0, "smoker": 0.1, "code": 3}),
+    "three": Survey(questions(True), 4.0, answers=3),
+    "all": Survey(questions(), 8.0, answers="all"),
+    "large epsilon": Survey({"age": Mean(0, 100), "smoker": YesNo(), "both": Cross("age", "smoker")}, 9.0),
+    "single": Survey({"smoker": YesNo()}, 1.0),
+}
+
+
+def words(key: bytes, stream_id: int, block: int, n: int, dtype: type, counter: int = 0) -> np.ndarray:
+    """Return the first n words of a stream, or those from an AES block on."""
+    size = np.dtype(dtype).itemsize
+    found = np.zeros(-(-n * size // 16) * 16 // size, dtype)
+    raw(key, stream_id, block, found, counter)
+    return found[:n]
+
+
+class Twin:
+    """The reports of a survey, person by person, and the coins that were used for them.
+
+    Attributes
+    ----------
+    used : list of tuple
+        Key, kind of the coins, and record block of every call of a kernel.
+    """
+
+    def __init__(self, survey: Survey, key: bytes) -> None:
+        self.survey, self.key = survey, key
+        self.used: list[tuple[bytes, str, int]] = []
+
+    def reports(self, people: dict[str, Any]) -> list[list[bytes | None]]:
+        """Return the report of every person to every asked question, or None."""
+        n = len(next(iter(people.values())))
+        found: list[list[bytes | None]] = []
+        for start in range(0, n, ROWS):
+            rows = [{name: values[i] for name, values in people.items()} for i in range(start, min(n, start + ROWS))]
+            found += self._block(rows, start // ROWS)
+        return found
+
+    def _block(self, rows: list[dict[str, Any]], block: int) -> list[list[bytes | None]]:
+        survey = self.survey
+        found: list[list[bytes | None]] = [[None] * len(survey.mechanisms) for _ in rows]
+        for q, (name, asked) in enumerate(zip(survey.mechanisms, self._asked(len(rows), block), strict=True)):
+            if not len(asked):
+                continue
+            key = words(self.key, KEYS, q, 32, np.uint8).tobytes()
+            mechanism, question = survey.mechanisms[name], survey.questions[name]
+            parts = [question.a, question.b] if isinstance(question, Cross) else [name]
+            records: Any = None
+            for place, part in enumerate(parts):
+                declared: Any = survey.questions[part]
+                rounding = words(key, ROUNDING + place, block, len(asked), np.uint64)
+                if isinstance(declared, Mean) and not isinstance(mechanism, ldp.Laplace):
+                    self.used.append((key, f"rounding {place}", block))
+                cells = [rows[i][part] for i in asked]
+                if isinstance(mechanism, ldp.Laplace):
+                    records = np.array(cells, np.float64)
+                    continue
+                symbols = np.array([symbol(declared, cell, int(u)) for cell, u in zip(cells, rounding, strict=True)])
+                records = symbols if records is None else records * declared.k + symbols
+            if not isinstance(mechanism, ldp.Laplace):
+                records = records.astype(mechanism.domain.dtype)
+            kernel = mechanism._pipeline.kernel
+            made = np.zeros((len(records), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
+            first = block * -(-ROWS // kernel.rows)
+            kernel.privatize(key, first, records, made)
+            self.used += [(key, "mechanism", first + b) for b in range(-(-len(records) // kernel.rows))]
+            for i, report in zip(asked, mechanism.report.pack(made), strict=True):
+                found[i][q] = report.tobytes()
+        return found
+
+    def _asked(self, n: int, block: int) -> list[list[int]]:
+        """Return the rows that are asked each question."""
+        survey, d = self.survey, len(self.survey.mechanisms)
+        self.used.append((self.key, "assignment", block))
+        if survey.answers == 1:
+            drawn = words(self.key, ASSIGNMENT, block, n, np.uint32)
+            chosen = [sum(int(u) >= int(t) for t in survey._thresholds) for u in drawn]
+            return [[i for i in range(n) if chosen[i] == q] for q in range(d)]
+        left, found = [survey.answers] * n, []
+        for q in range(d):
+            drawn = words(self.key, ASSIGNMENT, block, n, np.uint32, q * (ROWS * 4 // 16))
+            rows = [i for i in range(n) if int(drawn[i]) * (d - q) >> 32 < left[i]]
+            for i in rows:
+                left[i] -= 1
+            found.append(rows)
+        return found
+
+
+def symbol(question: Any, cell: Any, word: int) -> int:
+    """Return the symbol of a cell; a mean is rounded by a random word."""
+    if cell is None:
+        return int(question.k - 1)
+    if isinstance(question, YesNo):
+        return int(cell)
+    if isinstance(question, Choice):
+        return int(question.labels.index(cell))
+    if isinstance(question, Histogram):
+        return int(sum(cell >= edge for edge in question.edges[1:-1]))
+    return int((word >> 11) * 2.0**-53 < (cell - question.lower) * (1 / (question.upper - question.lower)))

@@ -1,0 +1,275 @@
+"""Messages, tables and saved states of surveys."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast._envelope import seal, unseal
+from ldpfast.estimation import GaussianMean, MedianSGD
+from ldpfast.survey import Survey, SurveyAggregator, YesNo
+from ldpfast.survey._aggregator import MAGIC
+
+from ..support.surveys import SURVEYS, people, questions
+
+SURVEY = Survey(questions(True), 4.0, answers=2)
+TABLE = SURVEY.privatize(people(900, missing=0.1), rng=1)
+WHOLE = SURVEY.aggregator().update(TABLE)
+
+
+def messages_of(survey: Survey, table: pa.Table) -> list[bytes]:
+    """Return the rows of a table of reports as messages."""
+    rows = zip(*(table.column(name).to_pylist() for name in survey.mechanisms), strict=True)
+    head = b"\x01" + bytes.fromhex(survey.fingerprint)
+    return [
+        head + b"".join(q.to_bytes(2, "little") + report for q, report in enumerate(row) if report is not None)
+        for row in rows
+    ]
+
+
+MESSAGES = messages_of(SURVEY, TABLE)
+
+
+def test_messages_and_tables_count_alike():
+    assert SURVEY.aggregator().update(MESSAGES) == WHOLE
+    assert SURVEY.aggregator().update(pa.array(MESSAGES)) == WHOLE
+    assert SURVEY.aggregator().update(pa.array([b"x", *MESSAGES], pa.large_binary()).slice(1)) == WHOLE
+    assert SURVEY.aggregator().update(pa.chunked_array([MESSAGES[:3], MESSAGES[3:]])) == WHOLE
+    assert SURVEY.aggregator().update([bytearray(m) for m in MESSAGES]) == WHOLE
+    one = SURVEY.aggregator().update(MESSAGES[0])
+    assert one == SURVEY.aggregator().update(TABLE.slice(0, 1))
+    assert WHOLE.n == 900
+
+
+def test_a_message_has_the_documented_size():
+    for message in MESSAGES:
+        sizes = [m.report.nbytes for m in SURVEY.mechanisms.values()]
+        first, second = message[9], message[11 + sizes[message[9]]]
+        assert first < second
+        assert len(message) == 9 + 2 * 2 + sizes[first] + sizes[second]
+
+
+@given(st.data())
+def test_merge_of_any_split_is_the_whole(data):
+    cuts = sorted(data.draw(st.lists(st.integers(0, 900), max_size=4)))
+    order = data.draw(st.permutations(range(len(cuts) + 1)))
+    parts = [
+        SURVEY.aggregator().update(TABLE.slice(start, stop - start))
+        for start, stop in itertools.pairwise([0, *cuts, 900])
+    ]
+    merged = SURVEY.aggregator()
+    for i in order:
+        merged.merge(SurveyAggregator.from_bytes(parts[i].to_bytes()))
+    assert merged == WHOLE
+
+
+@given(st.permutations(range(40)))
+def test_the_order_of_messages_does_not_matter(order):
+    assert SURVEY.aggregator().update([MESSAGES[i] for i in order]) == SURVEY.aggregator().update(MESSAGES[:40])
+
+
+def test_parquet_files_explain_themselves(tmp_path):
+    pq.write_table(TABLE, tmp_path / "reports.parquet")
+    again = pq.read_table(tmp_path / "reports.parquet")
+    assert SURVEY.aggregator().update(again) == WHOLE
+    assert SURVEY.aggregator().update(pa.Table.from_batches(TABLE.to_batches(max_chunksize=7))) == WHOLE
+
+
+def test_every_saved_state_is_opened_by_one_function():
+    found = ldp.Aggregator.from_bytes(WHOLE.to_bytes())
+    assert isinstance(found, SurveyAggregator)
+    assert found == WHOLE
+    assert found.survey == SURVEY
+    assert isinstance(ldp.Aggregator.from_bytes(MedianSGD(1.0, 0, 100).to_bytes()), MedianSGD)
+    assert isinstance(ldp.Aggregator.from_bytes(GaussianMean(1.0, sigma=1.0, mu_bound=10).to_bytes()), GaussianMean)
+    mechanism = ldp.Warner(1.0).aggregator()
+    assert ldp.Aggregator.from_bytes(mechanism.to_bytes()) == mechanism
+
+
+def test_copies_do_not_share_counts():
+    other = copy.copy(WHOLE)
+    other.update(MESSAGES[:2])
+    assert WHOLE.n == 900
+    assert other.n == 902
+    assert other != WHOLE
+    assert WHOLE != 3
+
+
+def test_batches_are_counted_once():
+    aggregator = SURVEY.aggregator().update(MESSAGES[:5], batch="a")
+    with pytest.raises(ValueError, match="batch must be new, got 'a'"):
+        aggregator.update(MESSAGES[5:9], batch="a")
+    again = SurveyAggregator.from_bytes(aggregator.to_bytes())
+    with pytest.raises(ValueError, match="batch must be new"):
+        again.update(MESSAGES[5:9], batch="a")
+    with pytest.raises(ValueError, match="no batch that was already counted"):
+        aggregator.merge(again)
+    with pytest.raises(TypeError, match="batch must be a str"):
+        aggregator.update(MESSAGES[5:9], batch=3)
+    assert aggregator.n == 5
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+OTHER = Survey(questions(True), 4.5, answers=2)
+THREE = Survey(questions(True), 4.0, answers=3)
+
+
+def changed(message: bytes, at: int, value: int) -> bytes:
+    return message[:at] + bytes([value]) + message[at + 1 :]
+
+
+def bad_messages():
+    m = MESSAGES[0]
+    first = m[9:]
+    yield "version", changed(m, 0, 2), "messages of version 1, got 2 at index 3"
+    yield "foreign", b"\x01" + bytes.fromhex(OTHER.fingerprint) + m[9:], "must answer the survey with the fingerprint"
+    yield "empty", b"", "messages with 2 answers and nothing else; that at index 3 is not"
+    yield "cut", m[:-1], "messages with 2 answers"
+    yield "long", m + b"\0", "messages with 2 answers"
+    yield "question", changed(m, 9, 99), "numbers of questions below 8"
+    yield "high question", changed(m, 10, 1), "numbers of questions below 8"
+    size = list(SURVEY.mechanisms.values())[m[9]].report.nbytes
+    yield "twice", m[:9] + first[: 2 + size] * 2, "different questions in ascending order"
+
+
+@pytest.mark.parametrize("message, error", [pytest.param(m, e, id=name) for name, m, e in bad_messages()])
+def test_bad_messages_are_refused(message, error):
+    aggregator = copy.copy(WHOLE)
+    for many in ([*MESSAGES[:3], message, MESSAGES[4]], pa.array([*MESSAGES[:3], message])):
+        with pytest.raises(ValueError, match=error):
+            aggregator.update(many)
+    assert aggregator == WHOLE
+
+
+def test_invalid_reports_in_messages_are_refused():
+    survey = SURVEYS["single"]
+    message = messages_of(survey, survey.privatize({"smoker": np.ones(1, bool)}, rng=1))[0]
+    aggregator = survey.aggregator()
+    with pytest.raises(ValueError, match=r"codes in \[0, 2\)"):
+        aggregator.update([message, message[:-1] + b"\x07"])
+    assert aggregator.n == 0
+
+
+@pytest.mark.parametrize(
+    "reports, error, message",
+    [
+        (3, TypeError, "Arrow table or a list of messages, got int"),
+        (["a"], TypeError, "type bytes, got str at index 0"),
+        ([b"abc", 3], TypeError, "type bytes, got int at index 1"),
+        (pa.array([b"a", None]), ValueError, "without null"),
+        (TABLE.replace_schema_metadata(None), ValueError, "schema of its survey in the metadata"),
+        (TABLE.replace_schema_metadata({"ldpfast": b"{"}), ValueError, 'schema under "ldpfast"'),
+        (OTHER.privatize(people(9, missing=0.1)), ValueError, "same survey: epsilon is 4, got 4.5"),
+        (THREE.privatize(people(9, missing=0.1)), ValueError, "same survey: answers is 2, got 3"),
+        (TABLE.drop_columns(["age"]), ValueError, "one column 'age'"),
+        (TABLE.drop_columns(["ldpfast"]), ValueError, "one column 'ldpfast'"),
+        (
+            TABLE.set_column(0, "age", pa.nulls(900, pa.binary(5))),
+            TypeError,
+            "column 'age' of fixed-size binary with 1 bytes",
+        ),
+        (TABLE.set_column(0, "age", pa.nulls(900, pa.binary(1))), ValueError, "2 answers in every row"),
+        (pa.table({"a": [1]}), ValueError, "schema of its survey"),
+    ],
+)
+def test_bad_tables_are_refused(reports, error, message):
+    aggregator = copy.copy(WHOLE)
+    with pytest.raises(error, match=message):
+        aggregator.update(reports)
+    assert aggregator == WHOLE
+
+
+def test_joined_tables_of_two_surveys_are_refused():
+    other = OTHER.privatize(people(9, missing=0.1))
+    joined = pa.concat_tables([TABLE, other])
+    aggregator = copy.copy(WHOLE)
+    with pytest.raises(ValueError, match="got rows of another survey"):
+        aggregator.update(joined)
+    assert aggregator == WHOLE
+
+
+def test_aggregators_of_other_surveys_are_not_merged():
+    aggregator = copy.copy(WHOLE)
+    with pytest.raises(ValueError, match=r"same survey: epsilon is 4, got 4\.5"):
+        aggregator.merge(OTHER.aggregator())
+    with pytest.raises(TypeError, match="SurveyAggregator, got CodeCounts"):
+        aggregator.merge(ldp.Warner(1.0).aggregator())
+    assert aggregator == WHOLE
+    with pytest.raises(ValueError, match="question 'age' must have at least 1 answer"):
+        SURVEY.aggregator().estimate()
+
+
+@given(st.integers(0, len(WHOLE.to_bytes()) - 1), st.integers(1, 255))
+def test_damaged_states_are_refused(at, change):
+    data = bytearray(WHOLE.to_bytes())
+    data[at] ^= change
+    with pytest.raises(ValueError, match="data must"):
+        ldp.Aggregator.from_bytes(bytes(data))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n": -1},
+        {"n": 899},
+        {"n": "x"},
+        {"counts": [1] * 8},
+        {"counts": 3},
+        {"pairs": [10**6] * len(SURVEY._pairs)},
+        {"pairs": []},
+        {"batches": [1]},
+        {"schema": {}},
+        {"schema": {**SURVEY.schema(), "version": 9}},
+    ],
+)
+def test_impossible_states_are_refused(change):
+    header, payload = unseal(MAGIC, "a survey", WHOLE.to_bytes())
+    with pytest.raises(ValueError, match="data must"):
+        SurveyAggregator.from_bytes(seal(MAGIC, {**header, **change}, payload))
+    with pytest.raises(ValueError, match="bytes of states"):
+        SurveyAggregator.from_bytes(seal(MAGIC, header, payload[:-8]))
+    assert SurveyAggregator.from_bytes(seal(MAGIC, header, payload)) == WHOLE
+
+
+# Clients --------------------------------------------------------------------------------------------------------------
+
+
+def test_clients_answer_and_never_raise_because_of_a_value():
+    client = SURVEY.client()
+    records = [
+        {"age": 40, "smoker": True, "region": "north", "income": 3.5, "decade": 1950, "code": 7},
+        {"age": "forty", "smoker": "yes", "region": 3, "income": None, "decade": [], "code": object()},
+        {"age": 10**400, "smoker": 2, "region": np.nan, "income": -(10**400), "decade": b"", "code": -1, "more": 1},
+        {"age": float("inf"), "income": float("nan")},
+        {},
+    ]
+    aggregator = SURVEY.aggregator().update([client.answer(record) for record in records * 50])
+    assert aggregator.n == 250
+
+
+def test_messages_of_clients_have_the_distribution_of_the_survey():
+    survey = Survey({"a": YesNo(optional=True), "b": YesNo(optional=True)}, 2.0)
+    client, n = survey.client(), 12_000
+    aggregator = survey.aggregator().update([client.answer({"a": i % 4 == 0, "b": None}) for i in range(n)])
+    result = aggregator.estimate()
+    assert abs(result["a"].value - 0.25) < 5 * result["a"].stderr
+    assert abs(result["b"].missing.value - 1) < 5 * result["b"].missing.stderr
+    assert abs(result["a"].n - n / 2) < 5 * (n / 4) ** 0.5
+
+
+def test_clients_need_optional_questions():
+    with pytest.raises(ValueError, match=r"every question must be optional for a client.*'smoker'"):
+        SURVEYS["single"].client()
+    with pytest.raises(TypeError, match="record must be a mapping"):
+        SURVEY.client().answer([1])
+    with pytest.raises(ValueError, match="secret and person must be given together"):
+        SURVEY.client(secret=bytes(32))

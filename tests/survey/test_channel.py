@@ -1,0 +1,97 @@
+"""The exact law of the answers of one person, for optional questions and questions that are combined."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+
+SURVEYS = [
+    Survey({"a": YesNo(), "b": Choice(3), "x": Cross("a", "b")}, 1.0),
+    Survey({"a": YesNo(optional=True), "b": Mean(0, 4, optional=True), "x": Cross("b", "a")}, 2.0, weights={"a": 3}),
+    Survey({"a": YesNo(optional=True), "b": Histogram([0, 1, 2, 4]), "x": Cross("a", "b")}, 2.0, answers=2),
+    Survey({"a": Mean(0, 4), "b": Mean(0, 4, optional=True), "x": Cross("a", "b")}, 1.5, answers="all"),
+]
+CELLS = {
+    YesNo: [False, True],
+    Choice: [0, 1, 2],
+    Mean: [Fraction(0), Fraction(1), Fraction(4)],
+    Histogram: [Fraction(1, 2), Fraction(1), Fraction(4)],
+}
+
+
+def law_of_symbol(question, cell):
+    """Return the probability of each symbol of a cell."""
+    law = [Fraction(0)] * question.k
+    if cell is None:
+        law[-1] = Fraction(1)
+    elif isinstance(question, Mean):
+        law[1] = Fraction(cell) / 4
+        law[0] = 1 - law[1]
+    elif isinstance(question, Histogram):
+        law[sum(cell >= edge for edge in question.edges[1:-1])] = Fraction(1)
+    else:
+        law[int(cell)] = Fraction(1)
+    return law
+
+
+def law_of_report(survey, name, record):
+    """Return the probability of each report to one question."""
+    question, mechanism = survey.questions[name], survey.mechanisms[name]
+    parts = [question.a, question.b] if isinstance(question, Cross) else [name]
+    laws = [law_of_symbol(survey.questions[part], record[part]) for part in parts]
+    symbols = [math.prod(weights) for weights in itertools.product(*laws)]
+    rows = [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in mechanism.channel_rows()]
+    return [sum(w * row[j] for w, row in zip(symbols, rows, strict=True)) for j in range(len(rows[0]))]
+
+
+def records(survey):
+    cells = [CELLS[type(q)] + ([None] if q.optional else []) for q in survey._declared.values()]
+    return [dict(zip(survey._declared, row, strict=True)) for row in itertools.product(*cells)]
+
+
+@pytest.mark.parametrize(
+    "survey", SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers"
+)
+def test_the_loss_of_all_answers_is_at_most_the_guarantee(survey):
+    """Given the questions, the reports are independent; which questions are asked does not depend on the record."""
+    names = list(survey.mechanisms)
+    laws = [{name: law_of_report(survey, name, record) for name in names} for record in records(survey)]
+    worst = {
+        name: max(a / b for x, y in itertools.permutations(laws, 2) for a, b in zip(x[name], y[name], strict=True))
+        for name in names
+    }
+    for name in names:
+        coin = survey.mechanisms[name]._coin
+        assert worst[name] == Fraction(
+            coin.keep, coin.words_per_symbol
+        )  # a coin that is off by one unit has another ratio
+    total = max(math.prod(worst[name] for name in asked) for asked in itertools.combinations(names, survey.answers))
+    assert math.log(total) <= survey.guarantee.epsilon * (1 + 1e-15) <= survey.epsilon * (1 + 1e-15)
+    # The bound is attained: one record can be the worst against another one for all answers.
+    attained = max(
+        math.prod(max(a / b for a, b in zip(x[name], y[name], strict=True)) for name in asked)
+        for x, y in itertools.permutations(laws, 2)
+        for asked in itertools.combinations(names, survey.answers)
+    )
+    assert math.log(attained) == pytest.approx(survey.guarantee.epsilon, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "survey", SURVEYS, ids=lambda survey: f"{len(survey.questions)} questions, {survey.answers} answers"
+)
+def test_decoded_reports_are_unbiased_for_every_record(survey):
+    for record in records(survey):
+        for name, mechanism in survey.mechanisms.items():
+            question = survey.questions[name]
+            parts = [question.a, question.b] if isinstance(question, Cross) else [name]
+            laws = [law_of_symbol(survey.questions[part], record[part]) for part in parts]
+            truth = [float(math.prod(weights)) for weights in itertools.product(*laws)]
+            report = law_of_report(survey, name, record)
+            zero, one = mechanism.debiasing.zero, mechanism.debiasing.one
+            decoded = [zero + (one - zero) * float(p) for p in report]
+            assert decoded == pytest.approx(truth, abs=1e-9)

@@ -1,0 +1,217 @@
+"""Repeated questions: the composed channel, the loss of many rounds, keys and the ledger."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _schema
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, YesNo
+
+from ..support import person_keys as twin
+
+SECRET = bytes(range(32))
+QUESTIONS = [
+    Repeated(YesNo(), permanent=2.0, round=0.5, rounds=10),
+    Repeated(YesNo(optional=True), permanent=3.0, round=1.0, rounds=3),
+    Repeated(Choice(["a", "b", "c", "d"]), permanent=1.5, round=1.4, rounds=100),
+    Repeated(Histogram(list(range(20)), optional=True), permanent=6.0, round=0.1, rounds=5),
+    Repeated(Mean(-1, 3, optional=True), permanent=4.0, round=3.0, rounds=2),
+]
+
+
+def matrices(repeated):
+    """Return the exact channels of the permanent answer, of the response, and of both, in fractions."""
+    first, second = (
+        [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in m.channel_rows()]
+        for m in (repeated.first, repeated.second)
+    )
+    k = len(first)
+    product = [[sum(first[i][m] * second[m][j] for m in range(k)) for j in range(k)] for i in range(k)]
+    return first, second, product
+
+
+@pytest.mark.parametrize("repeated", QUESTIONS, ids=str)
+def test_one_round_has_the_exact_channel_of_both_responses(repeated):
+    product = matrices(repeated)[2]
+    largest = max(a / b for rows in itertools.permutations(product, 2) for a, b in zip(*rows, strict=True))
+    assert largest <= Fraction(math.exp(repeated.epsilon_realized) * (1 + 1e-14))
+    assert math.log(largest) == pytest.approx(repeated.epsilon_realized, abs=1e-14)
+    assert repeated.epsilon_realized <= repeated.round
+    assert repeated.epsilon_realized > repeated.round - 1e-4
+    assert repeated.channel().epsilon() == pytest.approx(repeated.epsilon_realized, abs=1e-13)
+    assert np.allclose(np.array(product, float), repeated.channel().matrix, atol=1e-14)
+    mean = np.array(product, float) @ repeated.report.decode(np.arange(len(product)), repeated.debiasing)
+    assert np.allclose(mean, np.eye(len(product)), atol=1e-11)
+
+
+def test_the_response_is_the_largest_that_fits():
+    repeated = QUESTIONS[0]
+    larger = ldp.RandomizedResponse(2, repeated.second.epsilon + 1e-6)
+    first = matrices(repeated)[0]
+    second = [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in larger.channel_rows()]
+    keep = sum(first[0][j] * second[j][0] for j in range(2))
+    assert math.log(keep / (1 - keep)) > repeated.round
+
+
+# The counterexample: P binary with p = 3/4, R with odds e.
+P = Repeated(YesNo(), permanent=math.log(3), round=0.4706, rounds=40)
+
+
+def loss_of_sequences(first, second, rounds):
+    """Return the largest loss of "the same value every round" against "as many different values", per round.
+
+    The values of the second sequence have permanent answers of their own. The report of every round is the symbol that the
+    first sequence makes more likely.
+    """
+    p, q = first[0][0], second[0][0]
+    same = p * q**rounds + (1 - p) * (1 - q) ** rounds
+    other = ((1 - p) * q + p * (1 - q)) ** rounds  # each permanent answer is the other symbol, independently
+    return math.log(same / other)
+
+
+def test_many_rounds_lose_more_than_their_number_times_one_round():
+    # One round has epsilon 0.4706, but the loss of T rounds is above 0.4706 T: reports of a permanent answer support each
+    # other. It reaches 0.6426 per round.
+    first, second, product = matrices(P)
+    assert P.second.epsilon == pytest.approx(1.0, abs=2e-3)
+    assert math.log(product[0][0] / product[0][1]) == pytest.approx(0.4706, abs=1e-4)
+    losses = [loss_of_sequences(first, second, rounds) / rounds for rounds in (1, 2, 5, 20, 300)]
+    assert losses[0] == pytest.approx(0.4706, abs=1e-3)
+    assert losses == sorted(losses)
+    assert losses[-1] == pytest.approx(0.6426, abs=2e-3)
+    assert 300 * losses[-1] > 300 * P.epsilon_realized + 50
+    assert P.loss(40).epsilon <= 40 * P.second.epsilon
+    for rounds in (2, 10, 40):
+        assert loss_of_sequences(first, second, rounds) <= P.loss(rounds, values=rounds).epsilon
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
+def test_the_bound_for_one_value_holds_exactly(rounds):
+    first, second, _ = matrices(P)
+    worst = Fraction(0)
+    for reports in itertools.product(range(2), repeat=rounds):
+        law = [sum(first[v][w] * math.prod(second[w][r] for r in reports) for w in range(2)) for v in range(2)]
+        worst = max(worst, law[0] / law[1], law[1] / law[0])
+    assert math.log(worst) <= P.loss(rounds).epsilon
+    assert P.loss(rounds).epsilon <= P.first.epsilon_realized
+
+
+def test_the_loss_is_the_smaller_sum():
+    repeated = QUESTIONS[0]
+    assert repeated.loss(1).epsilon == repeated.epsilon_realized
+    assert repeated.loss().epsilon == repeated.first.epsilon_realized
+    assert repeated.loss(10, 4).epsilon == pytest.approx(min(10 * repeated.second.epsilon_realized, 8.0), abs=1e-9)
+    for bad in ((0,), (11,), (2, 3), (2, 0)):
+        with pytest.raises(ValueError, match=r"rounds must|values must"):
+            repeated.loss(*bad)
+
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+def test_reports_are_those_of_the_derived_keys():
+    repeated, n = QUESTIONS[2], 50
+    letters = np.array(list("abcd"))[np.arange(n) % 4]
+    digest = _schema.digest(repeated.schema())
+
+    def response(mechanism, key, code):
+        out = np.zeros(1, np.uint8)
+        mechanism._pipeline.kernel.privatize(key, 0, np.array([code], np.uint8), out)
+        return int(out[0])
+
+    for number in (0, 7):
+        reports = repeated.privatize(letters, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"), round=number)
+        for i in range(n):
+            permanent = response(repeated.first, twin.record_key(SECRET, digest, "q", i, i % 4), i % 4)
+            fresh = twin.round_key(SECRET, digest, "q", number, i, permanent)
+            assert reports[i] == response(repeated.second, fresh, permanent)
+
+
+@pytest.mark.parametrize("repeated", QUESTIONS, ids=str)
+def test_estimates_are_near_the_truth_in_every_round(repeated):
+    n, rng = 60_000, np.random.default_rng(1)
+    question = repeated.question
+    if isinstance(question, YesNo):
+        x, truth = rng.random(n) < 0.3, 0.3
+    elif isinstance(question, Choice):
+        x, truth = np.array(question.labels)[rng.choice(4, n, p=[0.1, 0.2, 0.3, 0.4])], np.array([0.1, 0.2, 0.3, 0.4])
+    elif isinstance(question, Mean):
+        x, truth = rng.uniform(-1, 3, n), 1.0
+    else:
+        x, truth = rng.uniform(0, 19, n), np.full(19, 1 / 19)
+    keys = ldp.PersonKeys(SECRET, np.arange(n), question="q")
+    for number in (0, 1):
+        reports = repeated.privatize(x, keys=keys, round=number)
+        answer = repeated.estimate(reports)
+        assert (np.abs(answer.value - truth) <= 5 * np.asarray(answer.stderr)).all()
+        assert np.array_equal(reports, repeated.privatize(x, keys=keys, round=number))
+    assert not np.array_equal(reports, repeated.privatize(x, keys=keys, round=0))
+    aggregator = repeated.aggregator().update(reports)
+    assert ldp.Aggregator.from_bytes(aggregator.to_bytes()) == aggregator
+    assert repeated.estimate(aggregator).value == pytest.approx(answer.value)
+    assert Repeated.from_dict(repeated.to_dict()) == repeated
+
+
+def test_clients_send_the_reports_of_the_bulk_call():
+    repeated, n = QUESTIONS[1], 40
+    values = [True, False, None, True] * 10
+    reports = repeated.privatize(values, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"), round=2)
+    messages = [repeated.client(SECRET, i, question="q").answer(values[i], 2) for i in range(n)]
+    assert repeated.aggregator().update(messages) == repeated.aggregator().update(reports)
+
+
+def test_the_ledger_refuses_whatever_the_value_is():
+    repeated = QUESTIONS[1]
+    client = repeated.client(SECRET, "Ada", question="q")
+    for number in (5, 0):
+        client.answer(True, number)
+    for value in (True, False, None, "other"):
+        with pytest.raises(ValueError, match="round must be one that was not answered before, got 5"):
+            client.answer(value, 5)
+    again = repeated.client(SECRET, "Ada", question="q", answered=client.answered)
+    again.answer(False, 1)
+    for value in (True, None):
+        with pytest.raises(ValueError, match="at most 3 rounds"):
+            again.answer(value, 2)
+    assert again.answered == {0, 1, 5}
+
+
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (lambda: Repeated(Cross("a", "b"), permanent=2.0, round=1.0, rounds=3), TypeError, "question must be a YesNo"),
+        (
+            lambda: Repeated(YesNo(), permanent=1.0, round=1.0, rounds=3),
+            ValueError,
+            "round must be below permanent = 1.0",
+        ),
+        (lambda: Repeated(YesNo(), permanent=2.0, round=1.0, rounds=0), ValueError, "rounds must be"),
+        (lambda: Repeated(YesNo(), permanent=2.0, round=0.0, rounds=1), ValueError, "round must be"),
+        (lambda: QUESTIONS[0].privatize([True], keys=3, round=0), TypeError, "keys must be PersonKeys, got int"),
+        (
+            lambda: QUESTIONS[0].privatize([True], keys=ldp.PersonKeys(SECRET, [1], question="q"), round=10),
+            ValueError,
+            "round must be",
+        ),
+        (
+            lambda: QUESTIONS[0].privatize([True], keys=ldp.PersonKeys(SECRET, [1]), round=0),
+            ValueError,
+            "question must be the name",
+        ),
+        (
+            lambda: QUESTIONS[0].privatize([1, 7], keys=ldp.PersonKeys(SECRET, [1, 2], question="q"), round=0),
+            ValueError,
+            "row 1 holds another value",
+        ),
+        (lambda: QUESTIONS[0].client(SECRET, 1, question="q"), ValueError, "question must be optional for a client"),
+    ],
+)
+def test_bad_input_is_named(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

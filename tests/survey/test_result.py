@@ -1,0 +1,295 @@
+"""Answers, their intervals, and the result of a survey."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpfast as ldp
+from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
+from ldpfast.survey._shares import Fieller, Shares, pooled
+
+from ..support.surveys import REGIONS, SURVEYS, people, questions
+
+N = 60_000
+PEOPLE = people(N)
+RESULT = Survey(questions(), 6.0, answers=2).run(PEOPLE, rng=1)
+MISSING = people(N, missing=0.3)
+OPTIONAL = Survey(questions(True), 6.0, answers=2).run(MISSING, rng=1)
+
+
+def near(answer, truth, errors=5.0):
+    return bool((np.abs(np.asarray(answer.value) - truth) <= errors * np.asarray(answer.stderr)).all())
+
+
+def test_shapes_and_labels():
+    assert [np.shape(RESULT[name].value) for name in RESULT] == [(), (), (3,), (5,), (10,), (200,), (2, 2), (3, 5)]
+    assert RESULT["age"].labels is None
+    assert RESULT["region"].labels == REGIONS
+    assert RESULT["income"].labels[0] == "0 to 10"
+    assert RESULT["age and smoking"].labels == ("low", "high")
+    assert RESULT["age and smoking"].columns == ("no", "yes")
+    assert np.shape(OPTIONAL["region and income"].value) == (4, 6)
+    assert OPTIONAL["region and income"].columns[-1] == "no answer"
+    assert isinstance(RESULT["income"], HistogramAnswer)
+    assert isinstance(RESULT["region and income"], CrossAnswer)
+    assert RESULT.n == N
+    assert RESULT["age"].n < N
+
+
+def test_answers_are_near_the_truth():
+    smoker, age, region = PEOPLE["smoker"], PEOPLE["age"], PEOPLE["region"]
+    assert near(RESULT["age"], age.mean())
+    assert near(RESULT["smoker"], smoker.mean())
+    assert near(RESULT["region"], [(region == r).mean() for r in REGIONS])
+    assert near(RESULT["code"], np.bincount(PEOPLE["code"], minlength=200) / N)
+    bins = np.histogram(PEOPLE["income"], RESULT["income"].edges)[0] / N
+    assert near(RESULT["income"], bins)
+    assert near(RESULT["income"].cdf(), np.cumsum(bins)[:-1])
+    joint = np.array([np.histogram(PEOPLE["income"][region == r], RESULT["income"].edges)[0] for r in REGIONS]) / N
+    both = RESULT["region and income"]
+    assert near(both, joint)
+    assert near(both.margin("region"), joint.sum(axis=1))
+    assert near(both.margin("income"), joint.sum(axis=0))
+    assert near(both.given("region"), joint / joint.sum(axis=1, keepdims=True))
+    assert near(both.given("income"), (joint / joint.sum(axis=0)).T)
+    assert both.given("income").columns == REGIONS
+    ages = RESULT["age and smoking"]
+    assert near(ages.given("smoker"), [age[~smoker].mean(), age[smoker].mean()])
+    assert near(ages.margin("age"), age.mean())
+    assert near(ages.margin("smoker"), smoker.mean())
+    assert ages.given("smoker").range == (0.0, 100.0)
+
+
+def test_optional_answers_are_those_of_people_who_answered():
+    answered = {name: [v for v in values if v is not None] for name, values in MISSING.items()}
+    assert near(OPTIONAL["age"], np.mean(np.array(answered["age"], float)))
+    assert near(OPTIONAL["age"].missing, 1 - len(answered["age"]) / N)
+    assert near(OPTIONAL["smoker"], np.mean(np.array(answered["smoker"], float)))
+    assert near(OPTIONAL["region"], [answered["region"].count(r) / len(answered["region"]) for r in REGIONS])
+    smoker, age = MISSING["smoker"], MISSING["age"]
+    among = [
+        np.mean([a for a, s in zip(age, smoker, strict=True) if a is not None and s is not None and bool(s) == yes])
+        for yes in (False, True)
+    ]
+    assert near(OPTIONAL["age and smoking"].given("smoker"), among)
+    assert RESULT["age"].missing is None
+    margin = OPTIONAL["age and smoking"].margin("age")
+    assert near(margin, np.mean(np.array(answered["age"], float)))
+    assert near(margin.missing, 1 - len(answered["age"]) / N)
+
+
+# Quantiles ------------------------------------------------------------------------------------------------------------
+
+
+def test_quantiles_interpolate_the_distribution_function():
+    values = np.random.default_rng(1).uniform(0, 100, N)
+    survey = Survey({"x": Histogram(np.linspace(0, 100, 21).tolist())}, 6.0)
+    answer = survey.run({"x": values}, rng=1)["x"]
+    for q in (0.01, 0.25, 0.5, 0.9, 0.999):
+        quantile = answer.quantile(q)
+        low, high = quantile.interval()
+        assert low <= 100 * q <= high
+        assert low in answer.edges
+        assert high in answer.edges
+        assert abs(quantile.value - 100 * q) < 1.5
+    assert answer.quantile().value == answer.quantile(0.5).value
+    for bad in (0.0, 1.0, 2):
+        with pytest.raises(ValueError, match="q must be"):
+            answer.quantile(bad)
+
+
+def test_a_quantile_in_an_empty_bin_has_limits_around_it():
+    survey = Survey({"x": Histogram([0, 1, 2, 3, 4])}, 6.0)
+    answer = survey.run({"x": np.repeat([0.5, 3.5], N // 2)}, rng=2)["x"]
+    low, high = answer.quantile(0.5).interval()
+    assert (low, high) == (0.0, 4.0)
+
+
+# Intervals ------------------------------------------------------------------------------------------------------------
+
+
+def fieller_set(n, d, vn, vd, c, z2, grid):
+    return [r for r in grid if (n - r * d) ** 2 <= z2 * (vn - 2 * r * c + r * r * vd)]
+
+
+@pytest.mark.parametrize(
+    "n, d, vn, vd, c", [(0.3, 0.5, 1e-3, 1e-3, 2e-4), (0.01, 0.03, 1e-5, 2e-5, -1e-6), (-0.01, 0.3, 1e-3, 1e-3, 0)]
+)
+def test_fieller_limits_are_the_ends_of_the_set(n, d, vn, vd, c):
+    from scipy.special import ndtri
+
+    grid = np.linspace(-5, 5, 200_001)
+    inside = fieller_set(n, d, vn, vd, c, float(ndtri(0.025)) ** 2, grid)
+    rule = Fieller(*map(np.array, (n, d, vn, vd, c)))
+    low, high = rule.bounds(np.array(n / d), np.array(1.0), 0.025)
+    assert low == pytest.approx(min(inside), abs=1e-4)
+    assert high == pytest.approx(max(inside), abs=1e-4)
+
+
+def test_fieller_limits_are_infinite_where_the_denominator_may_be_zero():
+    rule = Fieller(*map(np.array, (0.3, 0.001, 1e-3, 1e-3, 0.0)))
+    assert [float(x) for x in rule.bounds(np.array(300.0), np.array(1.0), 0.025)] == [-np.inf, np.inf]
+    result = Survey(questions(), 0.5).run(people(2000), rng=3)
+    low, high = result["age and smoking"].given("smoker").interval()
+    assert (low[1], high[1]) == (0.0, 100.0)
+
+
+def test_shares_alone_have_binomial_limits():
+    survey = SURVEYS["single"]
+    aggregator = survey.aggregator().update(survey.privatize({"smoker": PEOPLE["smoker"]}, rng=1))
+    plain = survey.mechanisms["smoker"].aggregator()
+    plain.merge(aggregator._counters[0])
+    low, high = plain.estimate().interval(0.9)
+    assert aggregator.estimate()["smoker"].interval(0.9) == pytest.approx((low[1], high[1]), abs=1e-12)
+
+
+def test_limits_are_clipped_to_the_range():
+    survey = Survey({"a": YesNo(), "b": Mean(5, 6)}, 0.1)
+    result = survey.run({"a": np.zeros(300, bool), "b": np.full(300, 5.0)}, rng=7)
+    for name, (least, most) in {"a": (0, 1), "b": (5, 6)}.items():
+        low, high = result[name].interval(0.5)
+        assert least <= low <= high <= most
+
+
+def test_simultaneous_limits_divide_the_tail_by_all_reported_numbers():
+    survey = Survey({"a": YesNo(), "c": Choice(3), "x": Cross("a", "c"), "h": Histogram([0, 1, 2, 3], column="c")}, 3.0)
+    result = survey.run({"a": PEOPLE["smoker"], "c": np.arange(N) % 3}, rng=1)
+    numbers = 1 + 2 * 3 + (3 * 6 + 5) + 2 * 3
+    tail = 0.05 / numbers
+    assert result["a"].interval(0.95, simultaneous=True) == pytest.approx(result["a"].interval(1 - tail))
+    assert np.allclose(result["x"].interval(0.95, simultaneous=True), result["x"].interval(1 - tail))
+    assert np.allclose(result["x"].given("a").interval(0.95, True), result["x"].given("a").interval(1 - tail))
+
+
+# Covariance -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mechanism", [ldp.RandomizedResponse(4, 1.0), ldp.UnaryEncoding(4, 1.0), ldp.UnaryEncoding(4, 1.0, "optimized")]
+)
+def test_the_covariance_is_that_of_the_mechanism(mechanism):
+    shares, n = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8)], 1 << 12
+    channel = mechanism.channel().matrix
+    rho = np.array(shares, float) @ channel
+    decoded = mechanism.decode(mechanism.report.unpack(np.arange(len(rho), dtype=np.uint8).reshape(-1, 1)))
+    mean = rho @ decoded
+    exact = (decoded.T * rho) @ decoded - np.outer(mean, mean)
+    records = np.repeat(np.arange(4), [int(s * n) for s in shares])
+    found = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.tile(records, 200), rng=1)))
+    assert np.allclose(found.covariance * 200 * n, exact, atol=0.03 * np.abs(exact).max())
+
+
+def test_pooling_independent_estimates_weights_them_by_precision():
+    mechanism = ldp.RandomizedResponse(3, 1.0)
+    x = np.arange(N) % 3
+    one = Shares.of(mechanism.aggregator().update(mechanism.privatize(x[:9000], rng=1)))
+    two = Shares.of(mechanism.aggregator().update(mechanism.privatize(x, rng=2)))
+    both = pooled([one, two], lambda i, j: 0)
+    assert np.allclose(both.value, (9000 * one.value + N * two.value) / (9000 + N), atol=2e-3)
+    assert both.value.sum() == pytest.approx(1)
+    assert (np.diag(both.covariance) < np.diag(two.covariance)).all()
+
+
+def test_pooled_margins_use_all_answers():
+    survey = Survey({"a": YesNo(), "c": Choice(30), "x": Cross("a", "c")}, 6.0, answers=2)
+    aggregator = survey.aggregator().update(survey.privatize({"a": PEOPLE["smoker"], "c": np.arange(N) % 30}, rng=1))
+    alone, together = aggregator.estimate(), aggregator.estimate(pooled=True)
+    assert together["a"].stderr < alone["a"].stderr
+    assert (together["c"].stderr < alone["c"].stderr).all()
+    assert near(together["a"], PEOPLE["smoker"].mean())
+    assert near(together["c"], 1 / 30)
+    assert np.array_equal(together["x"].value, alone["x"].value)
+    with pytest.raises(TypeError, match="pooled must be a bool"):
+        aggregator.estimate(pooled=1)
+
+
+# The result -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_result_is_a_mapping():
+    assert list(RESULT) == list(questions())
+    assert len(RESULT) == 8
+    assert isinstance(RESULT["age"], Answer)
+    with pytest.raises(KeyError, match="'height' is not a question"):
+        RESULT["height"]
+    with pytest.raises(ValueError, match="name must be one of 'age', 'smoker', got 'region'"):
+        RESULT["age and smoking"].margin("region")
+
+
+def test_tables_have_one_row_per_number():
+    frame = OPTIONAL.to_frame()
+    assert list(frame.columns) == ["question", "answer", "estimate", "stderr", "low", "high", "n"]
+    assert (frame.low <= frame.high).all()
+    rows = frame[frame.question == "region"]
+    assert list(rows.answer) == [*REGIONS, "no answer"]
+    assert OPTIONAL.to_arrow().to_pandas().equals(frame)
+    low, high = OPTIONAL["region"].interval(0.5)
+    wide = OPTIONAL.to_frame(confidence=0.5)
+    assert np.allclose(wide[wide.question == "region"].low[:3], low)
+    assert np.allclose(wide[wide.question == "region"].high[:3], high)
+    assert RESULT["age and smoking"].table.to_frame().shape == (2, 3)
+    assert isinstance(RESULT["age and smoking"].table["no"], list)
+
+
+def test_dictionaries_can_be_written_as_json():
+    text = json.loads(json.dumps(OPTIONAL.to_dict(), allow_nan=False))
+    assert text["answers"]["region"]["labels"] == list(REGIONS)
+    assert 0.2 < text["answers"]["age"]["missing"]["value"] < 0.4
+    assert text["guarantee"]["epsilon"] <= 6
+
+
+def test_text_and_html_show_every_question():
+    for text in (repr(RESULT), RESULT._repr_html_()):
+        assert all(name in text for name in RESULT)
+        assert "total epsilon = 6 per person" in text
+    survey = Survey({"a": Choice(["<b>", "&"])}, 1.0)
+    html = survey.run({"a": ["<b>", "&"] * 50}, rng=1)._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;" in html
+
+
+def test_the_plot_has_a_panel_per_question(tmp_path):
+    small = Survey({"age": Mean(0, 100, optional=True), "region": Choice(REGIONS)}, 4.0).run(
+        {"age": MISSING["age"], "region": PEOPLE["region"]}, rng=1
+    )
+    figure = small.plot(tmp_path / "survey.png")
+    assert (tmp_path / "survey.png").stat().st_size > 1000
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["age: mean", "region: share"]
+    assert "95 % interval" in figure.axes[-1].get_xlabel()
+
+
+def test_groups_are_surveys_of_their_own():
+    survey = Survey({"smoker": YesNo(), "age": Mean(0, 100), "both": Cross("age", "smoker")}, 6.0, answers=2)
+    for by in (PEOPLE["region"], pd.Categorical(PEOPLE["region"]), PEOPLE["decade"], PEOPLE["smoker"]):
+        frame = {**PEOPLE, "group": by}
+        results = survey.run(frame, by="group", rng=1)
+        assert list(results) == list(dict.fromkeys(np.asarray(by).tolist()))
+        assert sum(result.n for result in results.values()) == N
+        for value, result in results.items():
+            inside = np.asarray(by) == value
+            assert result.n == inside.sum()
+            assert near(result["age"], PEOPLE["age"][inside].mean())
+            assert near(result["smoker"], PEOPLE["smoker"][inside].mean())
+
+
+def test_groups_with_missing_values():
+    survey = SURVEYS["single"]
+    by = np.array(["a", None, "b", None] * 500, object)
+    results = survey.run({"smoker": np.ones(2000, bool), "by": by}, by="by", rng=1)
+    assert list(results) == ["a", None, "b"]
+    assert results[None].n == 1000
+    with pytest.raises(TypeError, match="by must be the name of a column"):
+        survey.run({"smoker": np.ones(3, bool)}, by=3)
+    with pytest.raises(ValueError, match="at most 10000 different values"):
+        survey.run({"smoker": np.ones(20_000, bool), "by": np.arange(20_000)}, by="by")
+
+
+def test_one_group_equals_no_groups():
+    survey, frame = SURVEYS["three"], people(20_000)
+    alone = survey.run({**frame, "by": np.zeros(20_000, int)}, by="by", rng=4)[0]
+    assert alone.to_dict() == survey.run(frame, rng=4).to_dict()

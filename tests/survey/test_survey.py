@@ -1,0 +1,292 @@
+"""Surveys: reports, assignment, coins, and the identities of their methods."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ldpfast as ldp
+from ldpfast._core.survey import ROWS
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+
+from ..support.surveys import REGIONS, SURVEYS, Twin, people, questions
+
+
+def run_reports(survey: Survey, frame: dict, seed: int) -> list[list[bytes | None]]:
+    table = survey.privatize(frame, rng=seed)
+    return [list(row) for row in zip(*(table.column(name).to_pylist() for name in survey.mechanisms), strict=True)]
+
+
+def key_of(seed: int) -> bytes:
+    return np.random.SeedSequence(seed).generate_state(8, np.uint32).astype("<u4").tobytes()
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_reports_equal_those_of_the_twin(name):
+    survey = SURVEYS[name]
+    optional = all(question.optional for question in survey._declared.values())
+    frame = people(ROWS + 700, missing=0.2 if optional else 0.0)
+    assert run_reports(survey, frame, 5) == Twin(survey, key_of(5)).reports(frame)
+
+
+@pytest.mark.parametrize("name", ["one", "three", "large epsilon"])
+def test_reports_are_the_same_on_every_instruction_set(name, isa):
+    survey = SURVEYS[name]
+    frame = people(3000)
+    assert run_reports(survey, frame, 6) == Twin(survey, key_of(6)).reports(frame)
+
+
+@pytest.mark.parametrize("name", ["one", "three", "all"])
+def test_no_coin_is_used_twice(name):
+    twin = Twin(SURVEYS[name], key_of(7))
+    twin.reports(people(2 * ROWS + 100))
+    assert max(Counter(twin.used).values()) == 1
+
+
+def test_questions_have_different_keys():
+    twin = Twin(SURVEYS["all"], key_of(7))
+    twin.reports(people(100))
+    kernels = [key for key, kind, _ in twin.used if kind == "mechanism"]
+    assert len(set(kernels)) == len(SURVEYS["all"].mechanisms)
+    assert key_of(7) not in kernels
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_run_equals_the_estimate_from_reports(name, threads):
+    survey, frame = SURVEYS[name], people(3 * ROWS + 11)
+    before = ldp.get_num_threads()
+    ldp.set_num_threads(threads)
+    try:
+        result = survey.run(frame, rng=8)
+        assert result.to_dict() == survey.estimate(survey.privatize(frame, rng=8)).to_dict()
+        aggregator = survey.aggregator().update(survey.privatize(frame, rng=8))
+        assert survey._collect(frame, None, 8, False)[None] == aggregator
+    finally:
+        ldp.set_num_threads(before)
+
+
+@pytest.mark.parametrize("rows", [1000, ROWS, 100_000])
+def test_pieces_do_not_change_the_reports(rows):
+    survey, n = SURVEYS["one"], 3 * ROWS + 5
+    table = pa.table(people(n))
+    batches = table.to_batches(max_chunksize=rows)
+    reader = pa.RecordBatchReader.from_batches(table.schema, batches)
+    assert survey.privatize(reader, rng=9).equals(survey.privatize(table, rng=9))
+
+
+def test_pieces_of_streams_do_not_change_the_reports():
+    survey, n = SURVEYS["single"], 70 * ROWS + 5
+    table = pa.table({"smoker": np.arange(n) % 3 == 0})
+    for rows in (150_001, 2048):
+        reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=rows))
+        assert survey._collect(reader, None, 9, False) == survey._collect(table, None, 9, False)
+
+
+def test_each_call_has_a_fresh_key():
+    survey, frame = SURVEYS["one"], people(1000)
+    assert not survey.privatize(frame).equals(survey.privatize(frame))
+
+
+# Assignment -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_everyone_answers_the_declared_number_of_questions(name):
+    survey = SURVEYS[name]
+    answers = [sum(report is not None for report in row) for row in run_reports(survey, people(2000), 1)]
+    assert set(answers) == {survey.answers}
+
+
+def test_questions_are_asked_with_their_weights():
+    survey, n = SURVEYS["weights"], 40 * ROWS
+    table = survey.privatize(people(n), rng=3)
+    weights = {name: {"smoker": 0.1, "code": 3.0}.get(name, 1.0) for name in survey.mechanisms}
+    assert "age" not in weights
+    for name, weight in weights.items():
+        share = weight / sum(weights.values())
+        asked = n - table.column(name).null_count
+        assert abs(asked - n * share) < 6 * (n * share * (1 - share)) ** 0.5
+
+
+def test_thresholds_are_the_rounded_sums_of_the_weights():
+    survey = Survey({"a": YesNo(), "b": YesNo(), "c": YesNo()}, 1.0, weights={"a": 1, "b": 2, "c": 5})
+    assert survey._thresholds.tolist() == [round(Fraction(1, 8) * 2**32), round(Fraction(3, 8) * 2**32)]
+
+
+def test_subsets_of_questions_are_uniform():
+    survey = Survey({name: YesNo() for name in "abcd"}, 2.0, answers=2)
+    n = 20 * ROWS
+    table = survey.privatize({name: np.zeros(n, bool) for name in "abcd"}, rng=4)
+    asked = np.column_stack([~np.asarray(table.column(name).is_null()) for name in "abcd"])
+    counts = Counter(map(tuple, asked.tolist()))
+    assert len(counts) == 6
+    assert sum((count - n / 6) ** 2 / (n / 6) for count in counts.values()) < 30  # chi-squared, 5 degrees: 1.5e-5
+
+
+# Guarantee ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_the_guarantee_is_at_most_epsilon_and_close_to_it(name):
+    survey = SURVEYS[name]
+    each = [mechanism.epsilon_realized for mechanism in survey.mechanisms.values()]
+    largest = sum(sorted(map(Fraction, each), reverse=True)[: survey.answers])
+    assert largest <= Fraction(survey.guarantee.epsilon) <= Fraction(survey.epsilon)
+    assert survey.guarantee.epsilon > 0.999 * survey.epsilon
+    assert survey.guarantee.definition == "local"
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.7, 1.0, 3.3])
+@pytest.mark.parametrize("answers", [1, 2, 3, 7])
+def test_the_parts_of_epsilon_never_add_up_to_more(epsilon, answers):
+    survey = Survey({str(i): YesNo() for i in range(7)}, epsilon, answers=answers)
+    each = {mechanism.epsilon for mechanism in survey.mechanisms.values()}.pop()
+    assert Fraction(each) * answers <= Fraction(epsilon)
+    assert each * (1 + 1e-15) * answers >= epsilon
+
+
+# Identity -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_descriptions_give_equal_surveys(name):
+    survey = SURVEYS[name]
+    again = Survey.from_dict(survey.to_dict())
+    assert again == survey
+    assert hash(again) == hash(survey)
+    assert again.fingerprint == survey.fingerprint
+    assert pickle.loads(pickle.dumps(survey)) == survey
+
+
+def variants() -> list[Survey]:
+    base = questions()
+    changed = [
+        base,
+        dict(reversed(base.items())),
+        {**base, "age": Mean(0, 101)},
+        {**base, "age": Mean(0, 100, column="years")},
+        {**base, "age": Mean(0, 100, optional=True)},
+        {**base, "region": Choice(REGIONS[::-1])},
+        {**base, "income": Histogram([0, 10, 20, 40, 80, 161])},
+        {**base, "age and smoking": Cross("smoker", "age")},
+        {("Age" if name == "age" else name): q for name, q in base.items() if not isinstance(q, Cross)},
+    ]
+    return [
+        *(Survey(given, 2.0) for given in changed),
+        Survey(base, 2.1),
+        Survey(base, 2.0, answers=2),
+        Survey(base, 2.0, weights={"age": 2}),
+    ]
+
+
+def test_every_change_gives_another_fingerprint():
+    found = variants()
+    assert len({survey.fingerprint for survey in found}) == len(found)
+    assert len(set(found)) == len(found)
+
+
+def test_explicit_equal_weights_are_another_description_of_the_same_reports():
+    plain, weighted = Survey(questions(), 2.0), Survey(questions(), 2.0, weights=dict.fromkeys(questions(), 1.0))
+    assert plain != weighted
+    assert run_reports(plain, people(500), 1) == run_reports(weighted, people(500), 1)
+
+
+# Planning -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_plan_predicts_the_standard_errors():
+    survey, n = SURVEYS["optional"], 30 * ROWS
+    plan = survey.plan(n)
+    result = Survey(questions(), 3.0).run(people(n), rng=1)
+    for name, expected in zip(plan.names, plan.stderr[:, 0], strict=True):
+        if name not in ("age and smoking", "region and income"):
+            assert 0.5 < np.mean(result[name].stderr) / expected < 1.1
+
+
+def test_splitting_epsilon_costs_what_the_theory_says():
+    # Ten questions at epsilon 1, optimized unary encoding: splitting costs 10.9 times the variance of sampling.
+    survey = Survey({str(i): Choice(1000) for i in range(10)}, 1.0)
+    plan = survey.plan(1000)
+    assert (plan.stderr[0, 9] / plan.stderr[0, 0]) ** 2 == pytest.approx(10.9, abs=0.1)
+    assert plan.answers == 1
+
+
+def test_auto_asks_more_where_noise_is_small():
+    assert Survey(questions(), 1.0, answers="auto").answers == 1
+    many = Survey({str(i): YesNo() for i in range(4)}, 40.0, answers="auto")
+    assert many.answers == 4
+
+
+def test_a_mean_is_sent_as_a_number_at_a_large_epsilon():
+    survey = SURVEYS["large epsilon"]
+    assert isinstance(survey.mechanisms["age"], ldp.Laplace)
+    assert isinstance(survey.mechanisms["both"], ldp.RandomizedResponse)
+    result = survey.run(people(20_000), rng=2)
+    assert abs(result["age"].value - 50) < 6 * result["age"].stderr
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (lambda: Survey([], 1.0), TypeError, "questions must be a mapping"),
+        (lambda: Survey({}, 1.0), ValueError, "questions must be between 1"),
+        (lambda: Survey({"": YesNo()}, 1.0), ValueError, "non-empty names"),
+        (lambda: Survey({"ldpfast": YesNo()}, 1.0), ValueError, "other than 'ldpfast'"),
+        (lambda: Survey({"a": 3}, 1.0), TypeError, "question 'a' must be a YesNo"),
+        (
+            lambda: Survey({"a": YesNo(), "c": Cross("a", "b")}, 1.0),
+            ValueError,
+            "combine two of the questions 'a', got 'b'",
+        ),
+        (lambda: Survey({"a": YesNo()}, 0.0), ValueError, "epsilon must be"),
+        (lambda: Survey({"a": YesNo()}, 1e-30), ValueError, "question 'a' cannot be asked"),
+        (lambda: Survey({"a": YesNo()}, 1.0, answers=2), ValueError, "answers must be"),
+        (lambda: Survey({"a": YesNo()}, 1.0, answers="some"), ValueError, "'all' or 'auto'"),
+        (
+            lambda: Survey({"a": YesNo()}, 1.0, weights={"b": 1}),
+            ValueError,
+            "weights must be of the questions 'a', got 'b'",
+        ),
+        (lambda: Survey({"a": YesNo()}, 1.0, weights={"a": -1}), ValueError, "weights must be >= 0"),
+        (lambda: Survey({"a": YesNo()}, 1.0, weights={"a": 0}), ValueError, "not all 0"),
+        (
+            lambda: Survey({"a": YesNo(), "b": YesNo()}, 1.0, weights={"a": 1e-30}),
+            ValueError,
+            "at least 2\\^-32",
+        ),
+        (
+            lambda: Survey({"a": YesNo(), "b": YesNo(), "c": YesNo()}, 1.0, answers=2, weights={"a": 2}),
+            ValueError,
+            "weights must be equal or 0",
+        ),
+        (lambda: Cross("a", "a"), ValueError, "different questions"),
+        (lambda: Cross(1, "a"), TypeError, "names of questions"),
+        (lambda: Mean(1, 0), ValueError, "lower < upper"),
+        (lambda: Histogram([0, 1]), ValueError, "at least 3 numbers"),
+        (lambda: Histogram([0, 2, 1]), ValueError, "ascending"),
+        (lambda: Histogram(3), TypeError, "edges must be a sequence"),
+        (lambda: Choice(["a"]), ValueError, "at least 2 categories"),
+        (lambda: Choice(["a", "a"]), ValueError, "more than once"),
+        (lambda: YesNo(optional=1), TypeError, "optional must be a bool"),
+        (lambda: YesNo(column=""), TypeError, "column must be the name"),
+    ],
+)
+def test_bad_arguments_are_named(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_weight_zero_declares_a_question_for_crosses_only():
+    survey = Survey({"a": YesNo(), "b": YesNo(), "both": Cross("a", "b")}, 2.0, answers=1, weights={"a": 0, "b": 0})
+    assert list(survey.mechanisms) == ["both"]
+    result = survey.run({"a": np.ones(5000, bool), "b": np.zeros(5000, bool)}, rng=1)
+    assert result["both"].value[1, 0] > 0.9

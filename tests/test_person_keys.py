@@ -1,0 +1,369 @@
+"""Keys of persons: the derivation, and one report per person, question and value."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _core, _schema
+from ldpfast._core import person
+from ldpfast.estimation import Frequencies, VectorMean
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+
+from .support import person_keys as twin
+from .support.surveys import Twin, people, questions, symbol, words
+
+SECRET = bytes(range(100, 132))
+
+# NIST SP 800-38B, AES-256 examples.
+NIST_KEY = bytes.fromhex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")
+NIST_TEXT = bytes.fromhex(
+    "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411e5fbc1191a0a52ef"
+    "f69f2445df4f9b17ad2b417be66c3710"
+)
+NIST_CODES = {
+    0: "028962f61b7bf89efc6b551f4667d983",
+    16: "28a7023f452e8f82bd4bf28d8c37c35c",
+    40: "aaf3d8f1de5640c232f5b169b9c911e6",
+    64: "e1992190549f6ed5696a2c056c315410",
+}
+
+
+@pytest.mark.parametrize("length", NIST_CODES)
+def test_cmac_has_the_values_of_the_standard(length):
+    assert twin.cmac(NIST_KEY, NIST_TEXT[:length]).hex() == NIST_CODES[length]
+    before = _core.aes_form()
+    for form in _core.aes_forms() if length else []:
+        _core.set_aes_form(form)
+        try:
+            assert person.cmac(NIST_KEY, NIST_TEXT[:length]).hex() == NIST_CODES[length]
+        finally:
+            _core.set_aes_form(before)
+
+
+@pytest.mark.parametrize("length", [*range(1, 50), 100])
+def test_cmac_equals_its_twin(length):
+    message = bytes((7 * i + length) % 256 for i in range(length))
+    assert person.cmac(SECRET, message) == twin.cmac(SECRET, message)
+
+
+def report_of(mechanism: ldp.Mechanism, key: bytes, record) -> np.ndarray:
+    out = np.zeros((1, *mechanism.report.shape), mechanism.report.dtype(record.dtype))
+    mechanism._pipeline.kernel.privatize(key, 0, record, out)
+    return out[0]
+
+
+MECHANISMS = [
+    (ldp.RandomizedResponse(5, 1.0), np.arange(40) % 5, lambda x: (int(x),)),
+    (ldp.RandomizedResponse(500, 1.0), np.arange(40) * 12, lambda x: (int(x),)),
+    (ldp.Warner(1.0), np.arange(40) % 2 == 1, lambda x: (int(x),)),
+    (ldp.UnaryEncoding(9, 1.0), np.arange(40) % 9, lambda x: (int(x),)),
+    (ldp.SignBit(-1, 3, 1.0), np.linspace(-1, 3, 40), lambda x: (float(x),)),
+    (ldp.SignBit(-1, 3, 1.0), np.linspace(-1, 3, 40).astype(np.float32), lambda x: (float(x),)),
+    (ldp.Laplace(-1, 3, 3.0), np.linspace(-1, 3, 40), lambda x: (float(x) + 0.0,)),
+    (ldp.Bins([0.0, 1.0], 1.0), np.linspace(-1, 3, 40), lambda x: (float(x),)),
+    (ldp.LinfBall(3, 1.0), np.linspace(-1, 1, 120).reshape(40, 3), lambda x: (tuple(x),)),
+    (ldp.L2Ball(2, 1.0), np.linspace(-0.5, 0.5, 80).reshape(40, 2), lambda x: (tuple(x),)),
+]
+PERSONS = {
+    "int": list(range(-3, 37)),
+    "text": [f"person \N{SNOWMAN} {i}" for i in range(40)],
+    "bytes": [b"x" * i for i in range(40)],
+}
+
+
+@pytest.mark.parametrize("persons", PERSONS)
+@pytest.mark.parametrize("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
+def test_reports_are_those_of_the_derived_keys(mechanism, x, values, persons):
+    keys = ldp.PersonKeys(SECRET, PERSONS[persons], question="q")
+    reports = mechanism.privatize(x, rng=keys)
+    digest = _schema.digest(mechanism.schema())
+    records = mechanism.domain.convert(mechanism.domain.records(x)[0])
+    for i, who in enumerate(PERSONS[persons]):
+        key = twin.record_key(SECRET, digest, "q", who, *values(x[i]))
+        assert np.array_equal(reports[i], report_of(mechanism, key, records[i : i + 1]))
+
+
+@pytest.mark.parametrize("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
+def test_a_retry_gives_the_same_report_in_any_order_and_on_any_number_of_threads(mechanism, x, values):
+    n = 20_000
+    many, order = np.resize(x, (n, *x.shape[1:])), np.random.default_rng(1).permutation(n)
+    first = mechanism.privatize(many, rng=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
+    before = ldp.get_num_threads()
+    ldp.set_num_threads(3)
+    try:
+        again = mechanism.privatize(many[order], rng=ldp.PersonKeys(SECRET, order, question="q"))
+    finally:
+        ldp.set_num_threads(before)
+    assert np.array_equal(again, first[order])
+    one = mechanism.privatize(many[7], rng=ldp.PersonKeys(SECRET, [7], question="q"))
+    assert np.array_equal(one, first[7])
+    out = np.empty_like(first)
+    assert mechanism.privatize(many, rng=ldp.PersonKeys(SECRET, np.arange(n), question="q"), out=out) is out
+    assert np.array_equal(out, first)
+    keys = ldp.PersonKeys(SECRET, np.arange(n), question="q")
+    assert mechanism.run(many, rng=keys) == mechanism.estimate(first)
+
+
+def test_another_secret_question_person_or_value_gives_other_coins():
+    mechanism, n = ldp.RandomizedResponse(256, 0.1), 2000
+    x = np.full(n, 3)
+
+    def reports(secret=SECRET, question="q", persons=None, x=x, mechanism=mechanism):
+        return mechanism.privatize(
+            x, rng=ldp.PersonKeys(secret, np.arange(n) if persons is None else persons, question=question)
+        )
+
+    base = reports()
+    assert np.array_equal(base, reports())
+    for other in (
+        reports(secret=bytes(32)),
+        reports(question="r"),
+        reports(persons=np.arange(n) + n),
+        reports(persons=[str(i) for i in range(n)]),
+        reports(persons=[str(i).encode() for i in range(n)]),
+        reports(mechanism=ldp.RandomizedResponse(256, 0.11)),
+        reports(x=np.full(n, 4)),
+    ):
+        assert (base == other).mean() < 0.05
+
+
+def test_no_two_inputs_share_an_encoding():
+    for a, b in [(("ab", "c"), ("a", "bc")), ((b"1", "1"), ("1", b"1")), ((1, 2), (2, 1))]:
+        assert twin.person_field(a[0]) + twin.person_field(a[1]) != twin.person_field(b[0]) + twin.person_field(b[1])
+    assert twin.value_field(0) != twin.value_field(0.0)
+
+
+def test_negative_zero_is_zero_and_clipped_values_are_their_ends():
+    mechanism, n = ldp.SignBit(-1, 1, 1.0), 300
+    keys = ldp.PersonKeys(SECRET, np.arange(n), question="q")
+    assert np.array_equal(
+        mechanism.privatize(np.full(n, -0.0), rng=keys), mechanism.privatize(np.full(n, 0.0), rng=keys)
+    )
+    clipped = mechanism.privatize(np.full(n, 7.0), rng=keys, clip=True)
+    assert np.array_equal(clipped, mechanism.privatize(np.full(n, 1.0), rng=keys))
+    center = mechanism.privatize(np.full(n, np.nan), rng=keys, clip=True)
+    assert np.array_equal(center, mechanism.privatize(np.zeros(n), rng=keys))
+
+
+def test_precision_does_not_change_the_keys_of_equal_numbers():
+    mechanism = ldp.SignBit(0, 1, 1.0)
+    x = np.arange(64) / 64
+    keys = ldp.PersonKeys(SECRET, np.arange(64), question="q")
+    assert np.array_equal(mechanism.privatize(x, rng=keys), mechanism.privatize(x.astype(np.float32), rng=keys))
+
+
+def test_problems_and_python_mechanisms_accept_keys():
+    words_ = Frequencies(["a", "b", "c"], 1.0)
+    keys = ldp.PersonKeys(SECRET, [1, 2, 3, 4], question="word")
+    reports = words_.privatize(["a", "c", "b", "a"], rng=keys)
+    assert np.array_equal(reports, words_.privatize(["a", "c", "b", "a"], rng=keys))
+    assert words_.run(["a", "c", "b", "a"], rng=keys) == words_.estimate(reports)
+    box = VectorMean(2, 1.0, "linf", lower=[-1, -2], upper=[1, 3])
+    rows = np.zeros((4, 2))
+    assert np.array_equal(box.privatize(rows, rng=keys), box.privatize(rows, rng=keys))
+    with pytest.raises(ValueError, match="x must be"):
+        box.privatize(rows + 9, rng=keys)
+
+
+# Surveys --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+def test_reports_of_surveys_are_those_of_the_derived_keys(answers):
+    survey, n = Survey(questions(True), 4.0, answers=answers), 400
+    frame = people(n, missing=0.2)
+    who = [f"p{i}" for i in range(n)]
+    table = survey.privatize({**frame, "who": who}, rng=ldp.PersonKeys(SECRET, "who"))
+    digest = _schema.digest(survey.schema())
+    d = len(survey.mechanisms)
+    for i in range(n):
+        key = twin.assignment_key(SECRET, digest, who[i])
+        asked = [q for q, rows in enumerate(Twin(survey, key)._asked(1, 0)) if rows]
+        for q, name in enumerate(survey.mechanisms):
+            report = table.column(name)[i].as_py()
+            assert (report is not None) == (q in asked)
+            if report is not None:
+                question = survey.questions[name]
+                parts = [question.a, question.b] if isinstance(question, Cross) else [name]
+                cells = [(survey.questions[part], frame[part][i]) for part in parts]
+                own = twin.record_key(SECRET, digest, name, who[i], *(canonical(*cell) for cell in cells))
+                code = 0
+                for place, (part, cell) in enumerate(cells):
+                    code = code * part.k + symbol(part, cell, int(words(own, 42 + place, 0, 1, np.uint64)[0]))
+                mechanism = survey.mechanisms[name]
+                record = np.array([code], mechanism.domain.dtype)
+                assert report == mechanism.report.pack(report_of(mechanism, own, record)[np.newaxis]).tobytes()
+    assert len(asked) == answers <= d
+
+
+def canonical(question, cell):
+    if isinstance(question, Mean):
+        return float("nan") if cell is None else float(cell)
+    return symbol(question, cell, 0)
+
+
+def test_surveys_give_the_same_reports_at_every_attempt():
+    survey, n = Survey(questions(True), 4.0, answers=2), 30_000
+    frame = {**people(n, missing=0.1), "id": np.arange(n)}
+    keys = ldp.PersonKeys(SECRET, "id")
+    first = survey.privatize(frame, rng=keys)
+    order = np.random.default_rng(1).permutation(n)
+    table = pa.table({name: pa.array(values, from_pandas=True) for name, values in frame.items()}).take(pa.array(order))
+    shuffled = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=777))
+    assert survey.privatize(shuffled, rng=keys).equals(first.take(pa.array(order)))
+    arrays = ldp.PersonKeys(SECRET, np.arange(n))
+    assert survey.privatize(frame, rng=arrays).equals(first)
+    assert survey.run(frame, rng=keys).to_dict() == survey.estimate(first).to_dict()
+    records = [{name: values[i] for name, values in frame.items()} for i in range(60)]
+    messages = [survey.client(SECRET, i).answer(record) for i, record in enumerate(records)]
+    assert survey.aggregator().update(messages) == survey.aggregator().update(first.slice(0, 60))
+    groups = (
+        survey.run(frame, by="id", rng=keys)
+        if n < 10
+        else survey.run({**frame, "g": np.arange(n) % 2}, by="g", rng=keys)
+    )
+    assert groups[0].n == n / 2
+
+
+def test_a_changed_cell_does_not_change_the_questions():
+    survey, n = Survey(questions(True), 4.0, answers=2), 2000
+    frame = {**people(n), "id": np.arange(n)}
+    other = {**people(n, seed=2), "id": np.arange(n)}
+    keys = ldp.PersonKeys(SECRET, "id")
+    for name in survey.mechanisms:
+        one, two = (survey.privatize(f, rng=keys).column(name).is_null() for f in (frame, other))
+        assert one.equals(two)
+
+
+# Vectors for clients in other languages -------------------------------------------------------------------------------
+
+VECTORS = Path(__file__).parent / "support" / "survey_vectors.json"
+
+
+def survey_vectors() -> dict:
+    survey = Survey(
+        {
+            "smoker": YesNo(optional=True),
+            "age": Mean(0, 100, optional=True, column="years"),
+            "region": Choice(["north", "south", "östlich"], optional=True),
+            "born": Choice([datetime.date(1950, 1, 1), datetime.date(2000, 1, 1)], optional=True),
+            "income": Histogram([0, 10, 20.5, 40], optional=True),
+            "age and smoking": Cross("age", "smoker"),
+        },
+        3.0,
+        answers=2,
+    )
+    records = [
+        {"smoker": True, "years": 33.25, "region": "östlich", "income": 12.0},
+        {"smoker": False, "years": -7.0, "region": "west"},
+        {},
+    ]
+    persons: list = [7, "Ada", "\N{SNOWMAN}", -1]
+    return {
+        "schema": _schema.canonical_json(survey.schema()).decode(),
+        "fingerprint": survey.fingerprint,
+        "secret": SECRET.hex(),
+        "messages": [
+            {"person": who, "record": record, "message": survey.client(SECRET, who).answer(record).hex()}
+            for who in persons
+            for record in records
+        ],
+        "keys": [
+            {
+                "person": who,
+                "question": question,
+                "digest": "00" * 32,
+                "values": list(values),
+                "key": twin.record_key(SECRET, bytes(32), question, who, *values).hex(),
+            }
+            for who in persons
+            for question, values in (("q", (3,)), ("long question \N{SNOWMAN}", (2.5,)), ("pair", (1, 0)))
+        ],
+    }
+
+
+def test_shared_vectors():
+    """Record again with ``python -m tests.test_person_keys`` after a change of the format, which needs a new version."""
+    assert survey_vectors() == json.loads(VECTORS.read_text())
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ((b"short", [1]), ValueError, "secret must be 32 bytes, got 5"),
+        (("x" * 32, [1]), TypeError, "secret must be 32 bytes, got str"),
+        ((SECRET, [1, 2, 1]), ValueError, "persons must be different, got 3 of which 2 are"),
+        ((SECRET, ["a", "b", "a"]), ValueError, "persons must be different, got one 2 times"),
+        ((SECRET, ["a", b"b"]), TypeError, "persons must be integers of at most 64 bits, or all str, or all bytes"),
+        ((SECRET, [1.5]), TypeError, "persons must be integers"),
+        ((SECRET, [1 << 63]), TypeError, "persons must be integers of at most 64 bits"),
+        ((SECRET, [[1]]), ValueError, r"persons must have shape \(n,\)"),
+        ((SECRET, [None]), TypeError, "persons must be integers"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        ldp.PersonKeys(*arguments, question="q")
+
+
+def test_bad_use_is_refused():
+    mechanism = ldp.Warner(1.0)
+    with pytest.raises(ValueError, match="question must be a non-empty text"):
+        ldp.PersonKeys(SECRET, [1], question="")
+    with pytest.raises(TypeError, match="question must be a str"):
+        ldp.PersonKeys(SECRET, [1], question=3)
+    with pytest.raises(ValueError, match="question must be the name of the question"):
+        mechanism.privatize([1], rng=ldp.PersonKeys(SECRET, [1]))
+    with pytest.raises(ValueError, match="persons must be one per record, got 1 for 2 records"):
+        mechanism.privatize([1, 0], rng=ldp.PersonKeys(SECRET, [1], question="q"))
+    with pytest.raises(ValueError, match="the name of a column, 'id'"):
+        mechanism.privatize([1], rng=ldp.PersonKeys(SECRET, "id", question="q"))
+    with pytest.raises(ValueError, match="question must be None in PersonKeys for a survey"):
+        Survey({"a": YesNo()}, 1.0).privatize({"a": [True]}, rng=ldp.PersonKeys(SECRET, [1], question="q"))
+    with pytest.raises(ValueError, match="one column 'id'"):
+        Survey({"a": YesNo()}, 1.0).privatize({"a": [True]}, rng=ldp.PersonKeys(SECRET, "id"))
+    with pytest.raises(ValueError, match="row 1 is outside"):
+        Survey({"a": Mean(0, 1)}, 1.0).run({"a": [0.0, 2.0]}, rng=ldp.PersonKeys(SECRET, [1, 2]))
+    with pytest.raises(ValueError, match=r"within 2\^53 of zero"):
+        ldp.Bins([0.0], 1.0).privatize([1 << 60], rng=ldp.PersonKeys(SECRET, [1], question="q"))
+    with pytest.raises(ValueError, match=r"index 1 is outside"):
+        mechanism.privatize([1, 5], rng=ldp.PersonKeys(SECRET, [1, 2], question="q"))
+    with pytest.raises(TypeError, match="rng must be"):
+        ldp.estimation.MedianSGD(1.0, 0, 1).run(np.zeros(3), rng=ldp.PersonKeys(SECRET, [1, 2, 3], question="q"))
+
+
+def test_the_secret_is_neither_shown_nor_saved():
+    keys = ldp.PersonKeys(SECRET, [1, 2], question="q")
+    assert repr(keys) == "PersonKeys(<secret>, <2 persons>, question='q')"
+    for save in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="hold a secret"):
+            save(keys)
+
+
+def test_persons_in_every_kind_of_column():
+    mechanism, who = ldp.Warner(0.1), [f"p{i}" for i in range(200)]
+    x = np.ones(200, int)
+    first = mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, who, question="q"))
+    for persons in (np.array(who), np.array(who, object), pd.Series(who), pa.array(who), tuple(who)):
+        assert np.array_equal(first, mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, persons, question="q")))
+    numbers = mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, range(200), question="q"))
+    for dtype in ("int8", "uint8", "int64", "uint64"):
+        persons = np.arange(200).astype(dtype) if dtype != "int8" else np.arange(200).astype(np.int16)
+        assert np.array_equal(numbers, mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, persons, question="q")))
+
+
+if __name__ == "__main__":
+    VECTORS.write_text(json.dumps(survey_vectors(), indent=1, ensure_ascii=False) + "\n")
