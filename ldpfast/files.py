@@ -1,156 +1,195 @@
-"""Private estimate from one column of a file of any length, read in chunks.
+"""Tables in files of any length, read in chunks, for surveys.
 
-CSV and Parquet files are read by pyarrow, .npy files through a memory map. The memory use does not depend on the length
-of the file. Error messages name the column and the position of the first invalid record, never its value.
+CSV, JSON Lines, Parquet and Feather files and .npy arrays. Parquet, Feather and CSV files are read by pyarrow. The memory use
+does not depend on the length of a file. Error messages name the column and the position of a record, never its value.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
+import json
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._extras import optional
-from .mechanisms import Mechanism
-from .results import Estimate
-
-if TYPE_CHECKING:
-    from ._typing import RNGLike
+from .survey import Coded, ColumnQuestion, Piece, Source, YesNo
 
 BLOCK_BYTES = 1 << 22  # bytes of a CSV file that are parsed at a time; a longer record raises
 CHUNK_ROWS = 1 << 17
+MISSING = ("", "na", "n/a", "nan", "null", "none")  # texts of missing values, in lower case
+# Texts of no and yes, also with a capital and in capitals.
+NO, YES = (
+    tuple(dict.fromkeys(spelling for text in texts for spelling in (text, text.capitalize(), text.upper())))
+    for texts in (("false", "no", "0", "f", "n"), ("true", "yes", "1", "t", "y"))
+)
+STDIN = "-"
 
 
-# Columns of files -----------------------------------------------------------------------------------------------------
+# Files ----------------------------------------------------------------------------------------------------------------
 
 
-class Column(ABC):
-    """One column of a file, read in chunks and converted to numbers or to codes of declared categories."""
+class TableFile(ABC):
+    """Some columns of a file, read in chunks and converted to numbers or to symbols of declared categories."""
 
-    def __init__(self, path: Path, name: str | None) -> None:
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
         self.path = path
-        self.name = name
+        self.names = list(names)
 
     @abstractmethod
-    def chunks(self) -> Iterator[tuple[Any, float]]:
-        """Yield the values of each chunk and the fraction of the file that has been read."""
+    def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
+        """Yield the columns of each chunk, its number of records, and the fraction of the file that has been read."""
 
     @abstractmethod
-    def numbers(self, values: Any, start: int) -> NDArray[Any]:
-        """Convert a chunk to real numbers. `start` is the index of its first record."""
+    def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
+        """Convert a column of a chunk to real numbers, NaN for missing ones. `start` is the index of its first record."""
 
     @abstractmethod
-    def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
-        """Convert a chunk to indices of the categories. `start` is the index of its first record."""
+    def texts(self, name: str, values: Any) -> Any:
+        """Convert a column of a chunk to an Arrow array of texts, null for missing ones."""
+
+    def codes(self, name: str, values: Any, categories: Sequence[Sequence[str]], start: int) -> NDArray[np.int32]:
+        """Convert a column of a chunk to positions in `categories`, -1 for missing values.
+
+        Every category has one or more spellings. Other texts are compared in lower case with `MISSING`.
+        """
+        pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+        spellings = [(text, code) for code, texts in enumerate(categories) for text in texts]
+        texts = self.texts(name, values)
+        found = pc.index_in(texts, value_set=pa.array([text for text, _ in spellings], pa.string()))
+        table = np.array([code for _, code in spellings], np.int32)
+        places = found.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = np.where(places >= 0, table[places], -1).astype(np.int32)
+        others = np.flatnonzero(places < 0)
+        if len(others):
+            declared = pa.array(MISSING, pa.string())
+            missing = pc.is_in(pc.utf8_lower(texts.take(pa.array(others))).fill_null(""), value_set=declared)
+            wrong = np.flatnonzero(~missing.to_numpy(zero_copy_only=False))
+            if len(wrong):
+                index = start + int(others[wrong[0]])
+                raise self.invalid_error(name, index, "hold the declared categories only", "holds another")
+        return codes
 
     def place(self, index: int) -> str:
         """Return the position of a record, for error messages."""
-        return f"index {index}"
+        return f"record {index + 1} of {self.path}"
 
-    def invalid_error(self, index: int, rule: str, fault: str) -> ValueError:
+    def invalid_error(self, name: str, index: int, rule: str, fault: str) -> ValueError:
         """Return the error for a record that violates a rule."""
-        return ValueError(f"{self.subject} must {rule}; {self.place(index)} of {self.path} {fault}")
-
-    def undeclared(self, index: int) -> ValueError:
-        """Return the error for a record outside of the declared categories."""
-        return self.invalid_error(index, "hold the declared categories only", "holds another")
+        return ValueError(f"{self.subject(name)} must {rule}; {self.place(index)} {fault}")
 
     def unreadable(self, kind: str, fault: str = "it is damaged, truncated or of another format") -> ValueError:
         """Return the error for a file that cannot be read."""
         return ValueError(f"{self.path} must be a readable {kind} file: {fault}")
 
-    @property
-    def subject(self) -> str:
-        """Name of the column, for error messages."""
-        return "the array" if self.name is None else f"column {self.name!r}"
+    def subject(self, name: str) -> str:
+        """Return how error messages call a column."""
+        return f"column {name!r}"
 
-    def _require(self, names: Sequence[str]) -> None:
-        """Raise ValueError unless the name occurs exactly once.
+    def _require(self, existing: Sequence[str], header: bool = True) -> None:
+        """Raise ValueError unless every name occurs exactly once.
 
-        The message does not list the other names: in a file without a header they are a record.
+        The columns are listed only if they are names for certain: in a CSV file without a header they are a record.
         """
-        if self.name is None:
-            raise ValueError(f"column must name a column of {self.path}, got none")
-        if names.count(self.name) != 1:
-            fault = "not found" if self.name not in names else "found more than once"
-            raise ValueError(f"column must name one column of {self.path}, got {self.name!r}: {fault}")
+        for name in self.names:
+            if list(existing).count(name) != 1:
+                fault = "not found" if name not in existing else "found more than once"
+                listed = f"; its columns are {', '.join(map(repr, list(existing)[:50]))}" if header else ""
+                raise ValueError(f"column must name one column of {self.path}, got {name!r}: {fault}{listed}")
 
 
-class ArrowColumn(Column):
-    """Column of a CSV or Parquet file; its chunks are Arrow arrays."""
+class ArrowFile(TableFile):
+    """Columns that are Arrow arrays."""
 
-    def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
+    def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
+        pa = optional("pyarrow", "files")
+        kind = values.type
+        if pa.types.is_null(kind):
+            return np.full(len(values), np.nan)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            raise TypeError(f"{self.subject(name)} must hold numbers, got type {kind}")
+        floats = values if pa.types.is_floating(kind) else values.cast(pa.float64(), safe=False)
+        numbers: NDArray[Any] = floats.to_numpy(zero_copy_only=False)
+        return numbers
+
+    def texts(self, name: str, values: Any) -> Any:
         pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
-        self._require_values(values, start)
         try:
-            texts = self._trim(values.cast(pa.string()))
+            texts = values.cast(pa.string())
         except pa.ArrowNotImplementedError:
-            raise TypeError(f"{self.subject} must hold categories, got type {values.type}") from None
-        codes = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
-        if codes.null_count:
-            position = pc.index(codes.is_null(), True).as_py()
-            raise self.undeclared(start + position) if texts[position].as_py() else self._missing(start + position)
-        found: NDArray[Any] = codes.to_numpy()
-        return found
-
-    def _require_values(self, values: Any, start: int) -> None:
-        """Raise ValueError if a value is missing."""
-        if values.null_count:
-            position = optional("pyarrow.compute", "files").index(values.is_null(), True).as_py()
-            raise self._missing(start + position)
-
-    def _missing(self, index: int) -> ValueError:
-        """Return the error for a record without a value."""
-        return self.invalid_error(index, "have a value in every record", "has none")
-
-    def _trim(self, texts: Any) -> Any:
-        """Strip blanks around texts. Line ends are kept, because they indicate a truncated quotation."""
-        return optional("pyarrow.compute", "files").utf8_trim(texts, characters=" \t")
+            raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
+        # Line ends are kept, because they indicate a truncated quotation.
+        return pc.utf8_trim(texts, characters=" \t")
 
 
-class CsvColumn(ArrowColumn):
-    """Column of a CSV file, read as text and converted here so that error messages can name the line."""
+class CsvFile(ArrowFile):
+    """Columns of a CSV file, read as text and converted here so that error messages can name the line.
 
-    def chunks(self) -> Iterator[tuple[Any, float]]:
+    The file can be compressed (.gz), or the standard input.
+    """
+
+    def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
         pa, reader = optional("pyarrow", "files"), optional("pyarrow.csv", "files")
-        _, header = next(self._records(), (1, []))
-        self._require(header)
-        size = self.path.stat().st_size
-        with QuoteCount(self.path.open("rb")) as file:
+        with ExitStack() as stack:
+            raw, stream = self._open(stack)
+            size = self.path.stat().st_size if raw is not None else 0
+            file = QuoteCount(stream)
+            header = self._header(file)
+            self._require(header, header=False)
             try:
                 batches = reader.open_csv(
                     pa.PythonFile(file, mode="r"),
                     read_options=reader.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
                     parse_options=reader.ParseOptions(newlines_in_values=True),
                     convert_options=reader.ConvertOptions(
-                        include_columns=[self.name], column_types={self.name: pa.string()}
+                        include_columns=self.names, column_types=dict.fromkeys(self.names, pa.string())
                     ),
                 )
                 for batch in batches:
-                    yield batch.column(0), file.tell() / size
-            except pa.ArrowInvalid:  # its message may quote the record
+                    yield batch.columns, batch.num_rows, raw.tell() / size if raw is not None else 0.0
+            except (pa.ArrowInvalid, EOFError, OSError):  # a message may quote the record
                 raise self.unreadable("CSV", self._fault(header)) from None
             if file.quotes % 2:  # an open quotation may hide the records after it
                 for _ in self._records():
                     pass
 
-    def numbers(self, values: Any, start: int) -> NDArray[Any]:
-        pa = optional("pyarrow", "files")
-        texts = self._trim(values)
+    def _open(self, stack: ExitStack) -> tuple[BinaryIO | None, Any]:
+        """Return the file on disk, None for the standard input, and the stream of its text."""
+        if str(self.path) == STDIN:
+            return None, sys.stdin.buffer
+        raw = stack.enter_context(self.path.open("rb"))
+        return raw, (stack.enter_context(gzip.GzipFile(fileobj=raw)) if self.path.suffix == ".gz" else raw)
+
+    def _header(self, file: QuoteCount) -> list[str]:
+        """Return the names in the first record, which stays to be read."""
         try:
-            numbers: NDArray[Any] = texts.cast(pa.float64()).to_numpy()
+            start = file.peek(BLOCK_BYTES).decode("utf-8-sig", errors="replace")
+        except (EOFError, OSError):
+            raise self.unreadable("CSV") from None
+        lines = csv.reader(io.StringIO(start, newline=""))
+        return next((row for row in lines if row), [])
+
+    def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
+        pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+        texts = self.texts(name, values)
+        try:
+            numbers: NDArray[Any] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:  # its message quotes the record
-            position = next(i for i, text in enumerate(texts) if not self._numeric(text))
-        else:
-            return numbers
-        if not texts[position].as_py():
-            raise self._missing(start + position)
-        raise self.invalid_error(start + position, "hold numbers", "holds text")
+            missing = pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING, pa.string()))
+            texts = pc.if_else(missing, None, texts)
+            position = next((i for i, text in enumerate(texts) if not self._numeric(text)), None)
+            if position is not None:
+                raise self.invalid_error(name, start + position, "hold numbers", "holds text") from None
+            numbers = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return numbers
 
     def _numeric(self, text: Any) -> bool:
         pa = optional("pyarrow", "files")
@@ -161,19 +200,21 @@ class CsvColumn(ArrowColumn):
         return True
 
     def place(self, index: int) -> str:
-        """Return the line on which a record starts.
-
-        The file is read again, only for an error message.
-        """
-        for count, (line, _) in enumerate(self._records()):
-            if count == index + 1:  # after the header
-                return f"line {line}"
+        """Return the line on which a record starts. The file is read again, only for an error message."""
+        if str(self.path) != STDIN:
+            for count, (line, _) in enumerate(self._records()):
+                if count == index + 1:  # after the header
+                    return f"line {line} of {self.path}"
         return super().place(index)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the first line and the fields of each record, including the header. Blank lines are skipped."""
+        if str(self.path) == STDIN:
+            raise self.unreadable("CSV", "it is damaged, or ends in an open quotation")
         line = 1
-        with self.path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        with ExitStack() as stack:
+            stream = self._open(stack)[1]
+            file = stack.enter_context(io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline=""))
             reader = csv.reader(file, strict=True)
             try:
                 for row in reader:
@@ -182,6 +223,8 @@ class CsvColumn(ArrowColumn):
                     line = reader.line_num + 1
             except csv.Error as error:  # an open quotation, or a very long field
                 raise self.unreadable("CSV", f"{error}, in the record on line {line}") from None
+            except (EOFError, OSError):
+                raise self.unreadable("CSV", "the compressed data are damaged or truncated") from None
 
     def _fault(self, header: list[str]) -> str:
         """Return the reason why pyarrow could not read the file."""
@@ -198,34 +241,84 @@ class CsvColumn(ArrowColumn):
 class QuoteCount:
     """File that counts the quotation marks read; an odd number indicates a truncated file."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Any) -> None:
         self._file = file
+        self._ahead = b""
         self.quotes = 0
         self.closed = False
 
-    def read(self, n: int = -1) -> bytes:
-        data = self._file.read(n)
-        self.quotes += data.count(b'"')
-        return data
+    def peek(self, n: int) -> bytes:
+        """Return the next n bytes, which stay to be read."""
+        while len(self._ahead) < n:
+            more = self._file.read(n - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead
 
-    def tell(self) -> int:
-        return self._file.tell()
+    def read(self, n: int = -1) -> bytes:
+        if self._ahead:
+            size = len(self._ahead) if n < 0 else n
+            data, self._ahead = self._ahead[:size], self._ahead[size:]
+        else:
+            data = self._file.read(n)
+        self.quotes += data.count(b'"')
+        return bytes(data)
 
     def close(self) -> None:
-        self._file.close()
         self.closed = True
 
-    def __enter__(self) -> QuoteCount:
-        return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+class JsonLinesFile(TableFile):
+    """Keys of a file with one JSON object per line."""
+
+    def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
+        size, seen = max(1, self.path.stat().st_size), False
+        with self.path.open("rb") as file:
+            rows: list[Any] = []
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    row = None
+                if not isinstance(row, dict):
+                    raise self.unreadable("JSON Lines", f"line {number} is not a JSON object")
+                if not seen:
+                    self._require(list(row))
+                    seen = True
+                rows.append([row.get(name) for name in self.names])
+                if len(rows) == CHUNK_ROWS:
+                    yield self._columns(rows), len(rows), file.tell() / size
+                    rows = []
+            if rows:
+                yield self._columns(rows), len(rows), 1.0
+
+    def _columns(self, rows: list[Any]) -> list[Any]:
+        return [list(column) for column in zip(*rows, strict=True)] if self.names else []
+
+    def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
+        found = np.full(len(values), np.nan)
+        for i, value in enumerate(values):
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                found[i] = float(value) if abs(value) < 1e300 else np.inf * (1 if value > 0 else -1)
+            elif value is not None and str(value).strip().lower() not in MISSING:
+                raise self.invalid_error(name, start + i, "hold numbers", "holds another value")
+        return found
+
+    def texts(self, name: str, values: Any) -> Any:
+        pa = optional("pyarrow", "files")
+        texts = [
+            None if value is None else json.dumps(value) if isinstance(value, bool) else str(value) for value in values
+        ]
+        return pa.array(texts, pa.string())
 
 
-class ParquetColumn(ArrowColumn):
-    """Column of a Parquet file."""
+class ParquetFile(ArrowFile):
+    """Columns of a Parquet file."""
 
-    def chunks(self) -> Iterator[tuple[Any, float]]:
+    def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
         pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
         with self.path.open("rb"):  # raises the error of the operating system if the file cannot be opened
             pass
@@ -233,27 +326,35 @@ class ParquetColumn(ArrowColumn):
             with parquet.ParquetFile(self.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
                 self._require(file.schema_arrow.names)
                 read = 0
-                for batch in file.iter_batches(CHUNK_ROWS, columns=[self.name], use_threads=False):
+                for batch in file.iter_batches(CHUNK_ROWS, columns=self.names, use_threads=False):
                     read += batch.num_rows
-                    yield batch.column(0), read / file.metadata.num_rows
+                    columns = [batch.column(name) for name in self.names]
+                    yield columns, batch.num_rows, read / file.metadata.num_rows
         except (pa.ArrowException, OSError):
             raise self.unreadable("Parquet") from None
 
-    def numbers(self, values: Any, start: int) -> NDArray[Any]:
-        pa = optional("pyarrow", "files")
-        kind = values.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            raise TypeError(f"{self.subject} must hold numbers, got type {kind}")
-        self._require_values(values, start)
-        floats = values if pa.types.is_floating(kind) else values.cast(pa.float64(), safe=False)
-        numbers: NDArray[Any] = floats.to_numpy()
-        return numbers
+
+class FeatherFile(ArrowFile):
+    """Columns of a Feather file, which is an Arrow file."""
+
+    def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
+        pa, ipc = optional("pyarrow", "files"), optional("pyarrow.ipc", "files")
+        with self.path.open("rb") as raw:
+            try:
+                with ipc.open_file(raw) as file:
+                    self._require(file.schema.names)
+                    for i in range(file.num_record_batches):
+                        batch = file.get_batch(i)
+                        columns = [batch.column(name) for name in self.names]
+                        yield columns, batch.num_rows, (i + 1) / file.num_record_batches
+            except (pa.ArrowException, OSError):
+                raise self.unreadable("Feather") from None
 
 
-class NpyColumn(Column):
-    """1-D array, field of a structured array, or column of a 2-D array selected by its number."""
+class NpyFile(TableFile):
+    """1-D array, fields of a structured array, or columns of a 2-D array selected by their numbers."""
 
-    def chunks(self) -> Iterator[tuple[Any, float]]:
+    def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
         try:
             array = np.load(self.path, mmap_mode="r", allow_pickle=False)
         except (ValueError, EOFError):
@@ -261,121 +362,158 @@ class NpyColumn(Column):
         if not isinstance(array, np.ndarray):  # an archive of several arrays
             array.close()
             raise self.unreadable(".npy")
-        values = self._column(array)
-        for start in range(0, len(values), CHUNK_ROWS):
-            chunk = values[start : start + CHUNK_ROWS]
-            yield chunk, (start + len(chunk)) / len(values)
+        columns = self._columns(array)
+        for start in range(0, len(array), CHUNK_ROWS):
+            chunk = [column[start : start + CHUNK_ROWS] for column in columns]
+            rows = min(CHUNK_ROWS, len(array) - start)
+            yield chunk, rows, (start + rows) / len(array)
 
-    def _column(self, array: NDArray[Any]) -> NDArray[Any]:
-        if array.dtype.names is not None:
+    def _columns(self, array: NDArray[Any]) -> list[NDArray[Any]]:
+        if array.dtype.names is not None and array.ndim == 1:
             self._require(array.dtype.names)
-            array = array[self.name]
-        elif array.ndim == 2:
+            return [array[name] for name in self.names]
+        if array.ndim == 2:
             self._require([str(number) for number in range(array.shape[1])])
-            array = array[:, int(self.name or 0)]
-        elif self.name is not None:
-            raise ValueError(f"column must be left out for an array of shape {array.shape}, got {self.name!r}")
+            return [array[:, int(name)] for name in self.names]
         if array.ndim != 1:
-            raise ValueError(f"{self.path} must hold one number per record, got shape {array.shape}")
-        return array
+            raise ValueError(f"{self.path} must hold one record per row, got shape {array.shape}")
+        if self.names != [self.path.name]:
+            names = ", ".join(map(repr, self.names))
+            raise ValueError(f"column must be left out for an array of shape {array.shape}, got {names}")
+        return [array]
 
-    def numbers(self, values: Any, start: int) -> NDArray[Any]:
+    def subject(self, name: str) -> str:
+        return "the array" if name == self.path.name else super().subject(name)
+
+    def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
         if values.dtype.kind not in "iuf":
-            raise TypeError(f"{self.subject} must hold numbers, got dtype {values.dtype}")
+            raise TypeError(f"{self.subject(name)} must hold numbers, got dtype {values.dtype}")
         numbers: NDArray[Any] = values
         return numbers
 
-    def codes(self, values: Any, categories: Sequence[str], start: int) -> NDArray[Any]:
+    def texts(self, name: str, values: Any) -> Any:
         if values.dtype.kind not in "iufbU":
-            raise TypeError(f"{self.subject} must hold categories, got dtype {values.dtype}")
-        code = {category: number for number, category in enumerate(categories)}
+            raise TypeError(f"{self.subject(name)} must hold categories, got dtype {values.dtype}")
+        pa = optional("pyarrow", "files")
         different, inverse = np.unique(values, return_inverse=True)
-        found = np.array([code.get(str(value).strip(), -1) for value in different.tolist()], np.int64)[inverse]
-        if (found < 0).any():
-            raise self.undeclared(start + int(np.argmax(found < 0)))
-        return found
+        texts = [None if value != value else str(value).strip() for value in different.tolist()]
+        return pa.array(texts, pa.string()).take(pa.array(inverse))
 
 
-KINDS: dict[str, type[Column]] = {".csv": CsvColumn, ".parquet": ParquetColumn, ".npy": NpyColumn}
+KINDS: dict[str, type[TableFile]] = {
+    ".csv": CsvFile,
+    ".csv.gz": CsvFile,
+    ".jsonl": JsonLinesFile,
+    ".ndjson": JsonLinesFile,
+    ".parquet": ParquetFile,
+    ".feather": FeatherFile,
+    ".arrow": FeatherFile,
+    ".npy": NpyFile,
+}
 
 
-def estimate_column(
-    path: str | Path,
-    column: str | None,
-    mechanism: Mechanism,
-    *,
-    categories: Sequence[str] | None = None,
-    clip: bool = False,
-    rng: RNGLike = None,
-    progress: Callable[[float], None] | None = None,
-) -> Estimate[Any]:
-    """Privatize every record of a column and estimate from the reports.
-
-    Parameters
-    ----------
-    path : str or Path
-        A .csv, .parquet or .npy file; the suffix determines the format. A CSV file has a header, commas as separators,
-        and UTF-8 encoding; blank lines and blanks around a value are ignored.
-    column : str or None
-        Name of the column; for a 2-D .npy array its number, from 0; for a 1-D array ``None``.
-    mechanism : Mechanism
-        Mechanism for numbers in an interval, or for as many categories as are declared.
-    categories : sequence of str, optional
-        The declared categories, spelled as in the file. Without them, the column is numeric.
-    clip : bool, default False
-        As in `Mechanism.privatize`, for numeric columns only.
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        ``None`` draws fresh keys from the operating system. Anything else makes the reports reproducible, hence not
-        private: for simulation and tests only.
-    progress : callable, optional
-        Function called after each chunk with the fraction of the file that has been read.
-
-    Returns
-    -------
-    estimate : Estimate
+def open_table(path: str | Path, names: Sequence[str]) -> TableFile:
+    """Return some columns of a file; its suffix determines the format, and "-" is a CSV file on the standard input.
 
     Raises
     ------
-    TypeError, ValueError
-        If the file is damaged or of another format; if the column is missing or of a wrong type; if a value is missing,
-        is text in a numeric column, or is outside of the domain; if there are no records. The message names the line
-        (CSV) or the index, never the value.
-    OSError, ImportError
-        If the file cannot be opened; if pyarrow is not installed (extra "files").
-
-    Privacy
-    -------
-    The estimate is a function of reports that are epsilon-LDP each. An error caused by the data is outside that
-    guarantee. `clip` avoids it for numbers that are out of range or NaN, but not for text or missing values.
-
-    Notes
-    -----
-    The file is read once, in constant memory. After an error, a CSV file is read again to find the line.
+    ValueError
+        If the suffix is not known, or the path is that of a directory.
     """
+    if str(path) == STDIN:
+        return CsvFile(Path(STDIN), names)
     path = Path(path)
-    if path.suffix.lower() not in KINDS:
-        raise ValueError(f"path must end in one of {', '.join(KINDS)}, got {str(path)!r}")
+    kind = next((suffix for suffix in KINDS if path.name.lower().endswith(suffix)), None)
+    if kind is None:
+        raise ValueError(f"path must end in one of {', '.join(KINDS)}, or be -, got {str(path)!r}")
     if path.exists() and not path.is_file():
         raise ValueError(f"path must be a regular file, got {str(path)!r}")
-    mechanism.domain.check_clip(clip)
-    source = KINDS[path.suffix.lower()](path, column)
-    generator = (
-        None if rng is None else np.random.default_rng(cast(Any, rng))
-    )  # an int would give each chunk the same key
-    aggregator = mechanism.aggregator()
-    for values, done in source.chunks():
-        start = aggregator.n
-        records = source.numbers(values, start) if categories is None else source.codes(values, categories, start)
-        try:
-            reports = mechanism.privatize(records, rng=generator, clip=clip)
-        except ValueError:
-            outside = np.flatnonzero(mechanism.domain.invalid(records))
-            if not len(outside):
-                raise
-            raise source.invalid_error(
-                start + int(outside[0]), f"hold {mechanism.domain.describe()}", "is outside"
-            ) from None
-        aggregator.update(reports)
-        if progress is not None:
-            progress(done)
-    return aggregator.estimate()
+    return KINDS[kind](path, names)
+
+
+# Surveys of files -----------------------------------------------------------------------------------------------------
+
+
+class FileTable(Source):
+    """The rows of one or more files, as a table for `Survey.run` and `Survey.privatize`.
+
+    Texts are compared with the labels of a question as they are printed; for yes-or-no questions "yes" and "no", "true" and
+    "false", 1 and 0 are accepted. Empty cells, "NA", "NaN" and null are missing, unless they are declared labels.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files with a suffix of `KINDS`, or "-" for a CSV file on the standard input.
+    questions : mapping of str to ColumnQuestion
+        The questions that the columns answer.
+    progress : callable, optional
+        Function called after each chunk with the fraction of the files that has been read.
+
+    Raises
+    ------
+    ValueError
+        If there is no file, or the suffix of one is not known; if a column answers questions of two kinds.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        questions: Mapping[str, ColumnQuestion],
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        if not paths:
+            raise ValueError("paths must be at least one file, got none")
+        self._paths = list(paths)
+        for path in self._paths:
+            open_table(path, [])
+        self._spellings: dict[str, list[tuple[str, ...]] | None] = {}
+        for name, question in questions.items():
+            column, spellings = question.column or name, _spellings(question)
+            if self._spellings.setdefault(column, spellings) != spellings:
+                raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
+        self._progress = progress or (lambda _: None)
+        self._starts: list[tuple[int, TableFile]] = []
+
+    def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
+        kept: dict[str, list[Any]] = {name: [] for name in names}
+        start, waiting = 0, 0
+        self._starts = []
+        for number, path in enumerate(self._paths):
+            file = open_table(path, names)
+            self._starts.append((start + waiting, file))
+            read = 0
+            for values, rows, fraction in file.chunks():
+                for name, column in zip(names, values, strict=True):
+                    kept[name].append(self._converted(file, name, column, read))
+                read, waiting = read + rows, waiting + rows
+                if waiting >= Piece.ROWS:
+                    whole = waiting // Piece.ROWS * Piece.ROWS
+                    joined = {name: np.concatenate(parts) for name, parts in kept.items()}
+                    yield self._piece(start, whole, joined)
+                    kept = {name: [column[whole:]] for name, column in joined.items()}
+                    start, waiting = start + whole, waiting - whole
+                self._progress((number + fraction) / len(self._paths))
+        if waiting:
+            yield self._piece(start, waiting, {name: np.concatenate(parts) for name, parts in kept.items()})
+
+    def _piece(self, start: int, n: int, columns: dict[str, NDArray[Any]]) -> Piece:
+        found = {
+            name: column[:n] if self._spellings[name] is None else Coded(column[:n]) for name, column in columns.items()
+        }
+        return Piece(start, n, found, self._place)
+
+    def _converted(self, file: TableFile, name: str, values: Any, start: int) -> NDArray[Any]:
+        spellings = self._spellings[name]
+        return file.numbers(name, values, start) if spellings is None else file.codes(name, values, spellings, start)
+
+    def _place(self, row: int) -> str:
+        """Return the file and the position of a row."""
+        start, file = next((start, file) for start, file in reversed(self._starts) if start <= row)
+        return file.place(row - start)
+
+
+def _spellings(question: ColumnQuestion) -> list[tuple[str, ...]] | None:
+    """Return the spellings of each cell of a question; None for numbers."""
+    if question.encoding != "symbol":
+        return None
+    return [NO, YES] if isinstance(question, YesNo) else [(str(cell),) for cell in question.cells]

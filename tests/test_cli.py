@@ -9,12 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet  # noqa: F401
 import pytest
 
 import ldpfast as ldp
-from ldpfast import cli, experiments
-from ldpfast.cli import main
-from ldpfast.files import estimate_column
+from ldpfast import experiments
+from ldpfast.cli import _surveys, main
+from ldpfast.survey import Choice, Cross, Mean, Survey, YesNo
 
 from .support.command_line import error_line
 from .support.extras import remove_extras
@@ -47,12 +49,12 @@ def test_json_equals_the_estimate_from_python(capsys, survey):
     out, err = capsys.readouterr()
     found = json.loads(out)
     assert err == ""
-    expected = estimate_column(survey, "visits", ldp.SignBit(0, 10, 1), rng=np.random.default_rng(5))
+    questions = ldp.Survey({"visits": Mean(0, 10)}, 1.0)
+    expected = questions.run({"visits": np.arange(3000) % 11}, rng=np.random.default_rng(5))
     assert found == {
         **expected.to_dict(),
-        "file": str(survey),
-        "column": "visits",
-        "mechanism": "SignBit(lower=0.0, upper=10.0, epsilon=1.0)",
+        "files": [str(survey)],
+        "mechanisms": {"visits": "RandomizedResponse(k=2, epsilon=1.0)"},
     }
 
 
@@ -61,16 +63,20 @@ def test_a_smaller_confidence_gives_a_narrower_interval(capsys, array):
     narrow = json.loads(capsys.readouterr().out)
     main(["estimate", str(array), *NUMERIC, "--json", "--seed", "5"])
     wide = json.loads(capsys.readouterr().out)
+    narrow, wide = narrow["answers"]["array.npy"], wide["answers"]["array.npy"]
     assert narrow["confidence"] == 0.5
     assert wide["interval"][0] < narrow["interval"][0] < narrow["interval"][1] < wide["interval"][1]
+    main(["estimate", str(array), *NUMERIC, "--json", "--seed", "5", "--confidence", "0.5", "--simultaneous"])
+    assert json.loads(capsys.readouterr().out)["answers"]["array.npy"] == narrow  # one number only
 
 
 def test_categories_are_estimated_by_label(capsys, survey):
     arguments = ["estimate", str(survey), "--column", "answer", "--epsilon", "4", "--categories", 'yes,no,"a, b"']
     main([*arguments, "--json"])
     found = json.loads(capsys.readouterr().out)
-    assert found["categories"] == ["yes", "no", "a, b"]
-    assert found["mechanism"] == "RandomizedResponse(k=3, epsilon=4.0)"
+    assert found["mechanisms"] == {"answer": "RandomizedResponse(k=3, epsilon=4.0)"}
+    found = found["answers"]["answer"]
+    assert found["labels"] == ["yes", "no", "a, b"]
     for value, (low, high) in zip(found["value"], zip(*found["interval"], strict=True), strict=True):
         assert low < value < high
         assert abs(value - 1 / 3) < 0.1
@@ -82,7 +88,7 @@ def test_categories_are_estimated_by_label(capsys, survey):
 def test_the_table_names_file_and_mechanism(capsys, array):
     assert main(["estimate", str(array), "--epsilon", "4", "--lower=-1e1", "--upper", "10", "--clip"]) == 0
     out, err = capsys.readouterr()
-    assert "mean of array.npy" in out
+    assert "array.npy" in out
     assert "Laplace(lower=-10.0, upper=10.0, epsilon=4.0)" in out
     assert err == ""
 
@@ -114,15 +120,17 @@ def test_runs_differ_without_a_seed_and_agree_with_one(capsys, array):
         (["--epsilon", "1", "--categories", "a,a"], "--categories must be at least 2 different labels"),
         (["--epsilon", "1", "--categories", "a,,b"], "--categories must be at least 2 different labels"),
         (["--epsilon", "1", "--categories", ""], "--categories must be at least 2 different labels"),
-        (["--epsilon", "1", "--categories", "a,b", "--clip"], "clip must be False for categories"),
-        (["--epsilon", "-1", "--lower", "0", "--upper", "1"], "epsilon must be a finite number > 0, got -1.0"),
+        (["--epsilon", "1", "--categories", "a,b", "--clip"], "--clip must be left out where --categories is given"),
+        (["--epsilon", "-1", "--lower", "0", "--upper", "1"], "--epsilon must be a finite number > 0, got -1.0"),
         (["--epsilon", "x", "--lower", "0", "--upper", "1"], "argument --epsilon: invalid float value: 'x'"),
         (["--epsilon", "1", "--lower", "1", "--upper", "0"], "lower and upper must be finite with lower < upper"),
-        (["--lower", "0", "--upper", "1"], "the following arguments are required: --epsilon"),
-        ([*NUMERIC, "--confidence", "1"], "confidence must be in (0, 1), got 1.0"),
+        (["--lower", "0", "--upper", "1"], "--epsilon must be given for files of records"),
+        ([*NUMERIC, "--confidence", "1"], "--confidence must be in (0, 1), got 1.0"),
         ([*NUMERIC, "--column", "x"], "column must be left out for an array of shape (3000,), got 'x'"),
         ([*NUMERIC, "--seed", "-1"], "--seed must be an integer >= 0, got -1"),
-        (["--epsilon", "1", "--lower", "0", "--upper", "9"], "; index 10 of "),
+        (["--epsilon", "1", "--lower", "0", "--upper", "9"], "; record 11 of "),
+        ([*NUMERIC, "--json", "--table"], "--table must be left out where --json is given"),
+        ([*NUMERIC, "--column", "a", "--column", "a"], "--column must name different columns, got a, a"),
     ],
 )
 def test_invalid_arguments_of_estimate(capsys, array, arguments, message):
@@ -193,19 +201,220 @@ def test_the_package_runs_as_a_module(array):
     assert "Traceback" not in bad.stderr
 
 
-def test_the_table_shows_two_digits_of_the_standard_error(capsys):
-    for scale, shown in ((1e-3, "0.0012"), (1.0, "1.2"), (1e3, "1234")):
-        estimate = ldp.Estimate(0.0, 1.234 * scale, 10, ldp.Warner(1.0).guarantee)
-        cli._print(estimate, ["x"], (-1.0, 1.0), 0.95, ldp.Warner(1.0))
-        assert f" {shown} " in capsys.readouterr().out
+@pytest.mark.parametrize("scale, shown", [(1e-3, "0.0012"), (1.0, "1.2"), (1e3, "1234")])
+def test_the_table_shows_two_digits_of_the_standard_error(scale, shown):
+    assert _surveys.shown(0.0, 1.234 * scale, -1.0, 1.0)[1] == shown
+    assert _surveys.shown(0.5, float("inf"), 0.0, 1.0) == ("0.500", "inf", "0.000 to 1.000")
 
 
 def test_an_interrupt_prints_one_line(capsys, monkeypatch, array):
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "estimate_column", interrupted)
+    monkeypatch.setattr(ldp.Survey, "run", interrupted)
     with pytest.raises(SystemExit) as stop:
         main(["estimate", str(array), *NUMERIC, "--json"])
     assert stop.value.code == 130
     assert capsys.readouterr().err == "ldpfast: interrupted\n"
+
+
+# Surveys --------------------------------------------------------------------------------------------------------------
+
+TOML = """
+epsilon = 4.0
+answers = 2
+
+[questions.visits]
+type = "Mean"
+lower = 0
+upper = 10
+
+[questions.answer]
+type = "Choice"
+categories = ["yes", "no", "a, b"]
+optional = true
+
+[questions."often"]
+type = "Histogram"
+edges = [0, 5, 11]
+column = "visits"
+
+[questions."visits and answer"]
+type = "Cross"
+a = "visits"
+b = "answer"
+"""
+
+
+@pytest.fixture
+def toml(tmp_path) -> Path:
+    path = tmp_path / "survey.toml"
+    path.write_text(TOML)
+    return path
+
+
+def test_a_survey_from_records_to_estimates(capsys, tmp_path, survey, toml):
+    states = []
+    for part in (1, 2):
+        reports, state = tmp_path / f"reports-{part}.parquet", tmp_path / f"state-{part}.ldp"
+        assert main(["privatize", str(toml), str(survey), "-o", str(reports)]) == 0
+        assert main(["aggregate", str(reports), "-o", str(state)]) == 0
+        states.append(str(state))
+    whole = tmp_path / "whole.ldp"
+    assert main(["merge", *states, "-o", str(whole)]) == 0
+    assert "n = 6000" in capsys.readouterr().out
+    figure = tmp_path / "figure.png"
+    assert main(["estimate", str(whole), "--json", "--plot", str(figure), "--pooled"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["n"] == 6000
+    assert abs(found["answers"]["visits"]["value"] - 5) < 1
+    assert set(found["answers"]) == {"visits", "answer", "often", "visits and answer"}
+    assert figure.stat().st_size > 1000
+    assert main(["estimate", str(whole), "--simultaneous"]) == 0
+    out = capsys.readouterr().out
+    assert "visits and answer" in out
+    assert "total epsilon = 4 per person" in out
+    both = tmp_path / "both.ldp"
+    main(["aggregate", str(tmp_path / "reports-1.parquet"), str(tmp_path / "reports-2.parquet"), "-o", str(both)])
+    assert both.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_seed_makes_reports_reproducible(tmp_path, survey, toml):
+    reports = [tmp_path / name for name in ("a.parquet", "b.parquet", "c.parquet")]
+    for path, seed in zip(reports, ("1", "1", "2"), strict=True):
+        main(["privatize", str(toml), str(survey), "-o", str(path), "--seed", seed])
+    first, second, third = (pa.parquet.read_table(path) for path in reports)
+    assert first.equals(second)
+    assert not first.equals(third)
+
+
+def test_several_columns_and_files_share_one_epsilon(capsys, tmp_path, survey):
+    columns = ["--column", "a", "--column", "b"]
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for path in paths:
+        path.write_text("a,b\n" + "2,4\n" * 4000)
+    assert main(["estimate", *map(str, paths), *columns, *NUMERIC, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["n"] == 8000
+    assert found["guarantee"]["epsilon"] <= 1
+    for name, truth in (("a", 2), ("b", 4)):
+        answer = found["answers"][name]
+        assert 3500 < answer["n"] < 4500
+        assert abs(answer["value"] - truth) < 5 * answer["stderr"]
+
+
+def test_missing_values_are_refused_or_a_category(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a\n" + "2\nNA\n\"\"\n6\n" * 2000)
+    message = error_line(capsys, "estimate", path, "--column", "a", *NUMERIC)
+    assert message.endswith(f"line 3 of {path} has no value; --missing category accepts it")
+    main(["estimate", str(path), "--column", "a", *NUMERIC, "--missing", "category", "--json"])
+    answer = json.loads(capsys.readouterr().out)["answers"]["a"]
+    assert abs(answer["value"] - 4) < 5 * answer["stderr"]
+    assert abs(answer["missing"]["value"] - 0.5) < 5 * answer["missing"]["stderr"]
+
+
+def test_warnings_are_one_line(capsys, tmp_path):
+    np.save(tmp_path / "a.npy", np.array([5.0] * 99 + [11.0]))
+    main(["estimate", str(tmp_path / "a.npy"), *NUMERIC, "--clip", "--json"])
+    err = capsys.readouterr().err
+    assert err == "ldpfast: warning: numbers were moved to the nearest end: 1 of 100 (0.01 of all) in column 'a.npy'\n"
+    message = error_line(capsys, "estimate", tmp_path / "a.npy", *NUMERIC)
+    assert message.endswith("is outside; --clip moves numbers to the nearest end")
+
+
+def test_an_error_leaves_nothing_half_written(capsys, tmp_path, survey, toml):
+    output = tmp_path / "reports.parquet"
+    output.write_bytes(b"before")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("visits,answer\n" + "3,yes\n" * 200_000 + "3,S3CR3T\n")
+    message = error_line(capsys, "privatize", toml, bad, "-o", output)
+    assert message == f"column 'answer' must hold the declared categories only; line 200002 of {bad} holds another"
+    assert output.read_bytes() == b"before"
+    assert "--output must be in an existing directory" in error_line(
+        capsys, "privatize", toml, survey, "-o", tmp_path / "absent" / "x"
+    )
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_reports_are_counted_once_and_only_for_their_survey(capsys, tmp_path, survey, toml):
+    reports, copied, other = (tmp_path / name for name in ("r.parquet", "copy.parquet", "other.parquet"))
+    state, foreign = tmp_path / "s.ldp", tmp_path / "f.ldp"
+    main(["privatize", str(toml), str(survey), "-o", str(reports)])
+    copied.write_bytes(reports.read_bytes())
+    toml.write_text(TOML.replace("epsilon = 4.0", "epsilon = 4.5"))
+    main(["privatize", str(toml), str(survey), "-o", str(other)])
+    main(["aggregate", str(reports), "-o", str(state)])
+    main(["aggregate", str(other), "-o", str(foreign)])
+    capsys.readouterr()
+    message = error_line(capsys, "aggregate", reports, copied, "-o", tmp_path / "x.ldp")
+    assert message == f"{copied} must be a file that was not counted before, got the same reports again"
+    message = error_line(capsys, "aggregate", reports, other, "-o", tmp_path / "x.ldp")
+    assert message == f"{other}: reports must answer the same survey: epsilon is 4, got 4.5"
+    message = error_line(capsys, "merge", state, foreign, "-o", tmp_path / "x.ldp")
+    assert message == f"{foreign}: other must aggregate answers to the same survey: epsilon is 4, got 4.5"
+    message = error_line(capsys, "merge", state, state, "-o", tmp_path / "x.ldp")
+    assert "no batch that was already counted" in message
+    assert "must be a readable Parquet file" in error_line(capsys, "aggregate", survey, "-o", tmp_path / "x.ldp")
+    assert "magic number is wrong" in error_line(capsys, "merge", survey, "-o", tmp_path / "x.ldp")
+    assert "must be one saved state" in error_line(capsys, "estimate", state, foreign)
+    assert "--epsilon must be left out" in error_line(capsys, "estimate", state, "--epsilon", "1")
+    assert not (tmp_path / "x.ldp").exists()
+
+
+def test_states_of_single_questions_are_estimated(capsys, tmp_path):
+    mechanism = ldp.Warner(2.0)
+    aggregator = mechanism.aggregator().update(mechanism.privatize(np.arange(4000) % 4 == 0))
+    (tmp_path / "w.ldp").write_bytes(aggregator.to_bytes())
+    assert main(["estimate", str(tmp_path / "w.ldp"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 4000
+    assert "--plot must be left out" in error_line(capsys, "estimate", tmp_path / "w.ldp", "--plot", tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("epsilon = ", "a survey must be valid TOML"),
+        ("epsilon = 1\nquestion = 3", "entries epsilon, answers, weights, questions only, got 'question'"),
+        ("questions = {}", "an entry 'epsilon': a number"),
+        ("epsilon = 1", "an entry 'questions': a table of questions"),
+        ("epsilon = 1\n[questions.a]\ntype = 3", "question 'a' must have a type, one of YesNo, Choice"),
+        ('epsilon = 1\n[questions.a]\ntype = "Mean"\nlower = 0', "question 'a': missing 1 required positional argument: 'upper'"),
+        ('epsilon = 1\n[questions.a]\ntype = "Mean"\nlower = 1\nupper = 0', "question 'a': lower and upper must"),
+        ('epsilon = 1\n[questions.a]\ntype = "YesNo"\nmore = 0', "question 'a': got an unexpected keyword argument 'more'"),
+    ],
+)
+def test_invalid_surveys_are_named(capsys, tmp_path, survey, text, message):
+    path = tmp_path / "s.toml"
+    path.write_text(text)
+    assert message in error_line(capsys, "privatize", path, survey, "-o", tmp_path / "x.parquet")
+
+
+def test_surveys_are_written_as_toml_and_read_again():
+    survey = Survey(
+        {
+            "a": YesNo(optional=True),
+            'b "quoted"': Choice(["x", "\n", "\u2603", "\x7f"], column="c"),
+            "n": Choice([1, 2, -3]),
+            "d": Mean(0.1, 1e20),
+            "x": Cross("a", "d"),
+        },
+        2.5,
+        weights={"a": 0, "x": 2},
+    )
+    assert Survey.from_toml(survey.to_toml()) == survey
+    assert Survey.from_toml(TOML).answers == 2
+    with pytest.raises(TypeError, match="to be written as TOML, got NoneType"):
+        Survey({"a": Choice([None, b"x"])}, 1.0).to_toml()
+
+
+@pytest.mark.parametrize("text, value", [("1e6", 1_000_000), ("20000", 20_000), ("2.5e3", 2500), ("1" * 20, int("1" * 20))])
+def test_counts_can_be_written_with_an_exponent(capsys, text, value):
+    assert main(["plan", "multinomial", "--k", "4e0", "--n", text, "--epsilon", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == value
+
+
+@pytest.mark.parametrize("text", ["1e-3", "many", "1.5", "inf", "nan"])
+def test_counts_must_be_whole(capsys, text):
+    assert "must be a whole number, such as 20000 or 1e6" in error_line(capsys, "plan", "multinomial", "--n", text)

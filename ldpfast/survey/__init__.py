@@ -7,7 +7,8 @@ server, `run` for both in one process, and `plan` tells beforehand how exact the
 from ._aggregator import SurveyAggregator
 from ._client import SurveyClient
 from ._design import SurveyPlan
-from ._questions import Choice, Cross, Histogram, Mean, SurveyQuestion, YesNo
+from ._frames import Coded, Piece, Source
+from ._questions import Choice, ColumnQuestion, Cross, Histogram, Mean, SurveyQuestion, YesNo
 from ._repeated import Repeated, RepeatedClient
 from ._result import Answer, CrossAnswer, HistogramAnswer, SurveyResult
 from ._survey import Survey
@@ -16,13 +17,17 @@ from ._table import Table
 __all__ = [
     "Answer",
     "Choice",
+    "Coded",
+    "ColumnQuestion",
     "Cross",
     "CrossAnswer",
     "Histogram",
     "HistogramAnswer",
     "Mean",
+    "Piece",
     "Repeated",
     "RepeatedClient",
+    "Source",
     "Survey",
     "SurveyAggregator",
     "SurveyClient",

@@ -5,9 +5,10 @@ Error messages name a column and a row, never the value of a cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,29 @@ class Piece:
     start: int
     n: int
     columns: Mapping[str, Any]
+    place: Callable[[int], str] = "row {}".format  # position of a row of the table, for error messages
+    ROWS: ClassVar[int] = ROWS
+
+
+class Source(ABC):
+    """A table that is read in pieces."""
+
+    @abstractmethod
+    def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
+        """Yield the columns with the given names, in pieces whose lengths are multiples of `Piece.ROWS` but for the last."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of symbols.
+
+    Attributes
+    ----------
+    codes : ndarray of int32
+        The symbols; -1 where the value is missing.
+    """
+
+    codes: NDArray[np.int32]
 
 
 # Pieces of a table ----------------------------------------------------------------------------------------------------
@@ -56,7 +80,9 @@ def pieces(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
     TypeError, ValueError
         If `frame` is no table; if it lacks a column or has two of that name; if columns have different lengths.
     """
-    if isinstance(frame, Mapping):
+    if isinstance(frame, Source):
+        yield from frame.pieces(names)
+    elif isinstance(frame, Mapping):
         yield _mapping(frame, names, list(frame))
     elif _package(frame) == "pandas" and hasattr(frame, "columns"):
         yield _mapping(frame, names, list(frame.columns))
@@ -262,6 +288,11 @@ class Symbols:
         """Table in which every symbol of a valid cell is its own."""
         return np.array([*range(len(self.cells) + 1), self.missing], np.uint32)
 
+    @property
+    def positions(self) -> NDArray[np.uint32]:
+        """Table for the positions of cells from -1 on, which is that of a missing value."""
+        return np.array([self.missing, *range(len(self.cells)), self.missing], np.uint32)
+
     def of(self, value: Any) -> int:
         try:
             if value is None or value != value:
@@ -286,6 +317,8 @@ class Symbols:
 
 def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
     integers = symbols.integers()
+    if isinstance(values, Coded):
+        return Column("int32", values.codes, None, 0, len(values.codes), -1, symbols.positions)
     if isinstance(values, np.ndarray):
         if values.dtype == np.bool_:
             return Column("uint8", values.view(np.uint8), None, 0, len(values), 0, symbols.table([False, True]))
@@ -318,7 +351,7 @@ def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
 
 
 def first_fault(
-    name: str, question: ColumnQuestion, column: Column, first: int, n: int, start: int, clip: bool
+    name: str, question: ColumnQuestion, column: Column, first: int, n: int, clip: bool, place: Callable[[int], str]
 ) -> Exception:
     """Return the error for a column with an invalid cell among n rows.
 
@@ -328,8 +361,8 @@ def first_fault(
         As for `column_for`.
     first, n : int
         Rows of the column that hold the invalid cell.
-    start : int
-        Number of the first row of the column in the table.
+    place : callable
+        Function that returns the position of a row of the column.
     """
     rule = f"column {name!r} must hold {question.describe()}"
     if question.encoding == "symbol":
@@ -344,7 +377,7 @@ def first_fault(
         return ValueError(f"{rule}; it changed while it was read")
     row = int(bad[0])
     if missing[row]:
-        return ValueError(f"{rule}; row {start + first + row} has no value, which needs optional=True")
+        return ValueError(f"{rule}; {place(first + row)} has no value, which needs optional=True")
     if question.encoding == "symbol":
-        return ValueError(f"{rule}; row {start + first + row} holds another value")
-    return ValueError(f"{rule}; row {start + first + row} is outside. clip=True moves numbers to the nearest end")
+        return ValueError(f"{rule}; {place(first + row)} holds another value")
+    return ValueError(f"{rule}; {place(first + row)} is outside. clip=True moves numbers to the nearest end")

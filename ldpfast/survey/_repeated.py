@@ -210,7 +210,7 @@ class Repeated(Question):
         column = column_for("x", self.question, values, clip)
         cells = cells_of(column, self.question, np.arange(column.n), clip)
         if cells is None:
-            raise first_fault("x", self.question, column, 0, column.n, 0, clip)
+            raise first_fault("x", self.question, column, 0, column.n, clip, "row {}".format)
         return self._respond(cells, keys, number)
 
     def _respond(self, cells: AnyArray, keys: PersonKeys, number: int) -> AnyArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -24,7 +24,7 @@ from ..mechanisms import Mechanism
 from ..privacy import Guarantee
 from ..reports import MESSAGE_VERSION, SCHEMA_KEY, Aggregator
 from ..results import ClippedWarning
-from . import _design
+from . import _design, _toml
 from ._aggregator import LABEL, SurveyAggregator
 from ._client import SurveyClient
 from ._design import Item, SurveyPlan
@@ -174,6 +174,11 @@ class Survey(Described):
 
     # Planning ---------------------------------------------------------------------------------------------------------
 
+    @property
+    def column_questions(self) -> dict[str, ColumnQuestion]:
+        """The questions that a column answers, by their names; a `Cross` combines two of them."""
+        return dict(self._declared)
+
     def plan(self, n: int) -> SurveyPlan:
         """Return the standard errors to expect, for every number of answers per person.
 
@@ -231,12 +236,37 @@ class Survey(Described):
         Each row is `guarantee.epsilon`-LDP.
         """
         pa = optional("pyarrow", "files")
-        source, tables = _Source(rng), [self._arrow_schema().empty_table()]
+        return pa.concat_tables(self.privatize_pieces(frame, rng=rng, clip=clip))
+
+    def privatize_pieces(self, frame: Any, *, rng: RNGLike = None, clip: bool = False) -> Iterator[Any]:
+        """Yield the result of `privatize` in pieces, in constant memory.
+
+        Parameters
+        ----------
+        frame, rng, clip
+            As for `privatize`.
+
+        Yields
+        ------
+        table : pyarrow.Table
+            The first has no rows.
+
+        Raises
+        ------
+        TypeError, ValueError, ImportError
+            As for `privatize`, when the invalid piece is read.
+
+        Privacy
+        -------
+        Each row is `guarantee.epsilon`-LDP.
+        """
+        pa = optional("pyarrow", "files")
+        source = _Source(rng)
+        yield self._arrow_schema().empty_table()
         for piece in self._pieces(frame, clip, source.column):
             columns = self._columns_of(piece, clip)
             reports, valid = self._reports_of(piece, columns, source, clip)
-            tables.append(self._arrow_table(pa, piece.n, reports, valid))
-        return pa.concat_tables(tables)
+            yield self._arrow_table(pa, piece.n, reports, valid)
 
     def _reports_of(
         self, piece: Piece, columns: list[Column], source: _Source, clip: bool
@@ -429,7 +459,11 @@ class Survey(Described):
         for part, first in filter(None, invalid):
             name = self._columns[part]
             question, n = self._declared[name], min(ROWS, piece.n - first)
-            raise first_fault(question.column or name, question, columns[part], first, n, piece.start, clip)
+
+            def place(row: int) -> str:
+                return piece.place(piece.start + row)
+
+            raise first_fault(question.column or name, question, columns[part], first, n, clip, place)
 
     def _count_clipped(self, columns: list[Column], n: int, clipped: dict[str, int]) -> None:
         """Add the number of cells that are out of range."""
@@ -541,6 +575,56 @@ class Survey(Described):
             name = data["name"]
             questions[name] = described({key: value for key, value in data.items() if key != "name"}, "question")
         return cls(questions, arguments["epsilon"], answers=arguments["answers"], weights=arguments["weights"])
+
+    def to_toml(self) -> str:
+        """Return the survey as TOML, which `from_toml` and the command line read.
+
+        Returns
+        -------
+        text : str
+
+        Raises
+        ------
+        TypeError
+            If a label is neither text, nor a number, a boolean or a date.
+        """
+        return _toml.dump(self.questions, epsilon=self.epsilon, answers=self.answers, weights=self.weights)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Survey:
+        """Return the survey that TOML describes.
+
+        Parameters
+        ----------
+        text : str
+            "epsilon", optionally "answers" and a table "weights", and one table per question: its "type" and the arguments
+            of that class.
+
+        Returns
+        -------
+        survey : Survey
+
+        Raises
+        ------
+        ValueError
+            If the text is not TOML, or does not describe a survey.
+
+        Examples
+        --------
+        >>> import ldpfast as ldp
+        >>> survey = ldp.Survey.from_toml('''
+        ... epsilon = 2.0
+        ... [questions.smoker]
+        ... type = "YesNo"
+        ... [questions.age]
+        ... type = "Mean"
+        ... lower = 0
+        ... upper = 100
+        ... ''')
+        >>> list(survey.questions)
+        ['smoker', 'age']
+        """
+        return cls(**_toml.parse(text))
 
     @classmethod
     def parameter_names(cls) -> list[str]:

@@ -1,0 +1,186 @@
+"""Command-line interface."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from .._extras import optional
+from .._version import __version__
+from ..bounds import _plan as _plans
+from ..bounds._problem import PROBLEMS
+from ..experiments import EXPERIMENTS
+from . import _surveys
+from ._arguments import count, generator
+
+
+class Parser(argparse.ArgumentParser):
+    """Argument parser that reports an error in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"ldpfast: error: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command of the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Command-line arguments, by default those of the process.
+
+    Returns
+    -------
+    status : int
+        0 on success. 1 if ``reproduce`` finds that a claim does not hold, or if ``bench`` finds a wrong answer.
+
+    Raises
+    ------
+    SystemExit
+        With status 2, after one line on stderr, if the usage or the input is invalid.
+    """
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            return command(arguments)
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        parser.error(str(error))
+    except KeyboardInterrupt:
+        parser.exit(130, "ldpfast: interrupted\n")
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning in one line."""
+    print(f"ldpfast: warning: {message}", file=sys.stderr)
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="ldpfast", description="Statistics under local differential privacy, with exact guarantees.")
+    parser.add_argument("--version", action="version", version=f"ldpfast {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    seed = "make the reports reproducible, hence NOT private; for tests only"
+
+    demo = commands.add_parser("demo", help="private estimates beside the true values, on two well-known surveys")
+    demo.add_argument(
+        "--output", type=Path, default=Path("ldpfast-demo.png"), help="file for the figure (default: %(default)s)"
+    )
+    demo.add_argument("--seed", type=int, help=seed)
+    demo.set_defaults(command=_demo)
+
+    _surveys.add_commands(commands, seed)
+
+    reproduce = commands.add_parser(
+        "reproduce", help="repeat the experiments of the papers: figures, numbers, and whether the claims hold"
+    )
+    reproduce.add_argument(
+        "name", nargs="?", choices=EXPERIMENTS, metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)} (default: all)"
+    )
+    reproduce.add_argument(
+        "--full", action="store_true", help="as many repetitions as in the papers; takes several minutes"
+    )
+    reproduce.add_argument(
+        "--output",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="output directory (default: %(default)s)",
+    )
+    reproduce.add_argument("--seed", type=int, help=seed)
+    reproduce.set_defaults(command=_reproduce)
+
+    plan = commands.add_parser(
+        "plan",
+        help="sample-size planning: people, epsilon or error, the mechanism, and the lower bound for every mechanism",
+        epilog="Give two of --n, --epsilon and --error; the third is computed. Errors are in the unit of the problem's loss, "
+        "which is the squared error for means, shares, coefficients and densities.",
+    )
+    plan.add_argument("problem", choices=PROBLEMS, metavar="PROBLEM", help=f"one of {', '.join(PROBLEMS)}")
+    plan.add_argument("--n", type=count, help="number of people, such as 20000 or 1e6")
+    plan.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record, or of the release")
+    plan.add_argument("--error", type=float, metavar="X", help="largest acceptable error")
+    plan.add_argument(
+        "--confidence", type=float, metavar="C", help="bound the error with this probability instead of on average"
+    )
+    for name in _plan_parameters():
+        problems = [problem.name for problem in PROBLEMS.values() if name in problem.needed + problem.optional]
+        kind = count if name in ("dim", "k") else str if name in ("family", "privacy", "mode") else float
+        plan.add_argument(
+            "--" + name.replace("_", "-"), type=kind, metavar="V", help=f"parameter of {', '.join(problems)}"
+        )
+    plan.add_argument(
+        "--figure", type=Path, metavar="FILE", help="file for a figure of the errors against n and epsilon (PNG)"
+    )
+    plan.add_argument("--json", action="store_true", help="print one JSON object")
+    plan.set_defaults(command=_plan)
+
+    bench = commands.add_parser(
+        "bench", help="speed on this machine, compared with NumPy and with the limit of random bytes and memory"
+    )
+    bench.add_argument("--seconds", type=float, default=50.0, help="duration in seconds (default: %(default)s)")
+    bench.add_argument("--json", metavar="PATH", help="file for all numbers")
+    bench.add_argument(
+        "--targets", action="store_true", help="for developers: also print the targets for an AVX-512 machine"
+    )
+    bench.set_defaults(command=_bench)
+    return parser
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    console = optional("rich.console", "demo").Console()
+    if not arguments.output.resolve().parent.is_dir():
+        raise ValueError(f"--output must be in an existing directory, got {str(arguments.output)!r}")
+    from ..experiments import demo
+
+    demo(arguments.output, generator(arguments.seed), console)
+    return 0
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    """Repeat the experiments; return status 1 if a claim does not hold."""
+    console = optional("rich.console", "demo").Console(markup=False, highlight=False)
+    generator(arguments.seed)  # raises for an invalid seed before anything is run
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    from ..experiments import reproduce
+
+    names = EXPERIMENTS if arguments.name is None else (arguments.name,)
+    return int(not reproduce(names, arguments.output, arguments.seed, arguments.full, console))
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from ..bench import report
+
+    return report(arguments.seconds, arguments.json, arguments.targets)
+
+
+def _plan_parameters() -> list[str]:
+    """Return the names of the parameters of all problems."""
+    return list(dict.fromkeys(name for p in PROBLEMS.values() for name in p.needed + p.optional))
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    problem = PROBLEMS[arguments.problem]
+    fixed = {name: value for name in _plan_parameters() if (value := getattr(arguments, name)) is not None}
+    for name in problem.needed:
+        if name not in fixed:
+            raise ValueError(f"--{name.replace('_', '-')} must be given for {problem.name}")
+    for name in fixed:
+        if name not in problem.needed + problem.optional:
+            raise ValueError(f"--{name.replace('_', '-')} must be left out for {problem.name}")
+    if arguments.figure is not None and not arguments.figure.resolve().parent.is_dir():
+        raise ValueError(f"--figure must be in an existing directory, got {str(arguments.figure)!r}")
+    plan = _plans.make_plan(problem.name, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
+    if arguments.figure is not None:
+        from ..bounds import _plan_plot
+
+        _plan_plot.save(plan, arguments.figure)
+    print(json.dumps(plan.to_dict()) if arguments.json else plan)
+    return 0

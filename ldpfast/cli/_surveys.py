@@ -1,0 +1,370 @@
+"""The commands for surveys and columns of files: privatize, aggregate, merge, estimate."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _check
+from .._extras import optional
+from .._schema import read_json
+from ..estimation import Problem
+from ..files import FileTable, open_table
+from ..reports import SCHEMA_KEY, Aggregator
+from ..results import Estimate
+from ..survey import Choice, Mean, Survey, SurveyAggregator, SurveyResult
+from ._arguments import generator, replaced
+
+PRIVACY_NOTE = (
+    "Each record is privatized separately, and the estimate is computed from the reports alone. The interval and the "
+    "categories must be public knowledge, not taken from the data. An error caused by the data (a number out of range, an "
+    "undeclared category, text, a missing value) is outside the guarantee. --clip avoids this error for numbers that are "
+    "out of range, --missing category that for missing values."
+)
+STATE = ".ldp"  # suffix of saved states
+WIDTH = 160  # characters per line of a table that is not shown on a terminal
+
+
+def add_commands(commands: Any, seed: str) -> None:
+    """Add the commands to a parser. `seed` is the help of the option."""
+    privatize = commands.add_parser(
+        "privatize",
+        help="privatize the rows of files for a survey; writes a Parquet file of reports",
+        epilog=PRIVACY_NOTE,
+    )
+    privatize.add_argument("survey", type=Path, metavar="SURVEY", help="survey in TOML; see `Survey.from_toml`")
+    _add_files(privatize)
+    privatize.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet file of reports")
+    privatize.add_argument("--clip", action="store_true", help="move numbers out of range to the nearer end")
+    privatize.add_argument("--seed", type=int, help=seed)
+    privatize.set_defaults(command=_privatize)
+
+    aggregate = commands.add_parser("aggregate", help="count files of reports; each file is counted once")
+    aggregate.add_argument(
+        "reports", type=Path, nargs="+", metavar="REPORTS", help="Parquet files of `ldpfast privatize`"
+    )
+    aggregate.add_argument("-o", "--output", type=Path, required=True, metavar="STATE", help=f"saved state ({STATE})")
+    aggregate.set_defaults(command=_aggregate)
+
+    merge = commands.add_parser("merge", help="add saved states of the same survey")
+    merge.add_argument("states", type=Path, nargs="+", metavar="STATE", help="saved states")
+    merge.add_argument("-o", "--output", type=Path, required=True, metavar="STATE", help="saved state of all together")
+    merge.set_defaults(command=_merge)
+
+    estimate = commands.add_parser(
+        "estimate",
+        help="estimates from a saved state; or from columns of files, which are privatized first",
+        epilog=PRIVACY_NOTE,
+    )
+    estimate.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help=f"a saved state ({STATE}); or .csv, .csv.gz, .jsonl, .parquet, .feather or .npy files of any length; - is CSV "
+        "on the standard input",
+    )
+    estimate.add_argument(
+        "--column",
+        action="append",
+        metavar="NAME",
+        help="name, or number from 0 for a 2-D .npy array; omit for a 1-D array. If it is given several times, each record "
+        "answers for one column, and epsilon is the total",
+    )
+    estimate.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record")
+    estimate.add_argument("--lower", type=float, metavar="A", help="smallest possible number (negative: --lower=-1e3)")
+    estimate.add_argument("--upper", type=float, metavar="B", help="largest possible number")
+    estimate.add_argument("--categories", metavar="a,b,c", help="all possible answers, instead of --lower and --upper")
+    estimate.add_argument(
+        "--missing",
+        choices=("refuse", "category"),
+        default="refuse",
+        help="what to do with records without a value: an error, or one more category; the estimate is then that among the "
+        "others (default: %(default)s)",
+    )
+    estimate.add_argument(
+        "--confidence", type=float, default=0.95, help="confidence level of the interval (default: %(default)s)"
+    )
+    estimate.add_argument("--simultaneous", action="store_true", help="intervals that hold for all numbers at once")
+    estimate.add_argument(
+        "--pooled", action="store_true", help="for a saved state: use all answers that hold a question"
+    )
+    estimate.add_argument(
+        "--clip", action="store_true", help="move numbers out of range to the nearer end of the interval"
+    )
+    estimate.add_argument("--json", action="store_true", help="print one JSON object")
+    estimate.add_argument("--table", action="store_true", help="print a table (the default)")
+    estimate.add_argument("--plot", type=Path, metavar="FILE", help="file for a figure (PNG, PDF, SVG)")
+    estimate.add_argument("--seed", type=int, help=seed)
+    estimate.set_defaults(command=_estimate)
+
+
+def _add_files(parser: Any) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="DATA",
+        help=".csv with a header, .csv.gz, .jsonl, .parquet, .feather or .npy files; - is CSV on the standard input",
+    )
+
+
+# Commands -------------------------------------------------------------------------------------------------------------
+
+
+def _privatize(arguments: argparse.Namespace) -> int:
+    parquet = optional("pyarrow.parquet", "files")
+    try:
+        survey = Survey.from_toml(arguments.survey.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{arguments.survey} must be UTF-8 text") from None
+    rng = generator(arguments.seed)
+    with _progress(arguments.files, False) as progress, replaced(arguments.output) as temporary:
+        table = FileTable(arguments.files, survey.column_questions, progress)
+        pieces = survey.privatize_pieces(table, rng=rng, clip=arguments.clip)
+        first = next(pieces)
+        n = 0
+        with parquet.ParquetWriter(temporary, first.schema) as writer:
+            for piece in pieces:
+                writer.write_table(piece)
+                n += piece.num_rows
+    print(
+        f"{n} reports of the survey {survey.fingerprint}, epsilon = {survey.guarantee.epsilon:.6g}: {arguments.output}"
+    )
+    return 0
+
+
+def _aggregate(arguments: argparse.Namespace) -> int:
+    pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
+    aggregator: SurveyAggregator | None = None
+    for path in arguments.reports:
+        digest = _digest(path)
+        try:
+            with parquet.ParquetFile(path) as file:
+                if aggregator is None:
+                    aggregator = _survey_of(path, file.schema_arrow).aggregator()
+                reader = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
+                aggregator.update(reader, batch=digest)
+        except (pa.ArrowException, OSError):
+            raise ValueError(
+                f"{path} must be a readable Parquet file: it is damaged, truncated or of another format"
+            ) from None
+        except ValueError as error:
+            if "batch must be new" in str(error):
+                raise ValueError(
+                    f"{path} must be a file that was not counted before, got the same reports again"
+                ) from None
+            raise ValueError(f"{path}: {error}") from None
+    assert aggregator is not None
+    _save(aggregator, arguments.output)
+    return 0
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    first, *others = (_open(path) for path in arguments.states)
+    for path, other in zip(arguments.states[1:], others, strict=True):
+        try:
+            first.merge(other)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from None
+    _save(first, arguments.output)
+    return 0
+
+
+def _estimate(arguments: argparse.Namespace) -> int:
+    confidence = _check.probability("--confidence", arguments.confidence)
+    if arguments.plot is not None and not arguments.plot.resolve().parent.is_dir():
+        raise ValueError(f"--plot must be in an existing directory, got {str(arguments.plot)!r}")
+    if arguments.json and arguments.table:
+        raise ValueError("--table must be left out where --json is given")
+    if any(str(path).endswith(STATE) for path in arguments.files):
+        result = _estimate_state(arguments)
+        extra: dict[str, Any] = {}
+    else:
+        survey = _survey_for(arguments)
+        with _progress(arguments.files, arguments.json) as progress:
+            table = FileTable(arguments.files, survey.column_questions, progress)
+            rng = generator(arguments.seed)
+            try:
+                result = survey.run(table, rng=rng, clip=arguments.clip)
+            except ValueError as error:
+                raise ValueError(_with_options(str(error))) from None
+        extra = {
+            "files": list(arguments.files),
+            "mechanisms": {name: repr(mechanism) for name, mechanism in survey.mechanisms.items()},
+        }
+    if arguments.plot is not None:
+        if not isinstance(result, SurveyResult):
+            raise ValueError("--plot must be left out for the state of a single question")
+        result.plot(arguments.plot, confidence)
+    if arguments.json:
+        print(json.dumps({**_described(result, confidence, arguments.simultaneous), **extra}))
+        return 0
+    width = None if sys.stdout.isatty() else WIDTH
+    console = optional("rich.console", "files").Console(markup=False, width=width)
+    if isinstance(result, SurveyResult):
+        console.print(_table(result, confidence, arguments.simultaneous))
+        console.print(f"n = {result.n:,}, total epsilon = {result.guarantee.epsilon:.6g} per person", soft_wrap=True)
+        for name, mechanism in extra.get("mechanisms", {}).items():
+            console.print(f"{name}: {mechanism}", soft_wrap=True)
+    else:
+        console.print(repr(result), soft_wrap=True)
+    return 0
+
+
+def _with_options(message: str) -> str:
+    """Return an error message with the options of the command line instead of the arguments of Python."""
+    message = message.replace(", which needs optional=True", "; --missing category accepts it")
+    return message.replace(". clip=True moves", "; --clip moves")
+
+
+# Surveys and states ---------------------------------------------------------------------------------------------------
+
+
+def _survey_for(arguments: argparse.Namespace) -> Survey:
+    """Return the survey with a question for each column."""
+    if arguments.epsilon is None:
+        raise ValueError("--epsilon must be given for files of records")
+    for path in arguments.files:
+        open_table(path, [])  # raises where the format is not known
+    columns = arguments.column or [Path(arguments.files[0]).name]
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"--column must name different columns, got {', '.join(columns)}")
+    if arguments.column is None and not all(str(path).endswith(".npy") for path in arguments.files):
+        raise ValueError("--column must name a column of the files")
+    if arguments.column is None and len(arguments.files) > 1:
+        raise ValueError("--column must be given for several files")
+    optional_answers, bounds = arguments.missing == "category", (arguments.lower, arguments.upper)
+    question: Any
+    if arguments.categories is None:
+        if None in bounds:
+            raise ValueError("either --lower and --upper, or --categories must be given")
+        question = Mean(*bounds, optional=optional_answers)
+    else:
+        if bounds != (None, None):
+            raise ValueError("--lower and --upper must be left out where --categories is given")
+        if arguments.clip:
+            raise ValueError("--clip must be left out where --categories is given")
+        question = Choice(_categories(arguments.categories), optional=optional_answers)
+    return Survey(dict.fromkeys(columns, question), _check.positive("--epsilon", arguments.epsilon))
+
+
+def _categories(text: str) -> list[str]:
+    """Split the labels at commas. A label that contains a comma is quoted as in a CSV file."""
+    labels = [label.strip() for label in next(csv.reader([text]), [])]
+    if len(labels) < 2 or "" in labels or len(set(labels)) < len(labels):
+        raise ValueError(f"--categories must be at least 2 different labels between commas, got {text!r}")
+    return labels
+
+
+def _survey_of(path: Path, schema: Any) -> Survey:
+    """Return the survey that a file of reports answers, from its metadata."""
+    try:
+        return Survey.from_dict(read_json((schema.metadata or {})[SCHEMA_KEY])["asks"])
+    except (LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"it must be a file of reports of a survey: {error}") from None
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file, which names it as a batch."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _open(path: Path) -> Any:
+    """Return what a saved state holds."""
+    try:
+        return Aggregator.from_bytes(path.read_bytes())
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _save(state: Any, path: Path) -> None:
+    with replaced(path) as temporary:
+        temporary.write_bytes(state.to_bytes())
+    print(f"n = {state.n}: {path}")
+
+
+def _estimate_state(arguments: argparse.Namespace) -> Any:
+    """Return the answers of a saved state."""
+    for name in ("epsilon", "column", "lower", "upper", "categories", "seed"):
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"--{name} must be left out for a saved state")
+    if len(arguments.files) > 1:
+        raise ValueError(f"FILE must be one saved state, got {len(arguments.files)} files; `ldpfast merge` adds states")
+    state = _open(Path(arguments.files[0]))
+    if isinstance(state, SurveyAggregator):
+        return state.estimate(arguments.pooled)
+    source = getattr(state, "source", None)
+    return source.estimate(state) if isinstance(source, Problem) else state.estimate()
+
+
+# Output ---------------------------------------------------------------------------------------------------------------
+
+
+def _described(result: Any, confidence: float, simultaneous: bool) -> dict[str, Any]:
+    """Return the result as types for JSON, with intervals of the given confidence."""
+    if not isinstance(result, SurveyResult):
+        return {**result.to_dict(), **_interval(result, confidence, simultaneous)}
+    answers = {
+        name: {**answer.to_dict(), **_interval(answer, confidence, simultaneous)} for name, answer in result.items()
+    }
+    return {**result.to_dict(), "answers": answers}
+
+
+def _interval(estimate: Estimate[Any], confidence: float, simultaneous: bool) -> dict[str, Any]:
+    low, high = estimate.interval(confidence, simultaneous)
+    return {"interval": [np.asarray(low).tolist(), np.asarray(high).tolist()], "confidence": confidence}
+
+
+def _table(result: SurveyResult, confidence: float, simultaneous: bool) -> Any:
+    """Return a table (rich) with one row per number, and two digits of the standard errors."""
+    table = optional("rich.table", "files").Table(box=optional("rich.box", "files").SIMPLE_HEAD)
+    table.add_column("question")
+    table.add_column("answer")
+    for name in ("estimate", "standard error", f"{100 * confidence:g} % interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    rows = result.table(confidence, simultaneous)
+    before = None
+    for question, answer, *numbers in zip(
+        *(rows[name] for name in ("question", "answer", "estimate", "stderr", "low", "high")), strict=True
+    ):
+        table.add_row(question if question != before else "", answer, *shown(*numbers))
+        before = question
+    return table
+
+
+def shown(value: float, stderr: float, low: float, high: float) -> tuple[str, str, str]:
+    """Return an estimate, its standard error with two digits, and its interval as texts."""
+    digits = 1 - int(np.floor(np.log10(stderr))) if 0 < stderr < np.inf else 3
+    decimals = max(0, digits)
+    return f"{value:.{decimals}f}", f"{stderr:.{decimals}f}", f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+
+def _progress(files: list[str], quiet: bool) -> AbstractContextManager[Callable[[float], None] | None]:
+    """Return a context manager that shows a progress bar on stderr.
+
+    It yields the function to call with the completed fraction. It yields None if stderr is not a terminal, or if `quiet`.
+    """
+    return nullcontext() if quiet or not sys.stderr.isatty() else _Bar(", ".join(Path(path).name for path in files))
+
+
+class _Bar:
+    def __init__(self, label: str) -> None:
+        console = optional("rich.console", "files").Console(stderr=True)
+        self._bar = optional("rich.progress", "files").Progress(console=console, transient=True)
+        self._task = self._bar.add_task(label, total=1.0)
+
+    def __enter__(self) -> Callable[[float], None]:
+        self._bar.start()
+        return lambda share: self._bar.update(self._task, completed=share)
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()

@@ -1,0 +1,100 @@
+"""Surveys as TOML files, which people write and read."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+from .._schema import unpack
+from ._questions import Choice, Cross, Histogram, Mean, SurveyQuestion, YesNo
+
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Cross)}
+OPTIONS = ("epsilon", "answers", "weights", "questions")
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Return the arguments of a survey from TOML.
+
+    Parameters
+    ----------
+    text : str
+        "epsilon", optionally "answers" and a table "weights", and a table "questions" with a table per question: its "type"
+        and the arguments of that class.
+
+    Returns
+    -------
+    arguments : dict
+
+    Raises
+    ------
+    ValueError
+        If the text is not TOML, or does not describe a survey.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"a survey must be valid TOML: {error}") from None
+    unknown = sorted(set(data) - set(OPTIONS))
+    if unknown:
+        raise ValueError(f"a survey must have the entries {', '.join(OPTIONS)} only, got {unknown[0]!r}")
+    for name, kind in (("epsilon", (int, float)), ("questions", dict)):
+        if not isinstance(data.get(name), kind):
+            raise ValueError(
+                f"a survey must have an entry {name!r}: a {'number' if name == 'epsilon' else 'table of questions'}"
+            )
+    questions = {name: _question(name, entries) for name, entries in data["questions"].items()}
+    return {**data, "questions": questions}
+
+
+def _question(name: str, entries: Any) -> SurveyQuestion:
+    if not isinstance(entries, dict) or entries.get("type") not in KINDS:
+        got = entries.get("type") if isinstance(entries, dict) else entries
+        raise ValueError(f"question {name!r} must have a type, one of {', '.join(KINDS)}, got {got!r}")
+    arguments = {key: value for key, value in entries.items() if key != "type"}
+    try:
+        question: SurveyQuestion = KINDS[entries["type"]](**arguments)
+    except TypeError as error:
+        raise ValueError(f"question {name!r}: {str(error).partition('() ')[2] or error}") from None
+    except ValueError as error:
+        raise ValueError(f"question {name!r}: {error}") from None
+    return question
+
+
+def dump(questions: Mapping[str, SurveyQuestion], **options: Any) -> str:
+    """Return TOML that `parse` reads.
+
+    Raises
+    ------
+    TypeError
+        If TOML has no form of a label.
+    """
+    lines = [f"{name} = {_text(options[name])}" for name in ("epsilon", "answers")]
+    if options["weights"] is not None:
+        lines += ["", "[weights]", *(f"{_text(name)} = {_text(weight)}" for name, weight in options["weights"].items())]
+    for name, question in questions.items():
+        lines += ["", f"[questions.{_text(name)}]", f'type = "{type(question).__name__}"']
+        for key, value in question.to_dict().items():
+            if key != "question" and value not in (None, False):
+                lines.append(f"{key} = {_text(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        value = unpack(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    raise TypeError(
+        f"labels must be text, numbers, booleans or dates to be written as TOML, got {type(value).__name__}"
+    )
