@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet  # noqa: F401
+import pyarrow.parquet
 import pytest
 
 import ldpfast as ldp
@@ -306,7 +306,7 @@ def test_several_columns_and_files_share_one_epsilon(capsys, tmp_path, survey):
 
 def test_missing_values_are_refused_or_a_category(capsys, tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("a\n" + "2\nNA\n\"\"\n6\n" * 2000)
+    path.write_text("a\n" + '2\nNA\n""\n6\n' * 2000)
     message = error_line(capsys, "estimate", path, "--column", "a", *NUMERIC)
     assert message.endswith(f"line 3 of {path} has no value; --missing category accepts it")
     main(["estimate", str(path), "--column", "a", *NUMERIC, "--missing", "category", "--json"])
@@ -380,9 +380,15 @@ def test_states_of_single_questions_are_estimated(capsys, tmp_path):
         ("questions = {}", "an entry 'epsilon': a number"),
         ("epsilon = 1", "an entry 'questions': a table of questions"),
         ("epsilon = 1\n[questions.a]\ntype = 3", "question 'a' must have a type, one of YesNo, Choice"),
-        ('epsilon = 1\n[questions.a]\ntype = "Mean"\nlower = 0', "question 'a': missing 1 required positional argument: 'upper'"),
+        (
+            'epsilon = 1\n[questions.a]\ntype = "Mean"\nlower = 0',
+            "question 'a': missing 1 required positional argument: 'upper'",
+        ),
         ('epsilon = 1\n[questions.a]\ntype = "Mean"\nlower = 1\nupper = 0', "question 'a': lower and upper must"),
-        ('epsilon = 1\n[questions.a]\ntype = "YesNo"\nmore = 0', "question 'a': got an unexpected keyword argument 'more'"),
+        (
+            'epsilon = 1\n[questions.a]\ntype = "YesNo"\nmore = 0',
+            "question 'a': got an unexpected keyword argument 'more'",
+        ),
     ],
 )
 def test_invalid_surveys_are_named(capsys, tmp_path, survey, text, message):
@@ -409,7 +415,9 @@ def test_surveys_are_written_as_toml_and_read_again():
         Survey({"a": Choice([None, b"x"])}, 1.0).to_toml()
 
 
-@pytest.mark.parametrize("text, value", [("1e6", 1_000_000), ("20000", 20_000), ("2.5e3", 2500), ("1" * 20, int("1" * 20))])
+@pytest.mark.parametrize(
+    "text, value", [("1e6", 1_000_000), ("20000", 20_000), ("2.5e3", 2500), ("1" * 20, int("1" * 20))]
+)
 def test_counts_can_be_written_with_an_exponent(capsys, text, value):
     assert main(["plan", "multinomial", "--k", "4e0", "--n", text, "--epsilon", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["n"] == value

@@ -65,7 +65,9 @@ def error_message(path: Path, column: str | None = "x", question: ColumnQuestion
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def assert_same_as_array(path: Path, column: str | None, values: np.ndarray, question: ColumnQuestion = NUMBERS) -> None:
+def assert_same_as_array(
+    path: Path, column: str | None, values: np.ndarray, question: ColumnQuestion = NUMBERS
+) -> None:
     """Check that the answer from a file equals that from the array with the same key."""
     found = estimate_column(path, column, question, rng=7)
     if isinstance(question, Choice):
@@ -233,7 +235,10 @@ def test_missing_and_repeated_columns_in_csv(tmp_path, text, column, fault):
 
 @pytest.mark.parametrize("text", ["x\n", "x\n\n\n"])
 def test_csv_without_records(tmp_path, text):
-    assert error_message(text_file(tmp_path, text)) == "question 'x' must have at least 1 answer for an estimate, got n = 0"
+    assert (
+        error_message(text_file(tmp_path, text))
+        == "question 'x' must have at least 1 answer for an estimate, got n = 0"
+    )
 
 
 @pytest.mark.parametrize(
@@ -276,9 +281,17 @@ def test_damaged_parquet(tmp_path):
         (np.array(1.0), None, "FILE must hold one record per row, got shape ()"),
         (np.zeros((2, 2, 2)), None, "FILE must hold one record per row, got shape (2, 2, 2)"),
         (np.zeros(3), "x", "column must be left out for an array of shape (3,), got 'x'"),
-        (np.zeros((3, 2)), None, "column must name one column of FILE, got 'a.npy': not found; its columns are '0', '1'"),
+        (
+            np.zeros((3, 2)),
+            None,
+            "column must name one column of FILE, got 'a.npy': not found; its columns are '0', '1'",
+        ),
         (np.zeros((3, 2)), "2", "column must name one column of FILE, got '2': not found; its columns are '0', '1'"),
-        (np.zeros(3, [("y", "f8")]), "x", "column must name one column of FILE, got 'x': not found; its columns are 'y'"),
+        (
+            np.zeros(3, [("y", "f8")]),
+            "x",
+            "column must name one column of FILE, got 'x': not found; its columns are 'y'",
+        ),
         (np.zeros(0), None, "question 'a.npy' must have at least 1 answer for an estimate, got n = 0"),
     ],
 )
@@ -313,7 +326,10 @@ def test_damaged_npy(tmp_path):
 def test_directories_missing_files_and_unknown_suffixes(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     assert error_message(tmp_path / "folder.csv") == "path must be a regular file, got 'FILE'"
-    assert error_message(tmp_path / "a.txt") == "path must end in one of .csv, .csv.gz, .jsonl, .ndjson, .parquet, .feather, .arrow, .npy, or be -, got 'FILE'"
+    assert (
+        error_message(tmp_path / "a.txt")
+        == "path must end in one of .csv, .csv.gz, .jsonl, .ndjson, .parquet, .feather, .arrow, .npy, or be -, got 'FILE'"
+    )
     for name in ("a.csv", "a.csv.gz", "a.parquet", "a.npy", "a.jsonl", "a.feather"):
         with pytest.raises(FileNotFoundError):
             estimate_column(tmp_path / name, "x")
@@ -447,7 +463,11 @@ def test_the_standard_input_is_a_csv_file(monkeypatch):
     [
         (".jsonl", b'{"x": 1}\n[1]\n', "JSON Lines file: line 2 is not a JSON object"),
         (".jsonl", b'{"x": 1}\n{"x": ', "JSON Lines file: line 2 is not a JSON object"),
-        (".jsonl", b'{"x": 1}\n{"x": "S3CR3T"}\n', "column 'x' must hold numbers; record 2 of FILE holds another value"),
+        (
+            ".jsonl",
+            b'{"x": 1}\n{"x": "S3CR3T"}\n',
+            "column 'x' must hold numbers; record 2 of FILE holds another value",
+        ),
         (".jsonl", b'{"x": 1}\n{"x": true}\n', "column 'x' must hold numbers; record 2 of FILE holds another value"),
         (".jsonl", b'{"y": 1}\n', "got 'x': not found; its columns are 'y'"),
         (".feather", b"ARROW1", "must be a readable Feather file"),

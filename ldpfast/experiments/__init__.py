@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._plots import figure as new_figure
-from . import drugs, surveys
+from . import drugs, surveys, whole_surveys
 from ._study import Experiment
 
 EXPERIMENTS = (
@@ -43,7 +43,7 @@ READING = (
 
 
 def demo(output: Path, rng: np.random.Generator | None, console: Any) -> None:
-    """Estimate sensitive statistics privately, then compare mechanisms on 27 answers per person.
+    """Estimate sensitive statistics privately, question by question and for whole surveys; then 27 answers per person.
 
     Parameters
     ----------
@@ -65,19 +65,24 @@ def demo(output: Path, rng: np.random.Generator | None, console: Any) -> None:
     -------
     The output is not private: it shows the true values beside the estimates.
     """
-    figure = new_figure(17, 11, "demo")
+    figure = new_figure(17, 16, "demo")
     console.print(INTRODUCTION)
     answers = surveys.run(rng)
     for table in surveys.tables(answers):
+        console.print(table)
+    wholes = whole_surveys.run(rng)
+    for table in whole_surveys.tables(wholes):
         console.print(table)
     study = drugs.run(rng)
     console.print(drugs.table(study))
     console.print(study.verdict)
 
-    grid = figure.add_gridspec(2, 1)
-    top, bottom = grid[0].subgridspec(1, 3), grid[1].subgridspec(1, 3)
+    grid = figure.add_gridspec(3, 1)
+    top, bottom, last = (grid[row].subgridspec(1, columns) for row, columns in enumerate((3, 3, 2)))
     surveys.draw(answers, [figure.add_subplot(place) for place in (*top, *list(bottom)[:2])])
     drugs.draw(study, figure.add_subplot(bottom[2]))
+    for whole, place in zip(wholes, last, strict=True):
+        whole_surveys.draw(whole, figure.add_subplot(place))
     totals = " and ".join(f"{count} epsilon ({survey})" for survey, count in surveys.counts(answers).items())
     figure.suptitle(
         "Private estimates beside the true values: every answer was randomized before it was counted", fontsize=18

@@ -217,7 +217,7 @@ def tables(comparisons: Sequence[Comparison]) -> Iterator[Any]:
     for group in by_question(comparisons):
         question, n = group[0].question, group[0].estimate.n
         names = dict.fromkeys(type(c.mechanism).__name__ for c in group)
-        table = _table(f"{question.text} ({question.unit})\n{question.survey}, n = {n:,}, {' or '.join(names)}")
+        table = new_table(f"{question.text} ({question.unit})\n{question.survey}, n = {n:,}, {' or '.join(names)}")
         for name in ("answer",) if question.answers else ():
             table.add_column(name)
         for name in ("true", "epsilon", "estimate", "95 % interval", "Laplace", "95 % interval"):
@@ -231,7 +231,7 @@ def tables(comparisons: Sequence[Comparison]) -> Iterator[Any]:
                     cells.insert(0, label if row == 0 else "")
                 table.add_row(*cells, end_section=row == len(group) - 1)
         yield table
-    table = _table(
+    table = new_table(
         "Total epsilon of a person who answers all questions of a survey once\n"
         "RAND asked the same people in several years: the totals of the years add up"
     )
@@ -244,7 +244,8 @@ def tables(comparisons: Sequence[Comparison]) -> Iterator[Any]:
     yield table
 
 
-def _table(title: str) -> Any:
+def new_table(title: str) -> Any:
+    """Return an empty table (rich) with a title."""
     return optional("rich.table", "demo").Table(
         title=title,
         title_justify="left",

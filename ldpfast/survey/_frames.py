@@ -61,6 +61,9 @@ class Coded:
 
     codes: NDArray[np.int32]
 
+    def __len__(self) -> int:
+        return len(self.codes)
+
 
 # Pieces of a table ----------------------------------------------------------------------------------------------------
 
@@ -119,6 +122,8 @@ def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
 
 def whole_column(name: str, values: Any) -> Any:
     """Return a column as a NumPy array of numbers or booleans, a pandas categorical, or an Arrow array."""
+    if isinstance(values, Coded):
+        return values
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"column {name!r} must not be a masked array")
     if _package(values) == "pandas":

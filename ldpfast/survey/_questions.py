@@ -253,7 +253,7 @@ class Histogram(ColumnQuestion):
         If `edges` are not at least 3 strictly ascending finite numbers.
     """
 
-    edges: tuple[float, ...]
+    edges: Any
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
     labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)

@@ -91,8 +91,9 @@ class Answer(Estimate[Any]):
             described["missing"] = self.missing.to_dict()
         return described
 
-    def _names(self) -> list[str]:
-        """Return the label of every number, in the order of the flattened value."""
+    @property
+    def entries(self) -> list[str]:
+        """Label of every number, in the order of the flattened value; an empty text for a single number."""
         rows = [""] if self.labels is None else list(map(str, self.labels))
         return rows if self.columns is None else [f"{row}, {column}" for row in rows for column in self.columns]
 
@@ -376,7 +377,7 @@ class SurveyResult(Mapping[str, Answer]):
             name: [] for name in ("question", "answer", "estimate", "stderr", "low", "high", "n")
         }
         for name, answer in self.items():
-            parts = [(answer, answer._names())]
+            parts = [(answer, answer.entries)]
             if answer.missing is not None:
                 parts.append((answer.missing, ["no answer"]))
             for part, labels in parts:
@@ -431,11 +432,11 @@ class SurveyResult(Mapping[str, Answer]):
         ImportError
             If matplotlib is not installed.
         """
-        heights = [len(answer._names()) + 1.6 for answer in self.values()]
+        heights = [len(answer.entries) + 1.6 for answer in self.values()]
         page = figure(8, 0.26 * sum(heights) + 0.5)
         panels = page.subplots(len(self), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
         for (name, answer), ax in zip(self.items(), panels, strict=True):
-            labels, (low, high) = answer._names(), map(np.ravel, answer.interval(confidence))
+            labels, (low, high) = answer.entries, map(np.ravel, answer.interval(confidence))
             value = np.clip(np.ravel(answer.value), low, high)
             places = np.arange(len(labels))
             ax.errorbar(value, places, xerr=[value - low, high - value], fmt="o", color=BLUE, markersize=4, capsize=2)

@@ -9,7 +9,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import experiments
-from ldpfast.experiments import drugs, surveys
+from ldpfast.experiments import drugs, surveys, whole_surveys
 
 from ..support.statistics import ALPHA, hoeffding_radius
 
@@ -132,3 +132,42 @@ def test_the_picture_has_titles_labels_and_legends(comparisons, study):
         assert ax.get_xlabel()
         assert ax.get_ylabel()
         assert ax.get_legend() is not None
+
+
+# Whole surveys --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wholes():
+    return whole_surveys.run(np.random.default_rng(1))
+
+
+def test_the_answers_of_whole_surveys_are_near_the_truth(wholes):
+    assert [whole.name for whole in wholes] == [surveys.RAND, surveys.FAIR]
+    for whole in wholes:
+        assert whole.result.guarantee.epsilon <= 2
+        for name, answer in whole.result.items():
+            error = np.abs(np.ravel(answer.value) - whole.truth(name))
+            assert (error <= 5 * np.ravel(answer.stderr)).all()
+        _, answer, truth = whole.conditional()
+        low, high = answer.interval(0.999999)
+        assert ((low <= truth) & (truth <= high)).all()
+
+
+def test_true_values_are_those_of_the_data(wholes):
+    rand, fair = wholes
+    data = surveys.records(surveys.FAIR)
+    had, rating = data["affairs"] > 0, data["rate_marriage"]
+    assert fair.truth("affair") == pytest.approx([had.mean()])
+    assert fair.truth("marriage") == pytest.approx([(rating == r).mean() for r in range(1, 6)])
+    assert fair.conditional()[2] == pytest.approx([had[rating == r].mean() for r in range(1, 6)])
+    assert rand.truth("visits") == pytest.approx([rand.people["visits"].mean()])
+    assert rand.truth("health").sum() == pytest.approx(1)
+
+
+def test_the_panel_of_a_whole_survey_has_title_labels_and_legend(wholes):
+    ax = figure.Figure().add_subplot()
+    whole_surveys.draw(wholes[1], ax)
+    assert "total epsilon of 2" in ax.get_title()
+    assert ax.get_xlabel() == "subgroup"
+    assert ax.get_legend() is not None
