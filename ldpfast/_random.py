@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
     from ._typing import RNGLike
 
-# Stream ids of words that Python code uses: STREAM_CENTRAL_WORDS and the three after it, and STREAM_PYTHON, in
-# src/kernels/random/stream.h.
+# Stream ids of words that Python code uses: STREAM_CENTRAL_WORDS and the three after it, STREAM_PYTHON and
+# STREAM_MEDIAN_OFFSET, in src/kernels/random/stream.h.
 SMOOTH, M_ESTIMATE, ROUNDING, IDEAL = 33, 34, 35, 36
 PYTHON = 37
+MEDIAN_OFFSET = 44
 
 
 def open_stream(rng: RNGLike | Stream) -> Stream:

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 
 def quantile(
-    x: ArrayLike, q: float, epsilon: float, lower: float, upper: float, rng: RNGLike = None
+    x: ArrayLike,
+    q: float,
+    epsilon: float,
+    lower: float,
+    upper: float,
+    rng: RNGLike = None,
+    *,
+    spacing: float | None = None,
+    rounded: bool = False,
 ) -> Estimate[float]:
     """Return a quantile by private stochastic gradient descent, with one bit per person.
 
@@ -38,6 +46,11 @@ def quantile(
         Public range that contains the quantile.
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
+    spacing : float, optional
+        Distance between neighboring values, for counts, ages in years, or other numbers with few different values. The
+        estimate is then that of the distribution smoothed by a uniform offset of this width.
+    rounded : bool, default False
+        Whether the estimate is rounded to a multiple of `spacing`.
 
     Returns
     -------
@@ -53,6 +66,8 @@ def quantile(
     -----
     SmallSampleWarning
         If n is too small for the interval.
+    DoubtfulWarning
+        Without `spacing`, if many records are equal.
 
     Privacy
     -------
@@ -70,10 +85,23 @@ def quantile(
     n = np.size(_check.array("x", x))
     if n == 0:
         raise ValueError("x must hold at least 1 record, got none")
-    return MedianSGD(epsilon, lower, upper, quantile=q, n=n).run(x, rng)
+    server = MedianSGD(epsilon, lower, upper, quantile=q, n=n, spacing=spacing)
+    if _check.flag("rounded", rounded) and spacing is None:
+        raise ValueError("rounded must be False without spacing, got True")
+    smooth = server.run(x, rng)
+    return server.estimate(rounded=True) if rounded else smooth
 
 
-def median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLike = None) -> Estimate[float]:
+def median(
+    x: ArrayLike,
+    epsilon: float,
+    lower: float,
+    upper: float,
+    rng: RNGLike = None,
+    *,
+    spacing: float | None = None,
+    rounded: bool = False,
+) -> Estimate[float]:
     """Return the median by private stochastic gradient descent: `quantile` with q = 1/2.
 
     Parameters
@@ -86,6 +114,11 @@ def median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLik
         Public range that contains the median.
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
+    spacing : float, optional
+        Distance between neighboring values, for counts, ages in years, or other numbers with few different values. The
+        estimate is then that of the distribution smoothed by a uniform offset of this width.
+    rounded : bool, default False
+        Whether the estimate is rounded to a multiple of `spacing`.
 
     Returns
     -------
@@ -101,6 +134,8 @@ def median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLik
     -----
     SmallSampleWarning
         If n is too small for the interval.
+    DoubtfulWarning
+        Without `spacing`, if many records are equal.
 
     Privacy
     -------
@@ -115,7 +150,7 @@ def median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLik
     >>> bool(abs(estimate.value - 24_343) < 2_000)
     True
     """
-    return quantile(x, 0.5, epsilon, lower, upper, rng)
+    return quantile(x, 0.5, epsilon, lower, upper, rng, spacing=spacing, rounded=rounded)
 
 
 def naive_median(x: ArrayLike, epsilon: float, lower: float, upper: float, rng: RNGLike = None) -> Estimate[float]:

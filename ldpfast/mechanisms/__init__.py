@@ -16,6 +16,7 @@ from ._query import Query
 from ._randomized_response import RandomizedResponse
 from ._residue import Residue
 from ._sign_bit import SignBit
+from ._smoothed_bins import SmoothedBins
 from ._unary_encoding import UnaryEncoding
 from ._warner import Warner
 
@@ -34,6 +35,7 @@ __all__ = [
     "RandomizedResponse",
     "Residue",
     "SignBit",
+    "SmoothedBins",
     "UnaryEncoding",
     "Warner",
     "for_categories",

@@ -53,6 +53,7 @@ enum stream_id {
     STREAM_SURVEY_KEYS = 40, /* one key per question of a survey */
     STREAM_SURVEY_ASSIGNMENT = 41, /* who is asked what */
     STREAM_SURVEY_ROUNDING = 42, /* 42 and 43: random rounding of the two parts of an answer */
+    STREAM_MEDIAN_OFFSET = 44, /* offsets of records with few different values: words for Python */
     STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
 };
 
