@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ldpfast import central, estimation, privacy
+from ldpfast import central, estimation, privacy, survey
 
 from .support.documentation import python_blocks
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
-GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md", central: "docs/central.md"}
+GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md", central: "docs/central.md", survey: "docs/survey.md"}
 PAGES = [
     *(ROOT / page for page in (*GUIDES.values(), "docs/gaussian.md", "docs/custom_mechanism.md")),
     *sorted((ROOT / "docs/proofs").glob("*.md")),

@@ -77,7 +77,7 @@ def dump(questions: Mapping[str, SurveyQuestion], **options: Any) -> str:
     for name, question in questions.items():
         lines += ["", f"[questions.{_text(name)}]", f'type = "{type(question).__name__}"']
         for key, value in question.to_dict().items():
-            if key != "question" and value not in (None, False):
+            if key != "question" and value is not None and value is not False:
                 lines.append(f"{key} = {_text(value)}")
     return "\n".join(lines) + "\n"
 

@@ -89,7 +89,8 @@ def test_the_step_by_step_protocol_asks_the_same_question():
 def test_records_that_are_equal_are_warned_about():
     x = np.random.default_rng(1).poisson(3, 5000)
     with pytest.warns(
-        ldp.DoubtfulWarning, match="of the first 1000 records are equal: the interval of a quantile does not"
+        ldp.DoubtfulWarning,
+        match="of the first 1000 records are equal and next to the estimate: the interval of a quantile does",
     ):
         median(x, 1.0, 0, 20, rng=1)
     found = median(x, 1.0, 0, 20, rng=1, spacing=1.0)

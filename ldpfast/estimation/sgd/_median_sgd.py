@@ -229,7 +229,7 @@ class MedianSGD(Sequential):
         Warns
         -----
         DoubtfulWarning
-            Without `spacing`, if more than a tenth of the first 1000 records are equal.
+            Without `spacing`, if more than a twentieth of the first 1000 records are equal to the value next to the estimate.
 
         Notes
         -----
@@ -238,8 +238,6 @@ class MedianSGD(Sequential):
         domain = Reals()
         records, _ = domain.records(x)
         stream = self._randomness.stream(rng)
-        if self.spacing is None:
-            _warn_heaped(records)
 
         def ask(start: int, stop: int, state: QuantileState) -> None:
             piece, block = domain.convert(records[start:stop]), stream.take(1)
@@ -252,7 +250,10 @@ class MedianSGD(Sequential):
 
         self._advance(len(records), ask)
         self._randomness.keep(rng, stream)
-        return self.estimate()
+        found = self.estimate()
+        if self.spacing is None and self.n >= self.sufficient_n:
+            _warn_heaped(records, found.value)
+        return found
 
     def _advance(self, n: int, ask: Callable[[int, int, QuantileState], None]) -> None:
         """Ask n people by ``ask(start, stop, state)``, in pieces that stay within a segment.
@@ -324,15 +325,15 @@ def rounded_to(value: Any, spacing: float) -> Floats:
     return np.asarray(np.round(np.asarray(value) / spacing) * spacing)
 
 
-def _warn_heaped(records: AnyArray) -> None:
-    """Warn if many records are equal, because the interval does not cover then."""
-    few = records[:HEAPED_ROWS]
-    if len(few) < 100:
+def _warn_heaped(records: AnyArray, estimate: float) -> None:
+    """Warn if many records are equal to the value next to an estimate, because the interval does not cover then."""
+    values, counts = np.unique(records[:HEAPED_ROWS], return_counts=True)
+    if len(records) < 100:
         return
-    most = int(np.unique(few, return_counts=True)[1].max())
-    if most > len(few) / 10:
+    heap, first = int(counts[np.argmin(np.abs(values - estimate))]), min(len(records), HEAPED_ROWS)
+    if heap > first / 20:
         warn(
-            f"{most} of the first {len(few)} records are equal: the interval of a quantile does not cover then. Give spacing, "
-            "the distance between neighboring values",
+            f"{heap} of the first {first} records are equal and next to the estimate: the interval of a quantile does not "
+            "cover then. Give spacing, the distance between neighboring values",
             DoubtfulWarning,
         )
