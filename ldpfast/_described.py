@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from importlib import import_module
+from inspect import isabstract, signature
 from typing import Any, ClassVar, Self
 
 from . import _schema
@@ -14,6 +14,7 @@ _PACKAGES = {
     "problem": "estimation",
     "protocol": "estimation",
     "survey": "survey",
+    "round": "survey",
     "repeated": "survey",
     "question": "survey",
 }
@@ -45,12 +46,12 @@ class Described:
     @classmethod
     def is_complete(cls) -> bool:
         """Return whether the class has instances, and is not a base class of others."""
-        return is_dataclass(cls)
+        return cls.__init__ is not object.__init__ and not isabstract(cls)
 
     @classmethod
     def parameter_names(cls) -> list[str]:
         """Return the names of the parameters, in the order of the constructor."""
-        return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
+        return [name for name in signature(cls.__init__).parameters if name != "self"]
 
     def _parameters(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

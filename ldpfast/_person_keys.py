@@ -7,6 +7,7 @@ secret instead: AES-256-CMAC (NIST SP 800-38B) in the counter mode of SP 800-108
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -46,7 +47,7 @@ class PersonKeys:
         them and a report can compute the value. They are not saved with any object.
     persons : array_like of int, str or bytes, shape (n,), or str
         Identifiers of the persons, one per record and without duplicates. A single text is the name of a column, for surveys
-        only; that column is not searched for duplicates.
+        only; duplicates are searched for in each piece of a stream, not in all of it.
     question : str, optional
         Name of the question. It is required, except for surveys, whose questions have names. Two questions with the same name
         and the same mechanism would share coins.
@@ -113,6 +114,16 @@ class PersonKeys:
             raise ValueError(f"persons must be one per record, got {len(self._persons)} for {records} records")
         return self._persons
 
+    def persons_from(self, start: int, n: int) -> Persons:
+        """Return the persons of n rows of a table, from row number `start` on."""
+        if self._persons is None:
+            raise ValueError(f"persons must be an array in PersonKeys, got the name of a column, {self.column!r}")
+        if start + n > len(self._persons):
+            raise ValueError(
+                f"persons must be one per record, got {len(self._persons)} for at least {start + n} records"
+            )
+        return self._persons.take(np.arange(start, start + n))
+
     def named(self, digest: bytes, question: str, persons: Persons) -> QuestionKeys:
         """Return the keys for the answers to a question of a schema."""
         return QuestionKeys(Prefix(self._secret, _field(DIGEST, digest) + _field(QUESTION, question.encode())), persons)
@@ -141,9 +152,13 @@ class Persons:
 
     def __init__(self, persons: Any, unique: bool) -> None:
         values = persons
+        if isinstance(values, Mapping | Set):
+            raise TypeError(f"persons must be in the order of the records, got {type(values).__name__}")
         if not isinstance(values, np.ndarray | list | tuple):
             values = values.to_pylist() if hasattr(values, "to_pylist") else np.asarray(values)
         array = np.asarray(values) if not isinstance(values, np.ndarray) else values
+        if isinstance(values, np.ndarray) and array.dtype.kind == "S":  # NumPy drops zero bytes at the end
+            raise TypeError("persons must be bytes in a list instead of a NumPy array of bytes, which loses zero bytes")
         if array.ndim != 1:
             raise ValueError(f"persons must have shape (n,), got shape {array.shape}")
         if array.dtype.kind in "iu" and (array.dtype != np.uint64 or not len(array) or int(array.max()) < 1 << 63):
@@ -155,12 +170,17 @@ class Persons:
         kinds = {type(value) for value in listed}
         if not kinds <= {str} and not kinds <= {bytes}:
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise TypeError(f"persons must be integers of at most 64 bits, or all str, or all bytes, got {names}")
+            raise TypeError(
+                f"persons must be integers in [-2^63, 2^63), all str, or all bytes, got {names}: write larger integers as text"
+            )
         if unique and len(set(listed)) != len(listed):
             count = Counter(listed).most_common(1)[0][1]
             raise ValueError(f"persons must be different, got one {count} times")
         tag = TEXT if kinds == {str} else BYTES
-        fields = [_field(tag, value.encode() if isinstance(value, str) else value) for value in listed]
+        try:
+            fields = [_field(tag, value.encode() if isinstance(value, str) else value) for value in listed]
+        except UnicodeEncodeError:
+            raise ValueError("persons must be valid Unicode text") from None
         self.data = np.frombuffer(b"".join(fields) or b"\0", np.uint8)
         self.ends = np.concatenate([[0], np.cumsum([len(field) for field in fields])]).astype(np.int64)
 

@@ -235,6 +235,22 @@ def test_surveys_give_the_same_reports_at_every_attempt():
     assert groups[0].n == n / 2
 
 
+def test_rows_of_a_stream_have_their_own_persons():
+    survey, n = Survey({"q": YesNo()}, 1.0), 64 * 8192
+    table = pa.table({"q": pa.chunked_array([np.ones(n, bool), np.ones(n, bool)])})
+    with pytest.raises(ValueError, match=f"one per record, got {n} for at least {n + 1}|got {n} for at least {2 * n}"):
+        survey.privatize(table, rng=ldp.PersonKeys(SECRET, np.arange(n)))
+    for persons in (n - 1, n + 1):
+        with pytest.raises(ValueError, match=f"one per record, got {persons} for"):
+            survey.run(table.slice(0, n), rng=ldp.PersonKeys(SECRET, np.arange(persons)))
+    keys = ldp.PersonKeys(SECRET, np.arange(n // 8))
+    part = table.slice(0, n // 8)
+    parts = pa.RecordBatchReader.from_batches(part.schema, part.to_batches(max_chunksize=9000))
+    assert survey.privatize(parts, rng=keys).equals(survey.privatize(part, rng=keys))
+    with pytest.raises(ValueError, match="persons must be different"):
+        survey.run({"q": np.ones(9, bool), "id": np.arange(9) % 3}, rng=ldp.PersonKeys(SECRET, "id"))
+
+
 def test_a_changed_cell_does_not_change_the_questions():
     survey, n = Survey(questions(True), 4.0, answers=2), 2000
     frame = {**people(n), "id": np.arange(n)}
@@ -307,9 +323,16 @@ def test_shared_vectors():
         (("x" * 32, [1]), TypeError, "secret must be 32 bytes, got str"),
         ((SECRET, [1, 2, 1]), ValueError, "persons must be different, got 3 of which 2 are"),
         ((SECRET, ["a", "b", "a"]), ValueError, "persons must be different, got one 2 times"),
-        ((SECRET, ["a", b"b"]), TypeError, "persons must be integers of at most 64 bits, or all str, or all bytes"),
+        (
+            (SECRET, ["a", b"b"]),
+            TypeError,
+            r"persons must be integers in \[-2\^63, 2\^63\), all str, or all bytes, got bytes, str",
+        ),
         ((SECRET, [1.5]), TypeError, "persons must be integers"),
-        ((SECRET, [1 << 63]), TypeError, "persons must be integers of at most 64 bits"),
+        ((SECRET, [1 << 63]), TypeError, "got int: write larger integers as text"),
+        ((SECRET, np.array([b"a\0"])), TypeError, "which loses zero bytes"),
+        ((SECRET, {1: 2}), TypeError, "in the order of the records, got dict"),
+        ((SECRET, ["\udc80"]), ValueError, "valid Unicode text"),
         ((SECRET, [[1]]), ValueError, r"persons must have shape \(n,\)"),
         ((SECRET, [None]), TypeError, "persons must be integers"),
     ],

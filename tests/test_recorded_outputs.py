@@ -20,6 +20,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import central, estimation, mechanisms, privacy
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, YesNo
 
 RECORD = Path(__file__).with_name("recorded_outputs.json")
 SEED = 20260801
@@ -95,6 +96,7 @@ def estimators() -> dict[str, Callable[[], Any]]:
             numbers(n), 1.0, moment=4, radius=3, noise="sign-bit", rng=SEED
         ),
         "median": lambda: e.median(numbers(9 * n), 1.0, -4, 4, rng=SEED),
+        "median spacing": lambda: e.median(np.round(numbers(9 * n)), 1.0, -4, 4, rng=SEED, spacing=1.0),
         "quantile": lambda: e.quantile(numbers(9 * n), 0.3, 1.0, -4, 4, rng=SEED),
         "MedianSGD any time": lambda: e.MedianSGD(2.0, -5, 5).run(numbers(9 * n).astype(np.float32), SEED),
         "naive_median": lambda: e.naive_median(numbers(n), 1.0, -4, 4, rng=SEED),
@@ -204,11 +206,45 @@ def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
     return digest(*parts)
 
 
+def of_survey(answers: int, personal: bool) -> str:
+    """Return the reports and counts of a survey."""
+    questions = {
+        "number": Mean(-4, 4),
+        "bin": Histogram([-4, -1, 0, 2, 4], optional=True),
+        "yes": YesNo(),
+        "few": Choice(5),
+        "many": Choice(90, optional=True),
+        "both": Cross("number", "many"),
+    }
+    survey, n = ldp.Survey(questions, 3.0, answers=answers), 20_000
+    people = {
+        "number": numbers(n),
+        "bin": numbers(n, 2),
+        "yes": labels(n, 2),
+        "few": labels(n, 5),
+        "many": labels(n, 90),
+    }
+    rng = ldp.PersonKeys(bytes(32), np.arange(n)) if personal else SEED
+    table = survey.privatize(people, rng=rng)
+    reports = [b"".join(row or b"-" for row in table.column(name).to_pylist()) for name in survey.mechanisms]
+    return digest(survey.fingerprint.encode(), *reports, survey.aggregator().update(table).to_bytes())
+
+
+def of_rounds() -> str:
+    """Return the reports of two rounds of a repeated question."""
+    repeated = Repeated(Choice(5), permanent=3.0, round=1.0, rounds=9)
+    keys = ldp.PersonKeys(bytes(32), [f"person {i}" for i in range(3000)], question="q")
+    return digest(*(repeated.in_round(r).privatize(labels(3000, 5), keys=keys).tobytes() for r in (0, 1)))
+
+
 def computed() -> dict[str, Callable[[], str]]:
     made: dict[str, Callable[[], str]] = {
         name: (lambda pair=pair: of_mechanism(*pair)) for name, pair in mechanism_examples().items()
     }
     made |= {name: (lambda call=call: of_estimate(call())) for name, call in estimators().items()}
+    made |= {f"Survey {answers}": lambda m=answers: of_survey(m, False) for answers in (1, 3, 6)}
+    made |= {f"Survey {answers} PersonKeys": lambda m=answers: of_survey(m, True) for answers in (1, 3)}
+    made["Repeated"] = of_rounds
     made["privacy.audit"] = lambda: digest(
         rounded(privacy.audit(ldp.RandomizedResponse(3, 1.0), 0, 1, 20_000, rng=SEED))
     )

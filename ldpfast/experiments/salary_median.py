@@ -17,7 +17,7 @@ import numpy as np
 from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
 from .._typing import Floats
 from ..estimation import median, naive_median
-from ..results import SmallSampleWarning
+from ..results import DoubtfulWarning, SmallSampleWarning
 from ._study import Curve, Experiment, Study, slope
 from .salaries import Population, diseases, salaries
 
@@ -188,7 +188,9 @@ def measure(
         sample = draw.choice(people.values, sizes[-1])
         for r, upper in enumerate(uppers):
             for s, n in enumerate(sizes):
-                private[SGD][r, s, i] = median(sample[:n], EPSILON, 0.0, upper, rng=rng).value
+                with warnings.catch_warnings():  # the experiment is about values, not about intervals
+                    warnings.simplefilter("ignore", DoubtfulWarning)
+                    private[SGD][r, s, i] = median(sample[:n], EPSILON, 0.0, upper, rng=rng).value
                 private[NAIVE][r, s, i] = naive_median(sample[:n], EPSILON, 0.0, upper, rng=rng).value
     samples = draw.choice(people.values, (min(repetitions, PLAIN_REPETITIONS), sizes[-1]))
     plain = np.stack(plain_steps(samples, uppers, sizes), axis=1)

@@ -256,6 +256,8 @@ class Aggregator(ABC):
         """
         if not isinstance(other, Aggregator):
             raise TypeError(f"other must be an Aggregator, got {type(other).__name__}")
+        if other is self:
+            raise ValueError("other must be another aggregator: its reports would count twice")
         difference = "" if other.source == self.source else self._difference(other)
         if difference:
             raise ValueError(f"other must aggregate answers to the same question: {difference}")

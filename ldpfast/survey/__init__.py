@@ -9,7 +9,7 @@ from ._client import SurveyClient
 from ._design import SurveyPlan
 from ._frames import Coded, Piece, Source
 from ._questions import Choice, ColumnQuestion, Cross, Histogram, Mean, SurveyQuestion, YesNo
-from ._repeated import Repeated, RepeatedClient
+from ._repeated import Repeated, RepeatedClient, RepeatedRound
 from ._result import Answer, CrossAnswer, HistogramAnswer, SurveyResult
 from ._survey import Survey
 from ._table import Table
@@ -27,6 +27,7 @@ __all__ = [
     "Piece",
     "Repeated",
     "RepeatedClient",
+    "RepeatedRound",
     "Source",
     "Survey",
     "SurveyAggregator",

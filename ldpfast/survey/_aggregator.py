@@ -150,6 +150,11 @@ class SurveyAggregator:
             self._pair_counts[i] += int((asked[:, a] & asked[:, b]).sum())
         self.n += len(asked)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether every question has an answer."""
+        return all(counter.n for counter in self._counters)
+
     def merge(self, other: SurveyAggregator) -> Self:
         """Add the answers that another aggregator of the same survey has counted.
 
@@ -169,6 +174,8 @@ class SurveyAggregator:
         """
         if not isinstance(other, SurveyAggregator):
             raise TypeError(f"other must be a SurveyAggregator, got {type(other).__name__}")
+        if other is self:
+            raise ValueError("other must be another aggregator: its answers would count twice")
         difference = first_difference(self.survey.schema(), other.survey.schema())
         if difference:
             raise ValueError(f"other must aggregate answers to the same survey: {difference}")
@@ -341,10 +348,10 @@ def _binary_buffers(reports: Any) -> tuple[Any, NDArray[np.int64]]:
     pa = optional("pyarrow", "files")
     if reports.null_count:
         raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
+    if not len(reports):
+        return b"", np.zeros(1, np.int64)
     array = reports.cast(pa.large_binary())
     array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
-    if not len(array):
-        return b"", np.zeros(1, np.int64)
     ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
     return np.frombuffer(array.buffers()[2] or b"", np.uint8), np.ascontiguousarray(ends)
 

@@ -54,8 +54,8 @@ class SurveyClient:
 
         Raises
         ------
-        TypeError
-            If `record` is not a mapping.
+        TypeError, KeyError
+            If `record` is not a mapping, or is not empty and has none of the columns.
 
         Privacy
         -------
@@ -65,6 +65,9 @@ class SurveyClient:
         if not isinstance(record, Mapping):
             raise TypeError(f"record must be a mapping, got {type(record).__name__}")
         survey = self._survey
+        if record and not any((question.column or name) in record for name, question in survey._declared.items()):
+            names = ", ".join(repr(question.column or name) for name, question in survey._declared.items())
+            raise KeyError(f"record must have at least one of the columns {names}")
         questions = [(name, survey._declared[name]) for name in survey._columns]
         columns = [column_of(record.get(question.column or name), question) for name, question in questions]
         if self._keys is not None:
@@ -97,6 +100,6 @@ def _number(value: Any, question: ColumnQuestion) -> float:
         return float(number_of(value)) if not isinstance(value, str | bytes) else float("nan")
     except OverflowError:
         lower, upper = question.valid_range()
-        return upper if value > 0 else lower
-    except (TypeError, ValueError):
+        return upper if isinstance(value, int) and value > 0 else lower
+    except Exception:  # of the methods of the value
         return float("nan")

@@ -6,7 +6,7 @@ Error messages name a column and a row, never the value of a cell.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -112,7 +112,12 @@ def _require(names: Sequence[str], existing: list[Any]) -> None:
 
 def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
     _require(names, existing)
-    columns = {name: whole_column(name, frame[name]) for name in names}
+    given = {name: frame[name] for name in names}
+    series = [name for name in names if _package(given[name]) == "pandas" and hasattr(given[name], "index")]
+    for name in series[1:]:
+        if not given[name].index.equals(given[series[0]].index):
+            raise ValueError(f"columns {series[0]!r} and {name!r} must have the same pandas index, for rows are people")
+    columns = {name: whole_column(name, values) for name, values in given.items()}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
@@ -127,10 +132,14 @@ def whole_column(name: str, values: Any) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"column {name!r} must not be a masked array")
     if _package(values) == "pandas":
+        if not hasattr(values, "dtype"):
+            raise TypeError(f"column {name!r} must be an array, got a {type(values).__name__}")
         if type(values.dtype).__name__ == "CategoricalDtype":
             return getattr(values, "array", values)  # the categorical of a series
         if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
             values = values.to_numpy()
+    if isinstance(values, Mapping | Set):
+        raise TypeError(f"column {name!r} must be in the order of the rows, got {type(values).__name__}")
     if isinstance(values, str | bytes) or not (hasattr(values, "__len__") or hasattr(values, "__arrow_c_stream__")):
         raise TypeError(f"column {name!r} must be an array, got {type(values).__name__}")
     if isinstance(values, np.ndarray) and values.ndim != 1:
@@ -254,7 +263,10 @@ def _numbers(name: str, question: ColumnQuestion, values: Any) -> Column:
     kind, is_ = values.type, pa.types
     wrong = TypeError(f"column {name!r} must hold {question.describe()}, got type {kind}")
     if is_.is_dictionary(kind):
-        return _numbers(name, question, values.dictionary_decode())
+        try:
+            return _numbers(name, question, values.dictionary_decode())
+        except pa.ArrowException:  # an index outside of the dictionary
+            raise wrong from None
     if is_.is_null(kind):
         return Column("float64", np.full(len(values), np.nan), None, 0, len(values))
     if is_.is_boolean(kind):
@@ -265,7 +277,7 @@ def _numbers(name: str, question: ColumnQuestion, values: Any) -> Column:
         elif is_.is_float16(kind):
             values = values.cast(pa.float32())
         elif is_.is_timestamp(kind) or is_.is_date64(kind):
-            values = values.cast(pa.date32(), safe=False)
+            values = _days(values)
     except pa.ArrowException:
         raise wrong from None
     kind = values.type
@@ -276,6 +288,17 @@ def _numbers(name: str, question: ColumnQuestion, values: Any) -> Column:
     else:
         raise wrong
     return Column(width, *_buffers(values), values.offset, len(values))
+
+
+def _days(values: Any) -> Any:
+    """Return times as days since 1970-01-01, rounded down. Days that 32 bits cannot hold raise an error."""
+    pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+    days = values.cast(pa.date32(), safe=False)
+    unit = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(values.type, "unit", "ms")]
+    ends = pc.min_max(values.cast(pa.int64(), safe=False)).as_py()
+    if any(end is not None and abs(end) // (86_400 * unit) >= 1 << 31 for end in ends.values()):
+        raise pa.ArrowInvalid("a time is out of range")
+    return days
 
 
 class Symbols:
@@ -303,7 +326,7 @@ class Symbols:
             if value is None or value != value:
                 return int(self.missing)
             return self.codes.get(value, int(self.other))
-        except (TypeError, ValueError):
+        except Exception:  # of the methods of the value
             return int(self.other)
 
     def table(self, values: Sequence[Any]) -> NDArray[np.uint32]:
@@ -328,7 +351,7 @@ def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
         if values.dtype == np.bool_:
             return Column("uint8", values.view(np.uint8), None, 0, len(values), 0, symbols.table([False, True]))
         if values.dtype.kind in "iu" and integers is not None:
-            return Column(values.dtype.name, values, None, 0, len(values), *integers)
+            return Column(values.dtype.name, values, None, 0, len(values), *_unsigned(values.dtype.name, *integers))
     if _package(values) == "pandas":  # a categorical, with code -1 for missing values
         codes, categories = np.ascontiguousarray(values.codes), values.categories.tolist()
         table = np.concatenate([[symbols.missing], symbols.table(categories)]).astype(np.uint32)
@@ -339,7 +362,8 @@ def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
     if pa.types.is_boolean(kind):
         return Column("bits", *_buffers(array), array.offset, len(array), 0, symbols.table([False, True]))
     if pa.types.is_integer(kind) and integers is not None:
-        return Column(kind.to_pandas_dtype().__name__, *_buffers(array), array.offset, len(array), *integers)
+        width = kind.to_pandas_dtype().__name__
+        return Column(width, *_buffers(array), array.offset, len(array), *_unsigned(width, *integers))
     if pa.types.is_null(kind):
         table = np.array([symbols.missing] * 2, np.uint32)
         return Column("uint8", np.zeros(len(array), np.uint8), None, 0, len(array), 0, table)
@@ -349,10 +373,20 @@ def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
         except pa.ArrowException:
             raise TypeError(f"column {name!r} must hold {symbols.describe()}, got type {kind}") from None
     codes = array.indices
-    table = symbols.table(array.dictionary.to_pylist())
+    try:
+        table = symbols.table(array.dictionary.to_pylist())
+    except (pa.ArrowException, OverflowError, UnicodeError, ValueError):  # dates and texts that Python does not have
+        raise TypeError(f"column {name!r} must hold {symbols.describe()}, got other values of type {kind}") from None
     if len(table) == 1:  # an empty dictionary, where every value is missing
         table = np.array([symbols.missing] * 2, np.uint32)
     return Column(codes.type.to_pandas_dtype().__name__, *_buffers(codes), codes.offset, len(codes), 0, table)
+
+
+def _unsigned(width: str, base: int, table: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint32]]:
+    """Return base and table without negative values for unsigned integers, whose differences would wrap around."""
+    if base >= 0 or not width.startswith("uint"):
+        return base, table
+    return 0, (table[-base:] if -base < len(table) - 1 else np.array([UNDECLARED, table[-1]], np.uint32))
 
 
 def first_fault(

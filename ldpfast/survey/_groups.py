@@ -64,5 +64,11 @@ class Groups:
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         except pa.ArrowException:
             raise TypeError(f"column {self.name!r} must hold values that can be compared to divide people") from None
-        codes = encoded.indices.cast(pa.int64()).fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        return codes.astype(np.intp), [*encoded.dictionary.to_pylist(), None]
+        size = len(encoded.dictionary)
+        codes = encoded.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False).astype(np.intp)
+        if len(codes) and not 0 <= codes.min() <= codes.max() <= size:
+            raise ValueError(f"column {self.name!r} must have indices within its dictionary")
+        try:
+            return codes, [*encoded.dictionary.to_pylist(), None]
+        except (pa.ArrowException, OverflowError, UnicodeError, ValueError):
+            raise TypeError(f"column {self.name!r} must hold values that Python has to divide people") from None

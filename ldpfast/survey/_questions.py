@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, ClassVar
@@ -17,12 +17,24 @@ from .._typing import Floats
 from ..domains import categories
 
 MOST_BINS = 1 << 16
+MOST_LABELS = 1 << 20
+NO_ANSWER = "no answer"  # label of a missing answer in tables
 EPOCH = date(1970, 1, 1)
 
 
 def number_of(value: Any) -> Any:
-    """Return a date as the number of days since 1970-01-01, and anything else unchanged."""
-    return float((value - EPOCH).days) if isinstance(value, date) and not isinstance(value, datetime) else value
+    """Return a date or time as the number of days since 1970-01-01, rounded down, and anything else unchanged."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("M8[D]").item()
+    if isinstance(value, datetime):
+        value = value.date()
+    return float((value - EPOCH).days) if isinstance(value, date) else value
+
+
+def texts_of(numbers: Sequence[float]) -> list[str]:
+    """Return numbers as different texts with few digits."""
+    short = [f"{number:g}" for number in numbers]
+    return short if len(set(short)) == len(numbers) else [repr(number) for number in numbers]
 
 
 class SurveyQuestion(Described, ABC):
@@ -167,6 +179,12 @@ class Choice(ColumnQuestion):
     def __post_init__(self) -> None:
         self._check_common()
         domain, labels = categories(self.categories)
+        if domain.k > MOST_LABELS:
+            raise ValueError(f"categories must be at most {MOST_LABELS}, got {domain.k}")
+        if labels is not None and None in labels:
+            raise ValueError("categories must not contain None, which is a missing value: use optional=True")
+        if self.optional and labels is not None and NO_ANSWER in labels:
+            raise ValueError(f"categories must not contain {NO_ANSWER!r} where the question is optional")
         self._set(categories=domain.k if labels is None else labels)
         self._set(labels=tuple(range(domain.k)) if labels is None else labels)
 
@@ -266,7 +284,7 @@ class Histogram(ColumnQuestion):
         edges = _check.ascending("edges", [number_of(edge) for edge in self.edges], MOST_BINS)
         if len(edges) < 3:
             raise ValueError(f"edges must be at least 3 numbers, got {len(edges)}")
-        self._set(edges=edges, labels=tuple(f"{low:g} to {high:g}" for low, high in itertools.pairwise(edges)))
+        self._set(edges=edges, labels=tuple(f"{low} to {high}" for low, high in itertools.pairwise(texts_of(edges))))
 
     @property
     def statistic(self) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins, _schema
+from .._described import Described
 from .._described import from_dict as described
 from .._person_keys import PIECE_ROWS, PersonKeys, category_fields, is_personal
 from .._typing import AnyArray
@@ -32,7 +33,7 @@ MOST_ROUNDS = 1 << 32
 
 
 @dataclass(frozen=True)
-class Repeated(Question):
+class Repeated(Described):
     """A question that the same people are asked in several rounds.
 
     Each person has a permanent answer, which k-ary response draws once per value. In every round, a second k-ary response
@@ -85,8 +86,9 @@ class Repeated(Question):
     >>> from ldpfast.survey import Repeated, YesNo
     >>> question = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=30)
     >>> keys = ldp.PersonKeys(bytes(32), np.arange(20_000), question="smoker")  # use secrets.token_bytes(32)
-    >>> reports = question.privatize(np.arange(20_000) % 4 == 0, keys=keys, round=0)
-    >>> low, high = question.estimate(reports).interval()
+    >>> first = question.in_round(0)
+    >>> reports = first.privatize(np.arange(20_000) % 4 == 0, keys=keys)
+    >>> low, high = first.estimate(reports).interval()
     >>> low < 0.25 < high
     True
     """
@@ -96,12 +98,10 @@ class Repeated(Question):
     round: float = field(kw_only=True)
     rounds: int = field(kw_only=True)
     kind: ClassVar[str] = "repeated"
-    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     first: RandomizedResponse = field(init=False, repr=False, compare=False)
     second: RandomizedResponse = field(init=False, repr=False, compare=False)
     epsilon_realized: float = field(init=False, repr=False, compare=False)
-    report: Codes = field(init=False, repr=False, compare=False)
-    debiasing: Debiasing = field(init=False, repr=False, compare=False)
+    _debiasing: Debiasing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.question, ColumnQuestion):
@@ -113,16 +113,17 @@ class Repeated(Question):
         first = RandomizedResponse(self.question.k, permanent)
         second = _second_response(first, once)
         keep, other = _product(first, second)
-        self._set(
-            permanent=permanent,
-            round=once,
-            rounds=rounds,
-            first=first,
-            second=second,
-            epsilon_realized=_coins.log_up(keep / other),
-            report=Codes(self.question.k),
-            debiasing=Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
-        )
+        values: dict[str, Any] = {
+            "permanent": permanent,
+            "round": once,
+            "rounds": rounds,
+            "first": first,
+            "second": second,
+            "epsilon_realized": _coins.log_up(keep / other),
+            "_debiasing": Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -171,68 +172,26 @@ class Repeated(Question):
         rows: Any = [[keep if i == j else other for j in range(k)] for i in range(k)]
         return Channel(rows)
 
-    # People -----------------------------------------------------------------------------------------------------------
+    # Rounds ----------------------------------------------------------------------------------------------------------
 
-    def privatize(self, x: ArrayLike, *, keys: PersonKeys, round: int, clip: bool = False) -> AnyArray:
-        """Turn the values of people into the reports of one round.
+    def in_round(self, number: int) -> RepeatedRound:
+        """Return the question of one round.
 
         Parameters
         ----------
-        x : array_like
-            One cell per person, as in a column of a survey.
-        keys : PersonKeys
-            Secret, persons and name of the question.
-        round : int
-            Number of the round, from 0.
-        clip : bool, default False
-            As in `Survey.privatize`.
+        number : int
+            Number of the round, from 0. It may be above `rounds`, which bounds how many a person answers.
 
         Returns
         -------
-        reports : ndarray of unsigned integers, shape (n,)
+        round : RepeatedRound
 
         Raises
         ------
         TypeError, ValueError
-            If `keys` are not `PersonKeys` with a name of the question; if a cell is invalid; if `round` is not below
-            `rounds`. That nobody answers more rounds, or a round twice with different values, is up to the caller: use
-            `client` on the devices of people.
-
-        Privacy
-        -------
-        See the class.
+            If `number` is not an integer in [0, 2^32).
         """
-        if not is_personal(keys):
-            raise TypeError(f"keys must be PersonKeys, got {type(keys).__name__}")
-        number = _check.integer("round", round, 0, self.rounds - 1)
-        _check.flag("clip", clip)
-        values = whole_column("x", x)
-        column = column_for("x", self.question, values, clip)
-        cells = cells_of(column, self.question, np.arange(column.n), clip)
-        if cells is None:
-            raise first_fault("x", self.question, column, 0, column.n, clip, "row {}".format)
-        return self._respond(cells, keys, number)
-
-    def _respond(self, cells: AnyArray, keys: PersonKeys, number: int) -> AnyArray:
-        """Return the reports of canonical values in a round."""
-        n, digest = len(cells), _schema.digest(self.schema())
-        if keys.question is None:
-            raise ValueError("question must be the name of the question in PersonKeys, got None")
-        persons = keys.persons(n)
-        permanent, fresh = (
-            keys.named(digest, keys.question, persons),
-            keys.round(digest, keys.question, number, persons),
-        )
-        reports = np.empty(n, self.report.code)
-        for start in range(0, n, PIECE_ROWS):
-            piece = cells[start : start + PIECE_ROWS]
-            own = permanent.derive(start, fields_of(piece))
-            symbols = encoded(piece, self.question, own, ROUNDING).astype(self.report.code)
-            answers = np.empty_like(symbols)
-            self.first._pipeline.kernel.privatize_each(own, symbols, answers)
-            once = fresh.derive(start, category_fields(answers))
-            self.second._pipeline.kernel.privatize_each(once, answers, reports[start : start + len(piece)])
-        return reports
+        return RepeatedRound(self, number)
 
     def client(
         self, secret: bytes, person: int | str | bytes, *, question: str, answered: Iterable[int] = ()
@@ -261,43 +220,6 @@ class Repeated(Question):
         """
         return RepeatedClient(self, PersonKeys(secret, [person], question=question), answered)
 
-    # The server -------------------------------------------------------------------------------------------------------
-
-    def aggregator(self) -> Aggregator:
-        """Return an empty aggregator for the reports of one round.
-
-        Returns
-        -------
-        aggregator : Aggregator
-        """
-        return self.report.aggregator(self, self.report, self.debiasing, self.value_range, self.guarantee)
-
-    def estimate(self, reports: ArrayLike | Aggregator) -> Answer:
-        """Return the answer of one round.
-
-        Parameters
-        ----------
-        reports : array_like, list of messages, or Aggregator
-            Reports of one round.
-
-        Returns
-        -------
-        answer : Answer
-            In the form of an answer to `question`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If they are not reports of this question, or there are none.
-        """
-        aggregator = self.aggregator()
-        if isinstance(reports, Aggregator):
-            aggregator.merge(reports)
-        else:
-            aggregator.update(reports)
-        numbers = (1 if self.question.scalar else 2 * self.question.k) + self.question.optional
-        return answer_to(self.question, Shares.of(aggregator), numbers)
-
     # Identity ---------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
@@ -317,6 +239,141 @@ class Repeated(Question):
 
     def _pinned(self) -> dict[str, Any]:
         return {"coins": {"first": self.first._pinned()["coins"], "second": self.second._pinned()["coins"]}}
+
+
+@dataclass(frozen=True)
+class RepeatedRound(Question):
+    """One round of a repeated question; `Repeated.in_round` makes it. Messages and saved states carry its number.
+
+    Parameters
+    ----------
+    repeated : Repeated
+    number : int
+        Number of the round.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `repeated` is not a `Repeated`, or `number` is not an integer in [0, 2^32).
+    """
+
+    repeated: Repeated
+    number: int
+    kind: ClassVar[str] = "round"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.repeated, Repeated):
+            raise TypeError(f"repeated must be a Repeated, got {type(self.repeated).__name__}")
+        number = _check.integer("number", self.number, 0, MOST_ROUNDS - 1)
+        self._set(number=number, report=Codes(self.repeated.question.k))
+
+    def privatize(self, x: ArrayLike, *, keys: PersonKeys, clip: bool = False) -> AnyArray:
+        """Turn the values of people into the reports of this round.
+
+        Parameters
+        ----------
+        x : array_like
+            One cell per person, as in a column of a survey.
+        keys : PersonKeys
+            Secret, persons and name of the question.
+        clip : bool, default False
+            As in `Survey.privatize`.
+
+        Returns
+        -------
+        reports : ndarray of unsigned integers, shape (n,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `keys` are not `PersonKeys` with a name of the question; if a cell is invalid. That nobody answers more than
+            `Repeated.rounds` rounds, or a round twice with different values, is up to the caller: use `Repeated.client` on the
+            devices of people.
+
+        Privacy
+        -------
+        See `Repeated`.
+        """
+        if not is_personal(keys):
+            raise TypeError(f"keys must be PersonKeys, got {type(keys).__name__}")
+        _check.flag("clip", clip)
+        question = self.repeated.question
+        column = column_for("x", question, whole_column("x", x), clip)
+        cells = cells_of(column, question, np.arange(column.n), clip)
+        if cells is None:
+            raise first_fault("x", question, column, 0, column.n, clip, "row {}".format)
+        return self._respond(cells, keys)
+
+    def _respond(self, cells: AnyArray, keys: PersonKeys) -> AnyArray:
+        """Return the reports of canonical values."""
+        asked, n = self.repeated, len(cells)
+        if keys.question is None:
+            raise ValueError("question must be the name of the question in PersonKeys, got None")
+        digest, persons = _schema.digest(asked.schema()), keys.persons(n)
+        permanent = keys.named(digest, keys.question, persons)
+        fresh = keys.round(digest, keys.question, self.number, persons)
+        reports = np.empty(n, self.report.dtype(np.dtype(np.uint8)))
+        for start in range(0, n, PIECE_ROWS):
+            piece = cells[start : start + PIECE_ROWS]
+            own = permanent.derive(start, fields_of(piece))
+            symbols = encoded(piece, asked.question, own, ROUNDING).astype(reports.dtype)
+            answers = np.empty_like(symbols)
+            asked.first._pipeline.kernel.privatize_each(own, symbols, answers)
+            once = fresh.derive(start, category_fields(answers))
+            asked.second._pipeline.kernel.privatize_each(once, answers, reports[start : start + len(piece)])
+        return reports
+
+    def aggregator(self) -> Aggregator:
+        """Return an empty aggregator for the reports of this round.
+
+        Returns
+        -------
+        aggregator : Aggregator
+        """
+        asked = self.repeated
+        return self.report.aggregator(self, self.report, asked._debiasing, (0.0, 1.0), asked.guarantee)
+
+    def estimate(self, reports: ArrayLike | Aggregator) -> Answer:
+        """Return the answer of this round.
+
+        Parameters
+        ----------
+        reports : array_like, list of messages, or Aggregator
+            Reports of this round.
+
+        Returns
+        -------
+        answer : Answer
+            In the form of an answer to the question.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not reports of this round, or there are none.
+        """
+        aggregator = self.aggregator()
+        if isinstance(reports, Aggregator):
+            aggregator.merge(reports)
+        else:
+            aggregator.update(reports)
+        question = self.repeated.question
+        numbers = (1 if question.scalar else 2 * question.k) + question.optional
+        return answer_to(question, Shares.of(aggregator), numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the repeated question and the number of the round as types that JSON has."""
+        return {"round": "RepeatedRound", "asked": self.repeated.to_dict(), "number": self.number}
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        return ["asked", "number"]
+
+    @classmethod
+    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
+        return cls(described(arguments["asked"], "repeated"), arguments["number"])
+
+    def _pinned(self) -> dict[str, Any]:
+        return self.repeated._pinned()
 
 
 class RepeatedClient:
@@ -358,14 +415,14 @@ class RepeatedClient:
         -------
         See `Repeated`.
         """
-        number = _check.integer("round", round, 0, MOST_ROUNDS)
+        number = _check.integer("round", round, 0, MOST_ROUNDS - 1)
         if number in self.answered:
             raise ValueError(f"round must be one that was not answered before, got {number}")
         if len(self.answered) >= self._repeated.rounds:
             raise ValueError(f"a person must answer at most {self._repeated.rounds} rounds, which are used up")
         self.answered |= {number}
-        cells = _cell_of(value, self._repeated.question)
-        return self._repeated.message(self._repeated._respond(cells, self._keys, number))
+        asked = self._repeated.in_round(number)
+        return asked.message(asked._respond(_cell_of(value, self._repeated.question), self._keys))
 
 
 def _cell_of(value: Any, question: ColumnQuestion) -> NDArray[Any]:

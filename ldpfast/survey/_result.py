@@ -14,7 +14,7 @@ from .._plots import BLUE, figure
 from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import Estimate
-from ._questions import ColumnQuestion, Histogram
+from ._questions import NO_ANSWER, ColumnQuestion, Histogram, texts_of
 from ._shares import Shares
 from ._table import Table
 
@@ -121,7 +121,7 @@ class HistogramAnswer(Answer):
             Shape (k - 1,), with normal limits, or Fieller's for an optional question.
         """
         bins = len(self.edges) - 1
-        labels = tuple(f"up to {edge:g}" for edge in self.edges[1:-1])
+        labels = tuple(f"up to {edge}" for edge in texts_of(self.edges)[1:-1])
         found = _among_answers(self._shares, np.tri(bins - 1, bins), self._optional)
         return _answer(found, self, labels=labels)
 
@@ -198,8 +198,10 @@ class CrossAnswer(Answer):
         """The joint shares with their labels, one row per answer to the first question."""
         assert self.labels is not None
         assert self.columns is not None
-        cells = {str(label): list(column) for label, column in zip(self.columns, self.value.T, strict=True)}
-        return Table({self.names[0]: list(map(str, self.labels)), **cells})
+        names = [self.names[0], *map(str, self.columns)]
+        if len(set(names)) < len(names):  # such as the labels 1 and "1"
+            names = [f"{self.names[0]} \\ {self.names[1]}", *(f"{self.names[1]} = {label!r}" for label in self.columns)]
+        return Table(dict(zip(names, [list(map(str, self.labels)), *map(list, self.value.T)], strict=True)))
 
     def margin(self, name: str) -> Answer:
         """Return the answer to one of the two questions alone, from the people who were asked both.
@@ -320,7 +322,7 @@ def cross_answer(
     shape = (questions[0].k, questions[1].k)
     found = shares.linear(np.eye(len(shares.value)).reshape(*shape, -1))
     labels, columns = (
-        (*question.labels, "no answer") if question.optional else question.labels for question in questions
+        (*question.labels, NO_ANSWER) if question.optional else question.labels for question in questions
     )
     return CrossAnswer(
         **_estimate_fields(found),
@@ -379,7 +381,7 @@ class SurveyResult(Mapping[str, Answer]):
         for name, answer in self.items():
             parts = [(answer, answer.entries)]
             if answer.missing is not None:
-                parts.append((answer.missing, ["no answer"]))
+                parts.append((answer.missing, [NO_ANSWER]))
             for part, labels in parts:
                 low, high = part.interval(confidence, simultaneous)
                 numbers = (np.ravel(x).tolist() for x in (part.value, part.stderr, low, high))

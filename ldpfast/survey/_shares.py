@@ -64,6 +64,8 @@ class Shares:
         The counts, if every share is a function of one.
     full : ndarray, shape (k, k), or None
         The covariance, where it has no such form.
+    exact : bool
+        Whether the shares are those of k-ary response: functions of counts that add up to n.
     """
 
     value: Floats
@@ -73,6 +75,7 @@ class Shares:
     guarantee: Guarantee
     binomial: Binomial | None = None
     full: Floats | None = None
+    exact: bool = False
 
     @classmethod
     def of(cls, aggregator: Aggregator) -> Self:
@@ -89,7 +92,8 @@ class Shares:
             share = np.clip(value, 0, 1)
             seen = np.clip((share - rule.debiasing.zero) / gain, 0.5 / n, 1 - 0.5 / n)
             diagonal, outer = (gain**2 * seen * (1 - seen) + share**2) / n, share / np.sqrt(n)
-        return cls(value, n, diagonal, outer, estimate.guarantee, rule)
+        is_exact = isinstance(aggregator.report, Codes)
+        return cls(value, n, diagonal, outer, estimate.guarantee, rule, exact=is_exact)
 
     @property
     def covariance(self) -> Floats:
@@ -120,20 +124,24 @@ class Shares:
         return Estimate(rows @ self.value, stderr, self.n, self.guarantee, None, rule)
 
     def _binomial(self, rows: Floats) -> Binomial | None:
-        """Return the rule for rows that are functions of one share each; None if there are others."""
+        """Return the rule for rows that are functions of one binomial count each; None if there are others.
+
+        A row with two different weights, one for some shares and one for the others, depends on one count if the counts add
+        up to n. Otherwise it may have one weight only.
+        """
         if self.binomial is None:
             return None
-        if len(self.value) == 2:  # shares that add up to 1 exactly
-            index, scale, constant = np.ones(rows.shape[:-1], np.intp), rows[..., 1] - rows[..., 0], rows[..., 0]
-        elif (np.count_nonzero(rows, axis=-1) == 1).all():
-            index, scale, constant = np.argmax(rows != 0, axis=-1), rows.sum(axis=-1), np.zeros(rows.shape[:-1])
-        else:
+        base = rows.min(axis=-1, keepdims=True) if self.exact else np.zeros((*rows.shape[:-1], 1))
+        scale = (rows - base).max(axis=-1)
+        chosen = rows != base
+        size = np.count_nonzero(chosen, axis=-1)
+        same = (rows == np.where(chosen, base + scale[..., np.newaxis], base)).all()
+        if not same or (scale < 0).any() or (not self.exact and (size > 1).any()):
             return None
-        line = self.binomial.debiasing
-        if (scale < 0).any():
-            return None
-        scaled: Any = Debiasing(constant + scale * line.zero, constant + scale * line.one)  # type: ignore[arg-type]
-        return Binomial(self.binomial.hits[index], self.n, scaled)
+        line, constant = self.binomial.debiasing, base[..., 0]
+        zero = constant + scale * size * line.zero
+        scaled: Any = Debiasing(zero, zero + scale * (line.one - line.zero))
+        return Binomial(np.asarray(chosen @ self.binomial.hits), self.n, scaled)
 
     def ratio(self, rows: Floats, given: Floats) -> Estimate[Any]:
         """Return quotients of sums of the shares times weights.
@@ -168,7 +176,20 @@ class Shares:
         value, diagonal, outer = (
             part.reshape(shape).sum(axis=1 - axis) for part in (self.value, self.diagonal, self.outer)
         )
-        return Shares(value, self.n, diagonal, outer, self.guarantee)
+        rule = None
+        if self.exact and self.binomial is not None:
+            line, cells = self.binomial.debiasing, shape[1 - axis]
+            sums = self.binomial.hits.reshape(shape).sum(axis=1 - axis)
+            rule = Binomial(sums, self.n, Debiasing(cells * line.zero, cells * line.zero + line.one - line.zero))
+        return Shares(value, self.n, diagonal, outer, self.guarantee, rule, exact=self.exact)
+
+    def covariance_at(self, share: Floats) -> Floats:
+        """Return the covariance if the shares were the given ones, for k-ary response; otherwise the estimated one."""
+        if not self.exact or self.binomial is None:
+            return self.covariance
+        more, gain = share - self.value, self.binomial.debiasing.one - self.binomial.debiasing.zero
+        outer = self.outer + more / np.sqrt(self.n)
+        return np.diag(np.maximum(self.diagonal + gain * more / self.n, 0)) - np.outer(outer, outer)
 
 
 def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares:
@@ -184,12 +205,12 @@ def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares
     Returns
     -------
     shares : Shares
-        The weights are computed from the covariances. The shares add up to 1.
+        The weights are computed from the covariances, all at the same shares: otherwise a source that is low by chance would
+        get more weight. The shares add up to 1.
     """
     k, counts = len(sources[0].value), [source.n for source in sources]
-    # A source of k-ary response has shares that add up to 1 exactly, so that its last share tells nothing.
-    exact = [abs(source.value.sum() - 1) < 1e-9 for source in sources]
-    sizes = [k - 1 if sums else k for sums in exact]
+    # Shares of k-ary response add up to 1, so that the last one tells nothing.
+    sizes = [k - 1 if source.exact else k for source in sources]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     free = np.vstack([np.eye(k - 1), -np.ones(k - 1)])  # all shares from the first k - 1
     share = np.clip(sum(np.multiply(s.value, s.n) for s in sources) / sum(counts), 0, 1)
@@ -197,7 +218,7 @@ def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares
     covariance = np.zeros((starts[-1], starts[-1]))
     for i, a in enumerate(sources):
         for j in range(len(sources)):
-            block = a.covariance if i == j else plain * (together(i, j) / (counts[i] * counts[j]))
+            block = a.covariance_at(share) if i == j else plain * (together(i, j) / (counts[i] * counts[j]))
             covariance[starts[i] : starts[i + 1], starts[j] : starts[j + 1]] = block[: sizes[i], : sizes[j]]
     seen = np.concatenate([source.value[:size] for source, size in zip(sources, sizes, strict=True)])
     constant = np.zeros(k)

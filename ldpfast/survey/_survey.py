@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +24,7 @@ from .._warnings import warn
 from ..mechanisms import Mechanism
 from ..privacy import Guarantee
 from ..reports import MESSAGE_VERSION, SCHEMA_KEY, Aggregator
-from ..results import ClippedWarning
+from ..results import ClippedWarning, SmallSampleWarning
 from . import _design, _toml
 from ._aggregator import LABEL, SurveyAggregator
 from ._client import SurveyClient
@@ -31,7 +32,7 @@ from ._design import Item, SurveyPlan
 from ._frames import Piece, column_for, first_fault, pieces
 from ._groups import Groups
 from ._persons import person_answers
-from ._questions import ColumnQuestion, Cross, SurveyQuestion, declared
+from ._questions import ColumnQuestion, Cross, Histogram, SurveyQuestion, declared
 from ._result import Answer, SurveyResult, answer_to, cross_answer
 from ._shares import Shares, pooled
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .._typing import RNGLike
 
 MOST_QUESTIONS = 1 << 12
+MOST_CELLS = 1 << 24  # different answers to a question
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,12 +263,14 @@ class Survey(Described):
         Each row is `guarantee.epsilon`-LDP.
         """
         pa = optional("pyarrow", "files")
-        source = _Source(rng)
+        source, people = _Source(rng), 0
         yield self._arrow_schema().empty_table()
         for piece in self._pieces(frame, clip, source.column):
             columns = self._columns_of(piece, clip)
             reports, valid = self._reports_of(piece, columns, source, clip)
+            people = piece.start + piece.n
             yield self._arrow_table(pa, piece.n, reports, valid)
+        source.check_people(people)
 
     def _reports_of(
         self, piece: Piece, columns: list[Column], source: _Source, clip: bool
@@ -293,7 +297,10 @@ class Survey(Described):
     ) -> tuple[list[NDArray[np.uint8]], NDArray[np.bool_]]:
         """Check a piece, and return the reports of those who were asked each question, and who was asked."""
         self._raise_first([self._kernel.first_invalid_block(columns, piece.n, clip)], piece, columns, clip)
-        persons = keys.persons(piece.n) if keys.column is None else Persons(piece.columns[keys.column], unique=False)
+        if keys.column is not None:
+            persons = Persons(piece.columns[keys.column], unique=True)
+        else:
+            persons = keys.persons_from(piece.start, piece.n)
         return person_answers(self, keys, persons, columns)
 
     def _arrow_table(self, pa: Any, n: int, reports: list[NDArray[np.uint8]], valid: list[NDArray[np.uint8]]) -> Any:
@@ -347,15 +354,17 @@ class Survey(Described):
         -------
         result : SurveyResult
             Equal, bit for bit, to ``estimate(privatize(frame))`` with the same key. With `by` a dict of results by the
-            values of the column, in the order in which they are first seen.
+            values of the column, in the order in which they are first seen. Simultaneous limits hold for one subgroup.
 
         Raises
         ------
         TypeError, ValueError
-            As for `privatize`; if there are no people, or a question has no answers in a subgroup.
+            As for `privatize`; if there are no people, or, without `by`, a question has no answers.
 
         Warns
         -----
+        SmallSampleWarning
+            With `by`, if subgroups are left out because a question has no answers there.
         ClippedWarning
             With `clip`, if numbers were out of range, with their share by column.
 
@@ -366,7 +375,16 @@ class Survey(Described):
         aggregators = self._collect(frame, by, rng, clip)
         if by is None:
             return aggregators[None].estimate()
-        return {value: aggregator.estimate() for value, aggregator in aggregators.items()}
+        found, empty = {}, []
+        for value, aggregator in aggregators.items():
+            if aggregator.is_answered:
+                found[value] = aggregator.estimate()
+            else:
+                empty.append(value)
+        if empty:
+            listed = ", ".join(map(repr, empty[:20])) + (", ..." if len(empty) > 20 else "")
+            warn(f"subgroups are left out because a question has no answer there: {listed}", SmallSampleWarning)
+        return found
 
     def _collect(self, frame: Any, by: str | None, rng: RNGLike, clip: bool) -> dict[Any, SurveyAggregator]:
         """Return an aggregator for each subgroup."""
@@ -386,6 +404,7 @@ class Survey(Described):
             if clip:
                 self._count_clipped(columns, piece.n, clipped)
             people += piece.n
+        source.check_people(people)
         _warn_clipped(people, {self._declared[name].column or name: count for name, count in clipped.items()})
         return {None: found[0]} if groups is None else dict(zip(groups.values, found, strict=True))
 
@@ -550,7 +569,10 @@ class Survey(Described):
         """Return how many numbers are reported about a question, with margins, conditional shares and quantile limits."""
         sizes = [self._declared[part].k for part in item.parts]
         if len(sizes) == 2:
-            return 3 * sizes[0] * sizes[1] + sum(sizes)
+            functions = sum(
+                self._declared[part].k for part in item.parts if isinstance(self._declared[part], Histogram)
+            )
+            return 3 * sizes[0] * sizes[1] + sum(sizes) + functions
         question = self._declared[item.name]
         return (1 if question.scalar else 2 * len(question.labels)) + question.optional
 
@@ -665,6 +687,11 @@ class _Source:
         self.column = None if self.keys is None else self.keys.column
         self._rng, self._stream = rng, None if rng is None or is_personal(rng) else open_stream(rng)
 
+    def check_people(self, people: int) -> None:
+        """Raise unless there was one person per row of the whole table."""
+        if self.keys is not None and self.column is None:
+            self.keys.persons(people)
+
     def take(self, blocks: int) -> tuple[Stream, int]:
         """Return the stream and the number of the first of some new record blocks."""
         if self._stream is None:
@@ -712,6 +739,8 @@ def _checked_answers(answers: Any, items: list[Item], questions: dict[str, Any],
     if answers == "all":
         return len(items)
     if answers == "auto":
+        if len({item.weight for item in items}) > 1:
+            return 1  # other numbers of answers have no weights
         return _design.best_answers(items, questions, epsilon)
     if isinstance(answers, str):
         raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
@@ -722,6 +751,9 @@ def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float) ->
     """Return the mechanism of each item."""
     found = {}
     for item in items:
+        cells = math.prod(questions[part].k for part in item.parts)
+        if cells > MOST_CELLS:
+            raise ValueError(f"question {item.name!r} must have at most {MOST_CELLS} different answers, got {cells}")
         try:
             found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon)
         except ValueError as error:

@@ -80,7 +80,7 @@ SUFFICIENT = {
 }
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore::ldpfast.DoubtfulWarning")
 @pytest.mark.parametrize("run, least", SUFFICIENT.values(), ids=SUFFICIENT)
 def test_too_few_reports_for_an_interval_are_a_warning(run, least):
     assert run(np.zeros(least)).n == least

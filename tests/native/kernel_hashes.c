@@ -15,10 +15,14 @@
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
 #include "privatize/unary_encoding.h"
+#include "random/cmac.h"
 #include "random/discrete_gaussian.h"
 #include "sgd/glm.h"
 #include "sgd/quantile.h"
 #include "simd/dispatch.h"
+#include "survey/assign.h"
+#include "survey/columns.h"
+#include "survey/encode.h"
 
 enum { NUMBERS = 40960, CODES = 2048 };
 
@@ -200,6 +204,38 @@ static void clips(void)
     print_hash("rows", 0, out, 600 * sizeof *small_floats);
 }
 
+static void surveys(void)
+{
+    const uint32_t thresholds[] = {1u << 28, 1u << 30, 3u << 29, 4000000000u}, table[] = {2, 0, 1, 5, 4, 3, 7};
+    uint16_t *question = (uint16_t *)out, row[2000], left[2000];
+    uint64_t words[2000];
+    for (uint16_t i = 0; i < 2000; i++) {
+        row[i] = (uint16_t)(i * 17 % 2000);
+        left[i] = i % 3;
+        words[i] = word();
+    }
+    assign_one(&key, 7, thresholds, 4, 5000, question);
+    print_hash("one question", 0, question, 5000 * sizeof *question);
+    assign_step(&key, 7, 2, 5, 2000, left, out);
+    print_hash("some questions", 0, out, 2000);
+    print_hash("questions left", 0, left, sizeof left);
+    const column numbers = {floats, codes, 3, COLUMN_FLOAT32, 0, 0, 0, NULL};
+    const column whole = {doubles, NULL, 100, COLUMN_FLOAT64, 0, 0, 0, NULL};
+    const column labels = {codes, NULL, 5, COLUMN_UINT8, 1, 6, 1, table};
+    column_numbers(&numbers, 4, row, 2000, (double *)out);
+    print_hash("numbers of rows", column_numbers_invalid(&numbers, 0, 2000, -1, 1, 1), out, 2000 * sizeof(double));
+    column_symbols(&labels, 4, row, 2000, (uint32_t *)out);
+    print_hash("symbols of rows", column_symbols_invalid(&labels, 0, 2000), out, 2000 * sizeof(uint32_t));
+    encode_low_high(words, doubles + 100, 2000, 0.2, 1 / 0.6, 2, (uint32_t *)out);
+    print_hash("low or high", column_numbers_invalid(&whole, 0, 2000, 0, 1, 0), out, 2000 * sizeof(uint32_t));
+    encode_bins(doubles, 2000, small_doubles, 7, 9, (uint32_t *)out);
+    print_hash("bins of numbers", 0, out, 2000 * sizeof(uint32_t));
+    key_prefix prefix;
+    prefix_open(&prefix, codes, codes + 40, 3);
+    prefix_derive(&prefix, codes + 200, 25, out);
+    print_hash("derived key", 0, out, KEY_BYTES);
+}
+
 int main(int count, char **arguments)
 {
     if (count > 1 && ldp_isa_set(atoi(arguments[1])))
@@ -221,5 +257,6 @@ int main(int count, char **arguments)
     gaussians();
     descents();
     clips();
+    surveys();
     return 0;
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms import Gradient, LaplaceOneHot, LaplaceResidue, Mechanism
+from ldpfast.mechanisms import Gradient, LaplaceOneHot, LaplaceResidue, Mechanism, SmoothedBins
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -58,7 +58,12 @@ CATEGORIES = [
     *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
     *(LaplaceOneHot(k, 2.0) for k in (2, 13, 300)),
 ]
-SYMBOLS = [ldp.Residue(0.7, -0.1, 4, 1.0), ldp.Bins([0.25], 1.0), ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0)]
+SYMBOLS = [
+    ldp.Residue(0.7, -0.1, 4, 1.0),
+    ldp.Bins([0.25], 1.0),
+    ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0),
+    SmoothedBins([0.5, 2.5], 1.0, 1.0),
+]
 INTERVALS = [ldp.SignBit(-1.0, 3.0, 1.0), ldp.Laplace(-1.0, 3.0, 1.0), ldp.Laplace(10.0, 20.0, 0.25)]
 WRAPPED = [LaplaceResidue(2.0, 0.25, 1.0), LaplaceResidue(7.5, -3.0, 0.25)]
 VECTORS = [

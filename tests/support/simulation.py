@@ -11,9 +11,10 @@ import ldpfast as ldp
 
 
 def run_ignoring_small_samples(server, *records):
-    """Return the estimate of a protocol, without the warning that its interval is unreliable."""
+    """Return the estimate of a protocol, without the warnings that its interval is unreliable."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.SmallSampleWarning)
+        warnings.simplefilter("ignore", ldp.DoubtfulWarning)
         return server.run(*records).value
 
 

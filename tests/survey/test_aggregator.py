@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import itertools
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -201,6 +203,10 @@ def test_aggregators_of_other_surveys_are_not_merged():
     aggregator = copy.copy(WHOLE)
     with pytest.raises(ValueError, match=r"same survey: epsilon is 4, got 4\.5"):
         aggregator.merge(OTHER.aggregator())
+    for same in (aggregator, ldp.Warner(1.0).aggregator()):
+        with pytest.raises(ValueError, match="other must be another aggregator"):
+            same.merge(same)
+    assert SURVEY.aggregator().update(pa.chunked_array([], pa.binary())).n == 0
     with pytest.raises(TypeError, match="SurveyAggregator, got CodeCounts"):
         aggregator.merge(ldp.Warner(1.0).aggregator())
     assert aggregator == WHOLE
@@ -243,6 +249,18 @@ def test_impossible_states_are_refused(change):
 # Clients --------------------------------------------------------------------------------------------------------------
 
 
+class Hostile:
+    """A value whose methods raise."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    def __float__(self):
+        raise RecursionError
+
+
 def test_clients_answer_and_never_raise_because_of_a_value():
     client = SURVEY.client()
     records = [
@@ -250,10 +268,17 @@ def test_clients_answer_and_never_raise_because_of_a_value():
         {"age": "forty", "smoker": "yes", "region": 3, "income": None, "decade": [], "code": object()},
         {"age": 10**400, "smoker": 2, "region": np.nan, "income": -(10**400), "decade": b"", "code": -1, "more": 1},
         {"age": float("inf"), "income": float("nan")},
-        {},
+        {
+            "age": Decimal("sNaN"),
+            "smoker": Decimal("sNaN"),
+            "region": Hostile(),
+            "income": Hostile(),
+            "code": np.ma.masked,
+        },
+        {"age": datetime.datetime(2020, 1, 1, 18), "code": True},
     ]
     aggregator = SURVEY.aggregator().update([client.answer(record) for record in records * 50])
-    assert aggregator.n == 250
+    assert aggregator.n == 300
 
 
 def test_messages_of_clients_have_the_distribution_of_the_survey():
@@ -269,6 +294,8 @@ def test_messages_of_clients_have_the_distribution_of_the_survey():
 def test_clients_need_optional_questions():
     with pytest.raises(ValueError, match=r"every question must be optional for a client.*'smoker'"):
         SURVEYS["single"].client()
+    with pytest.raises(KeyError, match="at least one of the columns 'age', 'smoker'"):
+        SURVEY.client().answer({"Age": 3})
     with pytest.raises(TypeError, match="record must be a mapping"):
         SURVEY.client().answer([1])
     with pytest.raises(ValueError, match="secret and person must be given together"):

@@ -216,6 +216,33 @@ def test_every_kind_of_frame_gives_the_same_reports(frame):
     assert SURVEY.run(frame, rng=3).to_dict() == SURVEY.run(PLAIN, rng=3).to_dict()
 
 
+def test_values_that_python_does_not_have():
+    for values in (pa.array([2**31 - 1], pa.date32()), pa.array([b"\xff"]).view(pa.string())):
+        with pytest.raises(TypeError, match="column 'c' must hold the declared categories"):
+            symbols(Choice(["a", "b"]), values)
+    with pytest.raises(TypeError, match="column 'c' must hold numbers"):
+        numbers(Mean(0, 1), pa.array([2**61 + 1], pa.timestamp("s")))
+    wrong = pa.DictionaryArray.from_arrays(pa.array([7], pa.int8()), pa.array([1.0]), safe=False)
+    with pytest.raises(TypeError, match="column 'c' must hold numbers"):
+        numbers(Mean(0, 1), wrong)
+    assert symbols(Choice([1, 2]), wrong) == [UNDECLARED]
+    assert numbers(Mean(-2, 2), pa.array([-1, 86_399, -86_401], pa.timestamp("s"))) == [-1.0, 0.0, -2.0]
+
+
+def test_unsigned_integers_do_not_wrap_around():
+    assert symbols(Choice([-2, -1, 0, 1]), np.array([2**64 - 1, 0, 1], np.uint64)) == [UNDECLARED, 2, 3]
+    assert symbols(Choice([-2, -1, 0, 1]), pa.array([2**64 - 1, 0, None], pa.uint64())) == [UNDECLARED, 2, MISSING]
+    assert symbols(Choice([-3, -2]), np.array([2**64 - 2], np.uint64)) == [UNDECLARED]
+
+
+def test_columns_of_pandas_with_other_indexes_are_refused():
+    a, b = pd.Series([True, False]), pd.Series([True, False], index=[1, 0])
+    survey = Survey({"a": YesNo(), "b": YesNo()}, 1.0)
+    with pytest.raises(ValueError, match="columns 'a' and 'b' must have the same pandas index"):
+        survey.run({"a": a, "b": b})
+    assert survey.privatize({"a": a, "b": b.to_numpy()}).num_rows == 2
+
+
 def test_numbers_are_not_copied():
     values = np.zeros(100)
     assert whole_column("c", values) is values
@@ -248,6 +275,8 @@ def frame(**changed):
         (pd.DataFrame([[1, 2]], columns=["age", "age"]), ValueError, "one column 'color'"),
         (pa.table([[1], [2]], ["color", "color"]), ValueError, "it has it more than once"),
         (frame(age=[1.0]), ValueError, "columns of one length, got: 'color' has 40, 'age' has 1"),
+        (frame(age={1.0, 2.0}), TypeError, "column 'age' must be in the order of the rows, got set"),
+        (frame(age=pd.DataFrame({"a": [1.0]})), TypeError, "column 'age' must be an array, got a DataFrame"),
         (frame(age=3.0), TypeError, "column 'age' must be an array"),
         (frame(age=np.zeros((N, 2))), ValueError, r"column 'age' must have shape \(n,\)"),
         (frame(age=np.ma.array(np.zeros(N))), TypeError, "column 'age' must not be a masked array"),

@@ -11,7 +11,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import _schema
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, YesNo
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, RepeatedRound, YesNo
 
 from ..support import person_keys as twin
 
@@ -46,7 +46,7 @@ def test_one_round_has_the_exact_channel_of_both_responses(repeated):
     assert repeated.epsilon_realized > repeated.round - 1e-4
     assert repeated.channel().epsilon() == pytest.approx(repeated.epsilon_realized, abs=1e-13)
     assert np.allclose(np.array(product, float), repeated.channel().matrix, atol=1e-14)
-    mean = np.array(product, float) @ repeated.report.decode(np.arange(len(product)), repeated.debiasing)
+    mean = np.array(product, float) @ repeated.in_round(0).report.decode(np.arange(len(product)), repeated._debiasing)
     assert np.allclose(mean, np.eye(len(product)), atol=1e-11)
 
 
@@ -126,7 +126,7 @@ def test_reports_are_those_of_the_derived_keys():
         return int(out[0])
 
     for number in (0, 7):
-        reports = repeated.privatize(letters, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"), round=number)
+        reports = repeated.in_round(number).privatize(letters, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
         for i in range(n):
             permanent = response(repeated.first, twin.record_key(SECRET, digest, "q", i, i % 4), i % 4)
             fresh = twin.round_key(SECRET, digest, "q", number, i, permanent)
@@ -147,23 +147,30 @@ def test_estimates_are_near_the_truth_in_every_round(repeated):
         x, truth = rng.uniform(0, 19, n), np.full(19, 1 / 19)
     keys = ldp.PersonKeys(SECRET, np.arange(n), question="q")
     for number in (0, 1):
-        reports = repeated.privatize(x, keys=keys, round=number)
-        answer = repeated.estimate(reports)
+        asked = repeated.in_round(number)
+        reports = asked.privatize(x, keys=keys)
+        answer = asked.estimate(reports)
         assert (np.abs(answer.value - truth) <= 5 * np.asarray(answer.stderr)).all()
-        assert np.array_equal(reports, repeated.privatize(x, keys=keys, round=number))
-    assert not np.array_equal(reports, repeated.privatize(x, keys=keys, round=0))
-    aggregator = repeated.aggregator().update(reports)
+        assert np.array_equal(reports, asked.privatize(x, keys=keys))
+    assert not np.array_equal(reports, repeated.in_round(0).privatize(x, keys=keys))
+    aggregator = asked.aggregator().update(reports)
     assert ldp.Aggregator.from_bytes(aggregator.to_bytes()) == aggregator
-    assert repeated.estimate(aggregator).value == pytest.approx(answer.value)
+    assert asked.estimate(aggregator).value == pytest.approx(answer.value)
+    assert RepeatedRound.from_dict(asked.to_dict()) == asked
+    with pytest.raises(ValueError, match="same question: number is 0, got 1"):
+        repeated.in_round(0).aggregator().merge(aggregator)
+    with pytest.raises(ValueError, match="with the fingerprint"):
+        repeated.in_round(0).aggregator().update([asked.message(reports[:1])])
     assert Repeated.from_dict(repeated.to_dict()) == repeated
 
 
 def test_clients_send_the_reports_of_the_bulk_call():
     repeated, n = QUESTIONS[1], 40
     values = [True, False, None, True] * 10
-    reports = repeated.privatize(values, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"), round=2)
+    asked = repeated.in_round(2)
+    reports = asked.privatize(values, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
     messages = [repeated.client(SECRET, i, question="q").answer(values[i], 2) for i in range(n)]
-    assert repeated.aggregator().update(messages) == repeated.aggregator().update(reports)
+    assert asked.aggregator().update(messages) == asked.aggregator().update(reports)
 
 
 def test_the_ledger_refuses_whatever_the_value_is():
@@ -193,19 +200,19 @@ def test_the_ledger_refuses_whatever_the_value_is():
         ),
         (lambda: Repeated(YesNo(), permanent=2.0, round=1.0, rounds=0), ValueError, "rounds must be"),
         (lambda: Repeated(YesNo(), permanent=2.0, round=0.0, rounds=1), ValueError, "round must be"),
-        (lambda: QUESTIONS[0].privatize([True], keys=3, round=0), TypeError, "keys must be PersonKeys, got int"),
+        (lambda: QUESTIONS[0].in_round(0).privatize([True], keys=3), TypeError, "keys must be PersonKeys, got int"),
         (
-            lambda: QUESTIONS[0].privatize([True], keys=ldp.PersonKeys(SECRET, [1], question="q"), round=10),
+            lambda: QUESTIONS[0].in_round(-1),
             ValueError,
-            "round must be",
+            "number must be",
         ),
         (
-            lambda: QUESTIONS[0].privatize([True], keys=ldp.PersonKeys(SECRET, [1]), round=0),
+            lambda: QUESTIONS[0].in_round(0).privatize([True], keys=ldp.PersonKeys(SECRET, [1])),
             ValueError,
             "question must be the name",
         ),
         (
-            lambda: QUESTIONS[0].privatize([1, 7], keys=ldp.PersonKeys(SECRET, [1, 2], question="q"), round=0),
+            lambda: QUESTIONS[0].in_round(0).privatize([1, 7], keys=ldp.PersonKeys(SECRET, [1, 2], question="q")),
             ValueError,
             "row 1 holds another value",
         ),

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import ldpfast as ldp
+from ldpfast.results import Binomial
 from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
 from ldpfast.survey._shares import Fieller, Shares, pooled
 
@@ -293,3 +294,46 @@ def test_one_group_equals_no_groups():
     survey, frame = SURVEYS["three"], people(20_000)
     alone = survey.run({**frame, "by": np.zeros(20_000, int)}, by="by", rng=4)[0]
     assert alone.to_dict() == survey.run(frame, rng=4).to_dict()
+
+
+def test_labels_that_look_alike_keep_their_columns():
+    survey = Survey({"a": Choice([1, "1"]), "b": YesNo(), "x": Cross("b", "a")}, 6.0)
+    table = survey.run({"a": pd.Categorical.from_codes([0, 1] * 500, [1, "1"]), "b": np.ones(1000, bool)}, rng=1)[
+        "x"
+    ].table
+    assert list(table.columns) == ["b \\ a", "a = 1", "a = '1'"]
+    years = Histogram([2020000, 2020001, 2020002, 2020003])
+    assert len(set(years.labels)) == 3
+    assert years.labels[0] == "2020000.0 to 2020001.0"
+
+
+def test_subgroups_without_answers_are_left_out_with_a_warning():
+    survey = Survey({"a": YesNo(), "b": YesNo()}, 2.0)
+    frame = {"a": np.ones(1001, bool), "b": np.ones(1001, bool), "by": np.array([1] * 1000 + [2])}
+    with pytest.warns(ldp.SmallSampleWarning, match="subgroups are left out because a question has no answer there: 2"):
+        results = survey.run(frame, by="by", rng=1)
+    assert list(results) == [1]
+
+
+def test_counts_that_add_up_have_binomial_limits():
+    """Two labels, margins and distribution functions of k-ary response are functions of one count each."""
+    assert all(
+        isinstance(answer.rule, Binomial)
+        for answer in (
+            RESULT["income"].cdf(),
+            RESULT["region and income"].margin("region"),
+            RESULT["region and income"].margin("income").cdf(),
+            RESULT["age and smoking"].margin("age"),
+        )
+    )
+    survey = Survey({"a": Choice(["x", "y"])}, 1.0)
+    low, high = survey.run({"a": ["x"] * 700 + ["y"] * 300}, rng=1)["a"].interval()
+    assert low[0] == pytest.approx(1 - high[1])
+    assert high[0] == pytest.approx(1 - low[1])
+
+
+def test_linear_functions_with_binomial_limits_have_the_normal_standard_error():
+    answer = RESULT["income"].cdf()
+    low, high = answer.interval()
+    assert np.allclose((high - low) / 2, 1.96 * answer.stderr, rtol=0.02)
+    assert np.allclose((low + high) / 2, answer.value, atol=0.05 * answer.stderr.max())

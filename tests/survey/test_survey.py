@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core.survey import ROWS
+from ldpfast._core.survey import ROWS, SurveyKernel
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 from ..support.surveys import REGIONS, SURVEYS, Twin, people, questions
@@ -276,6 +276,14 @@ def test_a_mean_is_sent_as_a_number_at_a_large_epsilon():
         (lambda: Histogram(3), TypeError, "edges must be a sequence"),
         (lambda: Choice(["a"]), ValueError, "at least 2 categories"),
         (lambda: Choice(["a", "a"]), ValueError, "more than once"),
+        (lambda: Choice(2**31), ValueError, "at most 1048576, got 2147483648"),
+        (lambda: Choice(["a", None]), ValueError, "must not contain None"),
+        (lambda: Choice(["a", "no answer"], optional=True), ValueError, "must not contain 'no answer'"),
+        (
+            lambda: Survey({"a": Choice(70_000), "b": Choice(70_000), "c": Cross("a", "b")}, 40.0),
+            ValueError,
+            "question 'c' must have at most 16777216 different answers, got 4900000000",
+        ),
         (lambda: YesNo(optional=1), TypeError, "optional must be a bool"),
         (lambda: YesNo(column=""), TypeError, "column must be the name"),
     ],
@@ -290,3 +298,13 @@ def test_weight_zero_declares_a_question_for_crosses_only():
     assert list(survey.mechanisms) == ["both"]
     result = survey.run({"a": np.ones(5000, bool), "b": np.zeros(5000, bool)}, rng=1)
     assert result["both"].value[1, 0] > 0.9
+
+
+def test_auto_asks_one_question_where_weights_differ():
+    assert Survey({"a": YesNo(), "b": YesNo()}, 40.0, answers="auto", weights={"a": 2}).answers == 1
+
+
+def test_a_kernel_with_wide_records_is_refused():
+    kernel = ldp.RandomizedResponse(1 << 33, 40.0)._pipeline.kernel
+    with pytest.raises(ValueError, match=r"fewer than 2\^32 symbols"):
+        SurveyKernel([("symbol", 1 << 20, False, 0, 0, None)], [(0, -1, kernel, 8)], 1, np.zeros(0, np.uint32))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
 from ... import _check
+from ..._described import Described
 from ..._random import open_generator, open_stream
 from ..._warnings import warn
 from ...domains import Reals
@@ -31,7 +32,7 @@ LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40  # range of sigma; largest mu_bound
 MOST_PEOPLE = (1 << 62) - 1  # capacity of an aggregator
 
 
-class GaussianMean:
+class GaussianMean(Described):
     """Protocol for the mean of normal records; each person sends one message.
 
     The first people answer the search: in which of four cells their record lies, where the width of the cells doubles
@@ -107,6 +108,8 @@ class GaussianMean:
     True
     """
 
+    kind: ClassVar[str] = "protocol"
+
     def __init__(
         self,
         epsilon: float,
@@ -139,8 +142,16 @@ class GaussianMean:
         self._asked: list[Groups] = []  # groups of each round that has begun
         self._located: Located | None = None  # published between the rounds
         self.round = 0
-        if self.rounds == 2 or self.variant != "paper" or self.horizon is not None:
+        if self._is_planned:
             self._open()
+
+    @property
+    def _is_planned(self) -> bool:
+        """Whether the first questions are known before the number of people is."""
+        return self.rounds == 2 or self.variant != "paper" or self.horizon is not None
+
+    def _pinned(self) -> dict[str, Any]:
+        return {"coins": [question.schema()["coins"] for question in self._first()] if self._is_planned else []}
 
     def _make(self, model: Model) -> Design:
         """Return the design of the variant."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from inspect import isabstract, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -109,14 +108,6 @@ class Sequential(Described, ABC):
         return self
 
     # Identity and saved states ---------------------------------------------------------------------------------------
-
-    @classmethod
-    def is_complete(cls) -> bool:
-        return not isabstract(cls)
-
-    @classmethod
-    def parameter_names(cls) -> list[str]:
-        return [name for name in signature(cls.__init__).parameters if name != "self"]
 
     def _pinned(self) -> dict[str, Any]:
         return {"coins": self._current().schema()["coins"]}

@@ -200,6 +200,8 @@ cdef class SurveyKernel:
                 self.parts[i].edge, self.parts[i].edges = &edges[0], len(edges)
         for i, (first, second, kernel, item_bytes) in enumerate(items):
             size = {1: 0, 2: 1, 4: 2, 8: 3}[item_bytes]
+            if item_bytes == 8 and ENCODINGS[parts[first][0]] != AS_NUMBER:
+                raise ValueError("a question must have fewer than 2^32 symbols")
             if not 0 <= first < len(parts) or not -1 <= second < <int>len(parts) or kernel.by_size[size] is NULL:
                 raise ValueError("a question must have parts and a kernel for its records")
             self.items[i].first, self.items[i].second = first, second

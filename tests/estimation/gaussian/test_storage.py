@@ -144,3 +144,20 @@ def test_crafted_bytes_are_errors(change):
     assert GaussianMean.from_bytes(packed(described, groups)).n > 0
     with pytest.raises(ValueError, match=r"^data must be "):
         GaussianMean.from_bytes(packed(*change(described, groups)))
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        GaussianMean(1.0, sigma=2.0, mu_bound=100),
+        GaussianMean(1.0, sigma_bounds=(0.5, 8.0), mu_bound=100, rounds=1, n=5000),
+        GaussianMean(1.0, sigma=2.0, mu_bound=100, rounds=1, variant="paper"),
+    ],
+    ids=repr,
+)
+def test_descriptions_survive_json_and_have_fingerprints(server):
+    again = GaussianMean.from_dict(json.loads(json.dumps(server.to_dict())))
+    assert repr(again) == repr(server)
+    assert again.fingerprint == server.fingerprint
+    assert GaussianMean(1.5, sigma=2.0, mu_bound=100).fingerprint != server.fingerprint
+    assert ldp.Aggregator.from_bytes(server.to_bytes()).fingerprint == server.fingerprint
