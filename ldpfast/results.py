@@ -269,7 +269,8 @@ class Estimate(Generic[Value]):
         """Return a short text of the guarantee, with the name of its parameter."""
         guarantee = self.guarantee
         name = {"kl": "kl", "tv": "tv", "smooth": "smooth epsilon"}.get(guarantee.definition, "epsilon")
-        return f"{name} = {guarantee.epsilon:.6g}" + (f", delta = {guarantee.delta:.3g}" if guarantee.delta else "")
+        delta = f", delta = {guarantee.delta:.3g}" if guarantee.delta else ""
+        return f"{name} = {guarantee.epsilon:.6g}{delta}{', ideal only' if guarantee.ideal else ''}"
 
     def __repr__(self) -> str:
         ending = f"n = {self.n}, {self._short_guarantee()})"

@@ -133,17 +133,25 @@ def estimators() -> dict[str, Callable[[], Any]]:
             rows(n, 4), privacy="approximate", epsilon=1.0, delta=1e-6, moment=2, radius=1, rng=SEED
         ),
         "central.mean l2 noise": lambda: central.mean(
-            rows(n, 4), epsilon=1.0, moment=np.inf, radius=1, noise="l2", rng=SEED
+            rows(n, 4), epsilon=1.0, moment=np.inf, radius=1, noise="l2", rng=SEED, allow_ideal=True
         ),
         "central.median": lambda: central.median(numbers(n), epsilon=0.1, lower=-4, upper=4, rng=SEED),
         "central.quantile cauchy": lambda: central.quantile(
             numbers(n), 0.2, epsilon=0.1, lower=-4, upper=4, prior="cauchy", rng=SEED
         ),
         "central.quantile smooth": lambda: central.quantile(
-            numbers(n), 0.2, epsilon=1.0, delta=1e-6, method="smooth-sensitivity", lower=-4, upper=4, rng=SEED
+            numbers(n),
+            0.2,
+            epsilon=1.0,
+            delta=1e-6,
+            method="smooth-sensitivity",
+            lower=-4,
+            upper=4,
+            rng=SEED,
+            allow_ideal=True,
         ),
         "central.trimmed_mean": lambda: central.trimmed_mean(
-            numbers(n), 0.1, epsilon=1.0, delta=1e-6, lower=-4, upper=4, rng=SEED
+            numbers(n), 0.1, epsilon=1.0, delta=1e-6, lower=-4, upper=4, rng=SEED, allow_ideal=True
         ),
         "central.histogram_density": lambda: central.histogram_density(rows(n, 2) + 0.5, epsilon=1.0, rng=SEED),
     }
@@ -153,6 +161,9 @@ def estimators() -> dict[str, Callable[[], Any]]:
         )
     for psi in ("quantile", "huber", "logistic"):
         made[f"central.m_estimate {psi}"] = lambda psi=psi: central.m_estimate(
+            numbers(n), psi, epsilon=0.5, lower=-4, upper=4, rng=SEED, method="continuous", allow_ideal=True
+        )
+        made[f"central.m_estimate {psi} grid"] = lambda psi=psi: central.m_estimate(
             numbers(n), psi, epsilon=0.5, lower=-4, upper=4, rng=SEED
         )
     protocols = {

@@ -214,7 +214,7 @@ def test_a_dict_survives_json(kind):
     assert_same(np.array(data["value"], float), estimate.value)
     assert_same(np.array(data["interval"][0], float), estimate.interval(0.95)[0])
     assert data["n"] == 10
-    assert data["guarantee"] == {"definition": "local", "epsilon": estimate.epsilon, "delta": 0.0}
+    assert data["guarantee"] == {"definition": "local", "epsilon": estimate.epsilon, "delta": 0.0, "ideal": False}
 
 
 def test_an_estimate_is_frozen(kind):

@@ -2,7 +2,8 @@
 
 from ._density import CubeHistogram, best_bins, histogram_density
 from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
-from ._m_estimate import Custom, Huber, Logistic, Quantile, m_estimate, m_estimate_sample_size, quantile_error
+from ._m_estimate import Custom, Huber, Logistic, Quantile, m_estimate_sample_size, quantile_error
+from ._m_grid import m_estimate
 from ._mean import MeanEstimate, mean
 from ._quantile import QuantileEstimate, median, quantile
 from ._smooth import (

@@ -6,22 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._random import M_ESTIMATE, open_stream
+from .._random import M_ESTIMATE
 from .._typing import Floats
-from ..privacy import Guarantee
-from ..results import Estimate
-from . import _records
 from ._smooth import uniforms
 
 if TYPE_CHECKING:
     from .._core.stream import Stream
-    from .._typing import RNGLike
 
 ACCEPTANCE = 0.9  # least share of accepted proposals
 SPLITS = 8  # number of cells that are split together
@@ -45,7 +41,11 @@ class Psi(ABC):
         Infimum (negative) and supremum (positive).
     width : float
         Supremum minus infimum: the largest change of the sum if one record is replaced.
+    of_difference : bool
+        Whether psi is a function of theta - x.
     """
+
+    of_difference: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -111,6 +111,7 @@ class Quantile(Psi):
     """
 
     q: float = 0.5
+    of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check.probability("q", self.q)
@@ -147,6 +148,7 @@ class Huber(Psi):
     """
 
     c: float = 1.345
+    of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_magnitude("c", self.c)
@@ -190,6 +192,7 @@ class Logistic(Psi):
     """
 
     scale: float = 1.0
+    of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_magnitude("scale", self.scale)
@@ -420,81 +423,7 @@ class MonotoneEM:
                 return float(self.prior.theta(phi)[0])
 
 
-def m_estimate(
-    x: ArrayLike,
-    psi: Psi | str,
-    *,
-    epsilon: float,
-    prior: str = "uniform",
-    lower: float,
-    upper: float,
-    nan: str = "raise",
-    rng: RNGLike = None,
-) -> Estimate[float]:
-    """Return an M-estimate by the exponential mechanism: a theta for which the sum of psi(x_i, theta) is near zero.
-
-    Its density is that of the prior times exp(-kappa |sum of psi(x_i, theta)|), with kappa = epsilon / (2 psi.width).
-
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        Records in any order, clipped to [lower, upper].
-    psi : {"quantile", "huber", "logistic"}, Quantile, Huber, Logistic or Custom
-        Function that defines the estimator. A string selects the object with its default parameters.
-    epsilon : float
-        Privacy parameter, > 0 and at most 1e6.
-    prior : {"uniform", "cauchy"}
-        Prior of the estimate. "uniform" on [lower, upper]; "cauchy" with the center and the half-width of this
-        interval, so that the estimate is unbounded and half of the prior mass is inside.
-    lower, upper : float
-        Public bounds of the records.
-    nan : {"raise", "centre"}
-        Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center
-        of [lower, upper].
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        Source of randomness; only ``None`` is private.
-
-    Returns
-    -------
-    estimate : Estimate
-        M-estimate. Its standard error is infinite, because public numbers give no bound without an assumption about the
-        distribution of the records. See `m_estimate_sample_size` and `quantile_error` for bounds under assumptions.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range, or a custom psi exceeds its bounds or decreases in theta at a point of a public
-        grid.
-
-    Privacy
-    -------
-    epsilon-differential privacy for the replacement of one record, ideal only: for real numbers. (`central.quantile` is
-    exact, on a grid.) A replaced record changes the sum by at most the width of psi, so the density and its integral
-    each change by a factor of at most exp(epsilon / 2). The published kappa is at least twice as large and gives 2
-    epsilon. A custom psi has to be nondecreasing everywhere, not only on the grid. The running time depends on the
-    records; the distribution of the estimate does not depend on the number of proposals.
-
-    Notes
-    -----
-    The cost is a sort and about 100 evaluations of the sum. An evaluation is O(log n) for quantiles and Huber, after
-    O(n) preparation, and O(n) for others. A million records: 10 ms, 25 ms; 0.2 s for logistic.
-
-    References
-    ----------
-    .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
-    .. [2] F. McSherry, K. Talwar, "Mechanism design via differential privacy", FOCS 2007.
-    """
-    psi, epsilon = as_psi(psi), _check_epsilon(epsilon)
-    start = Prior(_check.choice("prior", prior, PRIORS), *_check.interval(lower, upper))
-    if isinstance(psi, Custom):
-        psi.check(np.linspace(start.lower, start.upper, GRID), start.theta(np.linspace(*start.ends, 4 * GRID - 3)))
-    records = _records.numbers(x, start.lower, start.upper, nan)
-    records.sort()
-    value = MonotoneEM(psi.total(records), epsilon / (2 * psi.width), start).sample(Uniforms(open_stream(rng)))
-    return Estimate(value, math.inf, len(records), Guarantee("pure", epsilon))
-
-
-def _check_epsilon(epsilon: float) -> float:
+def check_epsilon(epsilon: float) -> float:
     """Return epsilon, if it is in (0, 1e6]."""
     number = _check.positive("epsilon", epsilon)
     if number > 1e6:
@@ -566,7 +495,7 @@ def m_estimate_sample_size(
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
        theorem 4.
     """
-    psi, epsilon, error = as_psi(psi), _check_epsilon(epsilon), _check.positive("error", error)
+    psi, epsilon, error = as_psi(psi), check_epsilon(epsilon), _check.positive("error", error)
     _check.choice("prior", prior, PRIORS)
     slope, (low, high) = _check.positive("slope", slope), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 3
@@ -628,7 +557,7 @@ def quantile_error(
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012. Their
        theorem 4 does not cover quantiles, whose psi has no derivative.
     """
-    n, epsilon, (low, high) = _check.integer("n", n, 1), _check_epsilon(epsilon), _check.interval(lower, upper)
+    n, epsilon, (low, high) = _check.integer("n", n, 1), check_epsilon(epsilon), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 2
     least, most = (_check.positive("density", f) for f in density)
     if least > most:

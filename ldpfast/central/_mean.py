@@ -6,7 +6,7 @@ The constants are those of Barber and Duchi, corrected.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..domains import Reals
 from ..results import Estimate, Normal
 from ._definitions import LEAST, MOST, Definition, Pure, definition_of
 from ._noise import FINE
-from ._records import PIECE_NUMBERS, array, invalid_error
+from ._records import PIECE_NUMBERS, array, invalid_error, require_ideal
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
@@ -65,6 +65,7 @@ def mean(
     noise: str = "grid",
     nan: str = "raise",
     rng: RNGLike = None,
+    allow_ideal: bool = False,
 ) -> MeanEstimate:
     """Return a private mean of numbers or rows with a bounded moment.
 
@@ -102,6 +103,8 @@ def mean(
         zero.
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
+    allow_ideal : bool, default False
+        Whether to release a value whose guarantee is ideal only. Required for ``noise="l2"``.
 
     Returns
     -------
@@ -148,8 +151,9 @@ def mean(
     if noise == "l2":
         if not isinstance(definition, Pure):
             raise ValueError(f'noise must be "grid" for privacy={privacy!r}, got "l2"')
+        require_ideal(allow_ideal, 'noise="l2"')
         added, nu = None, 4 * dim * (dim + 1) / (n * definition.epsilon) ** 2
-        guarantee = definition.guarantee
+        guarantee = replace(definition.guarantee, ideal=True)
     else:
         added = definition.noise(dim)
         nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4 for the random rounding of the sum

@@ -20,7 +20,7 @@ from .._random import open_stream
 from .._typing import AnyArray
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
-from ._records import PIECE_NUMBERS, array, invalid_error
+from ._records import PIECE_NUMBERS, array, invalid_error, require_ideal
 from ._smooth import smooth_quantile
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ def quantile(
     prior: str = "uniform",
     nan: str = "raise",
     rng: RNGLike = None,
+    allow_ideal: bool = False,
 ) -> QuantileEstimate:
     """Return a private quantile.
 
@@ -190,6 +191,8 @@ def quantile(
         of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
+    allow_ideal : bool, default False
+        Whether to release a value whose guarantee is ideal only. Required for "smooth-sensitivity".
 
     Returns
     -------
@@ -235,9 +238,10 @@ def quantile(
         if prior != "uniform":
             raise ValueError(f'prior must be "uniform" for method={method!r}, got {prior!r}')
         delta = _check.probability("delta", delta)
+        require_ideal(allow_ideal, f"method={method!r}")
         value = smooth_quantile(records, q, epsilon, delta, lower, upper, rng, nan)
         return QuantileEstimate(
-            value, math.inf, len(records), Guarantee("approximate", epsilon, delta), None, Normal(), q=q
+            value, math.inf, len(records), Guarantee("approximate", epsilon, delta, ideal=True), None, Normal(), q=q
         )
     if _check.real("delta", delta) != 0:
         raise ValueError(f"delta must be 0 for method={method!r}, got {delta!r}")
@@ -260,12 +264,13 @@ def median(
     prior: str = "uniform",
     nan: str = "raise",
     rng: RNGLike = None,
+    allow_ideal: bool = False,
 ) -> QuantileEstimate:
     """Return a private median: `quantile` with q = 1/2.
 
     Parameters
     ----------
-    x, epsilon, lower, upper, method, delta, prior, nan, rng
+    x, epsilon, lower, upper, method, delta, prior, nan, rng, allow_ideal
         As for `quantile`.
 
     Returns
@@ -283,5 +288,15 @@ def median(
     The guarantee of `quantile`: exact, or ideal only for ``method="smooth-sensitivity"``.
     """
     return quantile(
-        x, 0.5, epsilon=epsilon, lower=lower, upper=upper, method=method, delta=delta, prior=prior, nan=nan, rng=rng
+        x,
+        0.5,
+        epsilon=epsilon,
+        lower=lower,
+        upper=upper,
+        method=method,
+        delta=delta,
+        prior=prior,
+        nan=nan,
+        rng=rng,
+        allow_ideal=allow_ideal,
     )

@@ -12,6 +12,15 @@ PIECE_NUMBERS = 1 << 17  # numbers processed together, which fit in the cache
 NAN = ("raise", "centre")
 
 
+def require_ideal(allow_ideal: bool, what: str) -> None:
+    """Raise unless the caller accepts a release that is private for noise of real numbers only."""
+    if not _check.flag("allow_ideal", allow_ideal):
+        raise ValueError(
+            f"allow_ideal must be True for {what}, got False: its guarantee is for noise of real numbers, and the rounding of "
+            "doubles can reveal more"
+        )
+
+
 def array(x: ArrayLike, nan: str, rows: bool = False) -> AnyArray:
     """Return `x` as an array of at least one number, or of rows if `rows` is true. No value is read."""
     _check.choice("nan", nan, NAN)

@@ -581,6 +581,7 @@ def trimmed_mean(
     upper: float,
     nan: str = "raise",
     rng: RNGLike = None,
+    allow_ideal: bool = False,
 ) -> Estimate[float]:
     """Return a private trimmed mean, with noise proportional to its smooth sensitivity.
 
@@ -602,6 +603,8 @@ def trimmed_mean(
         of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
+    allow_ideal : bool, default False
+        Whether to release a value whose guarantee is ideal only: for noise of real numbers instead of doubles.
 
     Returns
     -------
@@ -629,6 +632,7 @@ def trimmed_mean(
     .. [1] K. Nissim, S. Raskhodnikova, A. Smith, "Smooth sensitivity and sampling in private data analysis", STOC 2007.
     .. [2] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
     """
+    _records.require_ideal(allow_ideal, "a trimmed mean")
     trim, (low, high) = trim_share(trim), _check.interval(lower, upper)
     scale, beta = calibrate(epsilon, delta)
     data = _Sorted(x, low, high, nan)
@@ -640,6 +644,6 @@ def trimmed_mean(
         value,
         math.sqrt(data.n / 4 + 2 * scale**2) * step,
         data.n,
-        Guarantee("approximate" if delta else "pure", float(epsilon), float(delta)),
+        Guarantee("approximate" if delta else "pure", float(epsilon), float(delta), ideal=True),
         rule=BoundedDifferences(step, data.n, scale * step),
     )

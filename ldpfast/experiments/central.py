@@ -242,7 +242,8 @@ def estimate(method: str, x: Floats, people: Counts, epsilon: float, rng: np.ran
         return float(median(x, epsilon=epsilon, lower=lower, upper=upper, rng=rng).value)
     if method == SMOOTH:
         word = "smooth-sensitivity"
-        return float(median(x, epsilon=epsilon, lower=lower, upper=upper, method=word, delta=DELTA, rng=rng).value)
+        chosen = {"method": word, "delta": DELTA, "allow_ideal": True}
+        return float(median(x, epsilon=epsilon, lower=lower, upper=upper, rng=rng, **chosen).value)  # type: ignore[arg-type]
     if method == STEPS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SmallSampleWarning)

@@ -14,6 +14,8 @@ from ._numbers import Floats, float_or_array
 
 MOST_LOSSES = 1 << 22
 MAX_EPSILON = 1e100
+UNIT = 2.0**-53  # relative error of an operation on doubles
+LEAST = 1e-320  # more than the errors of numbers that are not normal
 
 
 def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
@@ -26,17 +28,19 @@ def _rounds(epsilons: ArrayLike, deltas: ArrayLike) -> tuple[Floats, Floats]:
     return e, d
 
 
-def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
+def _losses(epsilons: Floats) -> tuple[Floats, Floats, float]:
     """Return the values of the privacy loss of rounds of randomized response, ascending, and their log-probabilities.
 
-    k rounds with the same epsilon have loss (2 j - k) epsilon with the binomial probability of j true answers among k.
+    k rounds with the same epsilon have loss (2 j - k) epsilon with the binomial probability of j true answers among k. The
+    losses are not below the exact ones. The third result bounds the error of the log-probabilities.
     """
     from scipy.special import gammaln
 
-    losses, logs = np.zeros(1), np.zeros(1)
+    losses, logs, error = np.zeros(1), np.zeros(1), 0.0
     for epsilon, k in sorted(Counter(epsilons.tolist()).items()):
         if epsilon == 0:
             continue
+        error += 16 * UNIT * (3 * float(gammaln(k + 1)) + k * (epsilon + 1) + 1)
         j = np.arange(k + 1)
         if len(losses) * (k + 1) > MOST_LOSSES:
             raise ValueError(f"epsilons must have at most {MOST_LOSSES} sums of losses, got more")
@@ -47,8 +51,9 @@ def _losses(epsilons: Floats) -> tuple[Floats, Floats]:
         order = np.argsort(losses, kind="stable")
         losses, logs = losses[order], np.add.outer(logs, weights).ravel()[order]
         starts = np.flatnonzero(np.diff(losses, prepend=-math.inf))  # merge equal sums
+        error += 8 * UNIT * (1 + math.log2(len(losses)))
         losses, logs = losses[starts], np.logaddexp.reduceat(logs, starts)
-    return losses, logs
+    return losses + 4 * UNIT * float(np.sum(epsilons)), logs, error + 4 * UNIT * float(np.abs(logs).max())
 
 
 def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayLike = 0.0) -> Any:
@@ -66,7 +71,8 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
     Returns
     -------
     delta : float or ndarray
-        Delta of all rounds together, of the shape of `epsilon`, to about 10 digits. Randomized response attains it.
+        Delta of all rounds together, of the shape of `epsilon`, rounded up in about the tenth digit. Randomized response
+        attains it.
 
     Raises
     ------
@@ -94,15 +100,26 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
     """
     rounds, d = _rounds(epsilons, deltas)
     at = _check.within("epsilon", epsilon, 0, math.inf, "[)")
-    losses, logs = _losses(rounds)
-    pure = np.array([_hockey_stick(losses, logs, float(e)) for e in at.flat]).reshape(at.shape)
-    return float_or_array(-np.expm1(np.log1p(-pure) + np.log1p(-d).sum()) if (d > 0).any() else pure)
+    distribution, basic = _losses(rounds), _coins.sum_up(rounds.tolist())
+    pure = np.array([_hockey_stick(*distribution, float(e)) if e < basic else 0.0 for e in at.flat]).reshape(at.shape)
+    return float_or_array(_with_deltas(pure, d))
 
 
-def _hockey_stick(losses: Floats, logs: Floats, epsilon: float) -> float:
-    """Return the delta of a privacy loss at epsilon."""
+def _hockey_stick(losses: Floats, logs: Floats, error: float, epsilon: float) -> float:
+    """Return the delta of a privacy loss at epsilon, rounded up."""
     above = losses > epsilon
-    return min(1.0, math.fsum(np.exp(logs[above]) * -np.expm1(epsilon - losses[above])))
+    total = math.fsum(np.exp(logs[above]) * -np.expm1(epsilon - losses[above]))
+    return min(1.0, total * math.exp(error) * (1 + 16 * UNIT) + LEAST)
+
+
+def _with_deltas(pure: Floats, deltas: Floats) -> Floats:
+    """Return 1 - (1 - pure) prod(1 - delta_i), rounded up."""
+    if not (deltas > 0).any():
+        return pure
+    logs = np.log1p(-deltas)
+    found = -np.expm1(np.log1p(-np.minimum(pure, 1 - UNIT)) + logs.sum())
+    slack = 4 * UNIT * (2 + len(deltas)) * (1 - logs.sum())
+    return np.where(pure >= 1, 1.0, np.minimum(1.0, found * (1 + slack) + LEAST))
 
 
 def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike = 0.0) -> float:
@@ -120,7 +137,8 @@ def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike 
     Returns
     -------
     epsilon : float
-        The inverse of `composition_delta`; at most the sum of `epsilons`.
+        The inverse of `composition_delta`, rounded up: ``composition_delta(epsilons, epsilon, deltas=deltas)`` is at most
+        `delta`. At most the sum of `epsilons`.
 
     Raises
     ------
@@ -140,8 +158,12 @@ def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike 
     pure = -math.expm1(math.log1p(-target) - spent)
     if pure == 0:
         return _coins.sum_up(rounds.tolist())
-    losses, logs = _losses(rounds)
-    losses, logs = losses[::-1], logs[::-1]
+    losses, logs, _ = (part[::-1] if isinstance(part, np.ndarray) else part for part in _losses(rounds))
     # As in `_divergence.largest_loss`: e^epsilon is the largest (P(A) - delta) / Q(A) over the sets A of the largest losses.
     p, log_q = np.cumsum(np.exp(logs)) - pure, np.logaddexp.accumulate(logs - losses)
-    return float(max(0.0, (np.log(p[p > 0]) - log_q[p > 0]).max(initial=0.0)))
+    found = float(max(0.0, (np.log(p[p > 0]) - log_q[p > 0]).max(initial=0.0)))
+    # The result is correct to about ten digits; it is increased until its delta, rounded up, is small enough.
+    basic, step = _coins.sum_up(rounds.tolist()), max(found, 1.0) * UNIT
+    while found < basic and composition_delta(rounds, found, deltas=d) > target:
+        found, step = found + step, 2 * step
+    return min(found, basic)

@@ -31,6 +31,9 @@ class Guarantee:
         The parameter of the definition, >= 0; at most 1 for "tv".
     delta : float, default 0.0
         In [0, 1); 0 for all but "approximate".
+    ideal : bool, default False
+        Whether the guarantee holds for noise of real numbers only. The release is computed in doubles, whose rounding can
+        reveal more, without a known bound.
 
     Raises
     ------
@@ -41,6 +44,7 @@ class Guarantee:
     definition: str
     epsilon: float
     delta: float = 0.0
+    ideal: bool = False
 
     def __post_init__(self) -> None:
         _check.choice("definition", self.definition, DEFINITIONS)
@@ -52,10 +56,15 @@ class Guarantee:
             raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
         if self.delta > 0 and self.definition != "approximate":
             raise ValueError(f"delta must be 0 for {self.definition!r}, got {self.delta!r}")
+        _check.flag("ideal", self.ideal)
+
+    def __repr__(self) -> str:
+        ideal = ", ideal=True" if self.ideal else ""
+        return f"Guarantee(definition={self.definition!r}, epsilon={self.epsilon!r}, delta={self.delta!r}{ideal})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain types."""
-        return {"definition": self.definition, "epsilon": self.epsilon, "delta": self.delta}
+        return {"definition": self.definition, "epsilon": self.epsilon, "delta": self.delta, "ideal": self.ideal}
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
@@ -70,7 +79,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     Returns
     -------
     total : Guarantee
-        The epsilons and deltas are added. For "tv", the total is 1 minus the product of all 1 - t. Rounded up.
+        The epsilons and deltas are added. For "tv", the total is 1 minus the product of all 1 - t. Rounded up. It is ideal if
+        one of the guarantees is.
 
     Raises
     ------
@@ -99,9 +109,12 @@ def compose(*guarantees: Guarantee) -> Guarantee:
         raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")
     definition = definitions.pop()
     epsilons, deltas = [g.epsilon for g in guarantees], [g.delta for g in guarantees]
+    ideal = any(g.ideal for g in guarantees)
     if definition == "tv":
-        return Guarantee("tv", _coins.round_up(1 - math.prod((1 - Fraction(t) for t in epsilons), start=Fraction(1))))
-    return Guarantee(definition, _coins.sum_up(epsilons), _coins.sum_up(deltas))
+        return Guarantee(
+            "tv", _coins.round_up(1 - math.prod((1 - Fraction(t) for t in epsilons), start=Fraction(1))), 0.0, ideal
+        )
+    return Guarantee(definition, _coins.sum_up(epsilons), _coins.sum_up(deltas), ideal)
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:
@@ -139,15 +152,15 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
         raise ValueError(f"guarantee must not be of the definition 'kl', which gives no bound for size={size}")
     total = _coins.sum_up([Fraction(epsilon) * size])
     if definition == "tv":
-        return Guarantee("tv", min(1.0, total))
+        return Guarantee("tv", min(1.0, total), 0.0, guarantee.ideal)
     if guarantee.delta == 0:
-        return Guarantee(definition, total)
+        return Guarantee(definition, total, 0.0, guarantee.ideal)
     if total > 700:
         raise ValueError(f"size must be smaller for epsilon={epsilon!r} and a delta above 0, got {size}")
     with decimal.localcontext(_coins.CONTEXT):
         one = Decimal(epsilon).exp()
         times = (one**size - 1) / (one - 1) if one > 1 else Decimal(size)
-        return Guarantee(definition, total, _coins.round_up(Decimal(guarantee.delta) * times))
+        return Guarantee(definition, total, _coins.round_up(Decimal(guarantee.delta) * times), guarantee.ideal)
 
 
 def _require_guarantee(name: str, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -15,6 +16,7 @@ from ldpfast.central._m_estimate import Custom, Huber, Logistic, MonotoneEM, Pri
 
 from ..support.statistics import ALPHA, hoeffding_radius
 
+continuous = functools.partial(m_estimate, method="continuous", allow_ideal=True)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -163,7 +165,7 @@ def test_a_sum_that_is_zero_at_one_point_only_does_not_release_it():
     """sign(theta - x) is 0 at x and +-1 elsewhere: for equal records the release is uniform."""
     x = np.full(1000, 0.123456)
     for psi in (Quantile(0.5), Custom(lambda x, theta: np.sign(theta - x), -1, 1)):
-        values = [m_estimate(x, psi, epsilon=5.0, lower=0, upper=1, rng=i).value for i in range(100)]
+        values = [continuous(x, psi, epsilon=5.0, lower=0, upper=1, rng=i).value for i in range(100)]
         assert stats.kstest(values, "uniform").pvalue > ALPHA
         assert 0.123456 not in values
 
@@ -171,7 +173,7 @@ def test_a_sum_that_is_zero_at_one_point_only_does_not_release_it():
 def test_the_seeded_estimate_is_stable():
     """A change here changes the results of a given `rng` and belongs in the changelog."""
     arguments = {"epsilon": 1.0, "lower": 0, "upper": 1, "rng": 1}
-    assert m_estimate([0.2, 0.3, 0.7], Huber(0.1), **arguments).value == pytest.approx(0.333450183200457, rel=1e-9)
+    assert continuous([0.2, 0.3, 0.7], Huber(0.1), **arguments).value == pytest.approx(0.333450183200457, rel=1e-9)
 
 
 @pytest.mark.parametrize("psi", [Quantile(0.3), Huber(0.1), Logistic(0.2)], ids=repr)
@@ -199,20 +201,20 @@ def test_many_records_are_summed_in_pieces(monkeypatch):
 def test_estimates_are_near_the_population(psi, expected, prior):
     """For large n epsilon, within 0.05."""
     x = np.random.default_rng(9).normal(0.2, 0.5, 20_000)
-    estimate = m_estimate(x, psi, epsilon=2.0, prior=prior, lower=-4, upper=4, rng=3)
+    estimate = continuous(x, psi, epsilon=2.0, prior=prior, lower=-4, upper=4, rng=3)
     assert estimate.value == pytest.approx(expected, abs=0.05)
     assert estimate.stderr == math.inf
     assert (estimate.guarantee.definition, estimate.epsilon, estimate.n) == ("pure", 2.0, 20_000)
-    shuffled = m_estimate(x[::-1].astype(">f8"), psi, epsilon=2.0, prior=prior, lower=-4, upper=4, rng=3)
+    shuffled = continuous(x[::-1].astype(">f8"), psi, epsilon=2.0, prior=prior, lower=-4, upper=4, rng=3)
     assert shuffled == estimate
-    assert m_estimate(x, psi, epsilon=2.0, prior=prior, lower=-4, upper=4).value != estimate.value
+    assert continuous(x, psi, epsilon=2.0, prior=prior, lower=-4, upper=4).value != estimate.value
 
 
 @pytest.mark.parametrize("psi", [Quantile(0.3), Huber(0.2), Logistic(0.3), Custom(ramp, -0.5, 2.0)], ids=repr)
 def test_kappa_is_epsilon_over_twice_the_width(psi):
     """The estimate is a draw of a mechanism with that kappa and the same stream, and not with another kappa."""
     x = np.sort(np.random.default_rng(5).uniform(-2, 2, 30))
-    got = [m_estimate(x, psi, epsilon=0.4, lower=-1, upper=1, rng=i).value for i in range(5)]
+    got = [continuous(x, psi, epsilon=0.4, lower=-1, upper=1, rng=i).value for i in range(5)]
     for factor, same in ((1.0, True), (2.0, False)):
         sampler = MonotoneEM(psi.total(np.clip(x, -1, 1)), factor * 0.2 / psi.width, Prior("uniform", -1.0, 1.0))
         drawn = [sampler.sample(Uniforms(open_stream(i))) for i in range(5)]
@@ -223,8 +225,8 @@ def test_a_custom_psi_equals_the_same_psi_of_the_library():
     x = np.random.default_rng(1).normal(size=300)
     own = Custom(lambda x, theta: np.clip(theta - x, -0.5, 0.5), -0.5, 0.5)
     arguments = {"epsilon": 0.5, "lower": -2, "upper": 2, "rng": 8}
-    assert m_estimate(x, own, **arguments).value == pytest.approx(
-        m_estimate(x, Huber(0.5), **arguments).value, rel=1e-9
+    assert continuous(x, own, **arguments).value == pytest.approx(
+        continuous(x, Huber(0.5), **arguments).value, rel=1e-9
     )
 
 

@@ -18,6 +18,8 @@ from ldpfast.central._noise import FINE
 from ..support import reference
 from ..support.statistics import ALPHA, hoeffding_radius
 
+mean = functools.partial(mean, allow_ideal=True)
+
 DEFINITIONS = {
     "pure": {"epsilon": 1.0},
     "smooth": {"epsilon": 1.0},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from decimal import Decimal, localcontext
@@ -11,10 +12,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ldpfast import central
 from ldpfast._random import open_stream
 from ldpfast.central import _smooth as smooth
+from ldpfast.privacy import Guarantee, compose, group
 
 from ..support.statistics import ALPHA, hoeffding_radius
+
+trimmed_mean = functools.partial(smooth.trimmed_mean, allow_ideal=True)
 
 GRID = (0.0, 1.0, 2.0, 3.0)
 
@@ -310,13 +315,13 @@ def test_the_trimmed_mean_is_released_as_calibrated():
     x = np.random.default_rng(3).normal(0.1, 0.2, 500)
     scale, beta = smooth.calibrate(1.0, 1e-6)
     spread = smooth.smooth_sensitivity_trimmed_mean(x, 0.1, beta, -1, 1)
-    estimate = smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1, rng=5)
+    estimate = trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1, rng=5)
     expected = smooth.smooth_release(stats.trim_mean(np.clip(x, -1, 1), 0.1), spread, scale, open_stream(5))
     assert estimate.value == pytest.approx(expected, rel=1e-12)
     assert (estimate.guarantee.definition, estimate.epsilon, estimate.guarantee.delta) == ("approximate", 1.0, 1e-6)
-    pure = smooth.trimmed_mean(x, 0.1, epsilon=1.0, lower=-1, upper=1, rng=5)
+    pure = trimmed_mean(x, 0.1, epsilon=1.0, lower=-1, upper=1, rng=5)
     assert (pure.guarantee.definition, pure.guarantee.delta) == ("pure", 0.0)
-    assert smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1).value != estimate.value
+    assert trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1).value != estimate.value
 
 
 def test_the_quantile_is_released_as_calibrated():
@@ -334,7 +339,7 @@ def test_releases_stay_within_the_bounds():
     assert {-1.0, 2.0} <= quantiles
     assert min(quantiles) == -1.0
     assert max(quantiles) == 2.0
-    means = [smooth.trimmed_mean(x, 0.3, epsilon=0.01, lower=-1, upper=2, rng=i).value for i in range(50)]
+    means = [trimmed_mean(x, 0.3, epsilon=0.01, lower=-1, upper=2, rng=i).value for i in range(50)]
     assert (min(means), max(means)) == (-1.0, 2.0)
 
 
@@ -358,10 +363,10 @@ def test_the_interval_of_the_trimmed_mean_covers(epsilon):
     truth = np.mean([stats.trim_mean(rng.choice([0.0, 1.0], n, p=[0.4, 0.6]), 0.1) for _ in range(5000)])
     for i in range(200):
         x = rng.choice([0.0, 1.0], n, p=[0.4, 0.6])
-        estimate = smooth.trimmed_mean(x, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1, rng=i)
+        estimate = trimmed_mean(x, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1, rng=i)
         low, high = estimate.interval()
         misses += not low <= truth <= high
-        assert estimate.stderr == smooth.trimmed_mean(x * 0, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1).stderr
+        assert estimate.stderr == trimmed_mean(x * 0, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1).stderr
     assert misses <= 33
 
 
@@ -406,14 +411,47 @@ def test_the_interval_of_the_trimmed_mean_covers(epsilon):
         (lambda: smooth.calibrate(1e9, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
         (lambda: smooth.laplace_delta(1e-13, 1e14, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
         (
-            lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=1, lower=0, upper=1, nan="drop"),
+            lambda: trimmed_mean([1.0], 0.1, epsilon=1, lower=0, upper=1, nan="drop"),
             ValueError,
             "nan must be one of",
         ),
-        (lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=-1, lower=0, upper=1), ValueError, "epsilon must be"),
-        (lambda: smooth.trimmed_mean([math.nan], 0.1, epsilon=1, lower=0, upper=1), ValueError, "index 0 is outside"),
+        (lambda: trimmed_mean([1.0], 0.1, epsilon=-1, lower=0, upper=1), ValueError, "epsilon must be"),
+        (lambda: trimmed_mean([math.nan], 0.1, epsilon=1, lower=0, upper=1), ValueError, "index 0 is outside"),
     ],
 )
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_releases_that_are_ideal_only_must_be_allowed():
+    x = np.linspace(0, 1, 101)
+    calls = [
+        lambda **more: smooth.trimmed_mean(x, 0.1, epsilon=1.0, lower=0, upper=1, **more),
+        lambda **more: central.median(
+            x, epsilon=1.0, delta=1e-6, lower=0, upper=1, method="smooth-sensitivity", **more
+        ),
+        lambda **more: central.mean(x, epsilon=1.0, moment=math.inf, radius=1, noise="l2", **more),
+        lambda **more: central.m_estimate(x, "huber", epsilon=1.0, lower=0, upper=1, method="continuous", **more),
+    ]
+    for call in calls:
+        for more in ({}, {"allow_ideal": False}):
+            with pytest.raises(
+                ValueError, match=r"allow_ideal must be True for .*, got False: its guarantee is for noise of real"
+            ):
+                call(**more)
+        with pytest.raises(TypeError, match="allow_ideal must be a bool"):
+            call(allow_ideal=1)
+        estimate = call(allow_ideal=True)
+        assert estimate.guarantee.ideal
+        assert "ideal only" in repr(estimate)
+        assert estimate.to_dict()["guarantee"]["ideal"]
+        assert compose(estimate.guarantee, Guarantee("pure", 1.0)).ideal
+        assert group(estimate.guarantee, 2).ideal
+    exact = central.median(x, epsilon=1.0, lower=0, upper=1)
+    assert not exact.guarantee.ideal
+    assert not compose(exact.guarantee, exact.guarantee).ideal
+    assert (
+        repr(Guarantee("pure", 1.0, ideal=True)) == "Guarantee(definition='pure', epsilon=1.0, delta=0.0, ideal=True)"
+    )
+    assert Guarantee("pure", 1.0, ideal=True) != Guarantee("pure", 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_composition_is_never_worse_than_the_sum():
     )
     assert privacy.composition_epsilon([800.0], 1e-3) == pytest.approx(800, rel=1e-5)
     assert privacy.composition_epsilon([0.01] * 2000, 1e-6) < 3
-    assert privacy.composition_delta([0.3, 0.4], [0.7, 0.71, 800.0]).tolist() == pytest.approx([0.0] * 3, abs=1e-16)
+    assert privacy.composition_delta([0.3, 0.4], [0.7, 0.71, 800.0]).tolist() == pytest.approx([0.0] * 3, abs=1e-15)
     assert privacy.composition_delta([0.0, 0.0], 0.0) == 0
     assert privacy.composition_epsilon([0.0], 0.5) == 0
 
@@ -125,3 +125,53 @@ def test_composition_agrees_with_dp_accounting():
 def test_bad_values(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# Rounding -------------------------------------------------------------------------------------------------------------
+
+
+def precise_delta(rounds: list[float], epsilon: float) -> Decimal:
+    """Return the delta of randomized responses with 60 digits, from all outcomes."""
+    with localcontext(Context(prec=60)):
+        outcomes = [(Decimal(0), Decimal(1))]  # loss and probability
+        for e in map(Decimal, rounds):
+            true = e.exp() / (1 + e.exp())
+            outcomes = [(loss + s * e, p * q) for loss, p in outcomes for s, q in ((1, true), (-1, 1 - true))]
+        return sum(
+            (p * (1 - (Decimal(epsilon) - loss).exp()) for loss, p in outcomes if loss > Decimal(epsilon)), Decimal(0)
+        )
+
+
+positive = st.floats(1e-6, 20.0)
+
+
+@given(st.lists(positive, min_size=1, max_size=6), st.floats(0, 1.2), st.sampled_from([1, 3]))
+def test_deltas_are_rounded_up(rounds, share, repeats):
+    rounds = (rounds * repeats)[:9]
+    epsilon = share * sum(rounds)
+    found, exact = privacy.composition_delta(rounds, epsilon), precise_delta(rounds, epsilon)
+    assert Decimal(found) >= exact
+    assert Decimal(found) <= exact * Decimal(1 + 1e-9) + Decimal("1e-13")
+
+
+@given(st.lists(positive, min_size=1, max_size=6), st.floats(-300, -0.01))
+def test_epsilons_are_rounded_up(rounds, exponent):
+    """The delta of the result, with 60 digits, is at most the one that was asked for."""
+    delta = 10.0**exponent
+    epsilon = privacy.composition_epsilon(rounds, delta)
+    assert precise_delta(rounds, epsilon) <= Decimal(delta)
+    smaller = epsilon * (1 - 1e-6) - 1e-9
+    assert smaller <= 0 or epsilon == sum(rounds) or precise_delta(rounds, smaller) > Decimal(delta) * Decimal(1 - 1e-4)
+
+
+@given(st.lists(positive, min_size=1, max_size=4), st.floats(1e-12, 0.3), st.floats(1e-12, 0.5))
+def test_inverses_with_deltas_of_the_rounds(rounds, each, more):
+    deltas = [each] * len(rounds)
+    spent = 1 - math.prod(1 - d for d in deltas)
+    target = min(0.999, spent * (1 + 1e-9) + more * (1 - spent))
+    epsilon = privacy.composition_epsilon(rounds, target, deltas=deltas)
+    assert privacy.composition_delta(rounds, epsilon, deltas=deltas) <= target or epsilon >= sum(rounds)
+
+
+def test_one_round_is_returned_unchanged():
+    assert privacy.composition_epsilon([0.1], 1e-300) == 0.1

@@ -26,7 +26,7 @@ def test_a_guarantee_is_a_frozen_value():
     assert guarantee == Guarantee("local", 1.0, 0.0)
     assert guarantee != Guarantee("pure", 1.0)
     assert hash(guarantee) == hash(Guarantee("local", 1.0))
-    assert guarantee.to_dict() == {"definition": "local", "epsilon": 1.0, "delta": 0.0}
+    assert guarantee.to_dict() == {"definition": "local", "epsilon": 1.0, "delta": 0.0, "ideal": False}
     assert eval(repr(guarantee)) == guarantee
     with pytest.raises(AttributeError):
         guarantee.epsilon = 0.5
