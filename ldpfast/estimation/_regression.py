@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
 base = optional("sklearn.base", "sklearn")
 validation = optional("sklearn.utils.validation", "sklearn")
 multiclass = optional("sklearn.utils.multiclass", "sklearn")
+
+
+@contextmanager
+def _without_values(names: str) -> Iterator[None]:
+    """Replace errors of scikit-learn whose messages hold a record's value."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert" in str(error):
+            raise ValueError(f"{names} must hold numbers; at least one value is text") from None
+        if "Unknown label type" in str(error):
+            raise ValueError("Unknown label type: y must hold two classes, as numbers or as texts") from None
+        raise
 
 
 class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
@@ -136,10 +151,11 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         return self._fit_rows(X, y, first=not hasattr(self, "_descent"))
 
     def _fit_rows(self, X: Any, y: Any, first: bool) -> Self:  # noqa: N803
-        X, y = validation.validate_data(  # noqa: N806
-            self, X, y, reset=first, dtype=[np.float64, np.float32], y_numeric=self._family != "logistic", order="C"
-        )
-        responses = self._responses(y)
+        with _without_values("X and y"):
+            X, y = validation.validate_data(  # noqa: N806
+                self, X, y, reset=first, dtype=[np.float64, np.float32], y_numeric=self._family != "logistic", order="C"
+            )
+            responses = self._responses(y)
         _check.flag("shuffle", self.shuffle)
         descent = self._protocol(X.shape[1]) if first else self._descent
         if first or self._state is not self.random_state:
@@ -173,7 +189,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
     def _linear_predictor(self, X: ArrayLike) -> AnyArray:  # noqa: N803
         """Return the linear predictor of new rows, which are not clipped."""
         validation.check_is_fitted(self)
-        rows = validation.validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        with _without_values("X"):
+            rows = validation.validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return np.asarray(rows @ np.ravel(self.coef_) + np.ravel(self.intercept_))
 
     def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Floats, Floats]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .._typing import RNGLike
 
 MOST_SERIAL = (1 << 63) - 1
+MOST_BYTES = 1 << 20  # of an answer
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,15 @@ class Query:
         if not isinstance(self.mechanism, Mechanism):
             raise TypeError(f"mechanism must be a Mechanism, got {type(self.mechanism).__name__}")
 
-    def privatize(self, x: ArrayLike, *, rng: RNGLike = None, out: AnyArray | None = None) -> AnyArray:
+    def privatize(
+        self,
+        x: ArrayLike,
+        *,
+        rng: RNGLike = None,
+        out: AnyArray | None = None,
+        most: float | None = None,
+        most_bytes: int = MOST_BYTES,
+    ) -> AnyArray:
         """Return the answer for a record, or one answer for each of many records.
 
         Parameters
@@ -59,6 +68,11 @@ class Query:
             on the record would itself be an answer.
         rng, out
             As for `Mechanism.privatize`.
+        most : float, optional
+            Largest epsilon that the client accepts. The default accepts every query, so a client in the field should give it:
+            a forged query can ask for any epsilon.
+        most_bytes : int, default 2^20
+            Largest size of one answer that the client accepts.
 
         Returns
         -------
@@ -68,13 +82,19 @@ class Query:
         Raises
         ------
         TypeError, ValueError
-            If `x` or `out` has a wrong dtype or shape; if records are categories and `x` is not a valid one.
+            If `x` or `out` has a wrong dtype or shape; if records are categories and `x` is not a valid one; if the query
+            asks for more than `most` or `most_bytes`.
 
         Privacy
         -------
         Exactly ``mechanism.epsilon_realized`` per report.
         """
-        return self.mechanism.privatize(x, rng=rng, out=out, clip=self.mechanism.domain.clips)
+        asks = self.mechanism
+        if most is not None and not asks.epsilon_realized <= _check.positive("most", most):
+            raise ValueError(f"a query must have an epsilon of at most {most!r}, got {asks.epsilon_realized!r}")
+        if asks.report_bytes > _check.integer("most_bytes", most_bytes, 1):
+            raise ValueError(f"a query must have answers of at most {most_bytes} bytes, got {asks.report_bytes}")
+        return asks.privatize(x, rng=rng, out=out, clip=asks.domain.clips)
 
     def to_bytes(self) -> bytes:
         """Return the query as JSON in UTF-8, for clients.

@@ -24,7 +24,7 @@ class CodeCounts(CountAggregator):
     report: Codes
 
     def _is_possible(self) -> bool:
-        return super()._is_possible() and int(self._state.sum()) == self.n
+        return super()._is_possible() and sum(self._state.tolist()) == self.n  # without overflow
 
     def _hits(self) -> NDArray[np.int64]:
         return self._state if self.report.onehot else self._state[1]

@@ -493,3 +493,24 @@ def test_clipped_rows_are_a_warning(kind, norm):
     for fit in (model.fit, model.partial_fit):
         with pytest.warns(ldp.ClippedWarning, match=message):
             fit(rows, y)
+
+
+def test_messages_about_text_hold_no_value():
+    """scikit-learn's own message quotes the value."""
+    model, rows = LinearRegression(1.0, random_state=1), np.array([[0.1, 0.2], [0.3, 0.4]], object)
+    bad = rows.copy()
+    bad[1, 0] = "Sicher734"
+    for table, y in ((bad, [1.0, 2.0]), (rows, [1.0, "Sicher734"])):
+        with pytest.raises(ValueError, match="must hold numbers") as caught:
+            model.fit(table, y)
+        assert "Sicher" not in str(caught.value)
+        assert caught.value.__suppress_context__
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(rows.astype(float), [1.0, 2.0])
+    with pytest.raises(ValueError, match="X must hold numbers"):
+        model.predict(bad)
+    labels = np.array([3.5, "Sicher734"], object)
+    with pytest.raises(ValueError, match="Unknown label type: y must hold two classes, as numbers") as caught:
+        LogisticRegression(1.0).fit(rows, labels)
+    assert "Sicher" not in str(caught.value)

@@ -10,7 +10,7 @@ from ldpfast._core.sgd import QuantileState
 
 
 def state_of(thing: Any) -> Any:
-    """Return all attributes of an object as comparable values, without kernels and sources of randomness."""
+    """Return all attributes of an object as comparable values, without kernels, locks and sources of randomness."""
     if isinstance(thing, np.ndarray):
         return thing.dtype.str, thing.shape, thing.tobytes()
     if isinstance(thing, QuantileState):
@@ -18,6 +18,6 @@ def state_of(thing: Any) -> Any:
     if isinstance(thing, list | tuple):
         return [state_of(part) for part in thing]
     if type(thing).__module__.startswith("ldpfast.estimation"):
-        parts = {name: part for name, part in vars(thing).items() if name not in ("_kernel", "_randomness")}
+        parts = {name: part for name, part in vars(thing).items() if name not in ("_kernel", "_lock", "_randomness")}
         return {name: state_of(part) for name, part in parts.items()}
     return thing

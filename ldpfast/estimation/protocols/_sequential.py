@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,6 +32,17 @@ class Sequential(Described, ABC):
     def __init__(self) -> None:
         self._kernel = self._compile()
         self._randomness = Randomness()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse to change the protocol while another thread does."""
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(f"a {type(self).__name__} must not be changed by two threads at once")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     @abstractmethod
     def _compile(self) -> Any:
@@ -94,17 +108,20 @@ class Sequential(Described, ABC):
         TypeError, ValueError
             If the query is not the current one, or the reports are not one report of its mechanism. The protocol is
             then unchanged.
+        RuntimeError
+            If another thread changes the protocol at the same time.
         """
         if not isinstance(query, Query):
             raise TypeError(f"query must be a Query, got {type(query).__name__}")
-        if query != self.query():
-            raise ValueError(
-                f"query must be the current one, of serial number {self.n}, got serial number {query.serial}"
-            )
-        accepted = query.mechanism.report.validate(reports)
-        if len(accepted) != 1:
-            raise ValueError(f"reports must hold exactly one report, got {len(accepted)}")
-        self._apply(accepted)
+        with self._alone():
+            if query != self.query():
+                raise ValueError(
+                    f"query must be the current one, of serial number {self.n}, got serial number {query.serial}"
+                )
+            accepted = query.mechanism.report.validate(reports)
+            if len(accepted) != 1:
+                raise ValueError(f"reports must hold exactly one report, got {len(accepted)}")
+            self._apply(accepted)
         return self
 
     # Identity and saved states ---------------------------------------------------------------------------------------
@@ -160,8 +177,9 @@ class Sequential(Described, ABC):
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_kernel"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_lock")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._kernel = self._compile()
+        self._lock = threading.Lock()

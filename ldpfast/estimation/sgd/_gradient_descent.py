@@ -240,22 +240,23 @@ class GradientDescent(Sequential):
         responses = _check.floats("y", responses.astype(np.uint8) if responses.dtype == np.bool_ else responses)
         if responses.shape != rows.shape[:1]:
             raise ValueError(f"y must have shape ({len(rows)},), got shape {responses.shape}")
-        stream, position, average, at = self._randomness.stream(rng), self._position.copy(), self._average.copy(), 0
-        pieces = _Shuffled(domain, rows, responses, stream) if shuffle else _InOrder(domain, rows, responses)
-        rows_at_a_time = max(1, PIECE_NUMBERS // rows.shape[1])
-        while at < len(rows):
-            stop = min(len(rows), at + rows_at_a_time, at + average.room)
-            first = FIRST_BLOCK + stream.take(-(-(stop - at) // self._kernel.rows))
-            rates = self._rates(average.count, stop - at)
-            valid = self._kernel.run(
-                stream, first, *pieces(at, stop), rates, average.size, position, average.sums, average.matrix
-            )
-            if not valid:
-                raise pieces.invalid_error()
-            average.added(stop - at)
-            at = stop
-        self._position, self._average = position, average
-        self._randomness.keep(rng, stream)
+        with self._alone():
+            stream, position, average, at = self._randomness.stream(rng), self._position.copy(), self._average.copy(), 0
+            pieces = _Shuffled(domain, rows, responses, stream) if shuffle else _InOrder(domain, rows, responses)
+            rows_at_a_time = max(1, PIECE_NUMBERS // rows.shape[1])
+            while at < len(rows):
+                stop = min(len(rows), at + rows_at_a_time, at + average.room)
+                first = FIRST_BLOCK + stream.take(-(-(stop - at) // self._kernel.rows))
+                rates = self._rates(average.count, stop - at)
+                valid = self._kernel.run(
+                    stream, first, *pieces(at, stop), rates, average.size, position, average.sums, average.matrix
+                )
+                if not valid:
+                    raise pieces.invalid_error()
+                average.added(stop - at)
+                at = stop
+            self._position, self._average = position, average
+            self._randomness.keep(rng, stream)
         return self.estimate()
 
     def estimate(self) -> Estimate[Floats]:

@@ -248,8 +248,9 @@ class MedianSGD(Sequential):
             if not finite and domain.first_invalid(piece) >= 0:
                 raise domain.invalid_error(records)
 
-        self._advance(len(records), ask)
-        self._randomness.keep(rng, stream)
+        with self._alone():
+            self._advance(len(records), ask)
+            self._randomness.keep(rng, stream)
         found = self.estimate()
         if self.spacing is None and self.n >= self.sufficient_n:
             _warn_heaped(records, found.value)

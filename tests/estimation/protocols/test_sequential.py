@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -366,3 +367,52 @@ def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
     for n in (header["n"] + 1000, -1, "7", None):
         with pytest.raises(ValueError, match=r"^data must be the bytes of a sequential protocol: "):
             type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
+
+
+@pytest.mark.parametrize("name", ["median", "gradient descent"])
+def test_two_threads_at_once_are_refused_or_both_counted(name):
+    """Every accepted answer is counted once."""
+    server = MedianSGD(1.0, 0, 100) if name == "median" else GradientDescent("linear", 2, 1.0, residual=1.0)
+    accepted, errors = [0] * 4, set()
+
+    def answer(thread: int) -> None:
+        for _ in range(300):
+            try:
+                query = server.query()
+                record = 50.0 if name == "median" else np.array([0.5, 0.1, 0.3])
+                server.update(query, query.privatize(record))
+                accepted[thread] += 1
+            except (RuntimeError, ValueError) as error:
+                errors.add(str(error).partition(",")[0])
+
+    threads = [threading.Thread(target=answer, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.n == sum(accepted) > 0
+    assert errors <= {
+        f"a {type(server).__name__} must not be changed by two threads at once",
+        "query must be the current one",
+    }
+
+
+def test_a_second_thread_is_refused_while_the_first_changes_the_protocol():
+    server = MedianSGD(1.0, 0, 100)
+    query = server.query()
+    with server._alone(), pytest.raises(RuntimeError, match="must not be changed by two threads at once"):
+        server.update(query, query.privatize(3.0))
+    assert server.update(query, query.privatize(3.0)).n == 1
+    assert pickle.loads(pickle.dumps(server)).n == 1
+
+
+def test_a_client_can_refuse_a_forged_query():
+    query = Query(3, ldp.LinfBall(100, 5.0))
+    assert len(query.privatize(np.zeros(100), most=5.0)) == 13
+    with pytest.raises(ValueError, match=r"a query must have an epsilon of at most 4, got [45]\."):
+        query.privatize(np.zeros(100), most=4)
+    with pytest.raises(ValueError, match="a query must have answers of at most 12 bytes, got 13"):
+        query.privatize(np.zeros(100), most_bytes=12)
+    huge = Query.from_bytes(Query(0, ldp.UnaryEncoding(1 << 34, 1.0)).to_bytes())
+    with pytest.raises(ValueError, match="a query must have answers of at most 1048576 bytes, got 2147483648"):
+        huge.privatize(3)
