@@ -29,6 +29,10 @@ FLAGS = {
 }
 ALWAYS = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"]
 
+# Functions of other libraries are found when the module is loaded: otherwise their first call, between two steps of the cipher,
+# saves the registers with the round keys on the stack.
+LINK = ["-Wl,-z,relro,-z,now"] if sys.platform == "linux" else []
+
 mode = os.environ.get("LDPFAST_BUILD", "release")
 if mode not in FLAGS:
     sys.exit(f"LDPFAST_BUILD must be one of {', '.join(FLAGS)}, got {mode!r}")
@@ -75,7 +79,7 @@ setup(
             include_dirs=[str(SRC / "kernels")],
             depends=HEADERS,
             extra_compile_args=FLAGS[mode] + ALWAYS,
-            extra_link_args=[flag for flag in FLAGS[mode] if flag.startswith("-fsanitize")],
+            extra_link_args=LINK + [flag for flag in FLAGS[mode] if flag.startswith("-fsanitize")],
             define_macros=[("CYTHON_TRACE_NOGIL", "1")] if mode == "coverage" else [],
         )
     ],

@@ -98,3 +98,13 @@ void aes_counter(const aes_schedule *schedule, aes_input input, void *out, size_
         aes_counter_portable(schedule, input, out, blocks);
     }
 }
+
+void aes_forget(void)
+{
+#if LDP_X86
+    const int form = aes_form();
+    (form == AES_VAES512 ? aes_forget_vaes512 : form == AES_VAES256 ? aes_forget_vaes256 : aes_forget_ni)();
+#elif defined(__aarch64__)
+    aes_forget_armv8();
+#endif
+}

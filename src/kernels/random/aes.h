@@ -34,4 +34,8 @@ typedef struct {
 /* Writes `blocks` encrypted inputs. The counter of the first input counts up. */
 void aes_counter(const aes_schedule *schedule, aes_input input, void *out, size_t blocks);
 
+/* Clears the vector registers, in which round keys are left. Whoever wipes a key calls it, for the registers may be saved on the
+ * stack later, by the dynamic linker or a signal. */
+void aes_forget(void);
+
 #endif

@@ -45,4 +45,6 @@ LDP_TARGET_BEGIN("+crypto")
     }
 
     LDP_TARGET_END
+
+    __attribute__((noinline, zero_call_used_regs("all"))) void aes_forget_armv8(void) {}
 #endif

@@ -6,6 +6,7 @@
 
 typedef void aes_expand_fn(const uint8_t *key, aes_schedule *schedule);
 typedef void aes_counter_fn(const aes_schedule *schedule, aes_input input, void *out, size_t blocks);
+typedef void aes_forget_fn(void);
 
 /* The key expansion of FIPS 197, with the substitution of a word of the form. */
 LDP_INLINE void aes_expand_with(uint32_t (*sub_word)(uint32_t), const uint8_t *key, aes_schedule *schedule)
@@ -32,10 +33,12 @@ aes_counter_fn aes_counter_portable;
 #if LDP_X86
 aes_expand_fn aes_expand_ni;
 aes_counter_fn aes_counter_ni, aes_counter_vaes256, aes_counter_vaes512;
+aes_forget_fn aes_forget_ni, aes_forget_vaes256, aes_forget_vaes512;
 #endif
 #if defined(__aarch64__)
 aes_expand_fn aes_expand_armv8;
 aes_counter_fn aes_counter_armv8;
+aes_forget_fn aes_forget_armv8;
 #endif
 
 #endif

@@ -68,6 +68,15 @@ LDP_TARGET_BEGIN("aes,sse2")
 
     LDP_TARGET_END
 
+#define ZERO(i) "pxor %%xmm" #i ", %%xmm" #i "\n\t"
+    void aes_forget_ni(void)
+    {
+        __asm__ volatile(ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(8) ZERO(9) ZERO(10) ZERO(11)
+                             ZERO(12) ZERO(13) ZERO(14) ZERO(15)::
+                                 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                                   "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+    }
+
 /* The same on wider registers of `ways` blocks: eight registers, or two for a short rest. What is not needed goes to a buffer. */
 #define ENCRYPT(count, load_key, add, xor, store, enc, enclast)       \
     {                                                                 \
@@ -111,6 +120,7 @@ LDP_TARGET_BEGIN("aes,sse2")
         LDP_INLINE __m256i key256(const __m128i *k) { return _mm256_broadcastsi128_si256(_mm_loadu_si128(k)); }
         DEFINE_COUNTER(aes_counter_vaes256, __m256i, 2, start256, key256, _mm256_add_epi32, _mm256_xor_si256,
                        _mm256_storeu_si256, _mm256_aesenc_epi128, _mm256_aesenclast_epi128)
+        void aes_forget_vaes256(void) { _mm256_zeroall(); }
         LDP_TARGET_END
 
         LDP_TARGET_BEGIN("vaes,avx512f,aes")
@@ -123,5 +133,15 @@ LDP_TARGET_BEGIN("aes,sse2")
             LDP_INLINE __m512i key512(const __m128i *k) { return _mm512_broadcast_i32x4(_mm_loadu_si128(k)); }
             DEFINE_COUNTER(aes_counter_vaes512, __m512i, 4, start512, key512, _mm512_add_epi32, _mm512_xor_si512,
                            _mm512_storeu_si512, _mm512_aesenc_epi128, _mm512_aesenclast_epi128)
+#define ZERO_WIDE(i) "vpxord %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n\t"
+            void aes_forget_vaes512(void)
+            {
+                _mm256_zeroall(); /* registers 0 to 15, also their upper halves */
+                __asm__ volatile(ZERO_WIDE(16) ZERO_WIDE(17) ZERO_WIDE(18) ZERO_WIDE(19) ZERO_WIDE(20) ZERO_WIDE(21)
+                                     ZERO_WIDE(22) ZERO_WIDE(23) ZERO_WIDE(24) ZERO_WIDE(25) ZERO_WIDE(26) ZERO_WIDE(27)
+                                         ZERO_WIDE(28) ZERO_WIDE(29) ZERO_WIDE(30) ZERO_WIDE(31)::
+                                             : "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24",
+                                               "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31");
+            }
             LDP_TARGET_END
 #endif

@@ -52,4 +52,5 @@ void key_wipe(void *secret, size_t bytes)
 {
     memset(secret, 0, bytes);
     __asm__ volatile("" : : "r"(secret) : "memory"); /* the compiler may not drop the memset */
+    aes_forget();
 }

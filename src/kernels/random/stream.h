@@ -80,7 +80,7 @@ void stream_draw(stream *s, void *out, size_t blocks);
 int key_from_system(uint8_t *bytes);
 /* Expands 32 bytes. */
 void key_open(stream_key *key, const uint8_t *bytes);
-/* Overwrites secrets with zeros. */
+/* Overwrites secrets with zeros, in memory and in the vector registers. */
 void key_wipe(void *secret, size_t bytes);
 
 #endif
