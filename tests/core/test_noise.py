@@ -41,6 +41,36 @@ def test_the_result_does_not_depend_on_how_many_proposals_are_compared_with_more
     assert gaussian(variance, 2000, margin=margin).tolist() == gaussian(variance, 2000).tolist()
 
 
+def wrong_decisions(variance: int, margin: float) -> int:
+    """How many of 3,840 proposals that are within 3 * 2^-52 of their probability are decided wrongly."""
+    rng, wrong = np.random.default_rng(8), 0
+    words = rng.integers(0, 1 << 64, (60, 128), np.uint64)
+    with localcontext(Context(prec=60)):
+        for row in words:
+            row[:64] = row[:64] & np.uint64(0x80000000FFFFFFFF) | np.uint64(1) << rng.integers(58, 63, 64, np.uint64)
+            row[64:] = 0  # accepted, unless the proposal is redrawn
+            edges = {
+                i: 2**52 * 2**step * (-(Decimal(value) ** 2) / (2 * variance)).exp()
+                for i, (value, step, _, decision) in enumerate(noise.decisions(row, variance, margin))
+                if decision == 1
+            }
+            for i, edge in edges.items():
+                row[64 + i] = max(0, min(int(edge) + int(rng.integers(-3, 4)), 2**52 - 1)) << 12
+            found = noise.decisions(row, variance, margin)
+            for i, edge in edges.items():
+                _, _, digits, decision = found[i]
+                wrong += (decision == 1 and digits + 1 > edge) or (decision == 0 and digits < edge)
+    return wrong
+
+
+@pytest.mark.parametrize("variance", [2, 100, 10**9 + 7, 1 << 48])
+def test_doubles_decide_only_what_is_certain(isa, variance):
+    """The relative error of a probability is below 2^-45, and the margin is 32 times as large."""
+    assert noise.MARGIN == 32 * 2.0**-45
+    assert wrong_decisions(variance, 2.0**-45) == 0
+    assert wrong_decisions(variance, 2.0**-70) > 0, "otherwise this test could not fail"
+
+
 @pytest.mark.parametrize(
     "step, square, twice_variance", [(0, 1, 2), (1, 50, 7), (3, 2001, 200), (0, 10**12, 10**12 + 1)]
 )

@@ -22,6 +22,11 @@ int gaussian_propose(const gaussian_steps *p, stream *s, gaussian_proposals *out
 {
     uint64_t words[2 * GAUSSIAN_PROPOSALS] LDP_ALIGNED;
     stream_draw(s, words, blocks_for(2 * GAUSSIAN_PROPOSALS, 8));
+    return gaussian_compare(p, words, out);
+}
+
+int gaussian_compare(const gaussian_steps *p, const uint64_t *words, gaussian_proposals *out)
+{
     LDP_BEST(gaussian_propose)(p, words, out);
     int64_t all = 0;
     for (size_t i = 0; i < GAUSSIAN_PROPOSALS; i++)

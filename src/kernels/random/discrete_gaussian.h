@@ -31,5 +31,7 @@ gaussian_steps gaussian_open(uint64_t variance, double margin);
 
 /* Makes the next proposals. Returns whether one is undecided. */
 int gaussian_propose(const gaussian_steps *p, stream *s, gaussian_proposals *out);
+/* The same from given words: GAUSSIAN_PROPOSALS for integers and steps, then as many for the uniform numbers. */
+int gaussian_compare(const gaussian_steps *p, const uint64_t *words, gaussian_proposals *out);
 
 #endif

@@ -98,6 +98,7 @@ cdef extern from "random/discrete_gaussian.h" nogil:
         int64_t decision[64]
     gaussian_steps gaussian_open(uint64_t variance, double margin)
     int gaussian_propose(const gaussian_steps *p, stream *s, gaussian_proposals *out)
+    int gaussian_compare(const gaussian_steps *p, const uint64_t *words, gaussian_proposals *out)
 
 
 cdef extern from "random/uniform.h" nogil:

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint64_t
 from ldpfast._core.blocks cimport close_key, load_key
 from ldpfast._core.kernels cimport (
     ACCEPTED, GAUSSIAN_DIGITS, GAUSSIAN_PROPOSALS, MOST_VARIANCE, REJECTED, STREAM_DISCRETE_GAUSSIAN, STREAM_GAUSSIAN_DIGITS,
-    UNDECIDED, gaussian_open, gaussian_propose, gaussian_proposals, gaussian_steps, stream, stream_draw, stream_key,
+    UNDECIDED, gaussian_compare, gaussian_open, gaussian_propose, gaussian_proposals, gaussian_steps, stream, stream_draw, stream_key,
     stream_open,
 )
 
@@ -107,3 +107,13 @@ def gaussian(key, uint64_t block, uint64_t variance, out, double margin=MARGIN):
             close_key(&k)
     finally:
         PyBuffer_Release(&view)
+
+
+def decisions(const uint64_t[::1] words, uint64_t variance, double margin):
+    """Return what the kernel makes of 128 words: value, step, first digits and decision of 64 proposals. For tests."""
+    cdef gaussian_proposals found
+    cdef gaussian_steps steps = gaussian_open(variance, margin)
+    if words.shape[0] != 2 * GAUSSIAN_PROPOSALS:
+        raise ValueError("words must be 128 words")
+    gaussian_compare(&steps, &words[0], &found)
+    return [(found.value[i], found.step[i], found.digits[i], found.decision[i]) for i in range(GAUSSIAN_PROPOSALS)]
