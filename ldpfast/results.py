@@ -239,7 +239,8 @@ class Estimate(Generic[Value]):
         low, high : float or ndarray
             Limits of the shape of `value`. For binomial counts they are Clopper-Pearson limits, which are valid for
             every n. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a
-            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter.
+            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter. Normal
+            limits of fewer than about 30 reports are too short: with one or two reports, 95 % limits cover 90 %.
 
         Raises
         ------
