@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 VARIANTS, DECODERS = ("robust", "paper", "efficient"), ("likelihood", "pairs")
 LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40  # range of sigma; largest mu_bound / sigma and sigma_max / sigma_min
 MOST_PEOPLE = (1 << 62) - 1  # capacity of an aggregator
+SAME = 1e-6  # of sigma: what a saved center may differ from the computed one, because machines round differently
 
 
 class GaussianMean(Described):
@@ -528,8 +529,11 @@ class GaussianMean(Described):
         if len(rounds) != min(server.round + 1, server.rounds) * bool(begun):
             raise ValueError("rounds without answers, or answers without a round")
         if server.rounds == 2 and server.round > 0:
-            mu, sigma, doubts = header["located"]
-            located = Located(_check.real("mu", mu), _check.positive("sigma", sigma), tuple(map(str, doubts)))
+            mu, sigma, _ = header["located"]
+            found = server._design.locate(rounds[0][: len(server._design.levels)])
+            located = Located(_check.real("mu", mu), _check.positive("sigma", sigma), found.doubts)
+            if max(abs(mu - found.mu), abs(sigma - found.sigma)) > SAME * found.sigma:
+                raise ValueError("a center that the answers do not give")
             n = server.horizon or 2 * sum(group.n for group in rounds[0])
             expected = server._design.adaptive_questions(located, n)
             if [(type(m), m.epsilon) for m in expected] != [(type(m), m.epsilon) for m in asked[1]]:

@@ -119,6 +119,14 @@ CRAFTED = {
     "half located": with_entry("located", [0.0]),
     "a word located": with_entry("located", ["a", 1.0, []]),
     "NaN located": with_entry("located", [math.nan, 1.0, []]),
+    "another center": lambda described, groups: (
+        {**described, "located": [described["located"][0] + 1e-3, *described["located"][1:]]},
+        groups,
+    ),
+    "another scale": lambda described, groups: (
+        {**described, "located": [described["located"][0], described["located"][1] * 1.001, []]},
+        groups,
+    ),
     "no sizes at all": with_entry("sizes", []),
     "sizes no list": with_entry("sizes", 5),
     "sizes below zero": with_entry("sizes", [[-1]]),
