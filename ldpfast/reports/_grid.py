@@ -25,7 +25,8 @@ class GridSums(ExactSums):
         dim = self.report.dim
         total, square = self._sums(slice(0, dim)), self._sums(slice(dim, None))
         # Integers are at most 2^47 in size. By the Cauchy-Schwarz inequality, sum^2 <= n sum of squares.
-        return bool((square <= self.n * 2.0**94).all() and (total**2 <= self.n * square * (1 + 1e-9)).all())
+        possible = (square >= 0) & (square <= self.n * 2.0**94) & (total**2 <= self.n * square * (1 + 1e-9))
+        return bool(possible.all())
 
     def estimate(self) -> Estimate[Any]:
         n, report = self._require_reports(), self.report

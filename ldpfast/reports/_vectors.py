@@ -20,7 +20,7 @@ class VectorSums(ExactSums):
     report: Vectors
 
     def _is_possible(self) -> bool:
-        return bool((np.abs(self._sums(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3)).all())
+        return bool(np.linalg.norm(self._sums(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3))
 
     def estimate(self) -> Estimate[Any]:
         n, report = self._require_reports(), self.report

@@ -209,3 +209,38 @@ def test_a_state_that_no_reports_have_is_rejected(mechanism, position, value):
     state[position] = value if value else state[position] + 1
     with raises(ValueError, "data must hold a state that n = 5 reports can have"):
         Aggregator.from_bytes(with_checksum(good[:-size] + state.tobytes()))
+
+
+def test_a_mean_outside_the_ball_is_rejected():
+    """Each coordinate is possible, but not all at the same time."""
+    aggregator = ldp.L2Ball(4, 1.0).aggregator()
+    data = aggregator.update(aggregator.source.privatize(np.zeros((5, 4)), rng=1)).to_bytes()[:-16]
+    state = np.zeros((4, 2), np.uint64)
+    for coordinate, valid in ((int(0.5 * 5 * 2**40), True), (int(0.51 * 5 * 2**40), False)):
+        state[:, 0] = coordinate
+        forged_state = with_checksum(data[: -state.nbytes] + state.tobytes())
+        if valid:
+            assert Aggregator.from_bytes(forged_state).n == 5
+        else:
+            with raises(ValueError, "data must hold a state that n = 5 reports can have"):
+                Aggregator.from_bytes(forged_state)
+
+
+def test_no_reports_have_no_sums():
+    aggregator = ldp.Laplace(0.0, 1.0, 1.0).aggregator()
+    good = aggregator.to_bytes()[:-16]
+    size = aggregator._state.nbytes
+    for position in range(size // 8):
+        for value in (1, -1):
+            state = np.zeros(size // 8, np.int64)
+            state[position] = value
+            with raises(ValueError, "data must hold a state that n = 0 reports can have"):
+                Aggregator.from_bytes(with_checksum(good[:-size] + state.tobytes()))
+
+
+def test_counts_whose_sum_wraps_are_rejected():
+    """Nine counts of 2^61 add up to 2^64 + 2^61, which is 2^61 in 64 bits."""
+    n, mechanism = 1 << 61, ldp.RandomizedResponse(9, 1.0)
+    data = forged({"n": n, "schema": mechanism.schema(), "batches": []}, np.full(9, n, np.int64).tobytes())
+    with raises(ValueError, f"data must hold a state that n = {n} reports can have"):
+        Aggregator.from_bytes(data)
