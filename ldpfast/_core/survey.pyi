@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -7,6 +7,7 @@ from .stream import Stream
 
 ROWS: int
 MISSING: int
+FIRST_ROWS: NDArray[Any]
 UNDECLARED: int
 MOST_BUCKETS: int
 ENCODINGS: dict[str, int]
@@ -15,8 +16,8 @@ FAULTS: tuple[str, ...]
 class Column:
     @property
     def n(self) -> int: ...
-    def __init__(
-        self,
+    def __new__(
+        cls,
         kind: str,
         values: Any,
         valid: Any,
@@ -24,7 +25,7 @@ class Column:
         n: int,
         base: int = 0,
         table: NDArray[Any] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def numbers(self, first: int, n: int) -> NDArray[Any]: ...
     def symbols(self, first: int, n: int) -> NDArray[Any]: ...
 
@@ -33,13 +34,13 @@ class SurveyKernel:
     def part_count(self) -> int: ...
     @property
     def item_count(self) -> int: ...
-    def __init__(
-        self,
+    def __new__(
+        cls,
         parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None]],
         items: list[tuple[int, int, Kernel, int]],
         answers: int,
         thresholds: NDArray[Any],
-    ) -> None: ...
+    ) -> Self: ...
     def first_invalid_block(self, columns: list[Column], n: int, clip: bool) -> tuple[int, int] | None: ...
     def privatize(
         self,

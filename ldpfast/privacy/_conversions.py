@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._numbers import Floats, float_or_array
+from ._numbers import Floats, down, float_or_array, lower_until, up
 from ._testing import inherited
 
 MODES = ("sharp", "paper")
@@ -57,7 +57,8 @@ def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> 
     """
     at, epsilon, delta = _nonnegative("at", at), _nonnegative("epsilon", epsilon), _delta(delta)
     gap = np.minimum(at - epsilon, 0.0)
-    return float_or_array(delta + (1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))
+    more = up((1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))  # 0 beyond epsilon, where delta is exact
+    return float_or_array(np.where(more > 0, up(delta + more, 1.0), delta))
 
 
 def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp") -> Any:
@@ -84,8 +85,13 @@ def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     if _check.choice("mode", mode, MODES) == "paper":
-        return float_or_array(np.minimum(1.0, epsilon / 2 + delta))
-    return float_or_array(delta + (1 - delta) * np.tanh(epsilon / 2))
+        return float_or_array(up(epsilon / 2 + delta, 1.0))
+    return float_or_array(_tv(epsilon, delta))
+
+
+def _tv(epsilon: Floats, delta: Floats) -> Floats:
+    """Return the total variation of (epsilon, delta)-privacy, rounded up."""
+    return np.where(epsilon > 0, up(delta + (1 - delta) * np.tanh(epsilon / 2), 1.0), delta)
 
 
 def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
@@ -112,7 +118,10 @@ def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     if (delta > tv).any():
         raise ValueError(f"delta must be at most tv, got {float(delta[delta > tv].flat[0])!r}")
     with np.errstate(divide="ignore"):
-        return float_or_array(2 * np.arctanh((tv - delta) / (1 - delta)))
+        found = 2 * np.arctanh((tv - delta) / (1 - delta))
+    return float_or_array(
+        np.where(tv < 1, lower_until(lambda e: _tv(e, delta) <= tv, np.where(tv < 1, found, 0.0)), math.inf)
+    )
 
 
 def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
@@ -141,7 +150,7 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     The bound printed in Barber and Duchi, equation (3), has 2 - delta instead of 2 - 2 delta and is false.
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
-    return float_or_array(2 * (1 - delta) * np.exp(-epsilon) / (1 + np.exp(-epsilon)))
+    return float_or_array(down(2 * (1 - delta) * np.exp(-epsilon) / (1 + np.exp(-epsilon))))
 
 
 def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
@@ -166,8 +175,8 @@ def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
 
     Examples
     --------
-    >>> disclosure_risk(1.0)
-    0.2689414213699951
+    >>> round(disclosure_risk(1.0), 9)
+    0.268941421
     """
     return float_or_array(np.asarray(least_error(epsilon, delta)) / 2)
 
@@ -230,8 +239,13 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     epsilon = _nonnegative("epsilon", epsilon)
     if _check.choice("mode", mode, MODES) == "paper":
         with np.errstate(over="ignore"):
-            return float_or_array(epsilon * np.expm1(epsilon))
-    return float_or_array(epsilon * np.tanh(epsilon / 2))
+            return float_or_array(up(epsilon * np.expm1(epsilon)))
+    return float_or_array(_kl(epsilon))
+
+
+def _kl(epsilon: Floats) -> Floats:
+    """Return the Kullback-Leibler divergence of pure privacy, rounded up."""
+    return up(epsilon * np.tanh(epsilon / 2))
 
 
 def epsilon_for_kl(kl: ArrayLike) -> Any:
@@ -255,7 +269,7 @@ def epsilon_for_kl(kl: ArrayLike) -> Any:
     kl = _nonnegative("kl", kl)
     low = np.maximum(kl, math.sqrt(2) * np.sqrt(kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
     low, _ = _bisect(lambda a: a * np.tanh(a / 2) <= kl, low, kl + 2 * np.sqrt(kl) + 2)
-    return float_or_array(low)
+    return float_or_array(lower_until(lambda a: _kl(a) <= kl, low))
 
 
 def kl_binary(x: Floats, y: Floats) -> Floats:
@@ -351,7 +365,7 @@ def kl_for_tv(tv: ArrayLike) -> Any:
     """
     tv = _check.within("tv", tv, 0, 1)
     with np.errstate(divide="ignore"):
-        return float_or_array(2 * tv * np.arctanh(tv))
+        return float_or_array(down(2 * tv * np.arctanh(tv)))
 
 
 # Total variation privacy ----------------------------------------------------------------------------------------------
@@ -452,7 +466,7 @@ def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tupl
         If an argument is out of its range.
     """
     c, m = np.broadcast_arrays(_check.within("level", level, 0, 1, "[)"), _check.within("mass", mass, 0, 1, "[)"))
-    return float_or_array(4 * np.arctanh(c)), float_or_array(np.minimum(1.0, m * (1 + c) / (1 - c)))
+    return float_or_array(up(4 * np.arctanh(c))), float_or_array(up(m * (1 + c) / (1 - c), 1.0))
 
 
 # Search ---------------------------------------------------------------------------------------------------------------

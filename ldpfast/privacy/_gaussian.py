@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._numbers import Floats, float_or_array
+from ._numbers import Floats, float_or_array, up
+
+LOG_ERROR = 1e-11  # more than the error of the log of a delta
 
 LEAST_ORDER, MOST_ORDER = 1e-12, 1e20  # range of the orders of Renyi divergences, minus 1
 
@@ -64,7 +66,7 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
     Returns
     -------
     delta : float or ndarray
-        The exact hockey-stick divergence, to about 12 digits also for very small values.
+        The exact hockey-stick divergence, rounded up in the eleventh digit, also for very small values.
 
     Raises
     ------
@@ -83,7 +85,7 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
     """
     epsilon = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     s = _positive("sigma", sigma) / _positive("sensitivity", sensitivity)
-    return float_or_array(np.exp(_log_delta(*np.broadcast_arrays(s, epsilon))))
+    return float_or_array(up(np.exp(_log_delta(*np.broadcast_arrays(s, epsilon))), 1.0, LOG_ERROR))
 
 
 def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
@@ -101,7 +103,7 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     Returns
     -------
     sigma : float or ndarray
-        Found by bisection of `gaussian_delta`, the upper end of the last interval.
+        Rounded up: ``gaussian_delta(epsilon, sigma, sensitivity)`` is at most `delta`.
 
     Raises
     ------
@@ -121,7 +123,7 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     epsilon = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     delta, unit = _check.within("delta", delta, 0, 1, "()"), _positive("sensitivity", sensitivity)
     epsilon, delta, unit = np.broadcast_arrays(epsilon, delta, unit)
-    target = np.log(delta)
+    target = np.log(delta) - 4 * LOG_ERROR
     low, high = np.ones(delta.shape), np.ones(delta.shape)
     while (short := _log_delta(high, epsilon) > target).any():
         high = np.where(short, 2 * high, high)
@@ -131,7 +133,7 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
         middle = np.sqrt(low) * np.sqrt(high)
         enough = _log_delta(middle, epsilon) <= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return float_or_array(high * unit)
+    return float_or_array(up(high * unit))
 
 
 def _best_rho(epsilon: Floats, excess: Floats) -> Floats:
@@ -233,7 +235,7 @@ def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
         If an argument is out of its range.
     """
     with np.errstate(over="ignore"):
-        return float_or_array((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2)
+        return float_or_array(up((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2))
 
 
 def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
@@ -258,4 +260,6 @@ def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     """
     from scipy.special import erf
 
-    return float_or_array(erf(_positive("sensitivity", sensitivity) / _positive("sigma", sigma) / math.sqrt(8)))
+    return float_or_array(
+        up(erf(_positive("sensitivity", sensitivity) / _positive("sigma", sigma) / math.sqrt(8)), 1.0)
+    )

@@ -1,7 +1,8 @@
-"""Conversion of results to numbers or arrays."""
+"""Rounding of parameters toward more privacy, and conversion of results to numbers or arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,29 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+ROUNDING = 2.0**-48  # more than the relative rounding error of a short formula, without cancellation
+LEAST = 2.0**-1060  # more than the rounding error of subnormal numbers
+
 
 def float_or_array(values: Any) -> Any:
     """Return a float if `values` has no dimension, else an array."""
     return float(values) if np.ndim(values) == 0 else np.asarray(values)
+
+
+def up(values: Any, most: float = np.inf, rounding: float = ROUNDING) -> Floats:
+    """Return upper bounds of nonnegative numbers that were computed with a relative error of at most `rounding`."""
+    return np.asarray(np.minimum(most, np.where(values > 0, values * (1 + rounding) + LEAST, 0.0)))
+
+
+def down(values: Any, rounding: float = ROUNDING) -> Floats:
+    """Return lower bounds of nonnegative numbers that were computed with a relative error of at most `rounding`."""
+    return np.asarray(np.maximum(0.0, np.where(np.isinf(values), values, values * (1 - rounding) - LEAST)))
+
+
+def lower_until(holds: Callable[[Floats], Any], values: Any) -> Floats:
+    """Return nonnegative numbers, lowered until a condition holds that is true for 0."""
+    found = np.asarray(values, float)
+    step = np.maximum(found * ROUNDING, LEAST)
+    while not (done := np.asarray(holds(found)) | (found == 0)).all():
+        found, step = np.where(done, found, np.maximum(0.0, found - step)), 2 * step
+    return found
