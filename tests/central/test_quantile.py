@@ -18,6 +18,7 @@ from ldpfast.central import _quantile, median, quantile
 from ldpfast.central._quantile import SIZE, PublicGrid
 
 from ..support import reference
+from ..support.memory import peak_memory
 from ..support.statistics import ALPHA
 
 median, quantile = (functools.partial(release, allow_ideal=True) for release in (median, quantile))
@@ -441,3 +442,10 @@ def test_an_epsilon_that_the_calibration_rejects_draws_nothing():
     with pytest.raises(ValueError, match=r"^epsilon must be "):
         quantile([1.0, 2.0], 0.5, epsilon=1e4, delta=1e-6, lower=0, upper=3, method="smooth-sensitivity", rng=rng)
     assert rng.bit_generator.state == before
+
+
+def test_a_memory_map_takes_8_bytes_per_record(tmp_path):
+    n = 1_000_000
+    np.save(tmp_path / "records.npy", np.random.default_rng(1).uniform(0, 1, n))
+    records = np.load(tmp_path / "records.npy", mmap_mode="r")
+    assert peak_memory(lambda: median(records, epsilon=1.0, lower=0, upper=1, rng=1)) < 8.5 * n
