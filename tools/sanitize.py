@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TREE = ROOT / "build" / "sanitize"
-# Statistics, examples and mathematics need no sanitizer. Package and timing tests apply to the release build.
+# Statistics, examples and mathematics need no sanitizer. Tests of package, time and wiped memory apply to the release build.
 LEFT_OUT = [
     "bounds",
     "experiments",
@@ -18,6 +18,7 @@ LEFT_OUT = [
     "central/test_influence.py",
     "central/test_mean.py",
     "central/test_noise.py",
+    "core/test_wiping.py",
     "estimation/gaussian",
     "estimation/test_coverage.py",
     "estimation/test_intervals.py",
