@@ -30,9 +30,22 @@ from ldpfast._core.stream import Stream
 from ldpfast._random import open_stream, words
 from ldpfast.estimation import median
 ldp.set_num_threads(2)
+
+def regions():
+    with open("/proc/self/maps") as maps:
+        parts = [line.split() for line in maps]
+    return [tuple(int(address, 16) for address in part[0].split("-")) for part in parts if part[1].startswith("rw")]
+
+def save(parts):
+    for first, last in parts:
+        memory.seek(first)
+        copy.write(memory.read(last - first))
+
+memory, copy, known = open("/proc/self/mem", "rb", 0), open(sys.argv[1], "wb", 0), regions()
+save(known[:1])
 {code}
-print("done", flush=True)
-sys.stdin.read(1)
+save(known)  # first, and with few calls, which would overwrite what is left on the stack
+save([region for region in regions() if region not in known])
 """
 
 
@@ -48,29 +61,11 @@ def fixed_entropy(tmp_path_factory):
 
 def copies_left(code: str, library: Path) -> int:
     """Number of round keys, of the key and of its first subkey, in writable memory after a program."""
-    preload = " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(library)]))
-    environment = os.environ | {"LD_PRELOAD": preload, "PYTHONPATH": str(SOURCE)}
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(code=code)],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stdout.readline() == "done\n"
-        round_keys, found = aes.expand(KEY) + aes.expand(FIRST_SUBKEY), 0
-        with open(f"/proc/{child.pid}/maps") as maps, open(f"/proc/{child.pid}/mem", "rb", 0) as memory:
-            for line in maps:
-                place, rights, *_ = line.split()
-                first, last = (int(address, 16) for address in place.split("-"))
-                if "w" in rights and "r" in rights:
-                    memory.seek(first)
-                    content = memory.read(last - first)
-                    found += sum(content.count(round_key) for round_key in round_keys)
-        child.stdin.write("x")
-    return found
+    environment = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": str(SOURCE)}
+    memory = library.with_name("memory")
+    subprocess.run([sys.executable, "-c", PROGRAM.format(code=code), memory], env=environment, check=True, timeout=60)
+    content = memory.read_bytes()
+    return sum(content.count(round_key) for round_key in aes.expand(KEY) + aes.expand(FIRST_SUBKEY))
 
 
 def test_a_key_in_use_is_found(fixed_entropy):
