@@ -57,6 +57,11 @@ class Described:
         """Return the arguments of the constructor."""
         return {name: getattr(self, name) for name in self.parameter_names()}
 
+    def _set(self, **values: Any) -> None:
+        """Set attributes of a frozen instance, during construction."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     @classmethod
     def _from_packed(cls, arguments: dict[str, Any]) -> Self:
         """Return the object with the arguments in a result of `to_dict`."""
@@ -160,6 +165,11 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     if set(arguments) != expected:
         raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
     return classes[name]._from_packed(arguments)
+
+
+def made_again(kind: Any, parameters: dict[str, Any]) -> Any:
+    """Return the object with these parameters, when it is unpickled."""
+    return kind(**parameters)
 
 
 def class_of_state(start: bytes) -> Any:

@@ -10,7 +10,7 @@ from ._bits import BitCounts, Bits
 from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
 from ._grid import Grid, GridSums
-from ._labels import MESSAGE_VERSION, SCHEMA_KEY, Question
+from ._labels import MESSAGE_VERSION, SCHEMA_KEY, Question, check_table_schema
 from ._vectors import Vectors, VectorSums
 
 __all__ = [
@@ -30,5 +30,6 @@ __all__ = [
     "Source",
     "VectorSums",
     "Vectors",
+    "check_table_schema",
     "hash_of_batch",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._described import Described
+from .._described import Described, made_again
 from .._extras import optional
 from .._schema import canonical_json, digest, first_difference, read_json
 from .._typing import AnyArray
@@ -28,12 +28,7 @@ class Question(Described):
     report: Format
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (type(self), self._parameters())
-
-    def _set(self, **values: Any) -> None:
-        """Set attributes of a frozen instance, during construction."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        return made_again, (type(self), self._parameters())
 
     @cached_property
     def _head(self) -> bytes:
@@ -126,11 +121,6 @@ class Question(Described):
         return reports  # type: ignore[no-any-return]
 
 
-def _made_again(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Return the question with these parameters, when it is unpickled."""
-    return kind(**parameters)
-
-
 def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
     """Return the reports of messages, after a check that all of them answer a question."""
     size = len(question._head)
@@ -159,22 +149,26 @@ def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
     return question.report.unpack(whole[:, size:])
 
 
+def check_table_schema(asked: Described, noun: str, schema: Any) -> None:
+    """Raise unless the metadata of an Arrow table hold the schema of a question or a survey, which is called `noun`."""
+    text = (schema.metadata or {}).get(SCHEMA_KEY)
+    if text is None:
+        raise ValueError(f'reports must be a table with the schema of its {noun} in the metadata, under "ldpfast"')
+    try:
+        difference = first_difference(asked.schema(), read_json(text))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f'reports must be a table with a schema under "ldpfast": {error}') from error
+    if difference:
+        raise ValueError(f"reports must answer the same {noun}: {difference}")
+
+
 def read_table(question: Question, table: Any) -> AnyArray:
     """Return the reports of an Arrow table, after a check that they answer a question."""
     pa = optional("pyarrow", "files")
     if not hasattr(table, "__arrow_c_stream__"):
         raise TypeError(f"reports must be an Arrow table or export an Arrow stream, got {type(table).__name__}")
     whole = table if isinstance(table, pa.Table) else pa.table(table)
-    text = (whole.schema.metadata or {}).get(SCHEMA_KEY)
-    if text is None:
-        raise ValueError('reports must be a table with the schema of its question in the metadata, under "ldpfast"')
-    try:
-        theirs = read_json(text)
-        difference = first_difference(question.schema(), theirs)
-    except (RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f'reports must be a table with a schema under "ldpfast": {error}') from error
-    if difference:
-        raise ValueError(f"reports must answer the same question: {difference}")
+    check_table_schema(question, "question", whole.schema)
     for name in (COLUMN, LABEL):
         if whole.column_names.count(name) != 1:
             raise ValueError(f'reports must be a table with one column "{name}", got {whole.column_names}')

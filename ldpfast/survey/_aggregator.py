@@ -14,9 +14,9 @@ from .._core.survey import FAULTS, split_messages
 from .._described import from_dict as described
 from .._envelope import seal, unseal
 from .._extras import optional
-from .._schema import first_difference, read_integer, read_json
+from .._schema import first_difference, read_integer
 from .._typing import AnyArray
-from ..reports import MOST_REPORTS, SCHEMA_KEY, hash_of_batch
+from ..reports import MOST_REPORTS, check_table_schema, hash_of_batch
 from ._result import SurveyResult
 
 if TYPE_CHECKING:
@@ -195,13 +195,12 @@ class SurveyAggregator:
         self.n += other.n
 
     def _add_states(
-        self, states: Sequence[AnyArray], counts: NDArray[np.int64], pair_counts: NDArray[np.int64], n: int
+        self, states: Sequence[AnyArray], counts: NDArray[np.int64], pair_counts: NDArray[np.int64]
     ) -> None:
-        """Add what the kernel has counted from n people."""
+        """Add what the kernel has counted. The caller adds the number of people."""
         for counter, state, count in zip(self._counters, states, counts.tolist(), strict=True):
             counter._add([state], count)
         self._pair_counts += pair_counts
-        self.n += n
 
     # Results ----------------------------------------------------------------------------------------------------------
 
@@ -377,16 +376,7 @@ def _message_error(survey: Survey, data: Any, ends: NDArray[np.int64], index: in
 def _check_schema(survey: Survey, schema: Any) -> None:
     """Raise if a table is not one of reports of a survey."""
     pa = optional("pyarrow", "files")
-    text = (schema.metadata or {}).get(SCHEMA_KEY)
-    if text is None:
-        raise ValueError('reports must be a table with the schema of its survey in the metadata, under "ldpfast"')
-    try:
-        theirs = read_json(text)
-        difference = first_difference(survey.schema(), theirs)
-    except (RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f'reports must be a table with a schema under "ldpfast": {error}') from error
-    if difference:
-        raise ValueError(f"reports must answer the same survey: {difference}")
+    check_table_schema(survey, "survey", schema)
     expected = {name: mechanism.report.nbytes for name, mechanism in survey.mechanisms.items()} | {LABEL: 8}
     for name, size in expected.items():
         if schema.names.count(name) != 1:

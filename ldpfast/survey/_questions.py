@@ -42,11 +42,6 @@ class SurveyQuestion(Described, ABC):
 
     kind: ClassVar[str] = "question"
 
-    def _set(self, **values: Any) -> None:
-        """Set attributes of a frozen instance, during construction."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
 
 class ColumnQuestion(SurveyQuestion):
     """Base class of the questions that are answered by one column of a table.
@@ -59,6 +54,8 @@ class ColumnQuestion(SurveyQuestion):
         Name of the column; None for the name of the question.
     labels : tuple
         Labels of the symbols without "no answer".
+    scalar : bool
+        Whether the answer is one number.
     encoding : str
         How a cell becomes a symbol: "symbol" by a table, "low-high" by random rounding, "bin" by edges.
     """
@@ -66,6 +63,7 @@ class ColumnQuestion(SurveyQuestion):
     optional: bool
     column: str | None
     labels: tuple[Any, ...]
+    scalar: ClassVar[bool] = False
     encoding: ClassVar[str] = "symbol"
 
     def _check_common(self) -> None:
@@ -84,19 +82,14 @@ class ColumnQuestion(SurveyQuestion):
         return self.labels
 
     @property
-    @abstractmethod
     def statistic(self) -> Floats:
         """Weights of the labels, shape (labels,) or (numbers, labels): reported numbers are weighted sums of shares."""
+        return np.eye(len(self.labels))
 
     @property
     def range(self) -> tuple[float, float]:
         """Interval of the reported numbers."""
         return 0.0, 1.0
-
-    @property
-    def scalar(self) -> bool:
-        """Whether the answer is one number."""
-        return False
 
     @abstractmethod
     def describe(self) -> str:
@@ -131,6 +124,7 @@ class YesNo(ColumnQuestion):
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
     labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    scalar: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._check_common()
@@ -139,10 +133,6 @@ class YesNo(ColumnQuestion):
     @property
     def statistic(self) -> Floats:
         return np.array([0.0, 1.0])
-
-    @property
-    def scalar(self) -> bool:
-        return True
 
     @property
     def cells(self) -> tuple[Any, ...]:
@@ -188,10 +178,6 @@ class Choice(ColumnQuestion):
         self._set(categories=domain.k if labels is None else labels)
         self._set(labels=tuple(range(domain.k)) if labels is None else labels)
 
-    @property
-    def statistic(self) -> Floats:
-        return np.eye(len(self.labels))
-
     def describe(self) -> str:
         shown = ", ".join(map(repr, self.labels[:20]))
         return f"the declared categories {shown}" + (", ..." if len(self.labels) > 20 else "")
@@ -225,6 +211,7 @@ class Mean(ColumnQuestion):
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
     labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    scalar: ClassVar[bool] = True
     encoding: ClassVar[str] = "low-high"
 
     def __post_init__(self) -> None:
@@ -239,10 +226,6 @@ class Mean(ColumnQuestion):
     @property
     def range(self) -> tuple[float, float]:
         return self.lower, self.upper
-
-    @property
-    def scalar(self) -> bool:
-        return True
 
     def describe(self) -> str:
         return f"numbers in [lower, upper] = [{self.lower!r}, {self.upper!r}]"
@@ -285,10 +268,6 @@ class Histogram(ColumnQuestion):
         if len(edges) < 3:
             raise ValueError(f"edges must be at least 3 numbers, got {len(edges)}")
         self._set(edges=edges, labels=tuple(f"{low} to {high}" for low, high in itertools.pairwise(texts_of(edges))))
-
-    @property
-    def statistic(self) -> Floats:
-        return np.eye(len(self.labels))
 
     def describe(self) -> str:
         return f"numbers in [{self.edges[0]!r}, {self.edges[-1]!r}]"

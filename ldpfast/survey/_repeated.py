@@ -113,17 +113,15 @@ class Repeated(Described):
         first = RandomizedResponse(self.question.k, permanent)
         second = _second_response(first, once)
         keep, other = _product(first, second)
-        values: dict[str, Any] = {
-            "permanent": permanent,
-            "round": once,
-            "rounds": rounds,
-            "first": first,
-            "second": second,
-            "epsilon_realized": _coins.log_up(keep / other),
-            "_debiasing": Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self._set(
+            permanent=permanent,
+            round=once,
+            rounds=rounds,
+            first=first,
+            second=second,
+            epsilon_realized=_coins.log_up(keep / other),
+            _debiasing=Debiasing(float(-other / (keep - other)), float((1 - other) / (keep - other))),
+        )
 
     @property
     def guarantee(self) -> Guarantee:

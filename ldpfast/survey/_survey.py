@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import _check, _coins, _schema, _threads
 from .._core.stream import Stream
 from .._core.survey import ROWS, Column, SurveyKernel
-from .._described import Described
+from .._described import Described, made_again
 from .._described import from_dict as described
 from .._extras import optional
 from .._person_keys import PersonKeys, Persons, is_personal
@@ -142,11 +142,6 @@ class Survey(Described):
         self._compile()
         self._set(_head=bytes([MESSAGE_VERSION]) + _schema.digest(self.schema())[:8])
 
-    def _set(self, **values: Any) -> None:
-        """Set attributes of a frozen instance, during construction."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     def _common_pairs(self) -> list[tuple[int, int]]:
         """Return the pairs of asked questions that share a declared question, if a person can answer both."""
         if self.answers == 1:
@@ -264,12 +259,13 @@ class Survey(Described):
         """
         pa = optional("pyarrow", "files")
         source, people = _Source(rng), 0
-        yield self._arrow_schema().empty_table()
+        schema = self._arrow_schema(pa)
+        yield schema.empty_table()
         for piece in self._pieces(frame, clip, source.column):
             columns = self._columns_of(piece, clip)
             reports, valid = self._reports_of(piece, columns, source, clip)
             people = piece.start + piece.n
-            yield self._arrow_table(pa, piece.n, reports, valid)
+            yield self._arrow_table(pa, schema, piece.n, reports, valid)
         source.check_people(people)
 
     def _reports_of(
@@ -303,17 +299,18 @@ class Survey(Described):
             persons = keys.persons_from(piece.start, piece.n)
         return person_answers(self, keys, persons, columns)
 
-    def _arrow_table(self, pa: Any, n: int, reports: list[NDArray[np.uint8]], valid: list[NDArray[np.uint8]]) -> Any:
+    def _arrow_table(
+        self, pa: Any, schema: Any, n: int, reports: list[NDArray[np.uint8]], valid: list[NDArray[np.uint8]]
+    ) -> Any:
         sizes = [mechanism.report.nbytes for mechanism in self.mechanisms.values()]
         arrays = [
             pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), n, [pa.py_buffer(bits), pa.py_buffer(rows)])
             for size, bits, rows in zip(sizes, valid, reports, strict=True)
         ]
         label = pa.repeat(pa.scalar(self._head[1:], pa.binary(8)), n)
-        return pa.Table.from_arrays([*arrays, label], schema=self._arrow_schema())
+        return pa.Table.from_arrays([*arrays, label], schema=schema)
 
-    def _arrow_schema(self) -> Any:
-        pa = optional("pyarrow", "files")
+    def _arrow_schema(self, pa: Any) -> Any:
         fields = [pa.field(name, pa.binary(mechanism.report.nbytes)) for name, mechanism in self.mechanisms.items()]
         metadata = {SCHEMA_KEY: _schema.canonical_json(self.schema())}
         return pa.schema([*fields, pa.field(LABEL, pa.binary(8))], metadata=metadata)
@@ -436,7 +433,7 @@ class Survey(Described):
         sizes = [piece.n] if members is None else np.bincount(members, minlength=groups).tolist()
         for _, states, counts, pair_counts in results:
             for g, aggregator in enumerate(found):
-                aggregator._add_states(states[g::groups], counts[:, g], pair_counts[:, g], 0)
+                aggregator._add_states(states[g::groups], counts[:, g], pair_counts[:, g])
         for aggregator, size in zip(found, sizes, strict=True):
             aggregator.n += size
 
@@ -661,7 +658,7 @@ class Survey(Described):
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (dict(self.questions), self.epsilon, self.answers, self.weights)
+        return made_again, (type(self), self._parameters())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Survey):
@@ -670,11 +667,6 @@ class Survey(Described):
 
     def __hash__(self) -> int:
         return hash(self._head)
-
-
-def _made_again(questions: Any, epsilon: float, answers: int, weights: Any) -> Survey:
-    """Return the survey with these parameters, when it is unpickled."""
-    return Survey(questions, epsilon, answers=answers, weights=weights)
 
 
 class _Source:
