@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from ldpfast._core.blocks cimport close_key, load_key
+from ldpfast._core.blocks cimport load_key
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
     AES_BLOCK, COLUMN_BITS, COLUMN_FLOAT32, COLUMN_FLOAT64, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8,
@@ -139,8 +139,11 @@ cdef struct asked:
     size_t rows, report_bytes, record_bytes, blocks  # rows and blocks of the kernel's streams per block of the survey
     Py_ssize_t state_bytes
 
-# Working memory of one thread.
+# Keys and working memory of one thread.
 cdef struct workspace:
+    stream_key master
+    column *columns
+    uint8_t **to        # buffers of the caller
     uint16_t *question  # of each row, for one answer per person
     uint16_t *left      # answers that are left, for more than one
     uint8_t *picked     # per asked question and row, for more than one
@@ -351,12 +354,18 @@ cdef class SurveyKernel:
 
     # Working memory ---------------------------------------------------------------------------------------------------
 
-    cdef int open_workspace(self, workspace *w, size_t n, size_t groups) except -1:
+    cdef int open_workspace(self, workspace *w, key, list columns, size_t stop, size_t n, size_t groups,
+                            list buffers) except -1:
+        """Prepare a loop over n rows that end with row `stop` - 1. Whether or not this raises, `close_workspace` follows."""
+        cdef size_t i
         cdef size_t rows = min(<size_t>SURVEY_ROWS, n + 2)
         cdef size_t buckets = (self.item_count if self.answers == 1 else 1) * groups + 1
         memset(w, 0, sizeof(workspace))
         if buckets > MOST_BUCKETS:
             raise ValueError("there are too many groups for this number of questions")
+        load_key(key, &w.master)
+        w.columns = self.columns_of(columns, stop)
+        w.to = <uint8_t **>malloc(len(buffers) * sizeof(uint8_t *))
         w.question = <uint16_t *>malloc(2 * rows)
         w.row = <uint16_t *>malloc(2 * rows)
         w.left = <uint16_t *>malloc(2 * rows)
@@ -372,21 +381,24 @@ cdef class SurveyKernel:
         w.opened = <uint8_t *>calloc(self.item_count, 1)
         if (w.question is NULL or w.row is NULL or w.left is NULL or w.picked is NULL or w.start is NULL or w.number is NULL
                 or w.word is NULL or w.symbol is NULL or w.other is NULL or w.record is NULL or w.report is NULL
-                or w.key is NULL or w.opened is NULL):
+                or w.key is NULL or w.opened is NULL or w.to is NULL):
             raise MemoryError()
+        for i in range(<size_t>len(buffers)):
+            w.to[i] = address_of(buffers[i])
         return 0
 
     cdef int close_workspace(self, workspace *w) except -1:
         """Wipe the keys and free the memory. Raise if a stream was exhausted."""
-        cdef int exhausted = 0
+        cdef int exhausted = w.master.exhausted
         cdef size_t q
+        key_wipe(&w.master, sizeof(stream_key))
         if w.key is not NULL and w.opened is not NULL:
             for q in range(self.item_count):
                 exhausted |= w.opened[q] and w.key[q].exhausted
             key_wipe(w.key, self.item_count * sizeof(stream_key))
         for memory in (<size_t>w.question, <size_t>w.row, <size_t>w.left, <size_t>w.picked, <size_t>w.start, <size_t>w.number,
                        <size_t>w.word, <size_t>w.symbol, <size_t>w.other, <size_t>w.record, <size_t>w.report, <size_t>w.key,
-                       <size_t>w.opened):
+                       <size_t>w.opened, <size_t>w.columns, <size_t>w.to):
             free(<void *><size_t>memory)
         if exhausted:
             raise OverflowError("a stream of random words is exhausted")
@@ -429,59 +441,43 @@ cdef class SurveyKernel:
         question with an invalid answer and the first row of its block.
         """
         cdef workspace w
-        cdef stream_key master
         cdef stream_key *own
-        cdef column *c
-        cdef Py_buffer out[2]
         cdef size_t q, i, at, now, size, count
         cdef const uint16_t *row
         cdef int invalid = -1
-        cdef list views = []
-        cdef uint8_t **to
         if start % SURVEY_ROWS:
             raise ValueError("start must be a multiple of ROWS")
         for q in range(self.item_count):
             if memoryview(reports[q]).nbytes < stop * self.items[q].report_bytes or memoryview(valid[q]).nbytes < (stop + 7) // 8:
                 raise ValueError("there must be room for the reports")
-        c = self.columns_of(columns, stop)
-        to = <uint8_t **>calloc(2 * self.item_count, sizeof(uint8_t *))
-        load_key(key, &master)
         try:
-            self.open_workspace(&w, stop - start, 1)
-            for q in range(self.item_count):
-                to[2 * q] = address_of(reports[q])
-                to[2 * q + 1] = address_of(valid[q])
+            self.open_workspace(&w, key, columns, stop, stop - start, 1, reports[:self.item_count] + valid[:self.item_count])
             with nogil:
                 at = start
                 while at < stop:
                     now = min(<size_t>SURVEY_ROWS, stop - at)
-                    invalid = self.first_invalid(c, at, now, clip)
+                    invalid = self.first_invalid(w.columns, at, now, clip)
                     if invalid >= 0:
                         break
                     if self.answers == 1:
-                        self.assign(&master, block + at // SURVEY_ROWS, now, NULL, 1, &w)
+                        self.assign(&w.master, block + at // SURVEY_ROWS, now, NULL, 1, &w)
                     for q in range(self.item_count):
                         if self.answers == 1:
                             row, count = w.row + w.start[q], w.start[q + 1] - w.start[q]
                         else:
-                            self.pick(&master, block + at // SURVEY_ROWS, q, now, NULL, 1, &w)
+                            self.pick(&w.master, block + at // SURVEY_ROWS, q, now, NULL, 1, &w)
                             row, count = w.row, w.start[1]
                         if count == 0:
                             continue
-                        own = self.key_of(&master, q, &w)
-                        self.answer(q, c, at, row, count, own, block + at // SURVEY_ROWS, &w)
+                        own = self.key_of(&w.master, q, &w)
+                        self.answer(q, w.columns, at, row, count, own, block + at // SURVEY_ROWS, &w)
                         size = self.items[q].report_bytes
                         for i in range(count):
-                            memcpy(to[2 * q] + (at + row[i]) * size, w.report + i * size, size)
-                            to[2 * q + 1][(at + row[i]) // 8] |= 1 << row[i] % 8
+                            memcpy(w.to[q] + (at + row[i]) * size, w.report + i * size, size)
+                            w.to[self.item_count + q][(at + row[i]) // 8] |= 1 << row[i] % 8
                     at += now
         finally:
-            free(c)
-            free(to)
-            try:
-                close_key(&master)
-            finally:
-                self.close_workspace(&w)
+            self.close_workspace(&w)
         return None if invalid < 0 else (invalid, at)
 
     def run(self, key, uint64_t block, list columns, size_t start, size_t stop, bint clip, groups, size_t group_count,
@@ -493,13 +489,10 @@ cdef class SurveyKernel:
         row, and `pair_counts` how many people of a group answered both. The result is that of `privatize`.
         """
         cdef workspace w
-        cdef stream_key master
         cdef stream_key *own
-        cdef column *c
         cdef size_t q, g, i, j, at, now, size, first
         cdef const uint32_t *starts
         cdef int invalid = -1
-        cdef uint8_t **to
         cdef const uint32_t[::1] group = groups if groups is not None else np.zeros(1, np.uint32)
         cdef const int32_t[:, ::1] pair = pairs
         cdef const uint32_t *member
@@ -515,38 +508,33 @@ cdef class SurveyKernel:
             for g in range(group_count):
                 if memoryview(states[q * group_count + g]).nbytes != self.items[q].state_bytes:
                     raise ValueError("a state does not fit its question")
-        c = self.columns_of(columns, stop)
-        to = <uint8_t **>calloc(self.item_count * group_count, sizeof(uint8_t *))
-        load_key(key, &master)
         try:
-            self.open_workspace(&w, stop - start, group_count)
-            for i in range(self.item_count * group_count):
-                to[i] = address_of(states[i])
+            self.open_workspace(&w, key, columns, stop, stop - start, group_count, states)
             with nogil:
                 at = start
                 while at < stop:
                     now = min(<size_t>SURVEY_ROWS, stop - at)
-                    invalid = self.first_invalid(c, at, now, clip)
+                    invalid = self.first_invalid(w.columns, at, now, clip)
                     if invalid >= 0:
                         break
                     member = &group[at] if group_count > 1 else NULL
                     if self.answers == 1:
-                        self.assign(&master, block + at // SURVEY_ROWS, now, member, group_count, &w)
+                        self.assign(&w.master, block + at // SURVEY_ROWS, now, member, group_count, &w)
                     for q in range(self.item_count):
                         starts = w.start + q * group_count
                         if self.answers > 1:
-                            self.pick(&master, block + at // SURVEY_ROWS, q, now, member, group_count, &w)
+                            self.pick(&w.master, block + at // SURVEY_ROWS, q, now, member, group_count, &w)
                             starts = w.start
                         first = starts[0]
                         if starts[group_count] == first:
                             continue
-                        own = self.key_of(&master, q, &w)
-                        self.answer(q, c, at, w.row + first, starts[group_count] - first, own, block + at // SURVEY_ROWS, &w)
+                        own = self.key_of(&w.master, q, &w)
+                        self.answer(q, w.columns, at, w.row + first, starts[group_count] - first, own, block + at // SURVEY_ROWS, &w)
                         size = self.items[q].report_bytes
                         for g in range(group_count):
                             if starts[g + 1] > starts[g]:
                                 self.items[q].tally(self.items[q].format, w.report + (starts[g] - first) * size,
-                                                    starts[g + 1] - starts[g], to[q * group_count + g])
+                                                    starts[g + 1] - starts[g], w.to[q * group_count + g])
                                 counts[q, g] += starts[g + 1] - starts[g]
                     for j in range(<size_t>pair.shape[0]):
                         for i in range(now):
@@ -554,12 +542,7 @@ cdef class SurveyKernel:
                                 w.picked[pair[j, 0] * SURVEY_ROWS + i] & w.picked[pair[j, 1] * SURVEY_ROWS + i])
                     at += now
         finally:
-            free(c)
-            free(to)
-            try:
-                close_key(&master)
-            finally:
-                self.close_workspace(&w)
+            self.close_workspace(&w)
         return None if invalid < 0 else (invalid, at)
 
 
