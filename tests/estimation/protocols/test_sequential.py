@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import threading
 
@@ -17,6 +18,7 @@ from ldpfast.estimation.protocols import _sequential
 from ldpfast.estimation.sgd import _gradient_descent, _median_sgd
 from ldpfast.mechanisms import Gradient
 
+from ...support.errors import raises
 from ...support.examples import assert_same, assert_same_estimate
 from ...support.protocol_state import state_of
 
@@ -416,3 +418,21 @@ def test_a_client_can_refuse_a_forged_query():
     huge = Query.from_bytes(Query(0, ldp.UnaryEncoding(1 << 34, 1.0)).to_bytes())
     with pytest.raises(ValueError, match="a query must have answers of at most 1048576 bytes, got 2147483648"):
         huge.privatize(3)
+
+
+@pytest.mark.parametrize(
+    "limits, error, message",
+    [
+        ({"most": math.nan}, ValueError, "most must be a finite number, got nan"),
+        ({"most": 0}, ValueError, "most must be a finite number > 0, got 0"),
+        ({"most": "2"}, TypeError, "most must be a number, got str"),
+        ({"most_bytes": 0}, ValueError, "most_bytes must be an integer >= 1, got 0"),
+        ({"most_bytes": 8.0}, TypeError, "most_bytes must be an integer, got float"),
+    ],
+    ids=str,
+)
+def test_invalid_limits_of_a_client_are_refused(limits, error, message):
+    out = np.full(13, 7, np.uint8)
+    with raises(error, message):
+        Query(3, ldp.LinfBall(100, 5.0)).privatize(np.zeros(100), out=out, **limits)
+    assert (out == 7).all()
