@@ -205,7 +205,7 @@ def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares
     Returns
     -------
     shares : Shares
-        The weights are computed from the covariances, all at the same shares: otherwise a source that is low by chance would
+        The weights are computed from the covariances, all at the same shares: otherwise a source that is low by accident would
         get more weight. The shares add up to 1.
     """
     k, counts = len(sources[0].value), [source.n for source in sources]

@@ -1,4 +1,4 @@
-"""M-estimates on public grids: integers, the exact law for all neighboring datasets, and accuracy."""
+"""M-estimates on public grids: integers, the exact distribution for all neighboring datasets, and accuracy."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
     """All datasets of 1 to 4 records on 4 points; probabilities are fractions, e^epsilon is a decimal of 100 digits."""
     size, worst = 4, Fraction(0)
     grids = PublicGrids(psi, prior, size)
-    laws = {}
+    distributions = {}
     for n in (1, 2, 3, 4):
         for counts in itertools.product(range(n + 1), repeat=size):
             if sum(counts) == n:
                 masses = [int(m) for m in grids.masses(np.array(counts), epsilon)]
-                laws[counts] = [Fraction(m, sum(masses)) for m in masses]
-    for counts, law in laws.items():
+                distributions[counts] = [Fraction(m, sum(masses)) for m in masses]
+    for counts, distribution in distributions.items():
         for i, j in itertools.permutations(range(size), 2):
             if counts[i]:
                 other = list(counts)
                 other[i], other[j] = other[i] - 1, other[j] + 1
-                worst = max(worst, *(a / b for a, b in zip(law, laws[tuple(other)], strict=True)))
+                worst = max(worst, *(a / b for a, b in zip(distribution, distributions[tuple(other)], strict=True)))
     with decimal.localcontext(_coins.CONTEXT):
         allowed = Decimal(epsilon).exp()
     assert Decimal(worst.numerator) <= allowed * Decimal(worst.denominator)

@@ -23,10 +23,10 @@ def smoothed_median(values: np.ndarray, probability: np.ndarray, spacing: float)
     return float(values[i] - spacing / 2 + spacing * (0.5 - (reached[i] - probability[i])) / probability[i])
 
 
-def rounded(law, spacing: float) -> tuple[np.ndarray, np.ndarray]:
+def rounded(distribution, spacing: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the multiples of a number, and the probability that a draw is rounded to each."""
     values = np.arange(-200, 4000) * spacing
-    return values, law.cdf(values + spacing / 2) - law.cdf(values - spacing / 2)
+    return values, distribution.cdf(values + spacing / 2) - distribution.cdf(values - spacing / 2)
 
 
 COUNTS = np.arange(60.0)

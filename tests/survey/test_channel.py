@@ -1,4 +1,4 @@
-"""The exact law of the answers of one person, for optional questions and questions that are combined."""
+"""The exact distribution of the answers of one person, for optional questions and questions that are combined."""
 
 from __future__ import annotations
 
