@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from . import _check
 from ._core.stream import Stream, raw
-from ._core.stream import normals as _normals
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 # Stream ids of words that Python code uses: STREAM_CENTRAL_WORDS and the three after it, STREAM_PYTHON and
 # STREAM_MEDIAN_OFFSET, in src/kernels/random/stream.h.
-SMOOTH, M_ESTIMATE, ROUNDING, IDEAL = 33, 34, 35, 36
+SMOOTH, M_ESTIMATE, ROUNDING, BALL = 33, 34, 35, 36
 PYTHON = 37
 MEDIAN_OFFSET = 44
 
@@ -60,16 +59,6 @@ def words(stream: Stream, stream_id: int, n: int, block: int | None = None, star
     found = np.empty(-(-(skipped + n) // 2) * 2, np.uint64)
     raw(stream, stream_id, stream.take(1) if block is None else block, found, counter)
     return found[skipped : skipped + n]
-
-
-def normals(stream: Stream, n: int) -> NDArray[np.float64]:
-    """Return n standard normal doubles, from a key drawn from the stream.
-
-    They are for releases that are private only with real numbers instead of doubles.
-    """
-    found = np.empty(max(n, 1) + max(n, 1) % 2)
-    _normals(words(stream, IDEAL, 4).tobytes(), found)
-    return found[:n]
 
 
 class Words:

@@ -159,7 +159,7 @@ def test_stream_ids_of_words_for_python_are_not_those_of_kernels():
     last = int(re.search(r"STREAM_PYTHON = (\d+)", header)[1])
     assert numbers == sorted(set(numbers))
     assert [number for number in numbers if first <= number <= last] == [first, last]
-    used = [_random.SMOOTH, _random.M_ESTIMATE, _random.ROUNDING, _random.IDEAL, _random.PYTHON]
+    used = [_random.SMOOTH, _random.M_ESTIMATE, _random.ROUNDING, _random.BALL, _random.PYTHON]
     assert used == list(range(first, last + 1))
 
 

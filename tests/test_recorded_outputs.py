@@ -133,7 +133,7 @@ def estimators() -> dict[str, Callable[[], Any]]:
             rows(n, 4), privacy="approximate", epsilon=1.0, delta=1e-6, moment=2, radius=1, rng=SEED
         ),
         "central.mean l2 noise": lambda: central.mean(
-            rows(n, 4), epsilon=1.0, moment=np.inf, radius=1, noise="l2", rng=SEED, allow_ideal=True
+            rows(n, 4), epsilon=1.0, moment=np.inf, radius=1, noise="l2", rng=SEED
         ),
         "central.median": lambda: central.median(numbers(n), epsilon=0.1, lower=-4, upper=4, rng=SEED),
         "central.quantile cauchy": lambda: central.quantile(
@@ -148,10 +148,9 @@ def estimators() -> dict[str, Callable[[], Any]]:
             lower=-4,
             upper=4,
             rng=SEED,
-            allow_ideal=True,
         ),
         "central.trimmed_mean": lambda: central.trimmed_mean(
-            numbers(n), 0.1, epsilon=1.0, delta=1e-6, lower=-4, upper=4, rng=SEED, allow_ideal=True
+            numbers(n), 0.1, epsilon=1.0, delta=1e-6, lower=-4, upper=4, rng=SEED
         ),
         "central.histogram_density": lambda: central.histogram_density(rows(n, 2) + 0.5, epsilon=1.0, rng=SEED),
     }

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from .. import _check, _coins
 from ..privacy import Guarantee, concentrated_rho, gaussian_delta, kl_for_tv
-from ._noise import STEPS, GaussianNoise, Grid, LaplaceNoise, Noise
+from ._noise import STEPS, BallNoise, GaussianNoise, Grid, LaplaceNoise, Noise
 
 LEAST, MOST = 1e-18, 1e18  # range of epsilon and of truncation radii: their squares are normal numbers
 MOST_EPSILON = 64.0  # for Laplace noise; beyond, a coin of 128 bits is rounded to zero
@@ -79,6 +79,10 @@ class Pure(Definition):
                 steps //= 2
                 continue
             return LaplaceNoise(grid, Guarantee(self.name, coins.epsilon_realized), coins.noise_variance, coins)
+
+    def ball_noise(self, dim: int) -> Noise:
+        """Return noise whose density depends on its Euclidean norm, for the l2 diameter of the fine grid."""
+        return BallNoise.of(dim, self.guarantee)
 
     def _extra_steps(self) -> int:
         """Return the number of steps added to the l1 diameter."""

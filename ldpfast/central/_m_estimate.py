@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._random import M_ESTIMATE
+from .._random import M_ESTIMATE, words
 from .._typing import Floats
-from ._smooth import uniforms
 
 if TYPE_CHECKING:
     from .._core.stream import Stream
@@ -331,14 +330,15 @@ class Prior:
 
 
 class Uniforms:
-    """Buffered uniform numbers in (0, 1) from a stream."""
+    """Buffered odd multiples of 2^-53, uniform in (0, 1), from a stream."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream, self.left = stream, np.empty(0)
 
     def draw(self, count: int) -> list[float]:
         if len(self.left) < count:
-            self.left = uniforms(self.stream, M_ESTIMATE)
+            fresh = words(self.stream, M_ESTIMATE, 128)
+            self.left = ((fresh >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
         drawn, self.left = self.left[:count], self.left[count:]
         return list(drawn.tolist())
 

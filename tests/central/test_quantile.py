@@ -15,13 +15,11 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast._core import order
 from ldpfast.central import _quantile, median, quantile
-from ldpfast.central._quantile import SIZE, PublicGrid
+from ldpfast.central._public_grid import SIZE, PublicGrid
 
 from ..support import reference
 from ..support.memory import peak_memory
 from ..support.statistics import ALPHA
-
-median, quantile = (functools.partial(release, allow_ideal=True) for release in (median, quantile))
 
 EPSILONS = [1e-4, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0]
 
@@ -370,7 +368,7 @@ def test_attributes_of_the_result():
     with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\)"):
         estimate.rank_error(1.0)
     smooth = median(np.linspace(0, 1, 999), epsilon=1, delta=1e-6, lower=0, upper=1, method="smooth-sensitivity", rng=1)
-    assert smooth.guarantee == ldp.privacy.Guarantee("approximate", 1.0, 1e-6, ideal=True)
+    assert smooth.guarantee == ldp.privacy.Guarantee("approximate", 1.0, 1e-6)
     assert smooth.rank_error() == 1.0
 
 
