@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._numbers import Floats, down, float_or_array, lower_until, up
+from ._numbers import Floats, down, float_or_array, lower_until, raise_until, up
 from ._testing import inherited
 
 MODES = ("sharp", "paper")
+SEARCH = 1e-10  # more than the relative error of a search over the masses of reports
 
 
 def _nonnegative(name: str, values: ArrayLike) -> Floats:
@@ -196,8 +197,8 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
     Returns
     -------
     misses : float or ndarray
-        The largest of 0, ``1 - delta - e^epsilon false_alarms`` and ``e^-epsilon (1 - delta - false_alarms)``. A channel is
-        (epsilon, delta)-private if and only if its trade-off function is nowhere smaller.
+        The largest of 0, ``1 - delta - e^epsilon false_alarms`` and ``e^-epsilon (1 - delta - false_alarms)``, rounded down. A
+        channel is (epsilon, delta)-private if and only if its trade-off function is nowhere smaller.
 
     Raises
     ------
@@ -207,8 +208,14 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
     alarms = _check.within("false_alarms", false_alarms, 0, 1)
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     with np.errstate(over="ignore"):
-        steep = 1 - delta - np.where(alarms > 0, np.exp(epsilon), 1.0) * alarms
-    return float_or_array(np.maximum(0.0, np.maximum(steep, np.exp(-epsilon) * (1 - delta - alarms))))
+        steep = _difference(delta, up(np.where(alarms > 0, np.exp(epsilon), 1.0) * alarms))
+    flat = down(np.exp(-epsilon)) * _difference(delta, alarms)
+    return float_or_array(np.maximum(0.0, np.maximum(steep, np.nextafter(flat, -1.0))))
+
+
+def _difference(first: Floats, second: Floats) -> Floats:
+    """Return a lower bound of 1 - first - second, exactly 1 if both are 0."""
+    return np.where((first == 0) & (second == 0), 1.0, 1 - first - second - 2.0**-51)
 
 
 # Kullback-Leibler privacy ---------------------------------------------------------------------------------------------
@@ -294,7 +301,7 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
     -------
     delta : float or ndarray
         The largest x - e^epsilon y over coins with heads probabilities x and y and divergence at most `kl` in both orders.
-        These coins attain it. The absolute error is 1e-12.
+        These coins attain it. It is rounded up, by at most 1e-12.
 
     Raises
     ------
@@ -313,9 +320,9 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
         return x * -np.expm1(np.minimum(epsilon - s, 0.0))
 
     with np.errstate(over="ignore"):
-        return float_or_array(
-            np.where(kl > 0, _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape)), 0.0)
-        )
+        found = _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape))
+    most = np.minimum(tv_from_kl(kl), tv_from_kl(kl, mode="paper"))  # the delta at 0 is the largest
+    return float_or_array(np.where(kl > 0, np.minimum(found + 1e-12, most), 0.0))
 
 
 def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
@@ -338,10 +345,11 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     TypeError, ValueError
         If an argument is out of its range.
     """
-    if _check.choice("mode", mode, MODES) == "sharp":
-        return tv_from_dp(epsilon_for_kl(kl))
     kl = _nonnegative("kl", kl)
-    return float_or_array(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
+    if _check.choice("mode", mode, MODES) == "paper":
+        return float_or_array(up(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))), 1.0))
+    found = np.tanh(np.asarray(epsilon_for_kl(kl)) / 2)
+    return float_or_array(raise_until(lambda tv: np.asarray(kl_for_tv(tv)) >= kl, np.where(kl > 0, found, 0.0), 1.0))
 
 
 def kl_for_tv(tv: ArrayLike) -> Any:
@@ -417,9 +425,9 @@ def conditional_testing_from_dp(
     Returns
     -------
     parameter : float or ndarray
-        tanh(epsilon / 2) for `delta` = `mass` = 0; 1 where nothing is guaranteed. "sharp" is the parameter of randomized
-        response that with probability delta reports the true answer, marked as true. Every (epsilon, delta)-private pair is a
-        post-processing of it.
+        tanh(epsilon / 2) for `delta` = `mass` = 0; 1 where nothing is guaranteed; rounded up. "sharp" is the parameter of
+        randomized response that with probability delta reports the true answer, marked as true. Every (epsilon,
+        delta)-private pair is a post-processing of it.
 
     Raises
     ------
@@ -430,8 +438,8 @@ def conditional_testing_from_dp(
         _nonnegative("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)")
     )
     if _check.choice("mode", mode, MODES) == "paper":
-        enough = m * -np.expm1(-a) >= d * np.exp(-a) ** 2  # m (e^2a - e^a) >= d
-        return float_or_array(np.where(enough, np.minimum(1.0, (1 + np.exp(-a)) * (1 - np.exp(-a) ** 2)), 1.0))
+        enough = down(m * -np.expm1(-a)) >= up(d * np.exp(-2 * a))  # m (e^2a - e^a) >= d
+        return float_or_array(np.where(enough, up((1 + np.exp(-a)) * -np.expm1(-2 * a), 1.0), 1.0))
     parameters = [_marked_response(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
     return float_or_array(np.array(parameters).reshape(a.shape))
 
@@ -439,10 +447,10 @@ def conditional_testing_from_dp(
 def _marked_response(epsilon: float, delta: float, mass: float) -> float:
     """Return the parameter of randomized response with marked true answers."""
     if delta == 0 and mass == 0:
-        return math.tanh(epsilon / 2)
+        return float(up(math.tanh(epsilon / 2), 1.0))
     unmarked = (1 - delta) / (1 + math.exp(-epsilon))
     p = np.array([delta, unmarked, math.exp(-epsilon) * unmarked, 0.0])
-    return inherited(p, p[::-1], mass)
+    return float(up(inherited(p, p[::-1], mass), 1.0, SEARCH))
 
 
 def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tuple[Any, Any]:

@@ -29,6 +29,15 @@ def down(values: Any, rounding: float = ROUNDING) -> Floats:
     return np.asarray(np.maximum(0.0, np.where(np.isinf(values), values, values * (1 - rounding) - LEAST)))
 
 
+def raise_until(holds: Callable[[Floats], Any], values: Any, most: float) -> Floats:
+    """Return nonnegative numbers, raised until a condition holds that is true for `most`."""
+    found = np.asarray(values, float)
+    step = np.maximum(found * ROUNDING, LEAST)
+    while not (done := np.asarray(holds(found)) | (found == most)).all():
+        found, step = np.where(done, found, np.minimum(most, found + step)), 2 * step
+    return found
+
+
 def lower_until(holds: Callable[[Floats], Any], values: Any) -> Floats:
     """Return nonnegative numbers, lowered until a condition holds that is true for 0."""
     found = np.asarray(values, float)

@@ -63,6 +63,67 @@ def test_the_divergence_for_a_total_variation_is_not_too_large(tv):
         assert exact * (1 - Decimal("1e-13")) <= Decimal(privacy.kl_for_tv(tv)) <= exact
 
 
+@given(st.floats(1e-300, 50))
+@example(1e-300)
+@example(700.0)
+def test_the_total_variation_of_a_divergence_is_not_too_small(kl):
+    """Against 700 digits: t log((1 + t) / (1 - t)) is at least kl, and Pinsker's bound is at least sqrt(kl / 2)."""
+    tv = privacy.tv_from_kl(kl)
+    assert tv == 1 or privacy.kl_for_tv(tv) >= kl
+    assert privacy.kl_for_tv(tv * (1 - 1e-9)) < kl
+    with localcontext() as context:
+        context.prec = 700
+        paper = min((Decimal(kl) / 2).sqrt(), (1 - (-Decimal(kl)).exp()).sqrt())
+        assert paper <= Decimal(privacy.tv_from_kl(kl, mode="paper")) <= paper * (1 + Decimal("1e-13"))
+
+
+@given(st.floats(0, 5), st.floats(1e-6, 3), st.floats(1e-6, 1 - 1e-9), st.floats(0, 1))
+def test_the_delta_of_a_divergence_is_above_every_pair_of_coins(epsilon, kl, x, share):
+    """A pair of coins within the divergence, with 60 digits."""
+    y = x * math.exp(-min(share * (kl + math.log(2)) / x, 700))
+    with localcontext() as context:
+        context.prec = 60
+        p, q = Decimal(x), Decimal(y)
+        forward = p * (p / q).ln() + (1 - p) * ((1 - p) / (1 - q)).ln()
+        backward = q * (q / p).ln() + (1 - q) * ((1 - q) / (1 - p)).ln()
+        assume(max(forward, backward) <= Decimal(kl))
+        assert Decimal(privacy.delta_from_kl(epsilon, kl)) >= p - Decimal(epsilon).exp() * q
+    assert privacy.delta_from_kl(epsilon, kl) <= privacy.delta_from_kl(0.0, kl) <= privacy.tv_from_kl(kl)
+
+
+@given(EPSILON, st.sampled_from([0.0, 1e-12, 0.01, 0.5]), st.floats(0, 1))
+def test_misses_are_not_too_large(epsilon, delta, alarms):
+    """Against 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        e, d, a = map(Decimal, (epsilon, delta, alarms))
+        exact = max(Decimal(0), 1 - d - e.exp() * a, (-e).exp() * (1 - d - a))
+        assert exact - Decimal("1e-13") <= Decimal(privacy.misses(alarms, epsilon, delta)) <= exact
+    assert privacy.misses(0.0, epsilon) == 1.0
+
+
+@given(st.floats(1e-6, 20), st.sampled_from([0.0, 1e-6, 0.01]), st.sampled_from([0.0, 1e-3, 0.05, 0.3]))
+def test_conditional_testing_is_not_too_small(epsilon, delta, mass):
+    """Sets of reports of randomized response with marked true answers, in 60 digits."""
+    found = Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass))
+    with localcontext() as context:
+        context.prec = 60
+        e, d = Decimal(epsilon), Decimal(delta)
+        unmarked = (1 - d) / (1 + (-e).exp())
+        p = [d, unmarked, (-e).exp() * unmarked, Decimal(0)]
+        q = p[::-1]
+        for members in range(1, 16):
+            kept = [i for i in range(4) if members >> i & 1]
+            mass_p, mass_q = sum(p[i] for i in kept), sum(q[i] for i in kept)
+            if min(mass_p, mass_q) > 0 and min(mass_p, mass_q) >= Decimal(mass):
+                assert sum(max(p[i] / mass_p - q[i] / mass_q, 0) for i in kept) <= found
+        if delta == mass == 0:
+            assert (1 - (-e).exp()) / (1 + (-e).exp()) <= found
+        paper = privacy.conditional_testing_from_dp(epsilon, delta, mass, mode="paper")
+        if Decimal(mass) * ((2 * e).exp() - e.exp()) >= d:
+            assert Decimal(paper) >= min(Decimal(1), (1 + (-e).exp()) * (1 - (-2 * e).exp()))
+
+
 @given(st.floats(0, 30), DELTA, st.floats(1e-3, 1e3))
 def test_the_noise_for_a_delta_guarantees_it(epsilon, delta, sensitivity):
     sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity)
