@@ -6,7 +6,7 @@ WHEEL_ENV = PYTHONSAFEPATH=1
 SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.pyi') \
           setup.py pyproject.toml MANIFEST.in
 
-.PHONY: demo figures test bench check sanitize bits clean
+.PHONY: demo figures test bench check sanitize bits taint clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
@@ -38,6 +38,9 @@ sanitize: $(VENV)/.test ## the tests under the address and undefined-behavior sa
 
 bits: ## the kernels give the same bits on every instruction set and on ARM64 (cross compiler, user-mode emulation)
 	$(PYTHON) tools/equal_bits.py
+
+taint: ## no branch and no address depends on a record or a private coin, where this is claimed (Valgrind)
+	$(PYTHON) tools/secret_taint.py
 
 $(VENV)/.tools: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)

@@ -1,0 +1,364 @@
+/* Runs the kernels whose time is claimed to be independent of the record, under memcheck, a tool of Valgrind. Secrets are
+ * marked as undefined, so memcheck reports every conditional jump and every address that depends on them.
+ * tools/secret_taint.py compiles and runs the program and reads the reports.
+ *
+ * The secrets are the records and the words of all streams but one: the directions of the l2 ball, which do not depend on the
+ * record and are sent. The program is linked with --wrap=stream_draw, so that words are marked where they leave the cipher. A
+ * case fails if the marks do not reach its output.
+ *
+ * usage: secret_taint isa [case], a number of simd/dispatch.h; without a case, prints the names of all cases */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <valgrind/memcheck.h>
+
+#include "privatize/bins.h"
+#include "privatize/clip.h"
+#include "privatize/l2_ball.h"
+#include "privatize/laplace.h"
+#include "privatize/linf_ball.h"
+#include "privatize/residue.h"
+#include "privatize/series.h"
+#include "privatize/sign_bit.h"
+#include "privatize/unary_encoding.h"
+#include "random/cmac.h"
+#include "sgd/glm.h"
+#include "sgd/quantile.h"
+#include "simd/branchless.h"
+#include "simd/dispatch.h"
+
+enum { UNSUPPORTED = 2, NO_VALGRIND = 3, UNMARKED = 4 }; /* exit status */
+enum { NUMBERS = 16384, ROOM = 1 << 17 };
+enum { RECORDS = 1, WORDS = 2 }; /* secrets */
+
+static uint8_t codes[NUMBERS], out[ROOM], defined[ROOM];
+static uint16_t codes_16[NUMBERS];
+static uint32_t codes_32[NUMBERS];
+static uint64_t codes_64[NUMBERS];
+static float floats[NUMBERS];
+static double doubles[NUMBERS];
+static stream_key key;
+static const char *wanted;
+static int found, marking; /* whether the case exists; secrets that are marked at the moment */
+
+void __real_stream_draw(stream *s, void *to, size_t blocks);
+void __wrap_stream_draw(stream *s, void *to, size_t blocks);
+
+void __wrap_stream_draw(stream *s, void *to, size_t blocks)
+{
+    __real_stream_draw(s, to, blocks);
+    if ((marking & WORDS) && s->id != STREAM_L2_DIRECTION)
+        (void)VALGRIND_MAKE_MEM_UNDEFINED(to, blocks * AES_BLOCK);
+}
+
+/* Returns the number of bytes of the reports that depend on the secrets. */
+static size_t dependent(privatize_fn *kernel, const void *params, void *x, size_t n, size_t record_bytes, size_t report_bytes,
+                        int secrets)
+{
+    size_t count = 0;
+    memset(out, 0, sizeof out);
+    memset(defined, 0, sizeof defined);
+    marking = secrets;
+    if (secrets & RECORDS)
+        (void)VALGRIND_MAKE_MEM_UNDEFINED(x, n * record_bytes);
+    (void)kernel(params, &key, 3, x, n, out);
+    marking = 0;
+    (void)VALGRIND_MAKE_MEM_DEFINED(x, n * record_bytes);
+    (void)VALGRIND_GET_VBITS(out, defined, n * report_bytes); /* a bit is 1 if it is undefined */
+    (void)VALGRIND_MAKE_MEM_DEFINED(out, sizeof out);
+    for (size_t i = 0; i < n * report_bytes; i++)
+        count += defined[i] != 0;
+    return count;
+}
+
+/* Runs a case, if it is the one that is wanted: with each of the secrets marked, and with all of them. */
+static void run(const char *name, privatize_fn *kernel, const void *params, void *x, size_t n, size_t record_bytes,
+                size_t report_bytes, int secrets)
+{
+    if (wanted == NULL)
+        puts(name);
+    if (wanted == NULL || strcmp(name, wanted) != 0)
+        return;
+    found = 1;
+    for (int one = RECORDS; one <= WORDS; one *= 2)
+        if ((secrets & one) && dependent(kernel, params, x, n, record_bytes, report_bytes, one) == 0) {
+            printf("no byte of the report depends on the %s\n", one == RECORDS ? "records" : "words");
+            exit(UNMARKED);
+        }
+    const size_t all = n * report_bytes, count = dependent(kernel, params, x, n, record_bytes, report_bytes, secrets);
+    if (count != all) {
+        printf("%zu of %zu bytes of the report depend on the secrets\n", count, all);
+        exit(UNMARKED);
+    }
+}
+
+static void privatize(const char *name, privatize_fn *kernel, const void *params, void *x, size_t n, size_t record_bytes,
+                      size_t report_bytes)
+{
+    run(name, kernel, params, x, n, record_bytes, report_bytes, RECORDS | WORDS);
+}
+
+static void responses(void)
+{
+    const uint32_t each = 33000000, fifth = 500000000;
+    const uint64_t unit = (uint64_t)1 << 53; /* 2^64 / 2048 */
+    const randomized_response many = {128, ((uint64_t)1 << 32) - 128 * (uint64_t)each, each, 0x90000000u, 23, 32, 2};
+    const randomized_response bit = {2, 1024 * unit, 512 * unit, 4, 0, 64, STREAM_WARNER};
+    const randomized_response narrow = {5, ((uint64_t)1 << 32) - 5 * (uint64_t)fifth, fifth, 0x90000000u, 27, 32, 3};
+    const randomized_response wide = {5, 1543 * unit, 101 * unit, UINT64_MAX / (101 * unit), 0, 64, 3};
+    const randomized_response large = {1000, 1048 * unit, unit, 2048, 0, 64, STREAM_RANDOMIZED_RESPONSE};
+    privatize("Warner's response", privatize_randomized_response_u8, &bit, codes, 300, 1, 1);
+    privatize("randomized response, 32 bits", privatize_randomized_response_u8, &many, codes, 300, 1, 1);
+    privatize("randomized response, u8", privatize_randomized_response_u8, &wide, codes, 300, 1, 1);
+    privatize("randomized response, u16", privatize_randomized_response_u16, &large, codes_16, 300, 2, 2);
+    privatize("randomized response, u32", privatize_randomized_response_u32, &large, codes_32, 300, 4, 4);
+    privatize("randomized response, u64", privatize_randomized_response_u64, &large, codes_64, 300, 8, 8);
+
+    const residue odd = {narrow, 1.3, 0.1, 0.2, 0}, odd_wide = {wide, 1.3, 0.1, 0.2, 0};
+    residue even = {narrow, 1.3, 0.1, 0.25, 1};
+    even.answer.k = 4;
+    privatize("residue, f32", privatize_residue_f32, &odd, floats, 301, 4, 1);
+    privatize("residue, f32", privatize_residue_f32, &even, floats, 301, 4, 1);
+    privatize("residue, f64", privatize_residue_f64, &odd_wide, doubles, 301, 8, 1);
+    privatize("residue, f64", privatize_residue_f64, &even, doubles, 301, 8, 1);
+
+    const bins cuts = {narrow, {0.1, 0.3, 0.5, 0.9}}, one_cut = {bit, {0.5}};
+    privatize("bins, f32", privatize_bins_f32, &cuts, floats, 301, 4, 1);
+    privatize("bins, f32", privatize_bins_f32, &one_cut, floats, 1, 4, 1);
+    privatize("bins, f64", privatize_bins_f64, &cuts, doubles, 301, 8, 1);
+    privatize("bins, f64", privatize_bins_f64, &one_cut, doubles, 1, 8, 1);
+}
+
+static void sign_bits(void)
+{
+    const sign_bit narrow = {-1, 1, 0.5, 1155000000u, ((uint64_t)1 << 32) - 2 * 1155000000ull, 32};
+    const sign_bit wide = {-1, 1, 0.5, (uint64_t)1 << 62, (uint64_t)1 << 63, 64};
+    const size_t sizes[] = {1, 256, 301};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        privatize("sign bit, 32 bits, f32", privatize_sign_bit_f32, &narrow, floats, sizes[i], 4, 1);
+        privatize("sign bit, 32 bits, f64", privatize_sign_bit_f64, &narrow, doubles, sizes[i], 8, 1);
+        privatize("sign bit, 64 bits, f32", privatize_sign_bit_f32, &wide, floats, sizes[i], 4, 1);
+        privatize("sign bit, 64 bits, f64", privatize_sign_bit_f64, &wide, doubles, sizes[i], 8, 1);
+    }
+}
+
+/* One row: symmetric and optimized, of some words, and of more than one piece. */
+static void unary_rows(void)
+{
+    for (int optimized = 0; optimized < 2; optimized++) {
+        const unary_encoding small = {130, (uint64_t)1 << 62, optimized}, large = {70000, (uint64_t)1 << 62, optimized};
+        privatize("unary encoding, one row, u8", privatize_unary_encoding_u8, &small, codes + 1, 1, 1, 17);
+        privatize("unary encoding, one row, u16", privatize_unary_encoding_u16, &small, codes_16 + 1, 1, 2, 17);
+        privatize("unary encoding, one row, u32", privatize_unary_encoding_u32, &large, codes_32 + 1, 1, 4, 8750);
+        privatize("unary encoding, one row, u64", privatize_unary_encoding_u64, &large, codes_64 + 1, 1, 8, 8750);
+    }
+}
+
+/* Writes the parts of reports whose sign is chosen later (sgd/glm.h): `level` and the sign of `size`, as a byte, of n rows. */
+static int l2_parts(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to)
+{
+    static float normals[4096 + 64], direction[4096], squares[128];
+    static double size[128];
+    const size_t padded = GLM_PAD;
+    const l2_ball_reports reports = {normals, direction, size, to};
+    const float *rows = x;
+    uint8_t *sign = (uint8_t *)to + 8 * n;
+    for (size_t i = 0; i < n; i++) {
+        squares[i] = 0;
+        for (size_t j = 0; j < padded; j++)
+            squares[i] += rows[i * padded + j] * rows[i * padded + j];
+    }
+    l2_ball_parts(params, k, block, x, squares, n, padded, &reports);
+    for (size_t i = 0; i < n; i++)
+        sign[i] = (uint8_t)(bits_f64(size[i]) >> 63);
+    return 0;
+}
+
+static void balls(void)
+{
+    static const size_t dims[] = {1, 10, 64, 100, 130, 5000};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        const size_t dim = dims[i], bytes = (dim + 7) / 8, rows = dim > 1000 ? 2 : 9;
+        const linf_ball cube = {dim, 1, 1 << 30, 0xbb00000000000000u, 0};
+        const l2_ball ball = {dim, 1, 40, 3, 0xbb00000000000000u};
+        privatize("l-infinity ball, f32", privatize_linf_ball_f32, &cube, floats, rows, 4 * dim, bytes);
+        privatize("l-infinity ball, f64", privatize_linf_ball_f64, &cube, doubles, rows, 8 * dim, bytes);
+        privatize("l2 ball, f32", privatize_l2_ball_f32, &ball, floats, rows < l2_ball_rows(dim) ? rows : 1, 4 * dim, 4 * dim);
+        privatize("l2 ball, f64", privatize_l2_ball_f64, &ball, doubles, rows < l2_ball_rows(dim) ? rows : 1, 8 * dim, 8 * dim);
+    }
+    const l2_ball gradients = {10, 1, 40, 3, 0xbb00000000000000u};
+    privatize("l2 ball, parts", l2_parts, &gradients, floats, 9, 4 * GLM_PAD, 9);
+}
+
+static void series_terms(void)
+{
+    static const size_t terms[] = {5, 32, 33, 100};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        const series p = {terms[i], 0, 1, 0x1p32, 0xbb00000000000000u};
+        privatize("series, f32", privatize_series_f32, &p, floats, 37, 4, (terms[i] + 7) / 8);
+        privatize("series, f64", privatize_series_f64, &p, doubles, 37, 8, (terms[i] + 7) / 8);
+    }
+}
+
+/* Copies the part of a state that depends on the answers. */
+static void copy_state(const quantile_state *at, double *to)
+{
+    to[0] = at->position;
+    memcpy(to + 1, at->moments, sizeof at->moments);
+    memcpy(to + 5, at->ones, sizeof at->ones);
+}
+
+/* One record of a case: the numbers of all people, in turn. */
+enum { PEOPLE = 301, STATE_BYTES = 8 * 8 };
+
+static int quantile_f32(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to)
+{
+    static uint64_t words[PEOPLE + 1];
+    stream s = stream_open(k, STREAM_MEDIAN, block);
+    quantile_state at = {0.5, 1, 0.5, {0}, {0}};
+    stream_draw(&s, words, blocks_for(n * PEOPLE, 8));
+    const int invalid = quantile_steps_f32(params, words, x, n * PEOPLE, &at);
+    copy_state(&at, to);
+    return invalid;
+}
+
+static int quantile_f64(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to)
+{
+    static uint64_t words[PEOPLE + 1];
+    stream s = stream_open(k, STREAM_MEDIAN, block);
+    quantile_state at = {0.5, 1, 0.5, {0}, {0}};
+    stream_draw(&s, words, blocks_for(n * PEOPLE, 8));
+    const int invalid = quantile_steps_f64(params, words, x, n * PEOPLE, &at);
+    copy_state(&at, to);
+    return invalid;
+}
+
+static void quantiles(void)
+{
+    for (int any_time = 0; any_time < 2; any_time++)
+        for (int bits = 32; bits <= 64; bits += 32) {
+            quantile_sgd p;
+            quantile_open(&p, 0, 1, 0.01, -0.012, (uint64_t)3 << (bits - 2), bits, any_time);
+            privatize("quantile steps, f32", quantile_f32, &p, floats, 1, PEOPLE * 4, STATE_BYTES);
+            privatize("quantile steps, f64", quantile_f64, &p, doubles, 1, PEOPLE * 8, STATE_BYTES);
+        }
+}
+
+#define DEFINE_CLIPPED(name)                                                                              \
+    static int name(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to) \
+    {                                                                                                     \
+        (void)k, (void)block;                                                                             \
+        clip_##name(params, x, n, to);                                                                    \
+        return 0;                                                                                         \
+    }
+
+DEFINE_CLIPPED(numbers_f32)
+DEFINE_CLIPPED(numbers_f64)
+DEFINE_CLIPPED(rows_f32)
+DEFINE_CLIPPED(rows_f64)
+
+static void clips(void)
+{
+    const number_range numbers = {1, 0.2, 0.7, 0.5};
+    const row_range rows = {10, 1e12};
+    run("clipped numbers, f32", numbers_f32, &numbers, floats, 301, 4, 4, RECORDS);
+    run("clipped numbers, f64", numbers_f64, &numbers, doubles, 301, 8, 8, RECORDS);
+    run("clipped rows, f32", rows_f32, &rows, floats, 31, 40, 40, RECORDS);
+    run("clipped rows, f64", rows_f64, &rows, doubles, 31, 80, 80, RECORDS);
+}
+
+/* Writes n blocks of the key stream of a secret key. */
+static int cipher(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to)
+{
+    stream s = stream_open(k, STREAM_RAW, block);
+    (void)params;
+    key_open(k, x);
+    stream_draw(&s, to, n);
+    return 0;
+}
+
+/* Derives a key from a secret key, 3 public blocks and 25 secret bytes. */
+static int derived_key(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to)
+{
+    const uint8_t *bytes = x;
+    key_prefix prefix;
+    (void)params, (void)k, (void)block, (void)n;
+    prefix_open(&prefix, bytes, codes + 100, 3);
+    prefix_derive(&prefix, bytes + KEY_BYTES, 25, to);
+    return 0;
+}
+
+static void keys(void)
+{
+    static const char *names[] = {"AES-256, portable", "AES-256, ARMv8", "AES-256, AES-NI"};
+    static const char *derived[] = {"derived key, portable", "derived key, ARMv8", "derived key, AES-NI"};
+    for (int form = AES_PORTABLE; form <= AES_NI; form++)
+        if (aes_form_set(form) == 0) {
+            run(names[form], cipher, NULL, codes, 40, 1, AES_BLOCK, RECORDS);
+            run(derived[form], derived_key, NULL, codes, 1, KEY_BYTES + 25, KEY_BYTES, RECORDS);
+        }
+}
+
+/* Kernels without the claim, in which memcheck must find something. */
+static void unclaimed(void)
+{
+    static laplace p;
+    p.noise.digits = 5 * SET_GROUPS;
+    p.noise.groups = SET_GROUPS;
+    p.noise.stream = STREAM_LAPLACE;
+    p.noise.carry.high = (uint64_t)1 << 57;
+    for (size_t k = 0; k < SET_GROUPS; k++)
+        p.noise.group[k].mask = GROUP_VALUES - 1;
+    p.dim = 1;
+    p.upper = 1;
+    p.grid = 1.0 / 1024;
+    p.per_grid = p.span = 1024;
+    const linf_ball thin = {10, 1, 1 << 30, 0xbb00000000000000u, (uint64_t)1 << 62};
+    const unary_encoding unary = {130, (uint64_t)1 << 62, 0};
+    privatize("not claimed: Laplace", privatize_laplace_f64, &p, doubles, 300, 8, 8);
+    privatize("not claimed: l-infinity ball, thin ties", privatize_linf_ball_f32, &thin, floats, 9, 40, 2);
+    privatize("not claimed: unary encoding, several rows", privatize_unary_encoding_u8, &unary, codes, 40, 1, 17);
+}
+
+/* Fills the records with numbers in [-1, 1] and a few special ones. */
+static void fill(void)
+{
+    static const double special[] = {0.0, -0.0, 1, -1, 5e-324, 1e-40, 1e300, -7.5, __builtin_nan(""), __builtin_inf(), -1.0};
+    uint64_t state = 1;
+    for (size_t i = 0; i < NUMBERS; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        codes[i] = (uint8_t)((state >> 40) % 130);
+        codes_16[i] = (uint16_t)((state >> 40) % 1010);
+        codes_32[i] = (uint32_t)((state >> 40) % 1010);
+        codes_64[i] = (state >> 40) % 1010;
+        doubles[i] = (double)(int64_t)state * 0x1p-63;
+        floats[i] = (float)doubles[i];
+    }
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        doubles[7 * i] = special[i];
+        floats[7 * i] = (float)special[i];
+    }
+}
+
+int main(int count, char **arguments)
+{
+    if (count < 2 || ldp_isa_set(atoi(arguments[1])))
+        return UNSUPPORTED; /* by this processor, or by Valgrind */
+    if (!RUNNING_ON_VALGRIND)
+        return NO_VALGRIND;
+    wanted = count > 2 ? arguments[2] : NULL;
+    const uint8_t bytes[KEY_BYTES] = {1, 2, 3};
+    key_open(&key, bytes);
+    fill();
+    responses();
+    sign_bits();
+    unary_rows();
+    balls();
+    series_terms();
+    quantiles();
+    clips();
+    keys();
+    unclaimed();
+    return wanted != NULL && !found;
+}
