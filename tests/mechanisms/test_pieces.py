@@ -111,3 +111,20 @@ def test_gradients_share_no_coin_with_the_ball(norm):
     lengths = np.linalg.norm(mine, axis=1) * np.linalg.norm(theirs, axis=1)
     cosines = np.abs(np.einsum("ij,ij->i", mine, theirs)) / lengths
     assert cosines.max() < 0.9  # beyond 7 standard deviations, P < 1e-8
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("epsilon", [1.0, 1e-6])
+def test_negative_zero_is_as_valid_as_zero(isa, dtype, epsilon):
+    """At an end of the interval that is 0. Otherwise a second pass over the records would tell it from other records."""
+    for mechanism in (
+        ldp.SignBit(0.0, 1.0, epsilon),
+        ldp.SignBit(-1.0, 0.0, epsilon),
+        ldp.Laplace(0.0, 1.0, epsilon),
+        ldp.Laplace(-1.0, 0.0, epsilon),
+    ):
+        kernel, low = mechanism._pipeline.kernel, mechanism.domain.range[0]
+        for value in (0.0, -0.0, low + 0.5, low + 1.0):
+            out = np.empty(100, mechanism.report.dtype(np.dtype(dtype)))
+            assert kernel.checks
+            assert kernel.privatize(stream.Stream(KEY), 0, np.full(100, value, dtype), out)

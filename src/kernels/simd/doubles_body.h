@@ -25,7 +25,7 @@ typedef struct {
 
 LDP_INLINE void NAME(watch)(NAME(evidence) * e, PER_ISA(doubles) up, PER_ISA(doubles) down)
 {
-    e->signs |= (PER_ISA(int64s))up | (PER_ISA(int64s))down;
+    e->signs |= (PER_ISA(int64s))(up + 0.0) | (PER_ISA(int64s))(down + 0.0); /* -0.0 becomes 0.0 */
     e->sum += up;
 }
 
@@ -37,5 +37,5 @@ LDP_INLINE int NAME(outside)(const NAME(evidence) * e)
         signs |= e->signs[l];
         sum += e->sum[l];
     }
-    return signs < 0 || !(sum < __builtin_inf() && sum > -__builtin_inf());
+    return (int)((uint64_t)signs >> 63) | !(sum < __builtin_inf()) | !(sum > -__builtin_inf()); /* without a jump */
 }
