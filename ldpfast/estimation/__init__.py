@@ -19,7 +19,7 @@ from ._truncated_mean import MeanSquaredError, TruncatedMean, truncated_mean
 from ._vector_mean import Region, VectorEstimate, VectorMean, vector_mean
 from .gaussian import GaussianEstimate, GaussianMean, Plan
 from .protocols import Problem
-from .sgd import GradientDescent, MedianSGD
+from .sgd import GradientDescent, MedianSGD, NewtonStep
 
 if TYPE_CHECKING:
     from ._regression import LinearRegression, LogisticRegression, PoissonRegression
@@ -37,6 +37,7 @@ __all__ = [
     "LogisticRegression",
     "MeanSquaredError",
     "MedianSGD",
+    "NewtonStep",
     "Plan",
     "PoissonRegression",
     "Problem",

@@ -13,13 +13,14 @@ from .. import _check
 from .._extras import optional
 from .._typing import AnyArray, Floats
 from .._warnings import warn
-from ..results import ClippedWarning, Estimate
-from .sgd import GradientDescent
+from ..results import ClippedWarning, Estimate, SmallSampleWarning
+from .sgd import GradientDescent, NewtonStep
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
 base = optional("sklearn.base", "sklearn")
+SOLVERS = ("auto", "newton", "sgd")
 validation = optional("sklearn.utils.validation", "sklearn")
 multiclass = optional("sklearn.utils.multiclass", "sklearn")
 
@@ -41,7 +42,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
     """Base class of the estimators. Each row of X answers once, in one pass."""
 
     _family: str
-    _descent: GradientDescent
+    _descent: GradientDescent | NewtonStep
     _state: Any  # the latest random state, and the `rng` that was made of it
     _given: RNGLike
 
@@ -59,6 +60,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         projection: float | None = None,
         shuffle: bool = False,
         covariance: str = "diagonal",
+        solver: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -72,28 +74,39 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         self.projection = projection
         self.shuffle = shuffle
         self.covariance = covariance
+        self.solver = solver
         self.random_state = random_state
 
-    def _protocol(self, features: int) -> GradientDescent:
-        """Return the protocol with the parameters of this estimator."""
+    def _protocol(self, features: int, people: int | None) -> GradientDescent | NewtonStep:
+        """Return the protocol with the parameters of this estimator; `people` is None if more rows may follow."""
+        solver = _check.choice("solver", self.solver, SOLVERS)
+        if solver == "newton" and people is None:
+            raise ValueError("solver must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known")
         column, _ = 0.0, _check.positive("radius", self.radius)
         if _check.flag("fit_intercept", self.fit_intercept):
             scaling = self.radius if self.intercept_scaling is None else self.intercept_scaling
             column = _check.positive("intercept_scaling", scaling)
-        return GradientDescent(
-            self._family,
-            features,
-            self.epsilon,
-            norm=self.norm,
-            radius=self.radius,
-            noise=self.noise,
-            column=column,
-            residual=getattr(self, "residual", None),
-            eta0=self.eta0,
-            exponent=self.exponent,
-            projection=self.projection,
-            covariance=self.covariance,
-        )
+        options: dict[str, Any] = {
+            "norm": self.norm,
+            "radius": self.radius,
+            "noise": self.noise,
+            "column": column,
+            "residual": getattr(self, "residual", None),
+            "eta0": self.eta0,
+            "exponent": self.exponent,
+            "projection": self.projection,
+            "covariance": self.covariance,
+        }
+        if solver != "sgd" and people is not None:
+            newton = NewtonStep(self._family, features, self.epsilon, max(4, people), **options)
+            if solver == "newton" or people >= newton.sufficient_n:
+                return newton
+            warn(
+                f"n = {people} is too small for a Newton step: at least {newton.sufficient_n} rows are needed. The "
+                "intervals are those of gradient descent, which cover less than stated",
+                SmallSampleWarning,
+            )
+        return GradientDescent(self._family, features, self.epsilon, **options)
 
     def _responses(self, y: Any) -> AnyArray:
         """Return the responses as numbers for the protocol."""
@@ -121,7 +134,9 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         Warns
         -----
         SmallSampleWarning
-            If n is too small for the intervals; see `GradientDescent`.
+            If n is too small for the intervals; see `NewtonStep` and `GradientDescent`.
+        DoubtfulWarning
+            If rows hardly vary in some direction; see `NewtonStep`.
         ClippedWarning
             If rows are longer than the radius, with their share.
 
@@ -130,7 +145,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         The coefficients are a function of one epsilon-LDP report per row. Fitting the same rows again costs epsilon
         again: k-fold cross-validation fits each row k - 1 times.
         """
-        return self._fit_rows(X, y, first=True)
+        return self._fit_rows(X, y, first=True, whole=True)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
         """Continue the fit with further rows; the step sizes continue as well.
@@ -150,14 +165,14 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         """
         return self._fit_rows(X, y, first=not hasattr(self, "_descent"))
 
-    def _fit_rows(self, X: Any, y: Any, first: bool) -> Self:  # noqa: N803
+    def _fit_rows(self, X: Any, y: Any, first: bool, whole: bool = False) -> Self:  # noqa: N803
         with _without_values("X and y"):
             X, y = validation.validate_data(  # noqa: N806
                 self, X, y, reset=first, dtype=[np.float64, np.float32], y_numeric=self._family != "logistic", order="C"
             )
             responses = self._responses(y)
         _check.flag("shuffle", self.shuffle)
-        descent = self._protocol(X.shape[1]) if first else self._descent
+        descent = self._protocol(X.shape[1], len(X) if whole else None) if first else self._descent
         if first or self._state is not self.random_state:
             self._given, self._state = _rng(self.random_state), self.random_state
         self.estimate_: Estimate[Floats] = descent.run(X, responses, self._given, shuffle=self.shuffle)
@@ -194,7 +209,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         return np.asarray(rows @ np.ravel(self.coef_) + np.ravel(self.intercept_))
 
     def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Floats, Floats]:
-        """Return confidence limits of the coefficients, by random scaling.
+        """Return confidence limits of the coefficients.
 
         Parameters
         ----------
@@ -275,7 +290,7 @@ def _rng(random_state: Any) -> RNGLike:
 
 
 class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: ignore[misc,name-defined]
-    """Logistic regression for two classes by private stochastic gradient descent: one epsilon-LDP report per row.
+    """Logistic regression for two classes by private gradient descent and a Newton step: one epsilon-LDP report per row.
 
     Parameters
     ----------
@@ -304,6 +319,9 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         Take rows in random order, each once. Required for sorted data.
     covariance : {"diagonal", "full"}
         Whether `covariance_` contains variances or the matrix.
+    solver : {"auto", "newton", "sgd"}
+        Protocol of `fit`. "newton": `NewtonStep`, whose intervals cover. "sgd": `GradientDescent`. "auto": "newton" if
+        there are enough rows for it, else "sgd" with a warning. `partial_fit` starts with "sgd".
     random_state : None, int, SeedSequence, Generator, BitGenerator or RandomState
         Source of randomness. ``None`` draws a fresh key from the operating system, and is the only private choice.
 
@@ -316,7 +334,7 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     classes_ : ndarray, shape (2,)
         Classes, declared in `partial_fit` or taken from `y`. Taking them from `y` reads the raw data.
     covariance_ : ndarray, shape (dim, dim), or (dim,) with "diagonal"
-        Covariance matrix or variances of the coefficients, intercept last, by random scaling.
+        Covariance matrix or variances of the coefficients, intercept last.
     estimate_ : Estimate
         Coefficients with standard errors and intervals.
     n_seen_ : int
@@ -326,8 +344,9 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
 
     Notes
     -----
-    O(n n_features) time in one pass. `score` and validation errors read raw data as well. Intervals cover less than
-    nominal, 0.86 to 0.93 for 0.95, even without a `SmallSampleWarning`: see `GradientDescent`.
+    O(n n_features) time in one pass with "sgd", and O(n n_features^2) for 15 % of the rows with "newton". `score` and
+    validation errors read raw data as well. Intervals of "newton" cover; those of "sgd" cover less than nominal, 0.86 to
+    0.93 for 0.95: see `NewtonStep` and `GradientDescent`.
 
     Privacy
     -------
@@ -444,6 +463,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
         projection: float | None = None,
         shuffle: bool = False,
         covariance: str = "diagonal",
+        solver: str = "auto",
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -458,6 +478,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
             projection=projection,
             shuffle=shuffle,
             covariance=covariance,
+            solver=solver,
             random_state=random_state,
         )
         self.residual = residual
@@ -473,7 +494,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
 
 
 class LinearRegression(_Regressor):
-    """Linear regression by private stochastic gradient descent: one epsilon-LDP report per row.
+    """Linear regression by private gradient descent and a Newton step: one epsilon-LDP report per row.
 
     Residuals are clipped, which makes it a Huber regression. It is robust, and for symmetric errors its coefficients are
     those of least squares.
@@ -482,7 +503,7 @@ class LinearRegression(_Regressor):
     ----------
     epsilon, norm, radius, noise, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
         As for `LogisticRegression`.
-    covariance, random_state
+    covariance, solver, random_state
         As for `LogisticRegression`.
     residual : float, default 1.0
         Public bound: residuals are clipped to [-residual, residual], in units of y.
@@ -498,7 +519,7 @@ class LinearRegression(_Regressor):
 
     Notes
     -----
-    Time and raw data as for `LogisticRegression`; coverage as in `GradientDescent`. The gradient is bounded by residual
+    Time, raw data and coverage as for `LogisticRegression`. The gradient is bounded by residual
     times the norm of a row.
 
     Privacy
@@ -510,13 +531,13 @@ class LinearRegression(_Regressor):
 
 
 class PoissonRegression(_Regressor):
-    """Poisson regression (log link) by private stochastic gradient descent: one epsilon-LDP report per row.
+    """Poisson regression (log link) by private gradient descent and a Newton step: one epsilon-LDP report per row.
 
     Parameters
     ----------
     epsilon, norm, radius, noise, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
         As for `LogisticRegression`.
-    covariance, random_state
+    covariance, solver, random_state
         As for `LogisticRegression`.
     residual : float, default 1.0
         Public bound: residuals, fitted mean minus y, are clipped to [-residual, residual]. Clipping biases the fit of
@@ -533,7 +554,7 @@ class PoissonRegression(_Regressor):
 
     Notes
     -----
-    Responses are numbers >= 0. Time and raw data as for `LogisticRegression`; coverage as in `GradientDescent`. The
+    Responses are numbers >= 0. Time, raw data and coverage as for `LogisticRegression`. The
     gradient is bounded by residual times the norm of a row.
 
     Privacy

@@ -6,6 +6,7 @@ from ._bins import Bins
 from ._choice import for_categories, for_interval
 from ._gradient import Gradient
 from ._half_space import half_space_constant
+from ._hessian import Hessian
 from ._l2_ball import L2Ball
 from ._laplace import Laplace
 from ._laplace_one_hot import LaplaceOneHot
@@ -24,6 +25,7 @@ __all__ = [
     "Aggregator",
     "Bins",
     "Gradient",
+    "Hessian",
     "L2Ball",
     "Laplace",
     "LaplaceOneHot",

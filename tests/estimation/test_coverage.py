@@ -34,6 +34,7 @@ from ldpfast.estimation import (
     GradientDescent,
     HistogramDensity,
     MedianSGD,
+    NewtonStep,
     SeriesDensity,
     TruncatedMean,
     VectorMean,
@@ -237,6 +238,25 @@ def mixed(family, dim, epsilon, mixing):
     return math.ceil((mixing / model.mixing) ** (1 / (1 - model.exponent)))
 
 
+def newton(family, dim, epsilon, many=RUNS // 4):
+    """A generalized linear model with an intercept, at the n that `NewtonStep` calls sufficient. Rows are uniform in a cube."""
+    options = {"radius": dim**0.5, "column": dim**0.5, "residual": {"poisson": 3.0, "linear": 2.0}.get(family)}
+    n = NewtonStep(family, dim, epsilon, 4, **options).sufficient_n
+    truth = np.append(np.resize([1.0, -1.0], dim) / dim**0.5 * (0.6 if family == "poisson" else 1), -0.3)
+
+    def run(rng):
+        x = rng.uniform(-1, 1, (n, dim)).astype(np.float32)
+        z = x @ truth[:-1] + truth[-1]
+        if family == "logistic":
+            y = (rng.random(n) < 1 / (1 + np.exp(-z))).astype(float)
+        else:
+            y = z + rng.normal(0, 0.5, n) if family == "linear" else rng.poisson(np.exp(z)).astype(float)
+        estimate, j = NewtonStep(family, dim, epsilon, n, **options).run(x, y, rng), rng.integers(dim + 1)
+        return {"Newton step": inside(estimate.interval(), truth)[j]}
+
+    return Case(f"Newton step, {family}, dim={dim}, epsilon={epsilon}, n={n}", run, 60 if n < 100_000 else 20, many)
+
+
 # Gaussian means -------------------------------------------------------------------------------------------------------
 
 MEANS_AND_SIGMAS = [(mu, sigma) for mu in (0.0, 3.7, 1000.0, -250.3) for sigma in (1.0, 5.0)]
@@ -328,6 +348,12 @@ def checks() -> Iterator[tuple[Case, dict[str, tuple[float, float]]]]:
     for dim in (2, 5):
         yield glm("linear", dim, 4.0, 3 * MIXED, RUNS // 2), {scaling: BOTH, "plug-in": BOTH}
     yield glm("logistic", 2, 4.0, 3 * MIXED, RUNS // 4), {scaling: LESS, "plug-in": LESS}
+
+    for family in ("logistic", "linear"):
+        yield newton(family, 1, 4.0), {"Newton step": BOTH}
+        yield newton(family, 1, 0.5, RUNS // 8), {"Newton step": BOTH}
+        yield newton(family, 3, 4.0), {"Newton step": BOTH}
+    yield newton("poisson", 1, 4.0), {"Newton step": BOTH}
 
     for (known, rounds), sizes in DOCUMENTED_ERRORS.items():
         for epsilon, n in itertools.product((0.5, 1.0, 2.0), sizes):

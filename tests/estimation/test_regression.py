@@ -341,7 +341,7 @@ def test_shuffle_uses_each_row_once(kind):
     """The kernel receives the rows in place, and a random permutation."""
     model = kind(random_state=0, shuffle=True)
     taken = []
-    descent, kernel = model._protocol(3), model._protocol(3)._kernel
+    descent, kernel = model._protocol(3, None), model._protocol(3, None)._kernel
     run = lambda *arguments: (taken.append(arguments[4]), kernel.run(*arguments))  # noqa: E731
     descent._kernel = SimpleNamespace(rows=kernel.rows, padded=kernel.padded, run=run)
     descent.run(X, Y.astype(float), 0, shuffle=True)

@@ -41,8 +41,8 @@ REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(
 
 
 def reporter(mechanism):
-    """Return the mechanism that makes the reports: for a gradient, the mechanism of its ball."""
-    return mechanism.ball if isinstance(mechanism, mechanisms.Gradient) else mechanism
+    """Return the mechanism that makes the reports: for a gradient or Hessian, the mechanism of its ball."""
+    return mechanism.ball if isinstance(mechanism, mechanisms.Gradient | mechanisms.Hessian) else mechanism
 
 
 def report_dtype(example):

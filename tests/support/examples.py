@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms import Gradient, LaplaceOneHot, LaplaceResidue, Mechanism, SmoothedBins
+from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, LaplaceResidue, Mechanism, SmoothedBins
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -78,7 +78,13 @@ GRADIENTS = [
     Gradient("poisson", (0.1, -0.2, 0.5), 1.0, "l2", 1.0, 0.5, 3.0, "laplace"),
     Gradient("linear", (0.1, -0.2), 1.0, "linf", residual=0.5, noise="laplace"),
 ]
-MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *WRAPPED, *VECTORS, *GRADIENTS]
+HESSIANS = [
+    Hessian("logistic", (0.5,), 1.0),
+    Hessian("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, "linf", 2.0, 1.0),
+    Hessian("linear", (0.1, -0.2, 0.3, 0.1, 0.5), 1.0, residual=2.0),
+    Hessian("poisson", (0.1, -0.2, 0.5), 1.0, "l2", 1.0, 0.5, 3.0, "laplace"),
+]
+MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *WRAPPED, *VECTORS, *GRADIENTS, *HESSIANS]
 
 EXAMPLES = [
     *(Example(m) for m in MECHANISMS),
@@ -87,7 +93,7 @@ EXAMPLES = [
         Example(m, "float32")
         for m in (*SYMBOLS[:2], *INTERVALS[:2], WRAPPED[0], ldp.LinfBall(27, 1.0), ldp.LaplaceVector(3, 1.0))
     ),
-    *(Example(m, "float32") for m in GRADIENTS[:2]),
+    *(Example(m, "float32") for m in (*GRADIENTS[:2], *HESSIANS[:2])),
 ]
 
 # One mechanism of each kind, for tests that do not depend on the parameters.
@@ -106,6 +112,7 @@ KINDS = [
     Example(ldp.LaplaceVector(3, 1.0)),
     Example(LaplaceOneHot(9, 1.0)),
     Example(GRADIENTS[1]),
+    Example(HESSIANS[1]),
 ]
 
 

@@ -44,9 +44,9 @@ class Sequential(Described, ABC):
         finally:
             self._lock.release()
 
-    @abstractmethod
     def _compile(self) -> Any:
-        """Return the compiled kernel, which is not part of the saved state."""
+        """Return the compiled kernel, which is not part of the saved state; None for a protocol without one."""
+        return None
 
     @property
     @abstractmethod

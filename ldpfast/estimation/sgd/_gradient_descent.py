@@ -7,24 +7,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ... import _check
 from ..._core import sgd
-from ..._core.stream import Stream, raw
+from ..._core.stream import Stream
 from ..._typing import AnyArray, Floats
 from ..._warnings import warn
 from ...mechanisms import Gradient
-from ...mechanisms._gradient import FIRST_BLOCK, padded
+from ...mechanisms._likelihood import FIRST_BLOCK, padded
 from ...privacy import Guarantee
 from ...results import Estimate, RandomScaling, SmallSampleWarning
 from ..protocols import Sequential
 from ._average import Average
+from ._examples import InOrder, Shuffled, examples_of
 
 if TYPE_CHECKING:
     from ..._typing import RNGLike
 
-PIECE_NUMBERS = 1 << 18  # numbers that are checked and then processed while they are in cache
 # Measured: for a smaller eta0 curvature n^(1 - exponent), random scaling underestimates the spread of the positions.
 MIXED = 50.0
 
@@ -83,7 +83,8 @@ class GradientDescent(Sequential):
     `SmallSampleWarning`. Above 50, intervals of linear models cover if rows have about equal spread in all directions.
     Those of logistic and Poisson models cover less, because the positions spread over a curved likelihood. This biases
     their mean by up to half of its standard error, and the intercept of a Poisson model by about two standard errors.
-    In units of the standard error, the bias falls only slowly with n; see docs/proofs/gradient.md.
+    In units of the standard error, the bias falls only slowly with n; see docs/proofs/gradient.md. `NewtonStep` has
+    intervals that cover, for a known number of people.
 
     Privacy
     -------
@@ -230,34 +231,28 @@ class GradientDescent(Sequential):
         -----
         O(n dim) time.
         """
-        domain = self._question.domain
-        rows = _check.floats("x", _check.array("x", x))
-        if rows.ndim != 2 or rows.shape[1] != domain.width - 1:
-            raise ValueError(
-                f"x must have shape (n, features) with features={domain.width - 1}, got shape {rows.shape}"
-            )
-        responses = _check.array("y", y)
-        responses = _check.floats("y", responses.astype(np.uint8) if responses.dtype == np.bool_ else responses)
-        if responses.shape != rows.shape[:1]:
-            raise ValueError(f"y must have shape ({len(rows)},), got shape {responses.shape}")
+        examples = examples_of(self._question.domain, x, y)
         with self._alone():
-            stream, position, average, at = self._randomness.stream(rng), self._position.copy(), self._average.copy(), 0
-            pieces = _Shuffled(domain, rows, responses, stream) if shuffle else _InOrder(domain, rows, responses)
-            rows_at_a_time = max(1, PIECE_NUMBERS // rows.shape[1])
-            while at < len(rows):
-                stop = min(len(rows), at + rows_at_a_time, at + average.room)
-                first = FIRST_BLOCK + stream.take(-(-(stop - at) // self._kernel.rows))
-                rates = self._rates(average.count, stop - at)
-                valid = self._kernel.run(
-                    stream, first, *pieces(at, stop), rates, average.size, position, average.sums, average.matrix
-                )
-                if not valid:
-                    raise pieces.invalid_error()
-                average.added(stop - at)
-                at = stop
-            self._position, self._average = position, average
+            stream = self._randomness.stream(rng)
+            self._walk(stream, Shuffled(examples, stream) if shuffle else examples, len(examples))
             self._randomness.keep(rng, stream)
         return self.estimate()
+
+    def _walk(self, stream: Stream, examples: InOrder, n: int) -> None:
+        """Ask the first n people. An error about a record leaves the protocol as it was."""
+        position, average, at = self._position.copy(), self._average.copy(), 0
+        while at < n:
+            stop = min(n, at + examples.at_a_time, at + average.room)
+            first = FIRST_BLOCK + stream.take(-(-(stop - at) // self._kernel.rows))
+            rates = self._rates(average.count, stop - at)
+            valid = self._kernel.run(
+                stream, first, *examples(at, stop), rates, average.size, position, average.sums, average.matrix
+            )
+            if not valid:
+                raise examples.invalid_error()
+            average.added(stop - at)
+            at = stop
+        self._position, self._average = position, average
 
     def estimate(self) -> Estimate[Floats]:
         """Return the mean of the positions after the burn-in.
@@ -304,10 +299,7 @@ class GradientDescent(Sequential):
     @property
     def mixing(self) -> float:
         """eta0 times an upper bound on the smallest eigenvalue of the Hessian times n^(1 - exponent)."""
-        question = self._question
-        square = question.radius**2 * (1 if question.norm == "l2" else question.domain.width - 1) + question.column**2
-        curvature = square / self.dim / (4 if question.family == "logistic" else 1)
-        return float(self.eta0 * curvature * self.n ** (1 - self.exponent))
+        return float(self.eta0 * self._question.curvature * self.n ** (1 - self.exponent))
 
     def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
         """Return the asymptotic covariance H^-1 S H^-1 / m of the estimate, where m is the number of averaged positions.
@@ -331,6 +323,10 @@ class GradientDescent(Sequential):
         TypeError, ValueError
             If `hessian` is not a positive definite matrix of this shape; if there is no answer yet.
         """
+        return self._plug_in(hessian, self._average.kept if self.n else 0)
+
+    def _plug_in(self, hessian: ArrayLike, kept: int) -> Floats:
+        """Return the covariance of a mean of `kept` gradients, times the inverse of a given Hessian on both sides."""
         matrix = np.asarray(_check.floats("hessian", _check.array("hessian", hessian)), np.float64)
         if matrix.shape != (self.dim, self.dim) or not np.isfinite(matrix).all():
             raise ValueError(
@@ -338,44 +334,8 @@ class GradientDescent(Sequential):
             )
         if not np.allclose(matrix, matrix.T) or not (np.linalg.eigvalsh(matrix) > 0).all():
             raise ValueError("hessian must be symmetric and positive definite")
-        if self.n == 0:
-            raise ValueError("a covariance needs at least 1 report, got n = 0")
-        column = self._unit()
+        if kept == 0:
+            raise ValueError("a covariance needs at least 1 report of a gradient, got none")
         inverse = np.linalg.inv(matrix)
-        noise = np.diag(self.variance / column**2)
-        return np.asarray(inverse @ noise @ inverse / self._average.kept)
-
-
-class _InOrder:
-    """Rows and responses in the layout of the kernel, piece by piece. The kernel checks them."""
-
-    def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray) -> None:
-        self.domain, self.rows, self.responses = domain, rows, responses
-        self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
-
-    def laid_out(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64]]:
-        """Return a piece of rows and responses."""
-        rows = _check.laid_out(self.rows[start:stop], self.dtype)
-        return rows, _check.laid_out(self.responses[start:stop], np.dtype(np.float64))
-
-    def invalid_error(self) -> ValueError:
-        """Return the error for records of which some are invalid."""
-        bad = self.domain.invalid_examples(self.rows, self.responses)
-        return _check.invalid("x and y", self.domain.describe(), int(np.argmax(bad)), int(bad.sum()), len(bad))
-
-    def __call__(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64], NDArray[np.int64] | None]:
-        return (*self.laid_out(start, stop), None)
-
-
-class _Shuffled(_InOrder):
-    """Rows and responses in random order; the rows are not moved."""
-
-    def __init__(self, domain: Any, rows: AnyArray, responses: AnyArray, key: Stream) -> None:
-        super().__init__(domain, rows, responses)
-        seed = np.empty(256, np.uint32)
-        raw(key, 0, key.take(1), seed)  # the order is not private: a NumPy generator is enough
-        self.order = np.random.default_rng(seed.tolist()).permutation(len(rows))
-        self.all = self.laid_out(0, len(rows))
-
-    def __call__(self, start: int, stop: int) -> tuple[AnyArray, NDArray[np.float64], NDArray[np.int64] | None]:
-        return (*self.all, self.order[start:stop])
+        noise = np.diag(self.variance / self._unit() ** 2)
+        return np.asarray(inverse @ noise @ inverse / kept)

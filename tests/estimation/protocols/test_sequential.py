@@ -13,10 +13,10 @@ import pytest
 import ldpfast as ldp
 from ldpfast import Query
 from ldpfast._envelope import seal, unseal
-from ldpfast.estimation import GradientDescent, MedianSGD
+from ldpfast.estimation import GradientDescent, MedianSGD, NewtonStep
 from ldpfast.estimation.protocols import _sequential
-from ldpfast.estimation.sgd import _gradient_descent, _median_sgd
-from ldpfast.mechanisms import Gradient
+from ldpfast.estimation.sgd import _examples, _median_sgd
+from ldpfast.mechanisms import Gradient, Hessian
 
 from ...support.errors import raises
 from ...support.examples import assert_same, assert_same_estimate
@@ -32,6 +32,8 @@ SERVERS = {
     "l2": lambda: GradientDescent("logistic", 3, 2.0, covariance="full"),
     "linf": lambda: GradientDescent("linear", 2, 1.0, norm="linf", column=0.5, residual=2.0),
     "laplace": lambda: GradientDescent("poisson", 2, 1.0, noise="laplace", residual=2.0),
+    "newton": lambda: NewtonStep("logistic", 2, 2.0, 20, column=1.0, covariance="full"),
+    "newton linf": lambda: NewtonStep("poisson", 2, 2.0, 12, norm="linf", residual=2.0),
 }
 
 
@@ -51,8 +53,7 @@ def records_of(server, n, seed=0):
     rng = np.random.default_rng([seed, n])
     if isinstance(server, MedianSGD):
         return (rng.uniform(server.lower, server.upper, n),)
-    question = server._question
-    return rng.normal(size=(n, server.dim - (question.column > 0))), rng.integers(0, 2, n)
+    return rng.normal(size=(n, server.query().mechanism.features)), rng.integers(0, 2, n)
 
 
 def record(server, seed=0):
@@ -85,7 +86,7 @@ def test_query_is_about_the_current_position(server):
     if isinstance(server, MedianSGD):
         assert mechanism == ldp.Bins(server.position, server.epsilon)
     else:
-        assert isinstance(mechanism, Gradient)
+        assert isinstance(mechanism, Gradient | Hessian)
         assert mechanism.position == tuple(server.position)
     assert mechanism.guarantee == server.estimate().guarantee
 
@@ -125,7 +126,12 @@ def invalid_updates(server):
     if report.dtype == np.uint8 and report.ndim == 0:
         yield query, np.uint8(2), ValueError, r"^reports must be codes in \[0, 2\); index 0 is outside$"
     elif report.dtype == np.uint8:
-        yield query, report | 0x80, ValueError, r"^reports must have zeros in the padding after 3 bits; row 0 does not$"
+        yield (
+            query,
+            report | 0x80,
+            ValueError,
+            r"^reports must have zeros in the padding after \d bits; row 0 does not$",
+        )
     else:
         for wrong in (report * np.nan, report * np.inf, report * 1.001, report[:-1]):
             yield query, wrong, ValueError, r"^reports must (lie on|have Euclidean norm|have shape)"
@@ -173,7 +179,7 @@ def test_few_answers_are_a_warning(make):
 def test_rejected_run_changes_nothing(server, bad, monkeypatch):
     """The invalid record is in a late piece, after many people have been asked."""
     monkeypatch.setattr(_median_sgd, "PIECE_ROWS", 50)
-    monkeypatch.setattr(_gradient_descent, "PIECE_NUMBERS", 100)
+    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 100)
     before = state_of(server)
     for argument in range(len(records_of(server, 2))):
         arrays = [np.array(array, np.float64) for array in records_of(server, 300)]
@@ -210,6 +216,7 @@ def test_run_continues_after_single_answers(server):
     assert answer(server, 2).n == 63
 
 
+@pytest.mark.parametrize("make", [SERVERS[name] for name in SERVERS if "newton" not in name])
 @pytest.mark.parametrize("cut", [1, 64, 256])
 def test_two_runs_equal_one_run_if_they_meet_at_a_power_of_two(make, cut):
     """Segments of the sums, and with them pieces of the records, end at powers of two anyway."""
@@ -350,7 +357,7 @@ def test_damaged_states_of_protocols_are_refused(make):
             type(server).from_bytes(data[:i])
     with pytest.raises(TypeError, match=r"^data must be bytes, got int$"):
         type(server).from_bytes(3)
-    other = {MedianSGD: GradientDescent, GradientDescent: MedianSGD}[type(server)]
+    other = GradientDescent if isinstance(server, MedianSGD) else MedianSGD
     with pytest.raises(ValueError, match=rf"^data must be .*data must describe a {other.__name__}, got a "):
         other.from_bytes(data)
 
@@ -366,7 +373,8 @@ def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
     for changed in (numbers, numbers[:-1], np.append(numbers, 0.0)):
         with pytest.raises(ValueError, match=r"^data must be the bytes of a sequential protocol: "):
             type(server).from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
-    for n in (header["n"] + 1000, -1, "7", None):
+    wrong = [-1, "7", None] if isinstance(server, NewtonStep) else [-1, "7", None, header["n"] + 1000]
+    for n in wrong:
         with pytest.raises(ValueError, match=r"^data must be the bytes of a sequential protocol: "):
             type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
 

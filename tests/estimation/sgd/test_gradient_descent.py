@@ -11,7 +11,7 @@ import pytest
 from ldpfast import _core
 from ldpfast._core import privatize, sgd, stream
 from ldpfast.estimation import GradientDescent
-from ldpfast.estimation.sgd import _gradient_descent
+from ldpfast.estimation.sgd import _examples
 from ldpfast.mechanisms import Gradient
 
 from ...support import reference
@@ -105,7 +105,7 @@ def test_a_run_with_the_l2_mechanism_equals_the_reference(isa, family, features,
     """
     n = 240 if features < 1000 else 9
     # The last piece starts within a block and fills more than one.
-    monkeypatch.setattr(_gradient_descent, "PIECE_NUMBERS", 70 * features)
+    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 70 * features)
     x, y = random_examples(family, n, features, dtype)
     full = "full" if features < 1000 else "diagonal"
     server = GradientDescent(family, features, 3.0, eta0=0.01, covariance=full, **options)
@@ -132,7 +132,7 @@ def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, 
 
     The estimate follows from the positions by the formulas of the paper on random scaling.
     """
-    monkeypatch.setattr(_gradient_descent, "PIECE_NUMBERS", 50 * features)
+    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 50 * features)
     n, options = 100, options | {"norm": norm, "noise": noise, "covariance": "full"}
     x, y = random_examples(family, n, features)
     server, other = (GradientDescent(family, features, 2.0, **options) for _ in range(2))
@@ -173,7 +173,7 @@ def test_a_run_gives_the_same_bits_on_every_instruction_set(isa, norm, noise, sh
 @pytest.mark.parametrize("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
 def test_a_shuffled_run_equals_a_run_over_the_rows_in_another_order(isa, norm, noise, monkeypatch):
     """The order comes from the first record block of the key; each row is read once, in its place."""
-    monkeypatch.setattr(_gradient_descent, "PIECE_NUMBERS", 100)
+    monkeypatch.setattr(_examples, "PIECE_NUMBERS", 100)
     x, y = random_examples("logistic", 333, 5)
     seed = np.empty(256, np.uint32)
     stream.raw(KEY, 0, 0, seed)

@@ -1,0 +1,178 @@
+"""Questions about the likelihood of a generalized linear model at a public position, and their records."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._typing import AnyArray, Floats
+from ..domains import Domain
+from ._base import Mechanism
+from ._l2_ball import L2Ball
+from ._laplace_vector import LaplaceVector
+from ._linf_ball import LinfBall
+
+FAMILIES = ("logistic", "linear", "poisson")
+FAR = 1e30  # bound of the magnitude of features and responses; larger ones are clipped to it
+FIRST_BLOCK = 1 << 63  # first record block of gradients, so that they share no coin with the mechanism of the ball
+
+
+@dataclass(frozen=True)
+class Examples(Domain):
+    """Rows of `features` finite numbers and a response: 0 or 1 (logistic), any number (linear), >= 0 (poisson).
+
+    `reach` is a bound of the coordinates of what is privatized.
+    """
+
+    features: int
+    family: str
+    reach: float
+
+    @property
+    def width(self) -> int:
+        return self.features + 1
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return -self.reach, self.reach
+
+    def describe(self) -> str:
+        response = {"logistic": "0 or 1", "linear": "a number", "poisson": "a number >= 0"}[self.family]
+        return f"rows of {self.features} finite numbers and a response, {response}"
+
+    def first_invalid(self, records: AnyArray) -> int:
+        bad = self.invalid(records)
+        return int(np.argmax(bad)) if bad.any() else -1
+
+    def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
+        return self.invalid_examples(records[:, :-1], records[:, -1])
+
+    def invalid_examples(self, rows: AnyArray, responses: AnyArray) -> NDArray[np.bool_]:
+        """Return which examples are invalid."""
+        bad = ~(np.isfinite(rows).all(axis=1) & np.isfinite(responses))
+        if self.family == "logistic":
+            bad |= (responses != 0) & (responses != 1)
+        elif self.family == "poisson":
+            bad |= responses < 0
+        return np.asarray(bad)
+
+
+def padded(numbers: Sequence[float] | Floats, length: int) -> Floats:
+    """Return numbers padded with zeros to `length`, as kernels require for positions and reports."""
+    out = np.zeros(length)
+    out[: len(numbers)] = numbers
+    return out
+
+
+@dataclass(frozen=True)
+class LikelihoodQuestion(Mechanism):
+    """Derivative of one person's negative log-likelihood at a public position, privatized in a ball.
+
+    The parameters are those of `Gradient`. A subclass says how many numbers the derivative has, how long it is, and how to
+    compute it.
+    """
+
+    family: str
+    position: tuple[float, ...]
+    epsilon: float
+    norm: str = "l2"
+    radius: float = 1.0
+    column: float = 0.0
+    residual: float | None = None
+    noise: str = "half-space"
+    ball: Any = field(init=False, repr=False, compare=False)
+    domain: Examples = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        family = _check.choice("family", self.family, FAMILIES)
+        norm = _check.choice("norm", self.norm, ("l2", "linf"))
+        noise = _check.choice("noise", self.noise, ("half-space", "laplace"))
+        radius, column = _check.positive("radius", self.radius), _check.real("column", self.column) + 0.0
+        if not 1e-15 <= radius <= 1e15:
+            raise ValueError(f"radius must be in [1e-15, 1e15], where single precision holds the rows, got {radius!r}")
+        if not (column == 0 or 1e-15 <= column <= 1e15):
+            raise ValueError(f"column must be 0 or in [1e-15, 1e15], got {self.column!r}")
+        if np.ndim(self.position) != 1:
+            raise ValueError(f"position must have shape (dim,), got shape {np.shape(self.position)}")
+        position = tuple(_check.real("position", number) for number in self.position)
+        if len(position) - (column > 0) < 1:
+            raise ValueError(f"position must hold at least 1 coefficient beside the intercept, got {len(position)}")
+        if self.residual is None and family != "logistic":
+            raise ValueError(f"residual must be given for the family {family!r}, whose residuals have no bound")
+        bound = None if self.residual is None else _check.positive("residual", self.residual)
+        self._set(
+            family=family, position=position, norm=norm, radius=radius, column=column, residual=bound, noise=noise
+        )
+        size, reach = self._size()
+        if noise == "laplace":
+            ball: Any = LaplaceVector(size, self.epsilon, reach, norm)
+        else:
+            ball = L2Ball(size, self.epsilon, reach) if norm == "l2" else LinfBall(size, self.epsilon, reach)
+        self._set(epsilon=ball.epsilon, ball=ball, domain=Examples(self.features, family, reach))
+        self.define(
+            epsilon_realized=ball.epsilon_realized,
+            domain=self.domain,
+            report=ball.report,
+            debiasing=ball.debiasing,
+            kernel=ball._pipeline.kernel,
+            first_block=FIRST_BLOCK,
+            coin=ball._coin,
+        )
+
+    @property
+    def dim(self) -> int:
+        """Number of coefficients, including the intercept."""
+        return len(self.position)
+
+    @property
+    def features(self) -> int:
+        """Number of features of a row."""
+        return len(self.position) - (self.column > 0)
+
+    @property
+    def residual_bound(self) -> float:
+        """Bound of the residual; infinite for a logistic model without one."""
+        return math.inf if self.residual is None else self.residual
+
+    @property
+    def row_bound(self) -> float:
+        """Bound of the norm of a row, with the column of the intercept."""
+        return math.hypot(self.radius, self.column) if self.norm == "l2" else max(self.radius, self.column)
+
+    @property
+    def curvature(self) -> float:
+        """Upper bound on the smallest eigenvalue of the Hessian; for a Poisson model with a mean response of 1."""
+        square = self.radius**2 * (1 if self.norm == "l2" else self.features) + self.column**2
+        return square / self.dim / (4 if self.family == "logistic" else 1)
+
+    @abstractmethod
+    def _size(self) -> tuple[int, float]:
+        """Return the number of coordinates of the derivative, and a bound of its norm."""
+
+    @abstractmethod
+    def _derivatives(self, rows: AnyArray, responses: Floats) -> AnyArray:
+        """Return the derivatives for finite rows of features and valid responses."""
+
+    def encode(self, records: AnyArray) -> AnyArray:
+        """Return the derivatives of records, valid or not. NaN becomes 0 (a label 1/2), magnitudes are at most 1e30."""
+        clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
+        response = clean[:, -1].astype(np.float64)
+        if self.family == "logistic":
+            response = np.where(np.isnan(records[:, -1]), 0.5, np.clip(response, 0, 1))
+        elif self.family == "poisson":
+            response = np.maximum(response, 0)
+        return self._derivatives(np.ascontiguousarray(clean[:, :-1]), response).astype(records.dtype, copy=False)
+
+    def report_variance(self, records: AnyArray) -> Floats:
+        return np.asarray(self.ball.report_variance(self.encode(records)))
+
+    @property
+    def worst_variance(self) -> float:
+        return float(self.ball.worst_variance)

@@ -1,0 +1,143 @@
+"""Gradient descent with a Newton step: phases, the estimate and its covariance, and what is sufficient."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from ldpfast.estimation import GradientDescent, NewtonStep
+from ldpfast.mechanisms import Gradient, Hessian
+from ldpfast.results import DoubtfulWarning, SmallSampleWarning
+
+SEED = 20261122
+
+
+def data(n, features=2, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, features))
+    return x, (rng.random(n) < 1 / (1 + np.exp(-x.sum(axis=1)))).astype(float)
+
+
+def test_people_are_asked_in_three_phases():
+    server, (x, y) = NewtonStep("logistic", 2, 2.0, 40), data(60)
+    kinds = []
+    for record in np.column_stack([x, y]):
+        query = server.query()
+        kinds.append((type(query.mechanism), query.mechanism.position))
+        server.update(query, query.privatize(record))
+    assert [kind for kind, _ in kinds] == [Gradient] * 10 + [Hessian] * 6 + [Gradient] * 44
+    assert len({position for _, position in kinds[10:]}) == 1
+    assert kinds[10][1] == tuple(server._steps._average.mean()[:2])
+    assert (server.n, server._steps.n) == (60, 10)
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_the_first_phase_is_gradient_descent():
+    x, y = data(400)
+    server, steps = NewtonStep("logistic", 2, 2.0, 400, column=0.5), GradientDescent("logistic", 2, 2.0, column=0.5)
+    found, expected = server.run(x[:100], y[:100], rng=SEED), steps.run(x[:100], y[:100], rng=SEED)
+    np.testing.assert_array_equal(found.value, expected.value)
+    np.testing.assert_array_equal(server.position, steps._average.mean()[:3])
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_a_run_equals_the_estimate_from_the_reports_of_its_parts():
+    """The same reports, with the record blocks in the same order."""
+    x, y = data(4000, seed=3)
+    server = NewtonStep("logistic", 2, 4.0, 4000, radius=1.4, column=1.0, covariance="full")
+    estimate = server.run(x, y, rng=SEED)
+    twin = GradientDescent("logistic", 2, 4.0, radius=1.4, column=1.0)
+    stream = twin._randomness.stream(SEED)
+    from ldpfast.estimation.sgd._examples import examples_of
+
+    twin._walk(stream, examples_of(twin._question.domain, x[:1000], y[:1000]), 1000)
+    position = twin._average.mean()[:3]
+    arguments = ("logistic", tuple(position.tolist()), 4.0, "l2", 1.4, 1.0)
+    records = np.column_stack([x, y])
+    second, first = Hessian(*arguments), Gradient(*arguments)
+    curves = second.decode(second.privatize(records[1000:1600], rng=stream)).mean(axis=0)
+    slope = first.decode(first.privatize(records[1600:], rng=stream)).mean(axis=0)
+    inverse = np.linalg.inv(second.matrix(curves))
+    np.testing.assert_allclose(estimate.value, position - inverse @ slope, rtol=1e-9)
+    step, noise = inverse @ slope, second.variances / 600
+    inner = np.eye(3) * first.ball.scale**2 / 3 / 2400
+    for i in range(3):  # covariance of E step for a symmetric matrix E of independent entries
+        for k in range(3):
+            inner[i, k] += noise[i] @ step**2 if i == k else noise[i, k] * step[i] * step[k]
+    np.testing.assert_allclose(estimate.covariance, inverse @ inner @ inverse, rtol=1e-9)
+    np.testing.assert_allclose(estimate.stderr, np.sqrt(np.diag(estimate.covariance)), rtol=1e-12)
+    plug_in = server.plug_in_covariance(np.linalg.inv(inverse))
+    np.testing.assert_allclose(plug_in, inverse @ inverse * first.ball.scale**2 / 3 / 2400, rtol=1e-9)
+
+
+def test_the_intercept_is_the_coefficient_of_one():
+    """Whatever its column is."""
+    x, y = data(200_000)
+    for column in (0.5, 2.0):
+        server = NewtonStep("logistic", 2, 8.0, len(x), radius=1.5, column=column, covariance="full")
+        estimate = server.run(x, y + 0.0, rng=SEED)
+        low, high = estimate.interval(1 - 1e-9)
+        assert (low < [1.0, 1.0, 0.0]).all()
+        assert (high > [1.0, 1.0, 0.0]).all()
+
+
+@pytest.mark.parametrize("noise", ["half-space", "laplace"])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_the_noise_of_the_hessian_at_the_sufficient_n(norm, noise):
+    """It is the limit times the assumed curvature, or the likelihood is the reason."""
+    for dim in (1, 2, 6):
+        server = NewtonStep("linear", dim, 1.0, 100, norm=norm, noise=noise, radius=2.0, column=1.0, residual=1.0)
+        n = server.sufficient_n
+        square = 4.0 / (dim if norm == "l2" else 1)
+        assert server._row_noise() / math.sqrt(0.15 * n) == pytest.approx(0.1 * square / 3, rel=1e-3)
+        other = NewtonStep("logistic", dim, 1.0, 100, norm=norm, noise=noise, radius=2.0, column=1.0)
+        variance = other._steps.variance * square / (square / 12) ** 2
+        assert math.sqrt(variance / (0.6 * other.sufficient_n)) <= 0.15 * (1 + 1e-9)
+
+
+def test_too_few_people_are_a_warning_and_rows_that_hardly_vary_too():
+    server, (x, y) = NewtonStep("logistic", 2, 8.0, 2000), data(2000)
+    with pytest.warns(SmallSampleWarning, match=rf"at least {server.sufficient_n} people"):
+        server.run(x, y, rng=SEED)
+    n = 2 * server.sufficient_n
+    x, y = data(n)
+    x[:, 1] = 0.01 * x[:, 0]
+    with pytest.warns(DoubtfulWarning, match="smallest eigenvalue"):
+        found = NewtonStep("logistic", 2, 8.0, n).run(x, y, rng=SEED)
+    assert found.stderr[1] > 0.2
+
+
+def test_an_invalid_record_changes_nothing():
+    server, (x, y) = NewtonStep("logistic", 2, 2.0, 100), data(100)
+    before = server.to_bytes()
+    for i in (3, 30, 99):
+        bad = x.copy()
+        bad[i, 1] = np.nan
+        with pytest.raises(ValueError, match=rf"x and y must be .*; index {i} is outside \(1 of 100 are\)"):
+            server.run(bad, y)
+        assert server.to_bytes() == before
+
+
+@pytest.mark.parametrize("people", [3, 0, -1, 2.5, "9", None])
+def test_bad_numbers_of_people(people):
+    with pytest.raises((TypeError, ValueError), match=r"^people must be"):
+        NewtonStep("logistic", 2, 1.0, people)
+
+
+def test_sums_of_nobody_are_refused():
+    from ldpfast._envelope import seal, unseal
+    from ldpfast.estimation.protocols import _sequential
+
+    server, (x, y) = NewtonStep("logistic", 2, 2.0, 100), data(20)
+    with pytest.warns(SmallSampleWarning):
+        server.run(x, y, rng=SEED)  # steps only
+    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    numbers = np.frombuffer(payload, "<f8").copy()
+    for i in (0, 4):
+        changed = numbers.copy()
+        changed[i] = 1.0
+        with pytest.raises(ValueError, match=re.escape("sums that 0 reports cannot have")):
+            NewtonStep.from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
