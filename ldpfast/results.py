@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from . import _check, _limits
 from ._typing import Floats
+from ._warnings import warn
 from .privacy import Guarantee
 
 Value = TypeVar("Value", bound=float | Floats, covariant=True)
@@ -21,6 +22,11 @@ class IntervalRule(Protocol):
     """A rule for limits: `tail` is the probability that one coordinate is beyond one of its limits."""
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]: ...
+
+
+NORMAL_FROM = (
+    30  # reports; below this number, a mean of reports is not nearly normal, and a sample variance not reliable
+)
 
 
 class SmallSampleWarning(UserWarning):
@@ -42,9 +48,22 @@ class Normal:
     With bias b the margin is c stderr where P(|Z + b / stderr| <= c) is the confidence. The coverage is exact if the
     bias is as large as its bound, on either side (T. B. Armstrong, M. Kolesar, "Optimal inference in a class of
     regression models", 2018).
+
+    Attributes
+    ----------
+    bias : float
+        Bound on the bias.
+    few : bool
+        Whether the sum has so few reports that it is not nearly normal.
     """
 
     bias: float = 0.0
+    few: bool = False
+
+    @classmethod
+    def of_sum(cls, n: int) -> Normal:
+        """Return the limits for a mean of n reports."""
+        return cls(few=n < NORMAL_FROM)
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         from scipy.special import ndtri
@@ -239,24 +258,35 @@ class Estimate(Generic[Value]):
         low, high : float or ndarray
             Limits of the shape of `value`. For binomial counts they are Clopper-Pearson limits, which are valid for
             every n. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a
-            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter. Normal
-            limits of fewer than about 30 reports are too short: with one or two reports, 95 % limits cover 90 %.
+            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter.
 
         Raises
         ------
         TypeError, ValueError
             If `confidence` is not a number in (0, 1).
+
+        Warns
+        -----
+        SmallSampleWarning
+            If the limits are normal and there are fewer than 30 reports. With one or two, 95 % limits cover 90 %.
         """
         tail = (1 - _check.probability("confidence", confidence)) / 2
-        if simultaneous:
-            tail /= np.size(self.value)
+        if isinstance(self.rule, Normal) and self.rule.few:
+            warn(
+                f"n = {self.n} is too small for normal limits to be reliable: at least {NORMAL_FROM} reports are needed",
+                SmallSampleWarning,
+            )
+        return self._bounds(tail / np.size(self.value) if simultaneous else tail)
+
+    def _bounds(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
+        """Return limits with a probability `tail` on each side."""
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
         limits: Any = (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
         return limits  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
         """Return value, standard error, 95 % interval, n and guarantee as types for JSON; None for non-finite numbers."""
-        low, high = self.interval()
+        low, high = self._bounds()
         return {
             "value": _json_numbers(self.value),
             "stderr": _json_numbers(self.stderr),
@@ -275,7 +305,7 @@ class Estimate(Generic[Value]):
 
     def __repr__(self) -> str:
         ending = f"n = {self.n}, {self._short_guarantee()})"
-        low, high = map(np.asarray, self.interval())
+        low, high = map(np.asarray, self._bounds())
         if np.ndim(self.value) == 0:
             margin = (high - low) / 2
             digits = max(0, 1 - int(np.floor(np.log10(margin)))) if 0 < margin < np.inf else 3

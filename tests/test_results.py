@@ -199,7 +199,7 @@ def test_the_guarantee_is_that_of_the_mechanism(kind):
 
 
 def test_value_stderr_and_limits_have_the_same_shape(kind):
-    estimate = kind.mechanism.run(kind.records(10), rng=1)
+    estimate = kind.mechanism.run(kind.records(40), rng=1)
     assert np.shape(estimate.value) == np.shape(estimate.stderr)
     for limit in estimate.interval():
         assert np.shape(limit) == np.shape(estimate.value)
@@ -208,13 +208,32 @@ def test_value_stderr_and_limits_have_the_same_shape(kind):
 
 
 def test_a_dict_survives_json(kind):
-    estimate = kind.mechanism.run(kind.records(10), rng=1)
+    estimate = kind.mechanism.run(kind.records(40), rng=1)
     data = json.loads(json.dumps(estimate.to_dict(), allow_nan=False))
     assert set(data) == {"value", "stderr", "interval", "confidence", "n", "guarantee"}
     assert_same(np.array(data["value"], float), estimate.value)
     assert_same(np.array(data["interval"][0], float), estimate.interval(0.95)[0])
-    assert data["n"] == 10
+    assert data["n"] == 40
     assert data["guarantee"] == {"definition": "local", "epsilon": estimate.epsilon, "delta": 0.0, "ideal": False}
+
+
+@pytest.mark.parametrize(
+    "mechanism", [ldp.Laplace(0, 1, 1.0), ldp.L2Ball(2, 1.0), ldp.Residue(0.7, -0.1, 4, 1.0)], ids=repr
+)
+def test_normal_limits_of_few_reports_are_a_warning(mechanism):
+    """Clopper-Pearson limits hold for every n."""
+    x = np.zeros((30, 2)) if isinstance(mechanism, ldp.L2Ball) else np.zeros(30)
+    few, enough = mechanism.run(x[:29], rng=1), mechanism.run(x, rng=1)
+    enough.interval()
+    assert "95 %" in repr(few)
+    assert few.to_dict()["interval"][0] is not None
+    if isinstance(few.rule, ldp.results.Binomial):
+        few.interval()
+    else:
+        with pytest.warns(
+            ldp.SmallSampleWarning, match="n = 29 is too small for normal limits to be reliable: at least 30"
+        ):
+            few.interval()
 
 
 def test_an_estimate_is_frozen(kind):

@@ -44,7 +44,9 @@ class CodeCounts(CountAggregator):
         covariance = self.debiasing.covariance((self._state + 0.5) / (n + 0.5 * k)) / n
         stderr = np.sqrt(np.diag(covariance))
         value = self.debiasing(self._state / n)
-        return Estimate(value, stderr, n, self.guarantee, covariance if k <= COVARIANCE_LIMIT else None, Normal())
+        return Estimate(
+            value, stderr, n, self.guarantee, covariance if k <= COVARIANCE_LIMIT else None, Normal.of_sum(n)
+        )
 
 
 @dataclass(frozen=True)

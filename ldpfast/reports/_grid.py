@@ -9,11 +9,9 @@ import numpy as np
 
 from .._core import tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Estimate, Normal
+from ..results import NORMAL_FROM, AnyDebiasing, Estimate, Normal
 from ._base import Format
 from ._sums import ExactSums
-
-FEW_REPORTS = 30  # below this number, the sample variance of the records is not reliable
 
 
 class GridSums(ExactSums):
@@ -36,12 +34,12 @@ class GridSums(ExactSums):
         # largest possible value.
         sample = np.maximum(square - mean * mean, 0) * (n / max(n - 1, 1))
         lower, upper = self.span
-        widest = (upper - lower) ** 2 / 4 if n < FEW_REPORTS else 0.0
+        widest = (upper - lower) ** 2 / 4 if n < NORMAL_FROM else 0.0
         variance = np.maximum(report.grid**2 * sample, report.noise_variance + widest)
         stderr = np.sqrt(variance / n)
         if report.scalar:
-            return Estimate(float(value[0]), float(stderr[0]), n, self.guarantee, None, Normal())
-        return Estimate(value, stderr, n, self.guarantee, None, Normal())
+            return Estimate(float(value[0]), float(stderr[0]), n, self.guarantee, None, Normal.of_sum(n))
+        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n))
 
 
 @dataclass(frozen=True)

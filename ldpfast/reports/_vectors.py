@@ -26,7 +26,7 @@ class VectorSums(ExactSums):
         n, report = self._require_reports(), self.report
         value = self._sums(slice(None)) * (report.bound * 2.0**-40 / n)
         stderr = np.full(report.dim, np.sqrt(report.bound**2 / report.dim / n))
-        return Estimate(value, stderr, n, self.guarantee, None, Normal())
+        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n))
 
 
 @dataclass(frozen=True)

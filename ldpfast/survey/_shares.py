@@ -120,7 +120,7 @@ class Shares:
             Of shape (...). The limits are Clopper-Pearson limits if every row depends on one share only, else normal.
         """
         stderr = np.sqrt(np.maximum(self._product(rows, rows), 0))
-        rule: IntervalRule = self._binomial(rows) or Normal()
+        rule: IntervalRule = self._binomial(rows) or Normal.of_sum(self.n)
         return Estimate(rows @ self.value, stderr, self.n, self.guarantee, None, rule)
 
     def _binomial(self, rows: Floats) -> Binomial | None:

@@ -492,7 +492,7 @@ def test_invalid_populations():
 
 def test_invalid_hessians():
     model = descent()
-    with raises(ValueError, "a covariance needs at least 1 report, got n = 0"):
+    with raises(ValueError, "a covariance needs at least 1 report of a gradient, got none"):
         model.plug_in_covariance(np.eye(2))
     model.run(np.zeros((5, 2)), np.zeros(5))
     for bad in (np.eye(3), np.full((2, 2), NAN), np.zeros(2)):

@@ -513,7 +513,7 @@ def test_the_estimate_is_the_mean_of_the_decoded_reports(example, mechanism):
 
 
 def test_the_value_lies_in_its_interval(mechanism, records):
-    estimate = mechanism.run(records, rng=5)
+    estimate = mechanism.run(np.concatenate([records] * 3), rng=5)
     low, high = estimate.interval()
     assert (low <= estimate.value).all() if np.ndim(low) else low <= estimate.value
     assert np.all(estimate.value <= high)

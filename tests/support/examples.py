@@ -135,7 +135,7 @@ def assert_same_estimate(actual: ldp.Estimate, expected: ldp.Estimate) -> None:
     assert_same(actual.value, expected.value)
     assert_same(actual.stderr, expected.stderr)
     assert (actual.n, actual.guarantee) == (expected.n, expected.guarantee)
-    for ours, theirs in zip(actual.interval(), expected.interval(), strict=True):
+    for ours, theirs in zip(actual._bounds(), expected._bounds(), strict=True):
         assert_same(ours, theirs)
     assert (actual.covariance is None) == (expected.covariance is None)
     if actual.covariance is not None:

@@ -28,7 +28,7 @@ LOCATE, CURVE = 0.25, 0.15  # shares of the people who take steps, and who repor
 # Measured: with a larger noise of the Hessian, relative to its smallest eigenvalue, the error of the estimate increases.
 NOISY = 0.1
 # Measured: with a larger standard error of the linear predictor, the curvature of the likelihood increases the error.
-CURVED = 0.15
+CURVED = 0.12
 FAR = 1e6  # standard deviations beyond which no decoded report is
 EVEN = 3.0  # assumed quotient of the largest possible second moment in all directions and the smallest of the rows
 
