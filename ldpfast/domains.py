@@ -121,6 +121,12 @@ def _has_nan(records: AnyArray) -> NDArray[np.bool_]:
     return nan if nan.ndim == 1 else np.asarray(nan.any(axis=1))
 
 
+def _ends(ends: ArrayLike, dtype: np.dtype[Any]) -> AnyArray:
+    """Return ends of intervals in the dtype of records: at most its largest number, as kernels compare them."""
+    largest = float(np.finfo(dtype).max)
+    return np.clip(np.asarray(ends, np.float64), -largest, largest).astype(dtype)
+
+
 @dataclass(frozen=True)
 class Categories(Domain):
     """Integers in [0, k)."""
@@ -312,7 +318,7 @@ class Interval(Domain):
         return ranges.first_invalid_number(records, self.lower, self.upper)
 
     def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
-        lower, upper = records.dtype.type(self.lower), records.dtype.type(self.upper)
+        lower, upper = _ends(self.lower, records.dtype), _ends(self.upper, records.dtype)
         return np.asarray(~((records >= lower) & (records <= upper)))
 
 
@@ -380,5 +386,5 @@ class Box(Domain):
         return int(np.argmax(bad)) if bad.any() else -1
 
     def invalid(self, records: AnyArray) -> NDArray[np.bool_]:
-        lower, upper = np.array(self.lower, records.dtype), np.array(self.upper, records.dtype)
+        lower, upper = _ends(self.lower, records.dtype), _ends(self.upper, records.dtype)
         return np.asarray(~((records >= lower) & (records <= upper)).all(axis=1))
