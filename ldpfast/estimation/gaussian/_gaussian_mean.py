@@ -369,7 +369,7 @@ class GaussianMean(Described):
         Raises
         ------
         TypeError, ValueError
-            If a record is not a finite number; if n is too small, as for `plan`.
+            If there is no record, or one that is not a finite number; if n is too small, as for `plan`.
 
         Warns
         -----
@@ -381,6 +381,8 @@ class GaussianMean(Described):
         About 1.5 ns per person, and 5 ms (20 if sigma is unknown); memory does not depend on n.
         """
         records, _ = Reals().records(x)
+        if not len(records):
+            raise ValueError("x must hold at least 1 record, got none")
         plan, stream = self.plan(len(records)), open_stream(rng)
         return self._warned(
             self._simulate_parts(plan, lambda part, questions: ask(plan, part, questions, records, stream))
