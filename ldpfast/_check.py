@@ -145,7 +145,8 @@ def laid_out(x: AnyArray, dtype: np.dtype[Any] | None = None) -> AnyArray:
     """Return `x` in a layout that kernels can read, copied only if necessary."""
     if is_laid_out(x) and (dtype is None or x.dtype == dtype):
         return x
-    return np.require(x, x.dtype.newbyteorder("=") if dtype is None else dtype, ["C", "A"])
+    with np.errstate(invalid="ignore"):  # signaling NaN
+        return np.require(x, x.dtype.newbyteorder("=") if dtype is None else dtype, ["C", "A"])
 
 
 def integers(name: str, x: AnyArray, booleans: bool = False) -> AnyArray:

@@ -41,7 +41,8 @@ class HistogramEstimate(DensityEstimate):
 
 def _bin_index(x: AnyArray, lower: float, upper: float, bins: int) -> NDArray[np.intp]:
     """Return the index of the bin of each number. The upper end belongs to the last bin."""
-    place = (np.asarray(x, np.float64) - lower) * (bins / (upper - lower))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers outside, and signaling NaN
+        place = (np.asarray(x, np.float64) - lower) * (bins / (upper - lower))
     return np.clip(np.nan_to_num(place, nan=bins // 2), 0, bins - 1).astype(np.intp)
 
 

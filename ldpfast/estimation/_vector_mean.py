@@ -205,7 +205,10 @@ class VectorMean(Problem[VectorEstimate]):
     def _encode(self, records: AnyArray) -> AnyArray:
         if self.lower is None:
             return records
-        return np.asarray((records - self._center.astype(records.dtype)) / self._half.astype(records.dtype))
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers outside, and signaling NaN
+            # In double precision, because a narrow box and its center have no good approximation in single precision.
+            scaled = (records.astype(np.float64, copy=False) - self._center) / self._half
+            return np.asarray(scaled.astype(records.dtype, copy=False))
 
     def _conclude(self, raw: Estimate[Any]) -> VectorEstimate:
         warn_few(raw.n, FEW_REPORTS, "the interval of a vector mean")

@@ -93,4 +93,5 @@ class SmoothedBins(ResponseMechanism):
 def add_offsets(records: AnyArray, spacing: float, words: AnyArray) -> AnyArray:
     """Return numbers plus uniform offsets between -spacing / 2 and spacing / 2, from one random word each."""
     uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return np.asarray(records.astype(np.float64) + spacing * (uniform - 0.5))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite; callers check the records
+        return np.asarray(records.astype(np.float64) + spacing * (uniform - 0.5))
