@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._bound import Bound
@@ -76,14 +77,20 @@ class Problem:
         return [p.name for p in self._parameters() if p.default is not p.empty]
 
     def _parameters(self) -> list[inspect.Parameter]:
-        parameters = inspect.signature(self.bound).parameters
+        parameters = _parameters_of(self.bound)
         return [p for name, p in parameters.items() if name not in ("n", "epsilon")]
 
     def most_epsilon(self, fixed: dict[str, Any]) -> float:
         """Return the largest epsilon: 1 for a total variation distance, else 44, the limit of the coins."""
-        default = inspect.signature(self.bound).parameters.get("privacy")
+        default = _parameters_of(self.bound).get("privacy")
         privacy = fixed.get("privacy", None if default is None else default.default)
         return 1.0 if privacy == "tv" else MOST_EPSILON
+
+
+@cache
+def _parameters_of(bound: Callable[..., Bound]) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a function; the command line reads them often."""
+    return inspect.signature(bound).parameters
 
 
 def require_domain(mechanism: Mechanism, domain: Domain) -> None:
