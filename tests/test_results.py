@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
+from ldpfast._limits import clopper_pearson
 from ldpfast.privacy import Guarantee
 from ldpfast.results import Binomial, Debiasing, Estimate, MatrixDebiasing, Normal
 
@@ -298,3 +299,13 @@ def test_infinities_become_none_in_a_dict():
     assert found["stderr"] == [None, 0.5]
     assert found["interval"][0][0] is None
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+@pytest.mark.parametrize("n", [1 << 53, 10**17, 10**18, (1 << 62) - 1])
+@pytest.mark.parametrize("share", [0.0, 1e-17, 0.009, 0.1, 0.5, 0.99, 1.0])
+def test_limits_of_very_many_trials_contain_the_share(n, share):
+    """SciPy has no limits of some shares beyond 10^17 trials."""
+    hits = round(share * n)
+    low, high = clopper_pearson(hits, n, 0.025)
+    assert 0 <= low <= hits / n <= high <= 1
+    assert high - low < 1e-7
