@@ -11,10 +11,12 @@ import gzip
 import io
 import json
 import sys
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -32,6 +34,7 @@ NO, YES = (
     for texts in (("false", "no", "0", "f", "n"), ("true", "yes", "1", "t", "y"))
 )
 STDIN = "-"
+DAMAGED = (EOFError, OSError, zlib.error)  # errors of compressed files
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
@@ -155,7 +158,7 @@ class CsvFile(ArrowFile):
                 )
                 for batch in batches:
                     yield batch.columns, batch.num_rows, raw.tell() / size if raw is not None else 0.0
-            except (pa.ArrowInvalid, EOFError, OSError):  # a message may quote the record
+            except (pa.ArrowInvalid, *DAMAGED):  # a message may quote the record
                 raise self.unreadable("CSV", self._fault(header)) from None
             if file.quotes % 2:  # an open quotation may hide the records after it
                 for _ in self._records():
@@ -172,7 +175,7 @@ class CsvFile(ArrowFile):
         """Return the names in the first record, which stays to be read."""
         try:
             start = file.peek(BLOCK_BYTES).decode("utf-8-sig", errors="replace")
-        except (EOFError, OSError):
+        except DAMAGED:
             raise self.unreadable("CSV") from None
         lines = csv.reader(io.StringIO(start, newline=""))
         return next((row for row in lines if row), [])
@@ -223,7 +226,7 @@ class CsvFile(ArrowFile):
                     line = reader.line_num + 1
             except csv.Error as error:  # an open quotation, or a very long field
                 raise self.unreadable("CSV", f"{error}, in the record on line {line}") from None
-            except (EOFError, OSError):
+            except DAMAGED:
                 raise self.unreadable("CSV", "the compressed data are damaged or truncated") from None
 
     def _fault(self, header: list[str]) -> str:
@@ -357,7 +360,7 @@ class NpyFile(TableFile):
     def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
         try:
             array = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError):
+        except (ValueError, EOFError, SyntaxError, TokenError):  # the last two from its header
             raise self.unreadable(".npy") from None
         if not isinstance(array, np.ndarray):  # an archive of several arrays
             array.close()
@@ -386,7 +389,7 @@ class NpyFile(TableFile):
         return "the array" if name == self.path.name else super().subject(name)
 
     def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
-        if values.dtype.kind not in "iuf":
+        if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
             raise TypeError(f"{self.subject(name)} must hold numbers, got dtype {values.dtype}")
         numbers: NDArray[Any] = values
         return numbers

@@ -278,6 +278,7 @@ def test_damaged_parquet(tmp_path):
             f"column 'a.npy' {RANGE}; record 2 of FILE has no value, which needs optional=True",
         ),
         (np.array([True]), None, "the array must hold numbers, got dtype bool"),
+        (np.zeros(3, "g"), None, f"the array must hold numbers, got dtype {np.dtype('g')}"),
         (np.array(1.0), None, "FILE must hold one record per row, got shape ()"),
         (np.zeros((2, 2, 2)), None, "FILE must hold one record per row, got shape (2, 2, 2)"),
         (np.zeros(3), "x", "column must be left out for an array of shape (3,), got 'x'"),
@@ -317,7 +318,8 @@ def test_damaged_npy(tmp_path):
     objects = io.BytesIO()
     np.save(objects, np.array([{}]), allow_pickle=True)
     whole = buffer.getvalue()
-    for damaged in (b"", b"abc", whole[:20], whole[:-8], archive.getvalue(), objects.getvalue()):
+    headers = [whole.replace(b"}", b"("), whole.replace(b"'descr'", b'"""desc'), whole.replace(b":", b"\0")]
+    for damaged in (b"", b"abc", whole[:20], whole[:-8], archive.getvalue(), objects.getvalue(), *headers):
         path.write_bytes(damaged)
         message = error_message(path, None)
         assert message == "FILE must be a readable .npy file: it is damaged, truncated or of another format"
@@ -473,6 +475,7 @@ def test_the_standard_input_is_a_csv_file(monkeypatch):
         (".feather", b"ARROW1", "must be a readable Feather file"),
         (".csv.gz", b"no gzip", "must be a readable CSV file"),
         (".csv.gz", gzip.compress(b"x\n" + b"1\n" * 9999)[:-9], "must be a readable CSV file"),
+        (".csv.gz", gzip.compress(b"x\n" + b"1\n" * 9999)[:10] + b"\xff" * 30, "must be a readable CSV file"),
     ],
 )
 def test_damaged_files_of_other_formats(tmp_path, suffix, data, message):
