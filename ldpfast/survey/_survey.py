@@ -625,7 +625,7 @@ class Survey(Described):
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If the text is not TOML, or does not describe a survey.
 
         Examples

@@ -50,7 +50,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def _question(name: str, entries: Any) -> SurveyQuestion:
-    if not isinstance(entries, dict) or entries.get("type") not in KINDS:
+    if not isinstance(entries, dict) or str(entries.get("type")) not in KINDS:
         got = entries.get("type") if isinstance(entries, dict) else entries
         raise ValueError(f"question {name!r} must have a type, one of {', '.join(KINDS)}, got {got!r}")
     arguments = {key: value for key, value in entries.items() if key != "type"}
