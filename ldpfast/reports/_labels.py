@@ -172,6 +172,10 @@ def read_table(question: Question, table: Any) -> AnyArray:
     for name in (COLUMN, LABEL):
         if whole.column_names.count(name) != 1:
             raise ValueError(f'reports must be a table with one column "{name}", got {whole.column_names}')
+    if whole.column(LABEL).type != pa.binary(8):
+        raise TypeError(
+            f'reports must have a column "{LABEL}" of fixed-size binary of 8 bytes, got type {whole.column(LABEL).type}'
+        )
     labels = set(whole.column(LABEL).unique().to_pylist()) - {None}
     if not labels <= {question._head[1:9]}:
         others = ", ".join(sorted(label.hex() for label in labels - {question._head[1:9]}))

@@ -183,6 +183,15 @@ def test_tables_of_another_question_are_refused():
             ours.aggregator().update(plain.replace_schema_metadata({b"ldpfast": text}))
 
 
+@pytest.mark.parametrize("kind", [pa.int8(), pa.date32(), pa.list_(pa.int8()), pa.string(), pa.binary(7)], ids=str)
+def test_tables_with_fingerprints_of_another_type_are_refused(kind):
+    question = Frequencies(["car", "foot"], 1.0)
+    table = question.to_arrow(question.privatize(["car"] * 3))
+    changed = table.set_column(1, "question", pa.nulls(3, kind))
+    with raises(TypeError, f'reports must have a column "question" of fixed-size binary of 8 bytes, got type {kind}'):
+        question.aggregator().update(changed)
+
+
 @pytest.mark.parametrize("join", ["folder", "concat"])
 def test_tables_of_two_questions_that_were_joined_are_refused(join, tmp_path):
     """pyarrow keeps only the metadata of the first table."""
