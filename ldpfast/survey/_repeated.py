@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins, _schema
-from .._described import Described
+from .._described import Described, made_again
 from .._described import from_dict as described
 from .._person_keys import PIECE_ROWS, PersonKeys, category_fields, is_personal
 from .._typing import AnyArray
@@ -264,6 +264,9 @@ class RepeatedRound(Question):
             raise TypeError(f"repeated must be a Repeated, got {type(self.repeated).__name__}")
         number = _check.integer("number", self.number, 0, MOST_ROUNDS - 1)
         self._set(number=number, report=Codes(self.repeated.question.k))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return made_again, (type(self), {"repeated": self.repeated, "number": self.number})
 
     def privatize(self, x: ArrayLike, *, keys: PersonKeys, clip: bool = False) -> AnyArray:
         """Turn the values of people into the reports of this round.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -222,3 +224,11 @@ def test_the_ledger_refuses_whatever_the_value_is():
 def test_bad_input_is_named(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_round_and_its_aggregator_can_be_copied_and_pickled():
+    asked = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=4).in_round(2)
+    for twin_of in (copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))):
+        assert twin_of(asked) == asked
+        assert twin_of(asked).fingerprint == asked.fingerprint
+        assert twin_of(asked.aggregator()) == asked.aggregator()
