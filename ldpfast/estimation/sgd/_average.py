@@ -85,20 +85,27 @@ class Average:
         parts = [*self._segments.closed, Sums(self.size, self.sums, self.matrix)]
         return [numbers for part in parts for numbers in (part.sums, part.matrix) if numbers is not None]
 
-    def restore(self, count: int, numbers: Floats) -> None:
-        """Set the sums after `count` positions from all numbers of `saved`; raise ValueError if they do not fit."""
+    def restore(self, count: int, numbers: Floats, most: float) -> None:
+        """Set the sums after `count` positions from all numbers of `saved`; raise ValueError if they do not fit.
+
+        Positions have coordinates of at most `most`.
+        """
         sums, matrix = self.sums.size, 0 if self.matrix is None else self.matrix.size
         if len(numbers) != (count.bit_length() + 1) * (sums + matrix):
             raise ValueError(f"{len(numbers)} numbers for n = {count}")
         left = iter(numbers.reshape(-1, sums + matrix))
 
         def part(size: int) -> Sums:
-            row = next(left).copy()
+            row, n = next(left).copy(), float(size)
+            limits = n * most, n**2 * most, n**3 * most**2, n**3 * most, n**3 * most**2
+            rows = [*row[:sums].reshape(self.sums.shape), row[sums:]]
+            if any((np.abs(kind) > limit * (1 + 1e-6)).any() for kind, limit in zip(rows, limits, strict=True)):
+                raise ValueError("sums that no positions have")
             square = None if self.matrix is None else row[sums:].reshape(self.matrix.shape)
             return Sums(size, row[:sums].reshape(self.sums.shape), square)
 
         self._segments = Segments.of(count, part)
-        _, self.sums, self.matrix = part(0)
+        _, self.sums, self.matrix = part(self._segments.size)
 
     @property
     def count(self) -> int:

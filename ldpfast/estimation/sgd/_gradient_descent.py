@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Measured: for a smaller eta0 curvature n^(1 - exponent), random scaling underestimates the spread of the positions.
 MIXED = 50.0
+MOST_FEATURES, MOST_FULL = 1 << 20, 1 << 13  # without and with a full covariance matrix
 
 
 class GradientDescent(Sequential):
@@ -37,7 +38,7 @@ class GradientDescent(Sequential):
     family : {"logistic", "linear", "poisson"}
         Model, with its canonical link.
     features : int
-        Number of features in a row, >= 1.
+        Number of features in a row, in [1, 2^20]; at most 2^13 with a full covariance matrix.
     epsilon : float
         Privacy parameter of one gradient, > 0.
     norm : {"l2", "linf"}
@@ -56,7 +57,8 @@ class GradientDescent(Sequential):
     exponent : float, default 0.6
         Step i has size eta0 i^-exponent, 1/2 < exponent < 1.
     projection : float, optional
-        Largest Euclidean norm of a position. The default is 5 / radius, for a linear model 5 residual / radius.
+        Largest Euclidean norm of a position, in [1e-60, 1e60]. The default is 5 / radius, for a linear model
+        5 residual / radius.
     covariance : {"diagonal", "full"}
         What random scaling computes: standard errors, or the covariance matrix as well (dim^2 time per person).
 
@@ -112,7 +114,8 @@ class GradientDescent(Sequential):
         projection: float | None = None,
         covariance: str = "diagonal",
     ) -> None:
-        features = _check.integer("features", features, 1)
+        full = _check.choice("covariance", covariance, ("diagonal", "full")) == "full"
+        features = _check.integer("features", features, 1, MOST_FULL if full else MOST_FEATURES)
         dim = features + (_check.real("column", column) > 0)
         self._question = Gradient(family, (0.0,) * dim, epsilon, norm, radius, column, residual, noise)
         self.exponent = _check.real("exponent", exponent)
@@ -121,10 +124,11 @@ class GradientDescent(Sequential):
         scale = self._question.residual if family == "linear" else None
         unit = (1.0 if scale is None else scale) / self._question.radius  # scale of a coefficient
         self.projection = 5 * unit if projection is None else _check.positive("projection", projection)
+        if not 1e-60 <= self.projection <= 1e60:
+            raise ValueError(f"projection must be in [1e-60, 1e60], got {self.projection!r}")
         self.variance = self._variance()
         self.eta0 = 2 * self.projection / math.sqrt(self.variance) if eta0 is None else _check.positive("eta0", eta0)
         super().__init__()
-        full = _check.choice("covariance", covariance, ("diagonal", "full")) == "full"
         self._position = np.zeros(self._kernel.padded)
         self._average = Average((4, self._kernel.padded), dim if full else None)
 
@@ -182,7 +186,7 @@ class GradientDescent(Sequential):
         position = numbers[:length].copy()
         if position[self.dim :].any() or not math.hypot(*position) <= self.projection * (1 + 1e-9):
             raise ValueError("a position outside of the projection")
-        self._average.restore(n, numbers[length:])
+        self._average.restore(n, numbers[length:], self.projection * (1 + 1e-9))
         self._position = position
 
     def _current(self) -> Gradient:

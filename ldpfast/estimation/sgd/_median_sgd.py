@@ -299,8 +299,10 @@ class MedianSGD(Sequential):
             return Sums(float(row[0]), size, row[1:5].copy(), row[5:].copy())
 
         self._segments = Segments.of(n, closed)
-        origin, *sums = next(left).tolist()
-        self._state = QuantileState(position, float(n), origin, tuple(sums[:4]), tuple(sums[4:]))
+        opened = closed(self._segments.size)
+        if not all(part.is_possible(self.lower, self.upper) for part in [*self._segments.closed, opened]):
+            raise ValueError("sums that no positions have")
+        self._state = QuantileState(position, float(n), opened.origin, opened.moments.tolist(), opened.ones.tolist())
 
     def __repr__(self) -> str:
         given = {"n": self.horizon, "spacing": self.spacing}

@@ -379,6 +379,30 @@ def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
             type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
 
 
+@pytest.mark.parametrize("bad", [1e300, -1e300, 1e30])
+def test_sums_that_no_positions_have_are_refused(make, bad):
+    server = make()
+    server.run(*records_of(server, 9), rng=SEED)
+    header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
+    numbers = np.frombuffer(payload, "<f8")
+    first = len(server._saved()[0])
+    for place in range(first, len(numbers)):
+        changed = numbers.copy()
+        changed[place] = bad
+        with raises(ValueError, "data must be the bytes of a sequential protocol: sums that no positions have"):
+            type(server).from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
+
+
+@pytest.mark.parametrize("covariance, most", [("diagonal", 1 << 20), ("full", 1 << 13)])
+def test_parameters_cannot_ask_for_gigabytes(covariance, most):
+    for features in (most + 1, 1 << 40):
+        with raises(ValueError, f"features must be an integer in [1, {most}], got {features}"):
+            GradientDescent("logistic", features, 1.0, covariance=covariance)
+    for projection in (1e-61, 1e61):
+        with raises(ValueError, f"projection must be in [1e-60, 1e60], got {projection!r}"):
+            GradientDescent("logistic", 1, 1.0, projection=projection)
+
+
 @pytest.mark.parametrize("name", ["median", "gradient descent"])
 def test_two_threads_at_once_are_refused_or_both_counted(name):
     """Every accepted answer is counted once."""
