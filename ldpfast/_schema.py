@@ -131,12 +131,19 @@ def pack(value: Any) -> Any:
     packed = _pack(value)
     if not isinstance(value, np.ndarray | list | tuple):
         try:
-            same = unpack(packed) == value
+            same = unpack(packed) == value and _is_json(packed)
         except ValueError:
             same = False
         if not same:
             raise TypeError(f"parameters and labels must be equal to what is read back to be saved, got {value!r}")
     return packed
+
+
+def _is_json(packed: Any) -> bool:
+    """Return whether JSON has a packed number or text: finite numbers and valid Unicode. Raise ValueError for others."""
+    if isinstance(packed, str):
+        packed.encode()
+    return not isinstance(packed, float) or math.isfinite(packed)
 
 
 def _pack(value: Any) -> Any:

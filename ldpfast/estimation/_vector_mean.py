@@ -19,6 +19,8 @@ from .protocols import FEW_REPORTS, Problem, warn_few
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
+MOST_BOX_DIM = 1 << 20  # coordinates of a box, whose ends are kept as numbers of Python
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorEstimate(Estimate[Floats]):
@@ -131,7 +133,7 @@ class VectorMean(Problem[VectorEstimate]):
     Parameters
     ----------
     dim : int
-        Dimension d >= 1.
+        Dimension d >= 1; at most 2^20 with `lower` and `upper`.
     epsilon : float
         Privacy parameter of the whole vector, > 0.
     norm : {"l2", "linf"}
@@ -185,12 +187,13 @@ class VectorMean(Problem[VectorEstimate]):
                 L2Ball(dim, self.epsilon, radius) if norm == "l2" else LinfBall(dim, self.epsilon, radius)
             )
             domain: Domain = Ball(dim, ball.radius, norm)
-            center, half = np.zeros(dim), np.ones(dim)
+            center, half = np.broadcast_to(0.0, dim), np.broadcast_to(1.0, dim)  # without memory for each coordinate
         else:
             if norm == "l2" or self.radius is not None:
                 raise ValueError(
                     "lower and upper must be left out with norm 'l2' or a radius: they are the ends of a box"
                 )
+            _check.integer("dim", dim, 1, MOST_BOX_DIM)
             lower, upper = _ends("lower", self.lower, dim), _ends("upper", self.upper, dim)
             for low, high in zip(lower, upper, strict=True):
                 _check.interval(low, high)

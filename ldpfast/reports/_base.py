@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
+import re
 from abc import ABC, abstractmethod
 from typing import Any, Protocol, Self
 
@@ -22,6 +23,7 @@ from ..results import AnyDebiasing, Estimate
 
 MAGIC = b"LDPFAST\x03"  # the last byte is the version of the layout
 MOST_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
+_BATCH = re.compile("[0-9a-f]{32}")  # result of `hash_of_batch`
 
 
 class Format(ABC):
@@ -330,11 +332,8 @@ class Aggregator(ABC):
         header, payload = unseal(MAGIC, "an aggregator", data)
         if set(header) != {"n", "schema", "batches"} or not isinstance(header["schema"], dict):
             raise ValueError("data must be the bytes of an aggregator: the header is not that of one")
-        batches = header["batches"]
-        if not isinstance(batches, list) or not all(isinstance(name, str) for name in batches):
-            raise ValueError("data must be the bytes of an aggregator: the batches are not a list of texts")
         try:
-            n = read_integer(header["n"])
+            n, batches = read_integer(header["n"]), read_batches(header["batches"])
         except ValueError as error:
             raise ValueError(f"data must be the bytes of an aggregator: {error}") from error
         try:
@@ -351,7 +350,7 @@ class Aggregator(ABC):
             raise ValueError(f"data must hold a state of {expected} bytes, got {len(payload)}")
         aggregator: Aggregator = source.aggregator()
         aggregator.n = n
-        aggregator._batches = set(batches)
+        aggregator._batches = batches
         aggregator._state[...] = np.frombuffer(payload, aggregator._state.dtype.newbyteorder("<")).reshape(shape)
         if not 0 <= n < MOST_REPORTS or not aggregator._is_possible():
             raise ValueError(f"data must hold a state that n = {n} reports can have")
@@ -374,3 +373,10 @@ def hash_of_batch(name: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"batch must be a str, got {type(name).__name__}")
     return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def read_batches(value: Any) -> set[str]:
+    """Return what a saved state holds of the names of batches."""
+    if not isinstance(value, list) or not all(isinstance(name, str) and _BATCH.fullmatch(name) for name in value):
+        raise ValueError("the batches are not a list of 32 hexadecimal digits each")
+    return set(value)

@@ -16,7 +16,7 @@ from .._envelope import seal, unseal
 from .._extras import optional
 from .._schema import first_difference, read_integer
 from .._typing import AnyArray
-from ..reports import MOST_REPORTS, check_table_schema, hash_of_batch
+from ..reports import MOST_REPORTS, check_table_schema, hash_of_batch, read_batches
 from ._result import SurveyResult
 
 if TYPE_CHECKING:
@@ -282,8 +282,10 @@ class SurveyAggregator:
             raise ValueError(
                 "data must be the bytes of a survey's aggregator: the header is not that of one"
             ) from error
-        if not isinstance(batches, list) or not all(isinstance(name, str) for name in batches):
-            raise ValueError("data must be the bytes of a survey's aggregator: the batches are not a list of texts")
+        try:
+            found._batches = read_batches(batches)
+        except ValueError as error:
+            raise ValueError(f"data must be the bytes of a survey's aggregator: {error}") from error
         layouts = [counter.report.state_layout for counter in found._counters]
         sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in layouts]
         if len(payload) != sum(sizes) or len(counts) != len(sizes) or len(pairs) != len(found._pair_counts):
@@ -300,7 +302,6 @@ class SurveyAggregator:
         if not possible:
             raise ValueError(f"data must hold a state that n = {found.n} people can have")
         found._pair_counts[:] = pairs
-        found._batches = set(batches)
         return found
 
     def __eq__(self, other: object) -> bool:

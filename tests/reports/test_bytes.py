@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import ldpfast as ldp
 from ldpfast._schema import canonical_json
+from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.reports import Aggregator
 
 from ..support.aggregation import aggregate, reports_of
@@ -244,3 +246,35 @@ def test_counts_whose_sum_wraps_are_rejected():
     data = forged({"n": n, "schema": mechanism.schema(), "batches": []}, np.full(9, n, np.int64).tobytes())
     with raises(ValueError, f"data must hold a state that n = {n} reports can have"):
         Aggregator.from_bytes(data)
+
+
+@pytest.mark.parametrize("batch", ["", "one", "\ud800", "A" * 32, "0" * 33, "0" * 32 + "\n"])
+def test_names_of_batches_that_no_update_stores_are_rejected(batch):
+    """A surrogate could be read, but not be written again."""
+    with raises(
+        ValueError,
+        "data must be the bytes of an aggregator: the batches are not a list of 32 hexadecimal digits each",
+    ):
+        Aggregator.from_bytes(forged({"n": 0, "schema": WARNER, "batches": [batch]}))
+
+
+@pytest.mark.parametrize("label", ["\ud800", float("inf"), float("nan")], ids=ascii)
+def test_labels_that_json_does_not_have_are_rejected(label):
+    schema = {**Frequencies(["a", "b"], 1.0, "k-ary").schema()}
+    schema["asks"] = {**schema["asks"], "k": ["a", label]}
+    with pytest.raises(ValueError, match=r"^data must describe a mechanism or problem of this version: "):
+        Aggregator.from_bytes(forged({"n": 0, "schema": schema, "batches": []}))
+    with pytest.raises(TypeError, match=r"^parameters and labels must be equal to what is read back to be saved, got "):
+        Frequencies(["a", label], 1.0).to_dict()
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_a_description_of_a_long_vector_allocates_no_memory(norm):
+    tracemalloc.start()
+    try:
+        assert VectorMean(1 << 32, 1.0, norm).dim == 1 << 32
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    with raises(ValueError, "dim must be an integer in [1, 1048576], got 4294967296"):
+        VectorMean(1 << 32, 1.0, "linf", lower=0, upper=1)
