@@ -34,6 +34,7 @@ NO, YES = (
     for texts in (("false", "no", "0", "f", "n"), ("true", "yes", "1", "t", "y"))
 )
 STDIN = "-"
+MOST_CODE = 0x10FFFF  # of Unicode
 DAMAGED = (EOFError, OSError, zlib.error)  # errors of compressed files
 
 
@@ -398,9 +399,17 @@ class NpyFile(TableFile):
         if values.dtype.kind not in "iufbU":
             raise TypeError(f"{self.subject(name)} must hold categories, got dtype {values.dtype}")
         pa = optional("pyarrow", "files")
+        if values.dtype.kind == "U" and (_code_points(values) > MOST_CODE).any():
+            raise self.unreadable(".npy", "it has text that is not Unicode")
         different, inverse = np.unique(values, return_inverse=True)
         texts = [None if value != value else str(value).strip() for value in different.tolist()]
         return pa.array(texts, pa.string()).take(pa.array(inverse))
+
+
+def _code_points(texts: NDArray[Any]) -> NDArray[Any]:
+    """Return the code points of texts of a fixed length."""
+    words = np.dtype(np.uint32).newbyteorder(texts.dtype.byteorder)
+    return np.ascontiguousarray(texts).view(words)
 
 
 KINDS: dict[str, type[TableFile]] = {
@@ -507,7 +516,10 @@ class FileTable(Source):
 
     def _converted(self, file: TableFile, name: str, values: Any, start: int) -> NDArray[Any]:
         spellings = self._spellings[name]
-        return file.numbers(name, values, start) if spellings is None else file.codes(name, values, spellings, start)
+        if spellings is not None:
+            return file.codes(name, values, spellings, start)
+        numbers = file.numbers(name, values, start)
+        return numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers
 
     def _place(self, row: int) -> str:
         """Return the file and the position of a row."""

@@ -87,7 +87,9 @@ def test_categories_from_csv(tmp_path):
     assert_same_as_array(path, "x", np.array([0, 1, 2], np.uint8), CATEGORIES)
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.float32(), pa.float64(), pa.decimal128(5, 2)], ids=str)
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.int64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(5, 2)], ids=str
+)
 def test_numbers_from_parquet(tmp_path, kind):
     values = [Decimal(v) if pa.types.is_decimal(kind) else v for v in (1, 2, 10)]
     parquet.write_table(pa.table({"a": ["u", "v", "w"], "x": pa.array(values, kind)}), tmp_path / "t.parquet")
@@ -102,7 +104,12 @@ def test_categories_from_parquet(tmp_path, kind):
 
 def test_arrays_from_npy(tmp_path):
     path = tmp_path / "a.npy"
-    for values in (np.array([1.0, 9.5]), np.array([1, 9], ">i2"), np.array([1, 9], np.float32)):
+    for values in (
+        np.array([1.0, 9.5]),
+        np.array([1, 9], ">i2"),
+        np.array([1, 9], np.float32),
+        np.array([1, 9], np.float16),
+    ):
         np.save(path, values)
         assert_same_as_array(path, None, values)
     np.save(path, np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -308,6 +315,13 @@ def test_invalid_categories_in_npy(tmp_path):
     assert message == "the array must hold the declared categories only; record 2 of FILE holds another"
     np.save(path, np.array([1j]))
     assert "must hold categories, got dtype complex128" in error_message(path, None, CATEGORIES)
+
+
+@pytest.mark.parametrize("kind", ["<U2", ">U2"])
+def test_text_in_npy_that_is_not_unicode(tmp_path, kind):
+    path = tmp_path / "a.npy"
+    np.save(path, np.array([1, 0, 0x110000, 0], np.dtype(np.uint32).newbyteorder(kind[0])).view(kind))
+    assert error_message(path, None, CATEGORIES) == "FILE must be a readable .npy file: it has text that is not Unicode"
 
 
 def test_damaged_npy(tmp_path):
