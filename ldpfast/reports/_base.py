@@ -343,7 +343,11 @@ class Aggregator(ABC):
             raise ValueError(f"data must describe a mechanism or problem of this version: {error}") from error
         if difference:
             raise ValueError(f"data must be of this version of {source!r}: {difference}")
-        report: Format = source.report
+        report = getattr(source, "report", None)
+        if not isinstance(report, Format):
+            raise ValueError(
+                f"data must describe a mechanism or problem of this version: got a {type(source).__name__}"
+            )
         shape, dtype = report.state_layout
         expected = math.prod(shape) * np.dtype(dtype).itemsize
         if len(payload) != expected:  # before memory is allocated for the state

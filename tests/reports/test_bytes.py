@@ -12,8 +12,9 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast._schema import canonical_json
-from ldpfast.estimation import Frequencies, VectorMean
+from ldpfast.estimation import Frequencies, MedianSGD, VectorMean
 from ldpfast.reports import Aggregator
+from ldpfast.survey import Survey, YesNo
 
 from ..support.aggregation import aggregate, reports_of
 from ..support.errors import raises
@@ -169,6 +170,14 @@ def test_a_header_that_is_longer_than_the_bytes_is_rejected():
 def test_a_schema_that_is_none_of_this_version_is_rejected(source):
     with pytest.raises(ValueError, match=r"^data must describe a mechanism or problem of this version: "):
         Aggregator.from_bytes(forged({"n": 1, "schema": {**WARNER, "asks": source}, "batches": []}))
+
+
+@pytest.mark.parametrize("source", [YesNo(), Survey({"a": YesNo()}, 1.0), MedianSGD(1.0, 0.0, 1.0)], ids=short)
+def test_a_schema_of_what_has_no_reports_is_rejected(source):
+    with raises(
+        ValueError, f"data must describe a mechanism or problem of this version: got a {type(source).__name__}"
+    ):
+        Aggregator.from_bytes(forged({"n": 0, "schema": source.schema(), "batches": []}))
 
 
 @pytest.mark.parametrize("size", [0, 15, 17, 24])
