@@ -6,7 +6,9 @@ WHEEL_ENV = PYTHONSAFEPATH=1
 SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.pyi') \
           setup.py pyproject.toml MANIFEST.in
 
-.PHONY: demo figures test bench check sanitize bits taint clean
+SECONDS_OF_FUZZING ?= 600
+
+.PHONY: demo figures test bench check sanitize fuzz bits taint clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
@@ -36,6 +38,9 @@ check: $(VENV)/.check ## format, lint, types, checks of the compiled code, conte
 sanitize: $(VENV)/.test ## the tests under the address and undefined-behavior sanitizers
 	$(PY) tools/sanitize.py
 
+fuzz: $(VENV)/.fuzz ## search for inputs that break a reader of bytes, guided by coverage (Linux)
+	$(WHEEL_ENV) $(PY) tools/fuzz.py --seconds $(SECONDS_OF_FUZZING)
+
 bits: ## the kernels give the same bits on every instruction set and on ARM64 (cross compiler, user-mode emulation)
 	$(PYTHON) tools/equal_bits.py
 
@@ -53,7 +58,7 @@ $(VENV)/.wheel: $(VENV)/.tools $(SOURCES)
 	touch $@
 
 # The extras come from the metadata of the wheel. The second command replaces an older wheel of the same version.
-$(VENV)/.demo $(VENV)/.test $(VENV)/.check: $(VENV)/.%: $(VENV)/.wheel
+$(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.wheel
 	wheel=$$(echo build/wheel/*.whl) && $(PY) -m pip install -q "$$wheel[$*]" && \
 	    $(PY) -m pip install -q --no-deps --force-reinstall "$$wheel"
 	touch $@

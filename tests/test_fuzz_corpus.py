@@ -1,0 +1,72 @@
+"""The inputs of the fuzzer, and random changes of them, without the fuzzer: every reader keeps its contract.
+
+`make fuzz` searches for more inputs; see tests/fuzz/targets.py for the contract.
+"""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+import warnings
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from .fuzz import make_corpus, mutation, targets
+
+CORPUS = Path(__file__).parent / "fuzz" / "corpus"
+INPUTS = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
+CHANGES = 60  # random changes of each input of a target, in a chain
+
+
+def run(name: str, data: bytes) -> bool:
+    """Return whether an input is accepted; check the limits of time and memory."""
+    tracemalloc.start()
+    start = time.monotonic()
+    try:
+        accepted = targets.TARGETS[name].check(data)
+        assert time.monotonic() - start < targets.MOST_SECONDS
+        assert tracemalloc.get_traced_memory()[1] < targets.MOST_BYTES
+    finally:
+        tracemalloc.stop()
+    return accepted
+
+
+def test_every_target_has_valid_inputs():
+    assert {path.name for path in CORPUS.iterdir()} == set(targets.TARGETS)
+    assert {path.parent.name for path in INPUTS if path.name.startswith("valid-")} == set(targets.TARGETS)
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_an_input_of_the_corpus_keeps_the_contract(path):
+    """A "valid" input must be accepted. If a format has changed on purpose, tests/fuzz/make_corpus.py makes new ones."""
+    assert run(path.parent.name, path.read_bytes()) or not path.name.startswith("valid-")
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_valid_inputs_are_those_of_the_public_api():
+    """Formats of pyarrow and zlib may differ between versions, so only their names are compared."""
+    for name, inputs in make_corpus.contents().items():
+        stored = {path.name.removeprefix("valid-"): path.read_bytes() for path in (CORPUS / name).glob("valid-*")}
+        assert set(stored) == set(inputs), name
+        if name not in ("reports_arrow", "reports_parquet", "parquet", "feather", "csv_gz", "npy"):
+            assert stored == inputs, name
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_random_changes_of_the_corpus_keep_the_contract(name):
+    random = Random(name)
+    for path in INPUTS:
+        if path.parent.name != name:
+            continue
+        data = path.read_bytes()
+        for i in range(CHANGES):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                data = targets.TARGETS[name].mutate(data, random, lambda part: mutation.change_bytes(part, random))
+            run(name, data)
+            if i % 3 == 2:
+                data = path.read_bytes()
