@@ -94,6 +94,14 @@ class TableFile(ABC):
         """Return the error for a file that cannot be read."""
         return ValueError(f"{self.path} must be a readable {kind} file: {fault}")
 
+    def strings(self, kind: str, texts: list[str | None]) -> Any:
+        """Return texts as an Arrow array; the message of Arrow would quote the record."""
+        pa = optional("pyarrow", "files")
+        try:
+            return pa.array(texts, pa.string())
+        except UnicodeEncodeError:
+            raise self.unreadable(kind, "it has text that is not Unicode") from None
+
     def subject(self, name: str) -> str:
         """Return how error messages call a column."""
         return f"column {name!r}"
@@ -312,11 +320,10 @@ class JsonLinesFile(TableFile):
         return found
 
     def texts(self, name: str, values: Any) -> Any:
-        pa = optional("pyarrow", "files")
         texts = [
             None if value is None else json.dumps(value) if isinstance(value, bool) else str(value) for value in values
         ]
-        return pa.array(texts, pa.string())
+        return self.strings("JSON Lines", texts)
 
 
 class ParquetFile(ArrowFile):
@@ -403,7 +410,7 @@ class NpyFile(TableFile):
             raise self.unreadable(".npy", "it has text that is not Unicode")
         different, inverse = np.unique(values, return_inverse=True)
         texts = [None if value != value else str(value).strip() for value in different.tolist()]
-        return pa.array(texts, pa.string()).take(pa.array(inverse))
+        return self.strings(".npy", texts).take(pa.array(inverse))
 
 
 def _code_points(texts: NDArray[Any]) -> NDArray[Any]:

@@ -320,8 +320,16 @@ def test_invalid_categories_in_npy(tmp_path):
 @pytest.mark.parametrize("kind", ["<U2", ">U2"])
 def test_text_in_npy_that_is_not_unicode(tmp_path, kind):
     path = tmp_path / "a.npy"
-    np.save(path, np.array([1, 0, 0x110000, 0], np.dtype(np.uint32).newbyteorder(kind[0])).view(kind))
-    assert error_message(path, None, CATEGORIES) == "FILE must be a readable .npy file: it has text that is not Unicode"
+    for code in (0x110000, 0xFFFFFFFF, 0xD800):
+        np.save(path, np.array([1, 0, code, 0], np.dtype(np.uint32).newbyteorder(kind[0])).view(kind))
+        message = error_message(path, None, CATEGORIES)
+        assert message == "FILE must be a readable .npy file: it has text that is not Unicode"
+
+
+def test_text_in_json_lines_that_is_not_unicode(tmp_path):
+    path = text_file(tmp_path, '{"x": "yes"}\n{"x": "\\ud800"}\n', "a.jsonl")
+    message = error_message(path, "x", CATEGORIES)
+    assert message == "FILE must be a readable JSON Lines file: it has text that is not Unicode"
 
 
 def test_damaged_npy(tmp_path):
