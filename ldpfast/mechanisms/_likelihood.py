@@ -101,7 +101,9 @@ class LikelihoodQuestion(Mechanism):
             raise ValueError(f"column must be 0 or in [1e-15, 1e15], got {self.column!r}")
         if np.ndim(self.position) != 1:
             raise ValueError(f"position must have shape (dim,), got shape {np.shape(self.position)}")
-        position = tuple(_check.real("position", number) for number in self.position)
+        position = tuple(self.position)
+        if set(map(type, position)) != {float} or not np.isfinite(position).all():
+            position = tuple(_check.real("position", number) for number in position)
         if len(position) - (column > 0) < 1:
             raise ValueError(f"position must hold at least 1 coefficient beside the intercept, got {len(position)}")
         if self.residual is None and family != "logistic":

@@ -104,7 +104,7 @@ RULES = [
     (partial(HistogramDensity, 1.0, 100), "noise", *choices("unary", "laplace")),
     (partial(HistogramDensity, 1.0, 100), "lipschitz", *POSITIVE),
     (descent, "family", *choices("logistic", "linear", "poisson")),
-    (descent, "features", *between(1, 1 << 20)),
+    (descent, "features", *between(1, 1 << 18)),
     (descent, "norm", *choices("l2", "linf")),
     (descent, "noise", *choices("half-space", "laplace")),
     (descent, "residual", *POSITIVE),

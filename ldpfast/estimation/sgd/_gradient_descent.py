@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Measured: for a smaller eta0 curvature n^(1 - exponent), random scaling underestimates the spread of the positions.
 MIXED = 50.0
-MOST_FEATURES, MOST_FULL = 1 << 20, 1 << 13  # without and with a full covariance matrix
+MOST_FEATURES, MOST_FULL = 1 << 18, 1 << 13  # without and with a full covariance matrix
 
 
 class GradientDescent(Sequential):
@@ -38,7 +38,7 @@ class GradientDescent(Sequential):
     family : {"logistic", "linear", "poisson"}
         Model, with its canonical link.
     features : int
-        Number of features in a row, in [1, 2^20]; at most 2^13 with a full covariance matrix.
+        Number of features in a row, in [1, 2^18]; at most 2^13 with a full covariance matrix.
     epsilon : float
         Privacy parameter of one gradient, > 0.
     norm : {"l2", "linf"}

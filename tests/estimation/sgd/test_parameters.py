@@ -40,7 +40,7 @@ INVALID = [
         "residual must be given for the family 'linear', whose residuals have no bound",
     ),
     (Gradient, ("poisson", (0.0,), 1.0), {"residual": -1}, "residual must be a finite number > 0, got -1"),
-    (GradientDescent, ("logistic", 0, 1.0), {}, "features must be an integer in [1, 1048576], got 0"),
+    (GradientDescent, ("logistic", 0, 1.0), {}, "features must be an integer in [1, 262144], got 0"),
     (GradientDescent, ("logistic", 1, 1.0), {"exponent": 0.5}, "exponent must be in (1/2, 1), got 0.5"),
     (GradientDescent, ("logistic", 1, 1.0), {"exponent": 1}, "exponent must be in (1/2, 1), got 1"),
     (GradientDescent, ("logistic", 1, 1.0), {"eta0": 0}, "eta0 must be a finite number > 0, got 0"),
