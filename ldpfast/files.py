@@ -357,6 +357,8 @@ class FeatherFile(ArrowFile):
                     for i in range(file.num_record_batches):
                         batch = file.get_batch(i)
                         columns = [batch.column(name) for name in self.names]
+                        for column in columns:  # Arrow trusts the positions in a file and would read beyond its buffers
+                            column.validate(full=True)
                         yield columns, batch.num_rows, (i + 1) / file.num_record_batches
             except (pa.ArrowException, OSError):
                 raise self.unreadable("Feather") from None

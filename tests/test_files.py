@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import struct
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -315,6 +316,18 @@ def test_invalid_categories_in_npy(tmp_path):
     assert message == "the array must hold the declared categories only; record 2 of FILE holds another"
     np.save(path, np.array([1j]))
     assert "must hold categories, got dtype complex128" in error_message(path, None, CATEGORIES)
+
+
+@pytest.mark.parametrize("offsets", [(0, 1 << 30, 5), (0, -3, 5), (5, 3, 0)])
+def test_positions_in_feather_that_are_beyond_the_text(tmp_path, offsets):
+    """Without validation, Arrow reads beyond its buffers."""
+    path = tmp_path / "a.feather"
+    feather.write_feather(pa.table({"x": ["yes", "no"]}), path, compression="uncompressed")
+    data = path.read_bytes()
+    assert data.count(struct.pack("<3i", 0, 3, 5)) == 1
+    path.write_bytes(data.replace(struct.pack("<3i", 0, 3, 5), struct.pack("<3i", *offsets)))
+    fault = "it is damaged, truncated or of another format"
+    assert error_message(path, "x", CATEGORIES) == f"FILE must be a readable Feather file: {fault}"
 
 
 @pytest.mark.parametrize("kind", ["<U2", ">U2"])
