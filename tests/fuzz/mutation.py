@@ -109,7 +109,7 @@ def _changed(value: Any, random: Random) -> Any:
     container, key = random.choice(places)
     part, what = container[key], random.randrange(10)
     if what < 3 and isinstance(part, int | float) and not isinstance(part, bool):
-        near = [part + 1, part - 1, -part, part * 2, part / 2 if math.isfinite(part) and abs(part) < 1e300 else 0.5]
+        near = [part + 1, part - 1, -part, part * 2, part / 2 if abs(part) < 1e300 else 0.5]
         container[key] = random.choice([*near, *NUMBERS])
     elif what < 5:
         container[key] = copy.deepcopy(random.choice(VALUES))
