@@ -13,6 +13,7 @@ from .. import _check
 from .._extras import optional
 from .._typing import AnyArray, Floats
 from .._warnings import warn
+from ..mechanisms._hessian import MOST_COEFFICIENTS
 from ..results import ClippedWarning, Estimate, SmallSampleWarning
 from .sgd import GradientDescent, NewtonStep
 
@@ -80,8 +81,6 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
     def _protocol(self, features: int, people: int | None) -> GradientDescent | NewtonStep:
         """Return the protocol with the parameters of this estimator; `people` is None if more rows may follow."""
         solver = _check.choice("solver", self.solver, SOLVERS)
-        if solver == "newton" and people is None:
-            raise ValueError("solver must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known")
         column, _ = 0.0, _check.positive("radius", self.radius)
         if _check.flag("fit_intercept", self.fit_intercept):
             scaling = self.radius if self.intercept_scaling is None else self.intercept_scaling
@@ -97,7 +96,12 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             "projection": self.projection,
             "covariance": self.covariance,
         }
-        if solver != "sgd" and people is not None:
+        if people is None:
+            if solver == "newton":
+                raise ValueError(
+                    "solver must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known"
+                )
+        elif solver == "newton" or (solver == "auto" and features < MOST_COEFFICIENTS):
             newton = NewtonStep(self._family, features, self.epsilon, max(4, people), **options)
             if solver == "newton" or people >= newton.sufficient_n:
                 return newton

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from .._typing import AnyArray, Floats
 from ._likelihood import LikelihoodQuestion
 
+MOST_COEFFICIENTS = 512  # 131,328 entries
+
 
 @dataclass(frozen=True)
 class Hessian(LikelihoodQuestion):
@@ -19,7 +21,7 @@ class Hessian(LikelihoodQuestion):
     Parameters
     ----------
     family, position, epsilon, norm, radius, column, residual, noise
-        As for `Gradient`.
+        As for `Gradient`; at most 512 coefficients.
 
     Attributes
     ----------
@@ -74,6 +76,10 @@ class Hessian(LikelihoodQuestion):
         return found
 
     def _size(self) -> tuple[int, float]:
+        if self.dim > MOST_COEFFICIENTS:
+            raise ValueError(
+                f"position must hold at most {MOST_COEFFICIENTS} coefficients for a Hessian, got {self.dim}"
+            )
         first, second = self._entries
         diagonal, scales = first == second, self.scales
         weight = {"logistic": 0.25, "linear": 1.0, "poisson": self.residual_bound}[self.family]

@@ -35,6 +35,7 @@ from ldpfast.estimation import (
     GradientDescent,
     HistogramDensity,
     MedianSGD,
+    NewtonStep,
     Problem,
     VectorMean,
 )
@@ -77,6 +78,7 @@ PROTOCOLS: dict[str, Any] = {
     "spacing": lambda: MedianSGD(1.0, 0.0, 1.0, spacing=0.5, n=1000),
     "descent": lambda: GradientDescent("linear", 2, 1.0, residual=1.0),
     "covariance": lambda: GradientDescent("logistic", 1, 1.0, covariance="full"),
+    "newton": lambda: NewtonStep("logistic", 1, 1.0, 20),
 }
 KINDS: dict[str, Any] = {
     "mechanism": Mechanism,

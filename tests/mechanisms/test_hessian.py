@@ -115,3 +115,8 @@ def test_any_record_is_answered_in_the_ball():
     encoded = question.encode(records)
     assert np.isfinite(encoded).all()
     assert (np.linalg.norm(encoded, axis=1) <= question.ball.radius * (1 + 1e-12)).all()
+
+
+def test_too_many_coefficients_are_refused():
+    with pytest.raises(ValueError, match=r"^position must hold at most 512 coefficients for a Hessian, got 513$"):
+        Hessian("logistic", (0.0,) * 513, 1.0)

@@ -15,6 +15,7 @@ from ..._core.stream import Stream
 from ..._typing import AnyArray, Floats
 from ..._warnings import warn
 from ...mechanisms import Gradient, Hessian, Mechanism
+from ...mechanisms._hessian import MOST_COEFFICIENTS
 from ...privacy import Guarantee
 from ...results import DoubtfulWarning, Estimate, Normal, SmallSampleWarning
 from ..protocols import Sequential
@@ -42,7 +43,7 @@ class NewtonStep(Sequential):
     Parameters
     ----------
     family, features, epsilon, norm, radius, noise, column, residual, eta0, exponent, projection
-        As for `GradientDescent`.
+        As for `GradientDescent`; at most 512 coefficients.
     people : int
         Number of people who will be asked, >= 4. Further people report their gradient.
     covariance : {"diagonal", "full"}
@@ -95,6 +96,7 @@ class NewtonStep(Sequential):
         projection: float | None = None,
         covariance: str = "diagonal",
     ) -> None:
+        _check.integer("features", features, 1, MOST_COEFFICIENTS)
         self._steps = GradientDescent(
             family,
             features,
