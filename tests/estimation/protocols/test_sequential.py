@@ -389,7 +389,7 @@ def test_sums_that_no_positions_have_are_refused(make, bad):
     for place in range(first, len(numbers)):
         changed = numbers.copy()
         changed[place] = bad
-        with pytest.raises(ValueError, match=r": sums that (no positions have|\d+ reports cannot have)$"):
+        with pytest.raises(ValueError, match=r": (sums that (no positions|\d+ reports can)|a position outside)"):
             type(server).from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
 
 
