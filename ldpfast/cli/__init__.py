@@ -82,7 +82,12 @@ def _parser() -> Parser:
         "reproduce", help="repeat the experiments of the papers: figures, numbers, and whether the claims hold"
     )
     reproduce.add_argument(
-        "name", nargs="?", choices=EXPERIMENTS, metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)} (default: all)"
+        "names", nargs="*", type=_experiment, metavar="NAME", help="experiments, see --list (default: all)"
+    )
+    reproduce.add_argument(
+        "--list",
+        action="store_true",
+        help="print the name, the paper and the claim of each experiment, and run nothing",
     )
     reproduce.add_argument(
         "--full", action="store_true", help="as many repetitions as in the papers; takes several minutes"
@@ -144,14 +149,24 @@ def _demo(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _experiment(text: str) -> str:
+    """Return the name of an experiment. (`choices` of argparse does not accept an empty list of names.)"""
+    if text not in EXPERIMENTS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(EXPERIMENTS)}; got {text!r}")
+    return text
+
+
 def _reproduce(arguments: argparse.Namespace) -> int:
-    """Repeat the experiments; return status 1 if a claim does not hold."""
+    """Repeat the experiments, or list them; return status 1 if a claim does not hold."""
+    from ..experiments import listing, reproduce
+
+    names = tuple(dict.fromkeys(arguments.names)) or EXPERIMENTS
     console = optional("rich.console", "demo").Console(markup=False, highlight=False)
     generator(arguments.seed)  # raises for an invalid seed before anything is run
+    if arguments.list:
+        console.print(listing(names))
+        return 0
     arguments.output.mkdir(parents=True, exist_ok=True)
-    from ..experiments import reproduce
-
-    names = EXPERIMENTS if arguments.name is None else (arguments.name,)
     return int(not reproduce(names, arguments.output, arguments.seed, arguments.full, console))
 
 

@@ -2,7 +2,9 @@
 
 ``python -m ldpfast demo`` runs `demo`, which prints tables and saves one figure. ``python -m ldpfast reproduce`` runs
 `reproduce`, which saves a figure and the numbers of each of `EXPERIMENTS` and prints whether the claim of the paper
-holds. Each experiment is a module of the same name, with underscores for hyphens.
+holds. ``python -m ldpfast reproduce --list`` prints `listing`: names, papers and claims. An experiment is named after
+the paper and the figure, table, theorem or example that it repeats, if it has one. Its module has the same name, with
+underscores for hyphens.
 """
 
 from __future__ import annotations
@@ -15,18 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import optional
 from .._plots import figure as new_figure
-from . import drugs, surveys, whole_surveys
+from . import djw_figure_1, surveys, whole_surveys
 from ._study import Experiment
 
 EXPERIMENTS = (
-    "drugs",
-    "salary-mean",
-    "salary-median",
-    "logistic",
-    "density",
+    "djw-figure-1",
+    "djw-figure-5",
+    "djw-figure-6",
+    "djw-figure-7",
+    "djw-corollary-7",
     "curves",
-    "gaussian",
+    "jkmw-protocols",
     "central",
     "price",
 )
@@ -73,14 +76,14 @@ def demo(output: Path, rng: np.random.Generator | None, console: Any) -> None:
     wholes = whole_surveys.run(rng)
     for table in whole_surveys.tables(wholes):
         console.print(table)
-    study = drugs.run(rng)
-    console.print(drugs.table(study))
+    study = djw_figure_1.run(rng)
+    console.print(djw_figure_1.table(study))
     console.print(study.verdict)
 
     grid = figure.add_gridspec(3, 1)
     top, bottom, last = (grid[row].subgridspec(1, columns) for row, columns in enumerate((3, 3, 2)))
     surveys.draw(answers, [figure.add_subplot(place) for place in (*top, *list(bottom)[:2])])
-    drugs.draw(study, figure.add_subplot(bottom[2]))
+    djw_figure_1.draw(study, figure.add_subplot(bottom[2]))
     for whole, place in zip(wholes, last, strict=True):
         whole_surveys.draw(whole, figure.add_subplot(place))
     totals = " and ".join(f"{count} epsilon ({survey})" for survey, count in surveys.counts(answers).items())
@@ -97,6 +100,34 @@ def experiment(name: str) -> Experiment:
     """Return the experiment with a name in `EXPERIMENTS`."""
     found: Experiment = import_module("." + name.replace("-", "_"), __name__).EXPERIMENT
     return found
+
+
+def listing(names: Iterable[str]) -> Any:
+    """Return a table (rich) of experiments: name, paper and place in it, and the claim.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names in `EXPERIMENTS`.
+
+    Returns
+    -------
+    table : rich.table.Table
+
+    Raises
+    ------
+    ImportError
+        If rich is not installed (extra "demo").
+    """
+    box = optional("rich.box", "demo").SIMPLE_HEAD
+    table = optional("rich.table", "demo").Table(box=box, pad_edge=False, collapse_padding=True, leading=1)
+    table.add_column("name", no_wrap=True)
+    table.add_column("paper and place", max_width=30)
+    table.add_column("claim", ratio=1)
+    for name in names:
+        found = experiment(name)
+        table.add_row(found.name, found.source, found.claim)
+    return table
 
 
 def reproduce(names: Iterable[str], output: Path, seed: int | None, full: bool, console: Any) -> bool:

@@ -17,6 +17,11 @@ from .._typing import Floats
 Row = Mapping[str, Any]
 Style = tuple[str, str, str]  # color, marker, line
 
+DJW = "Duchi, Jordan and Wainwright (2018)"
+JKMW = "Joseph, Kulkarni, Mao and Wu (2019)"
+# The first part of the names of experiments, and the paper.
+PAPERS = {"djw": DJW, "jkmw": JKMW}
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -102,14 +107,17 @@ class Study(ABC):
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment of a paper: its name, the source of the claim, and the function ``run(rng, full)``.
+    """An experiment: its name, the source of the claim, the claim, and the function ``run(rng, full)``.
 
-    `rng` is None (fresh keys from the operating system) or a Generator, which makes the reports reproducible, not
-    private. `full` selects as many repetitions as in the paper.
+    The name of an experiment of a paper is the paper, a key of `PAPERS`, and the place in it. `source` has the authors
+    and the place. `claim` is one sentence; `Study.holds` tells whether it is confirmed. `rng` is None (fresh keys from
+    the operating system) or a Generator, which makes the reports reproducible, not private. `full` selects as many
+    repetitions as in the paper.
     """
 
     name: str
     source: str
+    claim: str
     run: Callable[[np.random.Generator | None, bool], Study]
 
     def save(self, study: Study, folder: Path) -> list[Path]:

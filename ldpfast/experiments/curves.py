@@ -321,5 +321,9 @@ def run(rng: np.random.Generator | None, full: bool = False) -> CurveStudy:
 
 
 EXPERIMENT = Experiment(
-    "curves", "errors against n and epsilon (Duchi, Jordan and Wainwright, NIPS 2013, simulated)", run
+    "curves",
+    "a summary of Duchi, Jordan and Wainwright (2013), its simulations",
+    "The errors of private means, shares and histograms decrease with n and with epsilon, and differ from the exact "
+    "formulas by at most 20 %.",
+    run,
 )

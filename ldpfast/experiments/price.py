@@ -141,4 +141,9 @@ def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
     return PriceStudy(tuple(prices))
 
 
-EXPERIMENT = Experiment("price", "the bounds of both models", run)
+EXPERIMENT = Experiment(
+    "price",
+    "the bounds of both models",
+    "For every problem and epsilon, the lower bound is at most the error of every mechanism and the upper bound.",
+    run,
+)

@@ -12,14 +12,14 @@ from ldpfast.experiments import (
     _study,
     central,
     curves,
-    density,
-    drugs,
-    gaussian,
-    logistic,
+    djw_corollary_7,
+    djw_figure_1,
+    djw_figure_5,
+    djw_figure_6,
+    djw_figure_7,
+    jkmw_protocols,
     price,
     salaries,
-    salary_mean,
-    salary_median,
 )
 
 
@@ -29,27 +29,29 @@ def studies() -> dict[str, _study.Study]:
     rng = np.random.default_rng(3)
     small = salaries.Population("small", salaries.salaries().values[::10], 25_000.0)
     sizes = (2_000, 40_000, 60_000)
-    words = logistic.documents(25_000, 20, 0.1, 4, 6)
+    words = djw_figure_7.documents(25_000, 20, 0.1, 4, 6)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.SmallSampleWarning)
-        patch.setattr(density, "PEOPLE", 1)
-        patch.setattr(density, "QUICK_REPETITIONS", (150, 150))
-        patch.setattr(density, "BINS_REPETITIONS", 40)
+        patch.setattr(djw_corollary_7, "PEOPLE", 1)
+        patch.setattr(djw_corollary_7, "QUICK_REPETITIONS", (150, 150))
+        patch.setattr(djw_corollary_7, "BINS_REPETITIONS", 40)
         patch.setattr(curves, "AT_SIZE", 1_000)
         return {
-            "drugs": drugs.DrugStudy(
-                drugs.run(rng, (20_000,), (10, 10)),
-                drugs.run(rng, (20_000,), (4, 4), drugs.real_population(), "real"),
+            "djw-figure-1": djw_figure_1.DrugStudy(
+                djw_figure_1.run(rng, (20_000,), (10, 10)),
+                djw_figure_1.run(rng, (20_000,), (4, 4), djw_figure_1.real_population(), "real"),
             ),
-            "salary-mean": salary_mean.MeanStudy(
-                salary_mean.measure(small, rng, 20), salary_mean.measure(salaries.visits(), rng, 5)
+            "djw-figure-5": djw_figure_5.MeanStudy(
+                djw_figure_5.measure(small, rng, 20), djw_figure_5.measure(salaries.visits(), rng, 5)
             ),
-            "salary-median": salary_median.MedianStudy(
-                salary_median.measure(salaries.salaries(), salary_median.RADII, rng, 8, sizes),
-                *salary_median.measure(salaries.diseases(), (4.0,), rng, 4, sizes),
+            "djw-figure-6": djw_figure_6.MedianStudy(
+                djw_figure_6.measure(salaries.salaries(), djw_figure_6.RADII, rng, 8, sizes),
+                *djw_figure_6.measure(salaries.diseases(), (4.0,), rng, 4, sizes),
             ),
-            "logistic": logistic.LogisticStudy(dict.fromkeys(("words", "real"), logistic.measure(words, rng, 4))),
-            "density": density.run(rng, False, (3, 5), (2_000, 5_000)),
+            "djw-figure-7": djw_figure_7.LogisticStudy(
+                dict.fromkeys(("words", "real"), djw_figure_7.measure(words, rng, 4))
+            ),
+            "djw-corollary-7": djw_corollary_7.run(rng, False, (3, 5), (2_000, 5_000)),
             "price": price.run(rng),
             "curves": curves.CurveStudy(
                 tuple(
@@ -60,9 +62,9 @@ def studies() -> dict[str, _study.Study]:
                     for made, real in curves.problems()
                 )
             ),
-            "gaussian": gaussian.GaussianStudy(
-                tuple(gaussian.measure(method, 200_000, (1.0, 2.0), rng, 2) for method in gaussian.METHODS),
-                gaussian.search(rng),
+            "jkmw-protocols": jkmw_protocols.GaussianStudy(
+                tuple(jkmw_protocols.measure(method, 200_000, (1.0, 2.0), rng, 2) for method in jkmw_protocols.METHODS),
+                jkmw_protocols.search(rng),
             ),
             "central": central.CentralStudy(
                 tuple(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ldpfast import experiments
-from ldpfast.experiments import central, curves, drugs, gaussian, logistic, price, salary_median
+from ldpfast.experiments import central, curves, djw_figure_1, djw_figure_6, djw_figure_7, jkmw_protocols, price
 
 pytest.importorskip("statsmodels")
 
@@ -28,17 +28,17 @@ def assert_fails(study):
 
 
 def test_drugs_with_exchanged_methods_fail(studies):
-    drug_use = studies["drugs"].stand_in
+    drug_use = studies["djw-figure-1"].stand_in
     exchanged = {
         **drug_use.errors,
-        drugs.CUBE: drug_use.errors[drugs.LAPLACE],
-        drugs.LAPLACE: drug_use.errors[drugs.CUBE],
+        djw_figure_1.CUBE: drug_use.errors[djw_figure_1.LAPLACE],
+        djw_figure_1.LAPLACE: drug_use.errors[djw_figure_1.CUBE],
     }
-    assert_fails(replace(studies["drugs"], stand_in=replace(drug_use, errors=exchanged)))
+    assert_fails(replace(studies["djw-figure-1"], stand_in=replace(drug_use, errors=exchanged)))
 
 
 def test_salary_means_with_increasing_errors_fail(studies):
-    mean = studies["salary-mean"]
+    mean = studies["djw-figure-5"]
     curves_by_epsilon = {
         epsilon: replace(curve, errors=tuple(sorted(curve.errors, key=np.mean)))
         for epsilon, curve in mean.salaries.by_epsilon.items()
@@ -47,28 +47,32 @@ def test_salary_means_with_increasing_errors_fail(studies):
 
 
 def test_salary_medians_with_the_errors_of_the_naive_method_fail(studies):
-    median = studies["salary-median"]
+    median = studies["djw-figure-6"]
     worse = tuple(
-        replace(p, guesses={**p.guesses, salary_median.SGD: p.guesses[salary_median.NAIVE]}) for p in median.salaries
+        replace(p, guesses={**p.guesses, djw_figure_6.SGD: p.guesses[djw_figure_6.NAIVE]}) for p in median.salaries
     )
     assert not replace(median, salaries=worse).holds
 
 
 def test_private_steps_are_below_their_bound(studies):
-    for panel in studies["salary-median"].salaries:
-        assert (panel.curve(salary_median.SGD).mean < panel.bound()).all()
+    for panel in studies["djw-figure-6"].salaries:
+        assert (panel.curve(djw_figure_6.SGD).mean < panel.bound()).all()
 
 
 def test_logistic_regressions_with_exchanged_methods_fail(studies):
     exchanged = {
-        data: {**found, logistic.LAPLACE: found[logistic.HALF_SPACE], logistic.HALF_SPACE: found[logistic.LAPLACE]}
-        for data, found in studies["logistic"].errors.items()
+        data: {
+            **found,
+            djw_figure_7.LAPLACE: found[djw_figure_7.HALF_SPACE],
+            djw_figure_7.HALF_SPACE: found[djw_figure_7.LAPLACE],
+        }
+        for data, found in studies["djw-figure-7"].errors.items()
     }
-    assert_fails(logistic.LogisticStudy(exchanged))
+    assert_fails(djw_figure_7.LogisticStudy(exchanged))
 
 
 def test_densities_with_a_wrong_exact_risk_fail(studies):
-    series = studies["density"]
+    series = studies["djw-corollary-7"]
     assert not replace(series, series_exact=series.series_exact / 2).holds
 
 
@@ -79,14 +83,14 @@ def test_curves_with_a_wrong_theory_fail(studies):
 
 
 def test_gaussian_means_with_a_smaller_coverage_fail(studies):
-    normal = studies["gaussian"]
+    normal = studies["jkmw-protocols"]
     too_narrow = tuple(replace(found, coverage=found.coverage - 0.1) for found in normal.errors)
     assert not replace(normal, errors=too_narrow).holds
 
 
 def test_gaussian_means_with_exchanged_variants_fail(studies):
-    normal = studies["gaussian"]
-    other = {gaussian.PAPER: gaussian.ROBUST, gaussian.ROBUST: gaussian.PAPER}
+    normal = studies["jkmw-protocols"]
+    other = {jkmw_protocols.PAPER: jkmw_protocols.ROBUST, jkmw_protocols.ROBUST: jkmw_protocols.PAPER}
     exchanged = tuple(
         replace(found, method=found.method._replace(variant=other.get(found.method.variant, found.method.variant)))
         for found in normal.errors

@@ -9,7 +9,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import experiments
-from ldpfast.experiments import drugs, surveys, whole_surveys
+from ldpfast.experiments import djw_figure_1, surveys, whole_surveys
 
 from ..support.statistics import ALPHA, hoeffding_radius
 
@@ -24,8 +24,8 @@ def comparisons() -> list[surveys.Comparison]:
 
 
 @pytest.fixture(scope="module")
-def study() -> drugs.Study:
-    return drugs.run(np.random.default_rng(2), sizes=(20_000, 200_000), repetitions=(10, 40))
+def study() -> djw_figure_1.Study:
+    return djw_figure_1.run(np.random.default_rng(2), sizes=(20_000, 200_000), repetitions=(10, 40))
 
 
 def test_the_questions_have_the_statistics_of_the_surveys():
@@ -67,19 +67,23 @@ def test_every_record_has_the_stated_guarantee(comparisons):
 
 
 def test_the_population_is_reproducible():
-    people = drugs.population()
+    people = djw_figure_1.population()
     assert people.shape == (959_715, 4)
-    np.testing.assert_array_equal(people, drugs.population())
+    np.testing.assert_array_equal(people, djw_figure_1.population())
     shares = np.unpackbits(people, axis=1, count=27).mean(axis=0)
     radius = hoeffding_radius(len(people), ALPHA / 27)  # union bound over 27 drugs
-    np.testing.assert_allclose(shares, drugs.DRUG_FREQ, rtol=0, atol=radius)
+    np.testing.assert_allclose(shares, djw_figure_1.DRUG_FREQ, rtol=0, atol=radius)
 
 
 def test_the_error_is_at_most_a_sixth_of_that_of_laplace_noise(study):
     """The ratio is 8.4 with a standard deviation of 0.5: each error averages 27 x 40 squares."""
     assert study.ratio >= 6
     assert study.verdict.endswith("(at least 6: yes)")
-    for method, others in ((drugs.PLAIN, drugs.CENTERED), (drugs.CENTERED, drugs.CUBE), (drugs.CUBE, drugs.LAPLACE)):
+    for method, others in (
+        (djw_figure_1.PLAIN, djw_figure_1.CENTERED),
+        (djw_figure_1.CENTERED, djw_figure_1.CUBE),
+        (djw_figure_1.CUBE, djw_figure_1.LAPLACE),
+    ):
         for mine, theirs in zip(study.errors[method], study.errors[others], strict=True):
             assert mine.max() < theirs.min()
 
@@ -90,9 +94,9 @@ def test_errors_follow_the_formulas(study):
     A mean of m >= 270 squares differs from its expectation by a fraction of at most 7 sqrt(2 / m).
     """
     variances = {
-        drugs.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
-        drugs.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
-        drugs.LAPLACE: 2 * (27 / 0.5) ** 2,
+        djw_figure_1.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
+        djw_figure_1.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
+        djw_figure_1.LAPLACE: 2 * (27 / 0.5) ** 2,
     }
     for method, variance in variances.items():
         for n, errors in zip(study.sizes, study.errors[method], strict=True):
@@ -100,13 +104,13 @@ def test_errors_follow_the_formulas(study):
 
 
 def test_a_claim_that_does_not_hold_is_reported():
-    errors = {method: [np.ones(3)] for method in drugs.STYLE}
-    assert drugs.Study((drugs.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
+    errors = {method: [np.ones(3)] for method in djw_figure_1.STYLE}
+    assert djw_figure_1.Study((djw_figure_1.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
 
 
 def test_demo_prints_tables_and_saves_one_picture(tmp_path, monkeypatch, comparisons, study):
     monkeypatch.setattr(surveys, "run", lambda rng: comparisons)
-    monkeypatch.setattr(drugs, "run", lambda rng: study)
+    monkeypatch.setattr(djw_figure_1, "run", lambda rng: study)
     text = io.StringIO()
     picture = tmp_path / "demo.png"
     experiments.demo(picture, None, console.Console(file=text, width=80))
@@ -126,7 +130,7 @@ def test_the_picture_has_titles_labels_and_legends(comparisons, study):
     page = figure.Figure()
     axes = page.subplots(2, 3).ravel()
     surveys.draw(comparisons, axes[:5])
-    drugs.draw(study, axes[5])
+    djw_figure_1.draw(study, axes[5])
     for ax in axes:
         assert ax.get_title()
         assert ax.get_xlabel()

@@ -6,19 +6,23 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.experiments import curves, density, gaussian, logistic, salary_median
+from ldpfast.experiments import curves, djw_corollary_7, djw_figure_6, djw_figure_7, jkmw_protocols
 
 
 def test_the_exact_risk_of_the_series_follows_its_formula():
     """The noise contributes k B^2 of the mechanism without clipping, and nothing for infinite n."""
-    kept, left = np.split(density.coefficients() ** 2, [4])
+    kept, left = np.split(djw_corollary_7.coefficients() ** 2, [4])
     scale = ldp.LinfBall(4, 1.0, np.sqrt(2)).scale
-    assert density.exact_risk(1_000, 4) == pytest.approx((4 * scale**2 - kept.sum()) / 1_000 + left.sum(), rel=1e-12)
-    assert density.exact_risk(10**15, 4) == pytest.approx(left.sum(), rel=1e-6)
+    assert djw_corollary_7.exact_risk(1_000, 4) == pytest.approx(
+        (4 * scale**2 - kept.sum()) / 1_000 + left.sum(), rel=1e-12
+    )
+    assert djw_corollary_7.exact_risk(10**15, 4) == pytest.approx(left.sum(), rel=1e-6)
 
 
 def test_the_number_of_terms_follows_from_the_sample_size():
-    assert [density._terms(density.size_for(terms)) for terms in density.FULL_AIMED] == list(density.FULL_AIMED)
+    assert [djw_corollary_7._terms(djw_corollary_7.size_for(terms)) for terms in djw_corollary_7.FULL_AIMED] == list(
+        djw_corollary_7.FULL_AIMED
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
@@ -42,7 +46,7 @@ def test_theoretical_curves_are_the_exact_variances(epsilon):
 
 def test_steps_without_privacy_agree_with_a_simple_loop():
     samples = np.random.default_rng(1).exponential(size=(3, 50))
-    found = salary_median.plain_steps(samples, np.array([2.0, 8.0]), (10, 50))
+    found = djw_figure_6.plain_steps(samples, np.array([2.0, 8.0]), (10, 50))
     for u, upper in enumerate((2.0, 8.0)):
         for r in range(3):
             guess, guesses = upper / 2, []
@@ -55,21 +59,21 @@ def test_steps_without_privacy_agree_with_a_simple_loop():
 
 def test_the_gradient_vanishes_at_the_maximum_likelihood():
     """The likelihood has a quadratic penalty."""
-    made = logistic.documents(3_000, 20, 0.1, 4, 6)
-    theta = logistic.maximum_likelihood(made.x, made.y, np.zeros(20))
-    gradient = made.x.T @ (1 / (1 + np.exp(-made.x @ theta)) - made.y) + 20 / logistic.LENGTH**2 * theta
+    made = djw_figure_7.documents(3_000, 20, 0.1, 4, 6)
+    theta = djw_figure_7.maximum_likelihood(made.x, made.y, np.zeros(20))
+    gradient = made.x.T @ (1 / (1 + np.exp(-made.x @ theta)) - made.y) + 20 / djw_figure_7.LENGTH**2 * theta
     assert np.abs(gradient).max() < 0.05
-    assert logistic.held_out_error(theta, made.x, made.y) < 0.45
+    assert djw_figure_7.held_out_error(theta, made.x, made.y) < 0.45
 
 
 def test_each_level_of_the_search_halves_the_range():
     """Widths are halved, shares sum to one, each pair of cells is inside the previous one, the last is near the mean."""
-    found = gaussian.search(np.random.default_rng(1))
-    np.testing.assert_allclose(found.widths, gaussian.SHOWN_SIGMA * 2.0 ** np.arange(len(found.kept))[::-1])
+    found = jkmw_protocols.search(np.random.default_rng(1))
+    np.testing.assert_allclose(found.widths, jkmw_protocols.SHOWN_SIGMA * 2.0 ** np.arange(len(found.kept))[::-1])
     np.testing.assert_allclose(found.shares.sum(axis=1), 1, rtol=1e-12)
     low = -2
     for kept in found.kept:
         assert low <= kept <= low + 2
         low = 2 * kept
-    assert found.end >= gaussian.SHOWN_BOUND
-    assert abs(found.found - gaussian.SHOWN_MEAN) < 2 * gaussian.SHOWN_SIGMA
+    assert found.end >= jkmw_protocols.SHOWN_BOUND
+    assert abs(found.found - jkmw_protocols.SHOWN_MEAN) < 2 * jkmw_protocols.SHOWN_SIGMA

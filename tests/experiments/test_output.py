@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from ldpfast import cli, experiments
-from ldpfast.experiments import _study, central, gaussian
+from ldpfast.experiments import _study, central, jkmw_protocols
+
+from ..support.extras import remove_extras
 
 pytest.importorskip("statsmodels")
 figure = pytest.importorskip("matplotlib.figure")
@@ -30,12 +32,12 @@ def test_pictures_have_titles_labels_and_legends(studies, name):
 
 
 def test_gaussian_means_save_two_pictures_and_the_coverage(studies, tmp_path):
-    picture, numbers, errors = gaussian.EXPERIMENT.save(studies["gaussian"], tmp_path)
+    picture, numbers, errors = jkmw_protocols.EXPERIMENT.save(studies["jkmw-protocols"], tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {picture.name, numbers.name, errors.name}
     assert errors.read_bytes().startswith(b"\x89PNG")
     with numbers.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * len(gaussian.METHODS)
+    assert len(rows) == 2 * len(jkmw_protocols.METHODS)
     for row in rows:
         values = np.array(row["errors"].split(), float)
         assert float(row["median"]) == pytest.approx(np.median(values), rel=1e-2)
@@ -56,12 +58,58 @@ def test_rows_of_prices_contain_the_number_of_records(studies):
         assert row["n"] == (100 if row["problem"].startswith("central_range, n 100, ") else 100_000)
 
 
-def test_every_experiment_is_the_module_of_its_name():
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_every_experiment_is_the_module_of_its_name_and_has_a_claim(name):
+    found = experiments.experiment(name)
+    assert found.name == name
+    assert found.run.__module__ == f"ldpfast.experiments.{name.replace('-', '_')}"
+    assert found.claim.endswith(".")
+    assert ". " not in found.claim  # one sentence
+    assert "\n" not in found.claim
+
+
+def test_the_name_of_an_experiment_of_a_paper_is_the_paper_and_the_place():
+    """The name has the number of the figure, table or theorem that the source has, and papers are not mixed up."""
     for name in experiments.EXPERIMENTS:
-        found = experiments.experiment(name)
-        assert found.name == name
-        assert found.source
-        assert found.run.__module__ == f"ldpfast.experiments.{name.replace('-', '_')}"
+        source = experiments.experiment(name).source
+        papers = [first for first in _study.PAPERS if name.startswith(first + "-")]
+        assert [text for text in _study.PAPERS.values() if text in source] == [_study.PAPERS[first] for first in papers]
+        for first in papers:
+            assert name.removeprefix(first + "-").replace("-", " ") in source.removeprefix(_study.PAPERS[first])
+
+
+def test_every_paper_has_an_experiment():
+    for first in _study.PAPERS:
+        assert any(name.startswith(first + "-") for name in experiments.EXPERIMENTS)
+
+
+@pytest.mark.parametrize("chosen", [(), ("price", "djw-figure-1")])
+def test_the_list_has_names_sources_and_claims_and_runs_nothing(monkeypatch, capsys, tmp_path, chosen):
+    def started(*arguments):
+        raise AssertionError(f"started: {arguments}")
+
+    monkeypatch.setattr(experiments, "reproduce", started)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert cli.main(["reproduce", *chosen, "--list", "--output", str(tmp_path / "absent")]) == 0
+    assert not (tmp_path / "absent").exists()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    start = {side: lines[1].index(side) for side in ("name", "paper and place", "claim")}
+    ends = [*list(start.values())[1:], None]
+    columns = [" ".join(line[a:b].strip() for line in lines).split() for a, b in zip(start.values(), ends, strict=True)]
+    found = [experiments.experiment(name) for name in chosen or experiments.EXPERIMENTS]
+    for column, texts in zip(
+        columns, ([e.name for e in found], [e.source for e in found], [e.claim for e in found]), strict=True
+    ):
+        assert " ".join(texts) in " ".join(column)
+
+
+def test_the_list_reports_a_missing_extra(monkeypatch, capsys):
+    remove_extras(monkeypatch)
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["reproduce", "--list"])
+    assert caught.value.code == 2
+    assert "rich is not installed" in capsys.readouterr().err
 
 
 class Tiny(_study.Study):
@@ -88,7 +136,7 @@ def test_statistics_of_a_curve_follow_the_definitions():
 
 
 def test_files_contain_every_error(tmp_path):
-    experiment = _study.Experiment("tiny", "nowhere", lambda rng, full: Tiny())
+    experiment = _study.Experiment("tiny", "nowhere", "One is less than two.", lambda rng, full: Tiny())
     picture, numbers = experiment.save(Tiny(), tmp_path)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with numbers.open(newline="") as file:
@@ -114,7 +162,7 @@ def test_reproduce_prints_the_verdict_and_the_paths(tmp_path, monkeypatch, holds
         return Tiny()
 
     monkeypatch.setattr(Tiny, "holds", holds)
-    monkeypatch.setattr(experiments, "experiment", lambda name: _study.Experiment(name, "a paper", run))
+    monkeypatch.setattr(experiments, "experiment", lambda name: _study.Experiment(name, "a paper", "A claim.", run))
     text = io.StringIO()
     page = console.Console(file=text, width=40)
     assert experiments.reproduce(["a", "b"], tmp_path, None, True, page) is holds
@@ -133,13 +181,14 @@ def test_the_command_reproduce_passes_its_arguments(monkeypatch, tmp_path, capsy
     monkeypatch.setattr(experiments, "reproduce", lambda *a: called.append(a) or (a[1].is_dir() and a[2] != 7))
     monkeypatch.chdir(tmp_path)
     assert cli.main(["reproduce"]) == 0
-    assert cli.main(["reproduce", "density", "--full", "--seed", "7", "--output", "a/b"]) == 1
+    names = ["price", "djw-corollary-7", "price"]
+    assert cli.main(["reproduce", *names, "--full", "--seed", "7", "--output", "a/b"]) == 1
     assert [a[:4] for a in called] == [
         (experiments.EXPERIMENTS, Path("figures"), None, False),
-        (("density",), Path("a/b"), 7, True),
+        (("price", "djw-corollary-7"), Path("a/b"), 7, True),
     ]
     for arguments, message in (
-        (["guess"], "invalid choice: 'guess'"),
+        (["price", "guess"], "argument NAME: must be one of djw-figure-1, "),
         (["--seed", "-1"], "--seed must be an integer >= 0"),
     ):
         with pytest.raises(SystemExit) as caught:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast.experiments import central, density, drugs, logistic, salaries, surveys
+from ldpfast.experiments import central, djw_corollary_7, djw_figure_1, djw_figure_7, salaries, surveys
 
 from ..support.statistics import ALPHA, hoeffding_radius
 
@@ -36,36 +36,40 @@ def test_risk_and_moments_of_a_population_follow_the_definitions():
 def test_real_populations_have_their_known_statistics():
     assert salaries.visits().mean == pytest.approx(2.86, abs=0.01)
     assert salaries.diseases().median == pytest.approx(10.58, abs=0.01)
-    answers = np.unpackbits(drugs.real_population(), axis=1, count=27)
+    answers = np.unpackbits(djw_figure_1.real_population(), axis=1, count=27)
     assert answers.shape == (6_366, 27)
-    assert (answers.sum(axis=1) == len(drugs.CHOICES)).all()  # each question has one answer
+    assert (answers.sum(axis=1) == len(djw_figure_1.CHOICES)).all()  # each question has one answer
     assert np.bincount(surveys.own_health()).tolist() == [11_019, 7_309, 1_560, 302]
 
 
 def test_documents_are_in_the_unit_ball_and_reproducible():
-    made = logistic.documents(3_000, 20, 0.1, 4, 6)
-    again = logistic.documents(3_000, 20, 0.1, 4, 6)
+    made = djw_figure_7.documents(3_000, 20, 0.1, 4, 6)
+    again = djw_figure_7.documents(3_000, 20, 0.1, 4, 6)
     np.testing.assert_array_equal(made.x, again.x)
     np.testing.assert_array_equal(made.y, again.y)
     assert set(np.unique(made.x)) == {0.0, np.float32(0.5)}
     assert np.linalg.norm(made.x, axis=1).max() <= 1
     assert 0.45 < made.y.mean() < 0.55
-    patients = logistic.patients()
+    patients = djw_figure_7.patients()
     assert patients.x.shape == (20_190, 10)
     assert np.linalg.norm(patients.x, axis=1).max() <= 1 + 1e-6
     assert 0.49 < patients.y.mean() < 0.51
 
 
 def test_the_true_density_has_the_declared_coefficients():
-    assert density.density(density.POINTS).min() > 0
-    assert density.density(density.POINTS).mean() == pytest.approx(1, abs=1e-12)
-    terms = np.arange(1, density.TERMS + 1)
-    assert np.sum(terms**4 * density.coefficients() ** 2) == pytest.approx(density.sobolev_radius() ** 2)
+    assert djw_corollary_7.density(djw_corollary_7.POINTS).min() > 0
+    assert djw_corollary_7.density(djw_corollary_7.POINTS).mean() == pytest.approx(1, abs=1e-12)
+    terms = np.arange(1, djw_corollary_7.TERMS + 1)
+    assert np.sum(terms**4 * djw_corollary_7.coefficients() ** 2) == pytest.approx(
+        djw_corollary_7.sobolev_radius() ** 2
+    )
     n = 100_000
-    people = density.sample(n, np.random.default_rng(1))
+    people = djw_corollary_7.sample(n, np.random.default_rng(1))
     cosine = np.sqrt(2) * np.cos(2 * np.pi * people)
     # Hoeffding's inequality for numbers in [-sqrt 2, sqrt 2].
-    assert cosine.mean() == pytest.approx(density.coefficients()[0], abs=2 * np.sqrt(2) * hoeffding_radius(n, ALPHA))
+    assert cosine.mean() == pytest.approx(
+        djw_corollary_7.coefficients()[0], abs=2 * np.sqrt(2) * hoeffding_radius(n, ALPHA)
+    )
 
 
 def test_means_and_medians_of_counts_agree_with_large_samples():

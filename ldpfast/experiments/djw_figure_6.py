@@ -18,7 +18,7 @@ from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
 from .._typing import Floats
 from ..estimation import median, naive_median
 from ..results import DoubtfulWarning, SmallSampleWarning
-from ._study import Curve, Experiment, Study, slope
+from ._study import DJW, Curve, Experiment, Study, slope
 from .salaries import Population, diseases, salaries
 
 EPSILON = 1.0
@@ -209,4 +209,10 @@ def run(rng: np.random.Generator | None, full: bool = False) -> MedianStudy:
         return MedianStudy(measure(salaries(), RADII, rng, repetitions), of_diseases)
 
 
-EXPERIMENT = Experiment("salary-median", "Duchi, Jordan and Wainwright (2018), figure 6", run)
+EXPERIMENT = Experiment(
+    "djw-figure-6",
+    f"{DJW}, figure 6",
+    "The excess risk of private gradient steps, one bit per person, falls like n^(-1/2) or faster, and the median of noisy "
+    f"salaries is at least {LEAST_RATIO:g} times as far from the median although it has more people.",
+    run,
+)

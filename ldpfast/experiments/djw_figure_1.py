@@ -234,7 +234,14 @@ def reproduce(rng: np.random.Generator | None, full: bool = False) -> DrugStudy:
     return DrugStudy(run(rng, SIZES, repetitions), real)
 
 
-EXPERIMENT = _study.Experiment("drugs", "Duchi, Jordan and Wainwright (2018), figure 1", reproduce)
+EXPERIMENT = _study.Experiment(
+    "djw-figure-1",
+    f"{_study.DJW}, figure 1",
+    f"For {DRUGS} answers per person at epsilon {EPSILON:g}, the mean squared error with Laplace noise is at least "
+    f"{LEAST_RATIO:g} times that of the l-infinity mechanism (n = {REFERENCE_SIZE:,}), and the worst run of the mechanism "
+    "is better than the best run with Laplace noise (every n).",
+    reproduce,
+)
 
 
 def table(study: Study) -> Any:

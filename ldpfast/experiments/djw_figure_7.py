@@ -21,7 +21,7 @@ from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
 from .._typing import Floats
 from ..estimation import GradientDescent
 from ..results import SmallSampleWarning
-from ._study import Curve, Experiment, Study
+from ._study import DJW, Curve, Experiment, Study
 from .surveys import RAND, records
 
 EPSILONS = (1.0, 2.0, 4.0, 6.0)
@@ -240,4 +240,10 @@ def run(rng: np.random.Generator | None, full: bool = False) -> LogisticStudy:
         )
 
 
-EXPERIMENT = Experiment("logistic", "Duchi, Jordan and Wainwright (2018), figure 7", run)
+EXPERIMENT = Experiment(
+    "djw-figure-7",
+    f"{DJW}, figure 7",
+    "For every epsilon, the mean held-out error of logistic regression on documents is smallest without privacy, larger "
+    "with the l2 mechanism, and largest with Laplace noise.",
+    run,
+)

@@ -19,7 +19,7 @@ from .._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILION, finish
 from .._plots import figure as new_figure
 from .._typing import Floats
 from ..estimation import GaussianMean
-from ._study import Curve, Experiment, Row, Study
+from ._study import JKMW, Curve, Experiment, Row, Study
 
 MEANS, SIGMAS = (0.0, 3.7, 1000.0, -250.3), (1.0, 5.0)
 MU_BOUND, SIGMA_BOUNDS = 4096.0, (0.5, 16.0)
@@ -195,7 +195,7 @@ class GaussianExperiment(Experiment):
     """Experiment with two figures: the search, and the errors."""
 
     def save(self, study: Study, folder: Any) -> list[Any]:
-        """Write the figure, the numbers, and the errors as ``gaussian-errors.png``. See `Experiment.save`."""
+        """Write the figure, the numbers, and the errors as ``jkmw-protocols-errors.png``. See `Experiment.save`."""
         assert isinstance(study, GaussianStudy)
         paths, picture = super().save(study, folder), folder / f"{self.name}-errors.png"
         figure = new_figure(13.0, 9.0, "demo")
@@ -390,4 +390,11 @@ def run(rng: np.random.Generator | None, full: bool = False) -> GaussianStudy:
     )
 
 
-EXPERIMENT = GaussianExperiment("gaussian", "Joseph, Kulkarni, Mao and Wu (2019), the four protocols", run)
+EXPERIMENT = GaussianExperiment(
+    "jkmw-protocols",
+    f"{JKMW}, the four protocols",
+    "The published two rounds with known sigma have a median error of at most "
+    f"{MOST_MEDIAN:g} sigma / (epsilon sqrt(n)), and the variants of the library have smaller errors for every protocol "
+    "and intervals with 95 % coverage (93 to 97).",
+    run,
+)

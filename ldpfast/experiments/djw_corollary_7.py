@@ -1,6 +1,6 @@
 """Densities: the rate n^(-2 beta / (2 beta + 2)) of the private series estimate, and two private histograms.
 
-Duchi, Jordan and Wainwright (JASA 2018, section 5.2) prove the rate. Without privacy the exponent is -2 beta / (2 beta
+Duchi, Jordan and Wainwright (JASA 2018, corollary 7) prove the rate. Without privacy the exponent is -2 beta / (2 beta
 + 1). The density is simulated: its trigonometric coefficients decay as slowly as its smoothness allows. The index of
 chronic diseases is real data.
 """
@@ -18,7 +18,7 @@ from .._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
 from .._typing import Floats
 from ..estimation import SeriesDensity, histogram_density, series_density
 from ..mechanisms import LinfBall
-from ._study import Curve, Experiment, Study, slope
+from ._study import DJW, Curve, Experiment, Study, slope
 from .salaries import diseases
 
 SMOOTHNESS, EPSILON = 2.0, 1.0
@@ -277,4 +277,10 @@ def run(
     )
 
 
-EXPERIMENT = Experiment("density", "Duchi, Jordan and Wainwright (2018), section 5.2", run)
+EXPERIMENT = Experiment(
+    "djw-corollary-7",
+    f"{DJW}, corollary 7",
+    f"The squared error of the private series estimate of a density of smoothness {SMOOTHNESS:g} falls like n^{RATE:.2f} "
+    "(within 0.1), and Laplace noise doubles the error of a private histogram (1.6 to 2.4) compared with unary encoding.",
+    run,
+)
