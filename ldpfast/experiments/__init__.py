@@ -30,6 +30,9 @@ EXPERIMENTS = (
     "djw-corollary-7",
     "curves",
     "jkmw-protocols",
+    "barber-duchi-table-1",
+    "chaudhuri-hsu-theorem-1",
+    "chaudhuri-hsu-example-3",
     "central",
     "price",
 )

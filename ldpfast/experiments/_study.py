@@ -19,8 +19,10 @@ Style = tuple[str, str, str]  # color, marker, line
 
 DJW = "Duchi, Jordan and Wainwright (2018)"
 JKMW = "Joseph, Kulkarni, Mao and Wu (2019)"
+BARBER_DUCHI = "Barber and Duchi (2014)"
+CHAUDHURI_HSU = "Chaudhuri and Hsu (2012)"
 # The first part of the names of experiments, and the paper.
-PAPERS = {"djw": DJW, "jkmw": JKMW}
+PAPERS = {"djw": DJW, "jkmw": JKMW, "barber-duchi": BARBER_DUCHI, "chaudhuri-hsu": CHAUDHURI_HSU}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,10 @@ import pytest
 import ldpfast as ldp
 from ldpfast.experiments import (
     _study,
+    barber_duchi_table_1,
     central,
+    chaudhuri_hsu_example_3,
+    chaudhuri_hsu_theorem_1,
     curves,
     djw_corollary_7,
     djw_figure_1,
@@ -73,4 +76,16 @@ def studies() -> dict[str, _study.Study]:
                     for panel in central.measure(people, (0.1, 1.0), rng, 100)
                 )
             ),
+            "barber-duchi-table-1": barber_duchi_table_1.TableStudy(
+                barber_duchi_table_1.bounds_by("n", (2_000, 100_000)),
+                barber_duchi_table_1.bounds_by("dimension", barber_duchi_table_1.DIMS),
+                {
+                    privacy: barber_duchi_table_1.measure(privacy, (2_000, 100_000), rng, 40)
+                    for privacy in barber_duchi_table_1.DEFINITIONS
+                },
+            ),
+            "chaudhuri-hsu-theorem-1": chaudhuri_hsu_theorem_1.SensitivityStudy(
+                tuple(chaudhuri_hsu_theorem_1.measure(n, (1, 30, 300), rng, 300) for n in (1_001, 2_001))
+            ),
+            "chaudhuri-hsu-example-3": chaudhuri_hsu_example_3.measure((101, 1_001), rng, 200),
         }

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from ldpfast import experiments
-from ldpfast.experiments import central, curves, djw_figure_1, djw_figure_6, djw_figure_7, jkmw_protocols, price
+from ldpfast.experiments import (
+    barber_duchi_table_1,
+    central,
+    chaudhuri_hsu_example_3,
+    chaudhuri_hsu_theorem_1,
+    curves,
+    djw_figure_1,
+    djw_figure_6,
+    djw_figure_7,
+    jkmw_protocols,
+    price,
+)
 
 pytest.importorskip("statsmodels")
 
@@ -123,3 +134,69 @@ def test_an_error_below_the_lower_bound_fails(studies):
     broken = price.PriceStudy((studies["price"].prices[0], replace(cheap, mechanisms=errors)))
     assert not broken.holds
     assert broken.verdict.endswith("NO (mean_l2, dim 20)")
+
+
+@pytest.mark.parametrize("side, factor", [("lower", 100.0), ("upper", 0.1), ("upper", 3.0)])
+def test_table_1_with_wrong_constants_fails(studies, side, factor):
+    """A lower bound above the errors, an upper bound below them, and one that no error reaches half of."""
+    study = studies["barber-duchi-table-1"]
+    line = study.by_size["pure"]
+    wrong = replace(line, bound=replace(line.bound, **{side: factor * getattr(line.bound, side)}))
+    assert not replace(study, by_size={**study.by_size, "pure": wrong}).holds
+
+
+@pytest.mark.parametrize(
+    "which, side, power",
+    [("by_size", "lower", -0.2), ("by_size", "upper", 0.2), ("by_dim", "upper", 0.2), ("by_dim", "lower", -0.7)],
+)
+def test_table_1_with_wrong_slopes_fails(studies, which, side, power):
+    study = studies["barber-duchi-table-1"]
+    lines = getattr(study, which)
+    line = lines["approximate"]
+    places = np.array(line.places) / line.places[0]
+    wrong = replace(line, bound=replace(line.bound, **{side: places**power * getattr(line.bound, side)}))
+    changed = replace(study, **{which: {**lines, "approximate": wrong}})
+    assert changed.excess > 0.15
+    assert not changed.holds
+
+
+def test_table_1_accepts_a_lower_bound_that_grows_faster_with_the_dimension_only(studies):
+    line = studies["barber-duchi-table-1"].by_dim["tv"]
+    assert line.difference("lower") > 0.3
+    assert line.excess < barber_duchi_table_1.MOST_DIFFERENCE
+    falling = replace(line, bound=replace(line.bound, lower=line.bound.lower[::-1]))
+    assert falling.excess > 0.3
+
+
+@pytest.mark.parametrize("method", [chaudhuri_hsu_theorem_1.AT_F, chaudhuri_hsu_theorem_1.AT_G])
+def test_private_medians_with_larger_errors_fail(studies, method):
+    study = studies["chaudhuri-hsu-theorem-1"]
+    first, *others = study.panels
+    larger = replace(first.errors[method], errors=tuple(3 * errors for errors in first.errors[method].errors))
+    assert not replace(study, panels=(replace(first, errors={**first.errors, method: larger}), *others)).holds
+
+
+def test_private_medians_with_the_errors_of_the_sample_fail(studies):
+    """An error below the lower bound: that of a median without privacy."""
+    study = studies["chaudhuri-hsu-theorem-1"]
+    panels = tuple(
+        replace(panel, errors=dict.fromkeys(panel.errors, panel.errors[chaudhuri_hsu_theorem_1.PLAIN]))
+        for panel in study.panels
+    )
+    changed = replace(study, panels=panels)
+    assert changed.least < 1
+    assert not changed.holds
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_smooth_sensitivities_that_differ_from_the_formula_fail(studies, factor):
+    study = studies["chaudhuri-hsu-example-3"]
+    epsilon, curve = list(study.sensitivities.items())[1]
+    wrong = replace(curve, errors=tuple(factor * errors for errors in curve.errors))
+    assert not replace(study, sensitivities={**study.sensitivities, epsilon: wrong}).holds
+
+
+def test_medians_with_exchanged_mechanisms_fail(studies):
+    study, example = studies["chaudhuri-hsu-example-3"], chaudhuri_hsu_example_3
+    added = {example.SMOOTH: study.added[example.EXPONENTIAL], example.EXPONENTIAL: study.added[example.SMOOTH]}
+    assert not replace(study, added=added).holds

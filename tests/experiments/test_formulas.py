@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.experiments import curves, djw_corollary_7, djw_figure_6, djw_figure_7, jkmw_protocols
+from ldpfast.experiments import (
+    barber_duchi_table_1,
+    chaudhuri_hsu_theorem_1,
+    curves,
+    djw_corollary_7,
+    djw_figure_6,
+    djw_figure_7,
+    jkmw_protocols,
+)
 
 
 def test_the_exact_risk_of_the_series_follows_its_formula():
@@ -77,3 +85,48 @@ def test_each_level_of_the_search_halves_the_range():
         low = 2 * kept
     assert found.end >= jkmw_protocols.SHOWN_BOUND
     assert abs(found.found - jkmw_protocols.SHOWN_MEAN) < 2 * jkmw_protocols.SHOWN_SIGMA
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.75, 2.0])
+def test_the_worst_records_have_the_moment_and_the_largest_bias(threshold):
+    """E|X|^k is 1, and the bias of truncation at T is the bound (k-1)^(k-1) / k^k T^(1-k) of `central.mean`.
+
+    The number of far records is within seven standard deviations of its expectation.
+    """
+    k, n = barber_duchi_table_1.MOMENT, 200_000
+    x, expectation = barber_duchi_table_1.worst_records(n, threshold, np.random.default_rng(1))
+    norms = np.linalg.norm(x, axis=1)
+    far, probability = norms.max(), np.linalg.norm(expectation) / norms.max()
+    assert probability * far**k == pytest.approx(1)
+    assert abs(np.mean(norms > 0) - probability) <= 7 * np.sqrt(probability * (1 - probability) / n)
+    if probability < 1:
+        bias = probability * (far - threshold)
+        assert bias == pytest.approx((k - 1) ** (k - 1) / k**k * threshold ** (1 - k))
+
+
+def test_published_rates_of_table_1():
+    """With U = 1/100 the rate is U^(3/4) + 1/n, and it is at most 1; the lower rate of a divergence has no dimension."""
+    n, dim, rate = np.array([10_000.0]), np.array([10.0]), barber_duchi_table_1.published_rate
+    for side in ("lower", "upper"):
+        assert rate("pure", side, n, dim) == pytest.approx(0.01**0.75 + 1e-4)
+        assert rate("pure", side, n, 1000 * dim) == 1
+    log = np.log(1e6)
+    assert rate("approximate", "upper", n, dim) == pytest.approx((10 * log / 1e4) ** 0.75 + 1e-4)
+    assert rate("approximate", "lower", n, dim) == pytest.approx(0.01**0.75 + 1e-4)
+    assert rate("approximate", "lower", n, 10 * dim) == pytest.approx((log**2 / 1e4) ** 0.75 + 1e-4)
+    assert rate("tv", "upper", n, dim) == pytest.approx((10 / 1e4) ** 0.75 + 1e-4)
+    assert rate("tv", "lower", n, dim) == pytest.approx((1 / 1e4) ** 0.75 + 1e-4)
+    assert rate("kl", "upper", n, dim) == pytest.approx((10 / 1e6) ** 0.75 + 1e-4)
+    assert rate("kl", "lower", n, dim) == pytest.approx((1 / 1e6) ** 0.75 + 1e-4)
+
+
+def test_contaminations_have_their_median():
+    """The share of 60,000 records below the median is within seven standard deviations of 1/2."""
+    theorem, draw, n = chaudhuri_hsu_theorem_1, np.random.default_rng(1), 60_000
+    assert theorem.sensitivity() == pytest.approx(1)
+    assert theorem.share(0.1, 100) == 0.04
+    for rho in (0.0, 0.1, 0.35):
+        moved = theorem.contaminate(draw.uniform(-1, 1, n), rho, draw)
+        assert abs(np.mean(moved < theorem.contaminated_median(rho)) - 0.5) <= 7 * 0.5 / np.sqrt(n)
+    assert theorem.contaminated_median(0.6) == theorem.contaminated_median(1.0) == 1
+    assert np.median(theorem.contaminate(draw.uniform(-1, 1, n), 0.6, draw)) == 1
