@@ -9,7 +9,7 @@ from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n
 from ._central_privacy import BARBER, CentralPrivacy
-from ._problem import Problem, register
+from ._problem import Problem, Solution, Solutions, register
 
 
 def central_density(n: ArrayLike, epsilon: ArrayLike, dim: ArrayLike, *, mode: str = "sharp") -> Bound:
@@ -115,4 +115,16 @@ def _cells(n: Floats, a: Floats, d: Floats) -> Floats:
     return least
 
 
-register(Problem(central_density, "a density on the unit cube, with a trusted curator"))
+def solutions(n: int, epsilon: float, dim: int) -> Solutions:
+    """Return the procedures of the library that solve the problem, with their errors."""
+    from ..central import best_bins
+    from ..central._density import risk_of
+
+    def histogram() -> Solution:
+        bins = best_bins(n, epsilon, dim)
+        return Solution(f"central.histogram_density(bins={bins})", risk_of(bins, n, epsilon, dim), "bound", 0)
+
+    return [histogram]
+
+
+register(Problem(central_density, "a density on the unit cube, with a trusted curator", solutions, central=True))

@@ -73,4 +73,6 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLi
     )
 
 
-register(Problem(central_ges, "a functional with a known gross error sensitivity, with a trusted curator"))
+register(
+    Problem(central_ges, "a functional with a known gross error sensitivity, with a trusted curator", central=True)
+)

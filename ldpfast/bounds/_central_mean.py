@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from .. import _check
 from .._typing import Floats
 from ._bound import Bound, bound, check_integer, check_n, check_scale, is_paper
 from ._central_privacy import BARBER, DEFINITIONS, CentralPrivacy, noise_factor
-from ._problem import Problem, register
+from ._problem import Problem, Solution, Solutions, register
 from ._tools import (
     SQUARED,
     best_clipping,
@@ -218,4 +219,19 @@ def table1(
     return {privacy: row(privacy) for privacy in DEFINITIONS}
 
 
-register(Problem(central_mean, "the mean of vectors, with a trusted curator"))
+def solutions(
+    n: int, epsilon: float, dim: int, moment: float, radius: float = 1.0, *, privacy: str, delta: float = 0.0
+) -> Solutions:
+    """Return the procedures of the library that solve the problem, with their errors."""
+    from ..central._definitions import definition_of
+    from ..central._mean import Release
+
+    def mean(noise: str, rule: str) -> Solution:
+        release = Release.of(definition_of(privacy, epsilon, delta), noise, rule, moment, radius, n, dim)
+        return Solution(f"central.mean(noise={noise!r}, rule={rule!r})", release.risk, "bound", 0)
+
+    rules = ("sharp",) if math.isinf(moment) else ("sharp", "paper")
+    return [lambda noise=noise, rule=rule: mean(noise, rule) for noise in ("grid", "l2") for rule in rules]  # type: ignore[misc]
+
+
+register(Problem(central_mean, "the mean of vectors, with a trusted curator", solutions, central=True))

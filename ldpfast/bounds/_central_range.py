@@ -59,4 +59,4 @@ def central_range(n: ArrayLike, epsilon: ArrayLike, low: ArrayLike, high: ArrayL
     )
 
 
-register(Problem(central_range, "a functional with a known range, with a trusted curator"))
+register(Problem(central_range, "a functional with a known range, with a trusted curator", central=True))

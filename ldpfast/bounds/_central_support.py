@@ -83,4 +83,4 @@ def central_support(
     )
 
 
-register(Problem(central_support, "the end of a uniform distribution, with a trusted curator"))
+register(Problem(central_support, "the end of a uniform distribution, with a trusted curator", central=True))

@@ -90,13 +90,13 @@ class Comparison:
 
 
 def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechanism] = (), **fixed: Any) -> Comparison:
-    """Compare all mechanisms of the library that solve a problem of the local model, and the caller's mechanisms.
+    """Compare all procedures of the library that solve a problem, and the caller's mechanisms.
 
     Parameters
     ----------
     problem : str
         Name of a function: "mean_1d", "median", "mean_l2", "sparse_mean", "multinomial", "logistic", "density" or
-        "gaussian_mean".
+        "gaussian_mean"; with a trusted curator, "central_mean" or "central_density".
     n : int
         Number of people.
     epsilon : float

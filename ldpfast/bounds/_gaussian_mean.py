@@ -61,12 +61,12 @@ def gaussian_mean(
     Notes
     -----
     The upper bound is asymptotic: the half-width of the normal limits from one bit about the mean of each person who does not
-    answer the search. The search takes about the people that `GaussianMean.plan` gives it, at most half of them. It has failed once
-    in 3000 simulations or less with so many people, and once or twice in 1000 with the fewest for which there is a bound.
+    answer the search. The search takes about the people that `GaussianMean.plan` gives it, at most half of them. Of
+    45,000 simulated estimates with the fewest people for which there is a bound, 11 were entirely wrong.
 
-    The bound for smaller `beta` is proved. The search requires 0.04 k >= psi, with k people per search level. It is then within 2
-    sigma except with probability beta / 2. By Hoeffding's inequality, the share of n / 2 sign bits is within coth(epsilon / 2)
-    sqrt(log(4 / beta) / n) except with probability beta / 2.
+    The bound for smaller `beta` is proved. The search requires 0.04 k >= psi, with k people per search level. It is then
+    within 2 sigma except with probability beta / 2. By Hoeffding's inequality, the share of n / 2 sign bits is within
+    coth(epsilon / 2) sqrt(log(4 / beta) / n) except with probability beta / 2.
 
     References
     ----------

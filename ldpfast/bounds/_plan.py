@@ -52,7 +52,7 @@ class Plan:
     @property
     def local(self) -> bool:
         """Whether the problem is one of the local model."""
-        return PROBLEMS[self.problem].solutions is not None
+        return not PROBLEMS[self.problem].central
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain types."""

@@ -27,7 +27,7 @@ class Solution(NamedTuple):
     kind : {"exact", "bound", "limit"}
         What `error` is, see `Row`.
     bits : int
-        Size of one report.
+        Size of one report; 0 with a trusted curator.
     """
 
     name: str
@@ -50,16 +50,19 @@ class Problem:
     description : str
         One line, for the command line.
     solutions : callable or None
-        ``solutions(n, epsilon, **fixed)`` returns the procedures of the local model; None in the central model.
+        ``solutions(n, epsilon, **fixed)`` returns the procedures; None if there are none.
     error_of : callable or None
         ``error_of(mechanism, n, **fixed)`` returns the error of a mechanism of the caller; None if no single mechanism
         solves the problem.
+    central : bool
+        Whether a trusted curator has the records.
     """
 
     bound: Callable[..., Bound]
     description: str
     solutions: Callable[..., Solutions] | None = None
     error_of: Callable[..., float] | None = None
+    central: bool = False
 
     @property
     def name(self) -> str:
@@ -105,6 +108,6 @@ PROBLEMS: dict[str, Problem] = {}
 
 def register(problem: Problem) -> None:
     """Register a problem under the name of its bound. Problems of the local model come first, then by name."""
-    entries = sorted([*PROBLEMS.values(), problem], key=lambda entry: (entry.solutions is None, entry.name))
+    entries = sorted([*PROBLEMS.values(), problem], key=lambda entry: (entry.central, entry.name))
     PROBLEMS.clear()
     PROBLEMS.update({entry.name: entry for entry in entries})

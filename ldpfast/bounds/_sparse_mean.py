@@ -47,6 +47,12 @@ def sparse_mean(
 
     Notes
     -----
+    For reports that depend on earlier ones, only the bound for a single number, without the dimension, is proved here. The
+    proof with the dimension adds up the information of single reports about which coordinate is not zero, for channels that
+    are fixed in advance. If a channel may depend on earlier reports, it may concentrate on the coordinates that they left
+    possible, and the terms are no longer bounded by 1 / d. Bounds of the same order exist for this case [2]_, but without
+    explicit constants.
+
     The upper bound (B / sqrt n + penalty)^2 + 2 B^2 / n^2 is derived here. The estimate of a coordinate that is zero
     exceeds a penalty of B sqrt(2 log(2 d n) / n) with a mean square of at most 2 B^2 / (d n^2).
 
@@ -54,6 +60,7 @@ def sparse_mean(
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 5.
+    .. [2] J. Duchi, R. Rogers, "Lower bounds for locally private estimation via communication complexity", COLT 2019.
     """
     theorem = f"{DJW}, Corollary 5,"
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)

@@ -1,6 +1,7 @@
 """Estimation in the central model: a trusted curator computes private estimates from the records."""
 
 from ._density import CubeHistogram, best_bins, histogram_density
+from ._error_bounds import mean_error, smooth_sensitivity_error
 from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
 from ._m_estimate import Custom, Huber, Logistic, Quantile, m_estimate_sample_size, quantile_error
 from ._m_grid import m_estimate
@@ -34,10 +35,12 @@ __all__ = [
     "m_estimate",
     "m_estimate_sample_size",
     "mean",
+    "mean_error",
     "median",
     "plot_influence",
     "quantile",
     "quantile_error",
+    "smooth_sensitivity_error",
     "smooth_sensitivity_mean",
     "smooth_sensitivity_quantile",
     "smooth_sensitivity_trimmed_mean",

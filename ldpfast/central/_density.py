@@ -200,6 +200,11 @@ def _risk(bins: int, n: int, variance: float, dim: int, lipschitz: float) -> flo
     return (cells - 1) / n + cells**2 * variance / n**2 + lipschitz * lipschitz * dim / (12 * bins**2)
 
 
+def risk_of(bins: int, n: int, epsilon: float, dim: int) -> float:
+    """Return the bound on the risk of a histogram of a density of Lipschitz constant 1."""
+    return _risk(bins, n, _coins.geometric(epsilon, 2, 1, 2).noise_variance, dim, 1.0)
+
+
 def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> int:
     """Return the number of bins per axis with the least bound on the risk.
 

@@ -20,7 +20,7 @@ from .._typing import AnyArray
 from ..domains import Reals
 from ..results import Estimate, Normal
 from ._definitions import LEAST, MOST, Definition, Pure, definition_of
-from ._noise import FINE
+from ._noise import FINE, Noise
 from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
@@ -145,32 +145,69 @@ def mean(
     order = _check_moment(moment)
     records = array(x, nan, rows=True)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
-    if noise == "l2":
-        if not isinstance(definition, Pure):
-            raise ValueError(f'noise must be "grid" for privacy={privacy!r}, got "l2"')
-        added = definition.ball_noise(dim)
-    else:
-        added = definition.noise(dim)
-    nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4 for the rounding of the sum
-    threshold = truncation(rule, order, radius, nu, n, dim, definition)
-    if not LEAST <= threshold <= MOST:
-        raise ValueError(f"radius and rule must give a truncation radius in [{LEAST:g}, {MOST:g}], got {threshold!r}")
+    release = Release.of(definition, noise, rule, order, radius, n, dim)
+    added, threshold = release.noise, release.threshold
     total = clipped_sum(records, dim, threshold, nan)
     value = added.add(total, n, open_stream(rng)) * (added.grid.step / FINE * threshold) / n
-    bias, spread = _truncated(order, radius, threshold)
-    noise_deviation = math.sqrt(nu / dim) * threshold
-    stderr = math.sqrt(spread / n + noise_deviation**2)
+    stderr = math.sqrt(release.spread / n + release.deviation**2)
     return MeanEstimate(
         float(value[0]) if records.ndim == 1 else value,
         stderr if records.ndim == 1 else np.full(dim, stderr),
         n,
         added.guarantee,
         None,
-        Normal(bias),
+        Normal(release.bias),
         level=threshold,
-        noise=noise_deviation,
-        risk=spread / n + bias**2 + nu * threshold**2,
+        noise=release.deviation,
+        risk=release.risk,
     )
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a private mean does, from public numbers alone.
+
+    Attributes
+    ----------
+    noise : Noise
+        Noise of the sum.
+    threshold : float
+        Truncation radius.
+    deviation : float
+        Standard deviation of the noise of a coordinate of the mean.
+    bias, spread : float
+        Bounds on the bias of the truncation and on the mean squared norm of truncated rows.
+    risk : float
+        Bound on the expected squared Euclidean error.
+    """
+
+    noise: Noise
+    threshold: float
+    deviation: float
+    bias: float
+    spread: float
+    risk: float
+
+    @classmethod
+    def of(
+        cls, definition: Definition, noise: str, rule: str | float, order: float, radius: float, n: int, dim: int
+    ) -> Release:
+        """Return the release of the mean of n rows; the arguments are those of `mean`."""
+        if noise == "l2":
+            if not isinstance(definition, Pure):
+                raise ValueError(f'noise must be "grid" for privacy={definition.name!r}, got "l2"')
+            added = definition.ball_noise(dim)
+        else:
+            added = definition.noise(dim)
+        nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4 for the rounding of the sum
+        threshold = truncation(rule, order, radius, nu, n, dim, definition)
+        if not LEAST <= threshold <= MOST:
+            raise ValueError(
+                f"radius and rule must give a truncation radius in [{LEAST:g}, {MOST:g}], got {threshold!r}"
+            )
+        bias, spread = _truncated(order, radius, threshold)
+        risk = spread / n + bias**2 + nu * threshold**2
+        return cls(added, threshold, math.sqrt(nu / dim) * threshold, bias, spread, risk)
 
 
 def _check_moment(moment: float) -> float:

@@ -127,7 +127,7 @@ def run(rng: np.random.Generator | None, full: bool = False) -> PriceStudy:
             epsilon = EPSILONS / 50
         people = FEW if problem == "central_range" else PEOPLE
         n = np.full(PLACES, float(people))
-        mechanisms = curves(problem, n, epsilon, **fixed) if _problem.PROBLEMS[problem].solutions else {}
+        mechanisms = curves(problem, n, epsilon, **fixed) if not _problem.PROBLEMS[problem].central else {}
         prices.append(
             Price(
                 problem,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import bounds, estimation
+from ldpfast import bounds, central, estimation
 from ldpfast.bounds import _comparison
 
 from ..support.problems import LOCAL_ARGUMENTS
@@ -98,6 +98,32 @@ def test_mechanisms_of_the_caller_keep_their_epsilon():
     assert table.bound.lower == bounds.multinomial(5000, 4, 1.0).lower
 
 
+@pytest.mark.parametrize("privacy, epsilon, delta", [("pure", 0.5, 0.0), ("approximate", 0.5, 1e-6), ("kl", 0.1, 0.0)])
+@pytest.mark.parametrize("moment", [2.0, math.inf])
+def test_rows_of_the_central_mean_have_the_risk_of_the_release(privacy, epsilon, delta, moment):
+    n, dim, radius = 500, 3, 2.0
+    options = {"privacy": privacy, "epsilon": epsilon, "delta": delta, "moment": moment, "radius": radius}
+    found = bounds.compare("central_mean", n, dim=dim, **options)
+    names = {row.mechanism: row for row in found.rows}
+    noises = ("grid", "l2") if privacy == "pure" else ("grid",)
+    rules = ("sharp",) if math.isinf(moment) else ("sharp", "paper")
+    assert set(names) == {f"central.mean(noise={noise!r}, rule={rule!r})" for noise in noises for rule in rules}
+    for noise in noises:
+        for rule in rules:
+            row = names[f"central.mean(noise={noise!r}, rule={rule!r})"]
+            release = central.mean(np.zeros((n, dim)), noise=noise, rule=rule, **options)
+            assert row.error == release.risk
+            assert (row.kind, row.bits) == ("bound", 0)
+            assert 0 < row.efficiency <= 1
+
+
+def test_the_row_of_the_central_density_has_the_risk_of_the_release():
+    (row,) = bounds.compare("central_density", 400, 0.7, dim=2).rows
+    release = central.histogram_density(np.full((400, 2), 0.5), epsilon=0.7)
+    assert row.error == pytest.approx(release.risk, rel=1e-12)
+    assert 0 < row.efficiency <= 1
+
+
 @pytest.mark.parametrize("problem", ["median", "sparse_mean", "logistic", "density", "gaussian_mean"])
 def test_problems_that_no_single_mechanism_solves_accept_no_mechanisms(problem):
     with pytest.raises(
@@ -132,7 +158,11 @@ def test_curves_hold_the_errors_of_the_tables():
             ValueError,
             "^problem must be one of '.*'mean_1d'.*'median'.*, got 'mode'$",
         ),
-        (lambda: bounds.compare("central_mean", 10, 1), ValueError, "^problem must be one of .*, got 'central_mean'$"),
+        (
+            lambda: bounds.compare("central_range", 10, 1),
+            ValueError,
+            "^problem must be one of .*, got 'central_range'$",
+        ),
         (
             lambda: bounds.compare("median", 10, [1, 2], radius=1),
             ValueError,

@@ -61,7 +61,7 @@ class Design(ABC):
         Questions of the search.
     """
 
-    # The search fails one or two times in 1000 at this kappa, and once in 3000 at 12.
+    # Of 45,000 estimates simulated with this kappa, 11 were entirely wrong, 10 of these with a doubt.
     safe_kappa = 8.0
     second_groups = 1  # in the second of two rounds
 
