@@ -8,7 +8,7 @@ SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*
 
 SECONDS_OF_FUZZING ?= 600
 
-.PHONY: demo figures test bench check sanitize fuzz bits taint clean
+.PHONY: demo figures test slow bench check sanitize fuzz bits taint clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
@@ -18,6 +18,9 @@ figures: $(VENV)/.demo ## the experiments of the papers: figures, numbers, and a
 
 test: $(VENV)/.test ## all tests against the installed wheel
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q
+
+slow: $(VENV)/.test ## the tests that take up to an hour: coverage of every interval
+	$(WHEEL_ENV) $(VENV)/bin/pytest -q --slow -m slow
 
 bench: $(VENV)/.demo ## throughput on this machine
 	$(WHEEL_ENV) $(PY) -m ldpfast bench

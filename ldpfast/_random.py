@@ -7,6 +7,7 @@ are reproducible and meant for simulation and tests.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -116,12 +117,14 @@ class Randomness:
     """Random streams of an object with state.
 
     If `rng` is None, each call gets a fresh key. Otherwise all calls share one key and get different record blocks, so
-    that no two calls use the same random numbers.
+    that no two calls use the same random numbers. A generator is refused after a fork, because both processes would use
+    the same random numbers.
     """
 
     def __init__(self) -> None:
         self._rng: RNGLike = None
         self._stream: Stream | None = None
+        self._process = 0
 
     def stream(self, rng: RNGLike) -> Stream:
         """Return the stream of `rng`; a new stream must be passed to `keep`."""
@@ -129,12 +132,14 @@ class Randomness:
             return open_stream(rng)
         if not _same(rng, self._rng):
             raise ValueError("rng must stay what it was when it was first given to this object")
+        if self._process != os.getpid() and keeps_state(rng):
+            raise ValueError("rng must be None, an int or a SeedSequence in a forked process, got a generator")
         return self._stream
 
     def keep(self, rng: RNGLike, stream: Stream) -> None:
         """Keep the stream of a call that succeeded."""
         if rng is not None:
-            self._rng, self._stream = rng, stream
+            self._rng, self._stream, self._process = rng, stream, os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle no key: an int or a `SeedSequence` continues its stream after a copy, a generator starts a new one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ from ldpfast._random import Randomness, Words, open_stream
 
 from .support import reference
 from .support.keys import KEY, key_of_seed, rng_name
+from .support.process import run_python
 
 
 def key_of(source):
@@ -189,3 +191,34 @@ def test_below_rejects_words_beyond_the_last_whole_interval(bound):
     words = Words(stream.Stream(KEY), 0)
     assert words.below(bound, 300).tolist() == [word % bound for word in expected]
     assert words.uint64(1).tolist() == [next(source)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_generator_is_refused_after_a_fork():
+    """Both processes would use the same random numbers. An int is the same stream by request."""
+    script = """
+import os, numpy as np
+from ldpfast.estimation import MedianSGD
+def answer(server, rng):
+    try:
+        return server.run(np.zeros(10), rng=rng).n
+    except ValueError as error:
+        return str(error)
+import warnings
+warnings.simplefilter("ignore")
+for rng in (np.random.default_rng(1), 7):
+    server = MedianSGD(1.0, -1, 1)
+    answer(server, rng)
+    child = os.fork()
+    if child == 0:
+        print(answer(server, rng), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(answer(server, rng), flush=True)
+"""
+    assert run_python(script).stdout.splitlines() == [
+        "rng must be None, an int or a SeedSequence in a forked process, got a generator",
+        "20",
+        "20",
+        "20",
+    ]
