@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .mechanisms import (
         Aggregator,
         Bins,
+        FiniteChannel,
         L2Ball,
         Laplace,
         LaplaceVector,
@@ -40,6 +41,7 @@ __all__ = [
     "ClippedWarning",
     "DoubtfulWarning",
     "Estimate",
+    "FiniteChannel",
     "L2Ball",
     "Laplace",
     "LaplaceVector",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._density import DensityEstimate, ProjectedDensity
 from ._frequencies import Frequencies, FrequencyEstimate, frequencies, project_simplex
+from ._from_reports import conditional_means, from_reports
 from ._histogram_density import HistogramDensity, HistogramEstimate, histogram_density
 from ._quantiles import median, naive_median, quantile
 from ._series_density import SeriesDensity, SeriesEstimate, series_density
@@ -50,7 +51,9 @@ __all__ = [
     "TruncatedMean",
     "VectorEstimate",
     "VectorMean",
+    "conditional_means",
     "frequencies",
+    "from_reports",
     "histogram_density",
     "median",
     "naive_median",

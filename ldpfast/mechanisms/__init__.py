@@ -4,6 +4,7 @@ from ..reports import Aggregator
 from ._base import Mechanism
 from ._bins import Bins
 from ._choice import for_categories, for_interval
+from ._finite_channel import FiniteChannel
 from ._gradient import Gradient
 from ._half_space import half_space_constant
 from ._hessian import Hessian
@@ -24,6 +25,7 @@ from ._warner import Warner
 __all__ = [
     "Aggregator",
     "Bins",
+    "FiniteChannel",
     "Gradient",
     "Hessian",
     "L2Ball",

@@ -65,7 +65,9 @@ class PythonKernel:
         return x
 
 
-def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) -> list[list[int]]:
+def integer_weights(
+    rows: Sequence[Sequence[Any]], inputs: int, outputs: int, name: str = "channel_rows"
+) -> list[list[int]]:
     """Return the rows of a channel as integers with a common sum.
 
     Parameters
@@ -74,6 +76,8 @@ def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) ->
         Row x holds the probabilities of the codes for the record x, up to a common factor.
     inputs, outputs : int
         Required number of rows and of columns.
+    name : str
+        Name of the rows in messages.
 
     Returns
     -------
@@ -86,14 +90,14 @@ def integer_weights(rows: Sequence[Sequence[Any]], inputs: int, outputs: int) ->
     """
     fractions = [[Fraction(entry) for entry in row] for row in rows]
     if len(fractions) != inputs or any(len(row) != outputs for row in fractions):
-        raise ValueError(f"channel_rows must have {inputs} rows of {outputs} entries")
+        raise ValueError(f"{name} must have {inputs} rows of {outputs} entries")
     if any(entry < 0 for row in fractions for entry in row):
-        raise ValueError("channel_rows must not have negative entries")
+        raise ValueError(f"{name} must not have negative entries")
     factor = int(np.lcm.reduce([entry.denominator for row in fractions for entry in row], dtype=object))
     weights = [[int(entry * factor) for entry in row] for row in fractions]
     totals = {sum(row) for row in weights}
     if len(totals) != 1 or not 1 <= totals.pop() <= 1 << 64:
-        raise ValueError("channel_rows must have equal, positive sums, of at most 2^64 in integers")
+        raise ValueError(f"{name} must have equal, positive sums, of at most 2^64 in integers")
     return weights
 
 

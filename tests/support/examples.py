@@ -52,7 +52,9 @@ class Example:
         return name if self.dtype == "float64" else f"{name}-{self.dtype}"
 
 
+CHANNELS = [ldp.FiniteChannel([[3, 1], [1, 3]]), ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]])]
 CATEGORIES = [
+    *CHANNELS,
     ldp.Warner(1.0),
     *(ldp.RandomizedResponse(k, 1.5) for k in (2, 3, 8, 9, 128, 300, 70_000)),
     *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
@@ -101,6 +103,7 @@ KINDS = [
     Example(ldp.Warner(1.0)),
     Example(ldp.RandomizedResponse(9, 1.5)),
     Example(ldp.UnaryEncoding(13, 2.0)),
+    Example(CHANNELS[1]),
     Example(ldp.Residue(0.7, -0.1, 4, 1.0)),
     Example(ldp.Bins([-1, 0, 1], 1.0)),
     Example(ldp.SignBit(-1.0, 3.0, 1.0)),
@@ -120,6 +123,8 @@ def decoded_shape(mechanism: Mechanism, n: int) -> tuple[int, ...]:
     """Return the shape of ``decode(privatize(x))`` for n records."""
     if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace | LaplaceResidue):
         return (n,)
+    if isinstance(mechanism, ldp.FiniteChannel):
+        return (n, len(mechanism.rows))
     return (n, getattr(mechanism.report, "k", None) or mechanism.report.dim)
 
 
