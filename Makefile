@@ -8,7 +8,7 @@ SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*
 
 SECONDS_OF_FUZZING ?= 600
 
-.PHONY: demo figures test slow bench check sanitize fuzz bits taint clean
+.PHONY: demo figures test slow bench check sanitize fuzz bits taint mutate clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
@@ -49,6 +49,9 @@ bits: ## the kernels give the same bits on every instruction set and on ARM64 (c
 
 taint: ## no branch and no address depends on a record or a private coin, where this is claimed (Valgrind)
 	$(PYTHON) tools/secret_taint.py
+
+mutate: $(VENV)/.test ## whether the tests notice a sample of small errors in kernels and coins; an hour on two processors
+	$(PY) tools/mutate.py
 
 $(VENV)/.tools: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)

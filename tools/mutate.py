@@ -1,0 +1,367 @@
+"""Mutation testing: change one constant or operator of the kernels at a time, and check that a test fails.
+
+Each change is built and tested in a copy of the tree. A change that no test notices is a survivor: it is equivalent (list
+it in tools/mutate_equivalents.txt, with the reason), or a test is missing. tests/test_recorded_outputs.py compares hashes
+and notices nearly every change without stating what is right, so it runs only for survivors and is counted apart.
+
+    python tools/mutate.py --count 300 --seed 1                   # a sample, the same for the same seed
+    python tools/mutate.py --file 'src/kernels/privatize/*' --change 'word < '   # changed lines with this text
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from queue import SimpleQueue
+
+from mutants import ROOT, Mutant, files, mutants
+
+EQUIVALENTS = ROOT / "tools" / "mutate_equivalents.txt"
+RECORDED = ["tests/test_recorded_outputs.py"]
+MEMORY = 16 << 30
+WRONG_PACKAGE, NO_TESTS = 99, 5  # exit statuses of pytest
+COPIED = ("src", "ldpfast", "tests", "docs", "tools", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+
+CORE = ["tests/core/test_buffers.py", "tests/core/test_instruction_sets.py"]
+MECHANISMS = ["tests/mechanisms", "tests/survey/test_survey.py", *CORE]
+STREAM = ["tests/core/test_stream.py", "tests/core/test_wiping.py", "tests/test_random.py", *CORE]
+ESTIMATES = ["tests/reports", "tests/mechanisms/test_contract.py", "tests/mechanisms/test_statistics.py", *CORE]
+TALLY = ["tests/core/test_tally.py", "tests/core/test_tally_clipped.py", "tests/central/test_mean.py", *ESTIMATES]
+CENTRAL = [f"tests/central/test_{name}.py" for name in ("density", "m_estimate", "mean", "noise", "quantile", "smooth")]
+LAPLACE = [*MECHANISMS, "tests/central/test_noise.py", "tests/central/test_mean.py"]
+SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", *CORE]
+SERIES = ["tests/core/test_series.py", "tests/estimation/test_series_density.py"]
+KEYS = ["tests/test_person_keys.py"]
+SURVEY = ["tests/survey", *KEYS, *CORE]
+# The tests that hold a file: the first pattern that matches.
+TESTS = {
+    "src/kernels/random/aes*": STREAM,
+    "src/kernels/random/stream*": [*STREAM, *MECHANISMS, *KEYS, "tests/central/test_quantile.py"],
+    "src/kernels/random/cmac*": [*KEYS, "tests/core/test_wiping.py"],
+    "src/kernels/random/coins*": ["tests/core/test_coins.py", *MECHANISMS],
+    "src/kernels/random/byte_reader.h": MECHANISMS,
+    "src/kernels/random/geometric*": LAPLACE,
+    "src/kernels/random/discrete_gaussian*": ["tests/core/test_noise.py", "tests/central/test_noise.py"],
+    "src/kernels/random/normals*": ["tests/core/test_normals.py", "tests/test_random.py", *MECHANISMS],
+    "src/kernels/random/uniform.h": [*CENTRAL, "tests/central/test_m_grid.py", "tests/core/test_order.py"],
+    "src/kernels/privatize/series*": [*SERIES, *MECHANISMS],
+    "src/kernels/privatize/laplace*": LAPLACE,
+    "src/kernels/privatize/*": [*MECHANISMS, *SGD],
+    "src/kernels/series_values*": [*SERIES, "tests/mechanisms"],
+    "src/kernels/tally/*": TALLY,
+    "src/kernels/check/*": ["tests/core/test_ranges.py", "tests/mechanisms", *CORE],
+    "src/kernels/sgd/*": SGD,
+    "src/kernels/survey/*": SURVEY,
+    "src/kernels/simd/*": ["tests/core", *MECHANISMS, *SGD],
+    "src/ldpfast/_core/stream.pyx": [*STREAM, "tests/core/test_coins.py", "tests/core/test_normals.py", *MECHANISMS],
+    "src/ldpfast/_core/native.pyx": CORE,
+    "src/ldpfast/_core/noise.pyx": [
+        "tests/core/test_noise.py",
+        "tests/central/test_noise.py",
+        "tests/core/test_wiping.py",
+    ],
+    "src/ldpfast/_core/normal.pyx": ["tests/estimation/gaussian", "tests/bounds/test_planning.py"],
+    "src/ldpfast/_core/order.pyx": ["tests/core/test_order.py", *CENTRAL],
+    "src/ldpfast/_core/person.pyx": [*KEYS, "tests/survey/test_repeated.py", "tests/core/test_wiping.py"],
+    "src/ldpfast/_core/survey.pyx": [*SURVEY, "tests/test_threads.py"],
+    "src/ldpfast/_core/sgd.pyx": [*SGD, "tests/core/test_wiping.py", "tests/estimation/protocols"],
+    "src/ldpfast/_core/series.pyx": [*SERIES, *CORE],
+    "src/ldpfast/_core/ranges.pyx": ["tests/core/test_ranges.py", "tests/mechanisms/test_errors.py", *CORE],
+    "src/ldpfast/_core/tally.pyx": [
+        "tests/core/test_tally.py",
+        "tests/core/test_tally_clipped.py",
+        *ESTIMATES,
+        *CENTRAL,
+    ],
+    "src/ldpfast/_core/*.pyx": [*MECHANISMS, "tests/test_threads.py"],
+    "ldpfast/_coins.py": ["tests/test_coins.py", "tests/mechanisms", "tests/privacy/test_rounding.py", *LAPLACE],
+    "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
+    "ldpfast/central/_noise.py": CENTRAL,
+    "ldpfast/central/_quantile.py": CENTRAL,
+}
+
+
+def tests_of(file: str) -> list[str]:
+    """Return the tests that hold a file."""
+    return sorted(set(next(tests for pattern, tests in TESTS.items() if fnmatch(file, pattern))))
+
+
+@dataclass
+class Tree:
+    """A built copy of the tree in which files can be changed and built again."""
+
+    folder: Path
+    base: Path  # as it was before the first change
+    compile: dict[str, list[str]]  # command by object file
+    depends: dict[str, set[str]]  # files by object file
+    link: list[str]
+    touched: set[str] = field(default_factory=set)
+
+    def run(self, command: list[str]) -> bool:
+        """Run a command of the build; return whether it succeeded."""
+        return subprocess.run(command, cwd=self.folder, capture_output=True).returncode == 0
+
+    def change(self, mutant: Mutant) -> str:
+        """Make a change. Return `changed`, `same` if the compiler makes the same code of it, or `invalid`."""
+        path = self.folder / mutant.file
+        path.write_text(mutant.apply(path.read_text()))
+        self.touched.add(mutant.file)
+        if mutant.file.endswith(".py"):
+            return "changed"
+        if mutant.file.endswith(".pyx"):  # setup.py translates what has changed
+            self.touched.add(f"build/cython/{Path(mutant.file).with_suffix('.c')}")
+            if not self.run([sys.executable, "setup.py", "-q", "--name"]):
+                return "invalid"
+        different = False
+        source = next((name for name in self.touched if name.endswith(".c")), mutant.file)
+        for name in (name for name, sources in self.depends.items() if source in sources):
+            self.touched.add(name)
+            if not self.run(self.compile[name]):
+                return "invalid"
+            different |= (self.folder / name).read_bytes() != (self.base / name).read_bytes()
+        if not different:
+            return "same"
+        self.touched.add(self.link[-1])
+        return "changed" if self.run(self.link) else "invalid"
+
+    def restore(self) -> None:
+        """Undo the change."""
+        for name in self.touched:
+            shutil.copy2(self.base / name, self.folder / name)
+        self.touched.clear()
+
+    def copy(self, folder: Path) -> "Tree":
+        """Return another tree like this."""
+        shutil.copytree(self.folder, folder)
+        return Tree(folder, self.base, self.compile, self.depends, self.link)
+
+
+def build(folder: Path) -> Tree:
+    """Return a copy of the tree of this repository, built by setup.py with a list of included files for each object."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("*.so", "__pycache__", "*.c" if name == "ldpfast" else "")
+            shutil.copytree(source, folder / name, ignore=ignored)
+        else:
+            shutil.copy2(source, folder / name)
+    for path in folder.glob("src/ldpfast/**/*.c"):
+        path.unlink()
+    environment = os.environ | {"LDPFAST_BUILD": "release", "CFLAGS": f"{os.environ.get('CFLAGS', '')} -MMD"}
+    command = [sys.executable, "setup.py", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    commands = [shlex.split(line) for line in done.stdout.splitlines() if re.search(r" -o \S+\.(o|so)\b", line)]
+    compiled = {words[words.index("-o") + 1]: words for words in commands if "-c" in words}
+    linked = [words for words in commands if "-c" not in words]
+    if done.returncode or not compiled or len(linked) != 1:
+        sys.exit(f"mutate: the build failed, or it is not one link of compiled objects:\n{done.stdout}{done.stderr}")
+    (library,) = (path.relative_to(folder) for path in folder.glob("ldpfast/_core/native*.so"))
+    link = [word for i, word in enumerate(linked[0]) if "-o" not in (word, linked[0][i - 1])]
+    depends = {}
+    for name in compiled:
+        listed = (folder / name).with_suffix(".d").read_text().replace("\\\n", " ")
+        depends[name] = {os.path.normpath(word) for word in listed.split(":", 1)[1].split()}
+    # Modules are compared with their caches by hash: a change can leave time and size as they were.
+    command = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "ldpfast"]
+    subprocess.run(command, cwd=folder, check=True)
+    return Tree(folder, folder, compiled, depends, [*link, "-o", str(library)])
+
+
+@dataclass
+class Result:
+    status: int
+    output: str
+    record: str  # the test that ran last, or the durations of all tests
+
+
+def run_tests(tree: Tree, paths: list[str], durations: dict[str, float], first: list[str]) -> Result:
+    """Run tests in a tree up to the first failure."""
+    plan, record = tree.folder / "plan.json", tree.folder / "record"
+    record.write_text("no test: an import failed")
+    plan.write_text(
+        json.dumps(
+            {
+                "durations": durations,
+                "first": first,
+                "tree": str(tree.folder),
+                "record": str(record),
+                "memory": MEMORY,
+            }
+        )
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "--tb=line",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:faulthandler",
+    ]
+    environment = os.environ | {
+        "PYTHONPATH": f"{tree.folder}{os.pathsep}{tree.folder / 'tools'}",
+        "MUTATE_PLAN": str(plan),
+    }
+    limit = 120 + 3 * sum(durations.values()) if durations else None
+    process = subprocess.Popen(
+        [*command, "-p", "mutate_tests", *paths],
+        cwd=tree.folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+    if process.returncode in (WRONG_PACKAGE, NO_TESTS):
+        sys.exit(f"mutate: pytest did not run the tests:\n{output}")
+    return Result(process.returncode, output, record.read_text())
+
+
+@dataclass
+class Job:
+    """The trees of the workers, the durations of the tests, and how often a test found an error, by file."""
+
+    trees: SimpleQueue[Tree]
+    durations: dict[str, float]
+    found: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def judge(self, mutant: Mutant) -> tuple[str, str, float]:
+        """Return the outcome of a change, what noticed it, and the time in seconds.
+
+        The outcome is killed, recorded (only the recorded outputs differ), survived, same or invalid.
+        """
+        start, tree = time.monotonic(), self.trees.get()
+        try:
+            outcome, noticed = tree.change(mutant), ""
+            if outcome == "changed":
+                found = self.found.setdefault(mutant.file, Counter())
+                first = [name for name, _ in found.most_common(20)]
+                result = run_tests(tree, tests_of(mutant.file), self.durations, first)
+                outcome = "killed" if result.status else "survived"
+                if result.status:
+                    noticed = result.record
+                    found[noticed] += 1
+                elif run_tests(tree, RECORDED, self.durations, []).status:
+                    outcome = "recorded"
+        finally:
+            tree.restore()
+            self.trees.put(tree)
+        return outcome, noticed, time.monotonic() - start
+
+
+def equivalents() -> dict[tuple[str, str], str]:
+    """Return the reasons of the listed equivalent changes, by file and changed line."""
+    found = {}
+    for line in EQUIVALENTS.read_text().splitlines():
+        if line and not line.startswith("#"):
+            file, changed, reason = line.split("\t")
+            found[file, changed] = reason
+    return found
+
+
+def sample(candidates: list[Mutant], count: int, seed: int) -> list[Mutant]:
+    """Return one change of each file, and the rest from all files alike."""
+    shuffled = random.Random(seed).sample(candidates, len(candidates))
+    first: dict[str, Mutant] = {}
+    for mutant in shuffled:
+        first.setdefault(mutant.file, mutant)
+    chosen = list(first.values())
+    taken = set(chosen)
+    return sorted((chosen + [mutant for mutant in shuffled if mutant not in taken])[:count])
+
+
+def report(outcomes: dict[Mutant, str]) -> int:
+    """Print the scores and the survivors; return the number of survivors."""
+    rows = {file: Counter() for file in sorted({mutant.file for mutant in outcomes})}
+    for mutant, outcome in outcomes.items():
+        rows[mutant.file][outcome] += 1
+    total = sum(rows.values(), Counter())
+    print(f"\n{'killed':>8} {'of':>5} {'same':>5}  file  (same: the compiler makes the same code of it; not counted)")
+    for file, row in [*rows.items(), ("all", total)]:
+        counted = row["killed"] + row["recorded"] + row["survived"]
+        print(f"{row['killed']:8} {counted:5} {row['same'] + row['invalid']:5}  {file}")
+    survivors = [(outcome, mutant) for mutant, outcome in outcomes.items() if outcome in ("recorded", "survived")]
+    for outcome, mutant in sorted(survivors):
+        print(f"{'only recorded outputs differ' if outcome == 'recorded' else 'survived'}: {mutant}")
+    counted = total["killed"] + len(survivors)
+    if counted:
+        noticed = total["killed"] + total["recorded"]
+        print(
+            f"mutate: {total['killed']} of {counted} changes are killed ({total['killed'] / counted:.1%}); "
+            f"with the recorded outputs {noticed} ({noticed / counted:.1%}); "
+            f"{total['same']} make the same code, {total['invalid']} cannot be built"
+        )
+    return len(survivors)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300, help="number of changes (300)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (1)")
+    parser.add_argument("--file", default="*", help="pattern of the files that are changed")
+    parser.add_argument("--change", default="", help="text that the changed lines contain")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of workers (the number of processors)")
+    parser.add_argument("--list", action="store_true", help="print the changes and do not test them")
+    arguments = parser.parse_args()
+
+    everything = [mutant for file in files() for mutant in mutants(file)]
+    listed = equivalents()
+    unmatched = set(listed) - {(mutant.file, mutant.changed) for mutant in everything}
+    for file, changed in sorted(unmatched):
+        print(f"{EQUIVALENTS.relative_to(ROOT)}: no change of {file} gives the line: {changed}")
+    candidates = [m for m in everything if fnmatch(m.file, arguments.file) and arguments.change in m.changed]
+    accepted = [m for m in candidates if (m.file, m.changed) in listed]
+    candidates = [m for m in candidates if (m.file, m.changed) not in listed]
+    chosen = sample(candidates, arguments.count, arguments.seed)
+    print(f"mutate: {len(chosen)} of {len(candidates)} changes; {len(accepted)} others are listed as equivalent")
+    if arguments.list or not chosen:
+        print("\n".join(map(str, chosen)))
+        return bool(unmatched) or not chosen
+
+    with tempfile.TemporaryDirectory() as name:
+        base = build(Path(name) / "base")
+        tree = base.copy(Path(name) / "1")
+        paths = sorted({path for mutant in chosen for path in [*tests_of(mutant.file), *RECORDED]})
+        unchanged = run_tests(tree, paths, {}, [])
+        if unchanged.status:
+            print(f"mutate: the tests fail without a change:\n{unchanged.output}")
+            return 1
+        job = Job(SimpleQueue(), json.loads(unchanged.record))
+        for number in range(1, arguments.jobs + 1):
+            job.trees.put(tree if number == 1 else base.copy(Path(name) / str(number)))
+        print(f"mutate: {len(job.durations)} tests, {sum(job.durations.values()):.0f} s", flush=True)
+        outcomes = {}
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            waiting = {pool.submit(job.judge, mutant): mutant for mutant in chosen}
+            for future in as_completed(waiting):
+                mutant, (outcome, noticed, seconds) = waiting[future], future.result()
+                outcomes[mutant] = outcome
+                print(f"{outcome} in {seconds:.0f} s: {mutant}{' BY ' * bool(noticed)}{noticed}", flush=True)
+    survivors = report(outcomes)
+    return bool(survivors or unmatched)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
