@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
@@ -94,3 +95,24 @@ def test_an_epsilon_that_no_coin_can_certify_is_refused(epsilon):
     for make in (_coins.binary, lambda e: _coins.response(3, e), lambda e: _coins.unary(e, True)):
         with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
             make(epsilon)
+
+
+LARGEST = sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    "values, expected",
+    [
+        ([], 0.0),
+        ([0.1] * 3, 0.30000000000000004),  # the exact sum is below this double and above the one before it
+        ([1.0, 2.0**-53], 1 + 2.0**-52),
+        ([1.0, 2.0**-53, -(2.0**-53)], 1.0),
+        ([1.0, Fraction(1, 3)], math.nextafter(4 / 3, 2)),
+        ([LARGEST], LARGEST),
+        ([LARGEST / 2, LARGEST / 2], LARGEST),
+        ([LARGEST, 5e-324], math.inf),
+        ([LARGEST, LARGEST], math.inf),
+    ],
+)
+def test_a_sum_is_rounded_up(values, expected):
+    assert _coins.sum_up(values) == expected

@@ -182,10 +182,10 @@ def mutants(file: str) -> list[Mutant]:
         ids = sorted({t.text for t in tokens if t.text.startswith("STREAM_")})
     else:
         ids = PYTHON_IDS if file.endswith("_random.py") else []
-    found = []
+    found, typed = [], annotated_lines(text) if file.endswith(".py") else set()
     for start, end, new in changes(tokens, text, ids, is_c):
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-        if HINTS.search(text[first:last]):
+        if HINTS.search(text[first:last]) or (text[start:end] == "|" and text.count("\n", 0, start) + 1 in typed):
             continue
         mutant = Mutant(
             file,
@@ -198,6 +198,19 @@ def mutants(file: str) -> list[Mutant]:
         )
         if is_c or file.endswith(".pyx") or is_python(mutant.apply(text)):
             found.append(mutant)
+    return found
+
+
+def annotated_lines(text: str) -> set[int]:
+    """Return the numbers of the lines with types, where "|" is no operator."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            found.add(node.annotation.lineno)
+        elif isinstance(node, ast.FunctionDef) and node.returns:
+            found.add(node.returns.lineno)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            found.add(node.lineno)
     return found
 
 

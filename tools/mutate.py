@@ -41,7 +41,7 @@ STREAM = ["tests/core/test_stream.py", "tests/core/test_wiping.py", "tests/test_
 ESTIMATES = ["tests/reports", "tests/mechanisms/test_contract.py", "tests/mechanisms/test_statistics.py", *CORE]
 TALLY = ["tests/core/test_tally.py", "tests/core/test_tally_clipped.py", "tests/central/test_mean.py", *ESTIMATES]
 CENTRAL = [f"tests/central/test_{name}.py" for name in ("density", "m_estimate", "mean", "noise", "quantile", "smooth")]
-LAPLACE = [*MECHANISMS, "tests/central/test_noise.py", "tests/central/test_mean.py"]
+LAPLACE = [*MECHANISMS, "tests/central/test_noise.py"]
 SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", *CORE]
 SERIES = ["tests/core/test_series.py", "tests/estimation/test_series_density.py"]
 KEYS = ["tests/test_person_keys.py"]
@@ -59,13 +59,14 @@ TESTS = {
     "src/kernels/random/uniform.h": [*CENTRAL, "tests/central/test_m_grid.py", "tests/core/test_order.py"],
     "src/kernels/privatize/series*": [*SERIES, *MECHANISMS],
     "src/kernels/privatize/laplace*": LAPLACE,
-    "src/kernels/privatize/*": [*MECHANISMS, *SGD],
+    "src/kernels/privatize/l*_ball*": [*MECHANISMS, "tests/estimation/sgd"],
+    "src/kernels/privatize/*": MECHANISMS,
     "src/kernels/series_values*": [*SERIES, "tests/mechanisms"],
     "src/kernels/tally/*": TALLY,
     "src/kernels/check/*": ["tests/core/test_ranges.py", "tests/mechanisms", *CORE],
     "src/kernels/sgd/*": SGD,
     "src/kernels/survey/*": SURVEY,
-    "src/kernels/simd/*": ["tests/core", *MECHANISMS, *SGD],
+    "src/kernels/simd/*": ["tests/core", "tests/estimation/sgd", *MECHANISMS],
     "src/ldpfast/_core/stream.pyx": [*STREAM, "tests/core/test_coins.py", "tests/core/test_normals.py", *MECHANISMS],
     "src/ldpfast/_core/native.pyx": CORE,
     "src/ldpfast/_core/noise.pyx": [
@@ -289,7 +290,7 @@ def sample(candidates: list[Mutant], count: int, seed: int) -> list[Mutant]:
         first.setdefault(mutant.file, mutant)
     chosen = list(first.values())
     taken = set(chosen)
-    return sorted((chosen + [mutant for mutant in shuffled if mutant not in taken])[:count])
+    return (chosen + [mutant for mutant in shuffled if mutant not in taken])[:count]
 
 
 def report(outcomes: dict[Mutant, str]) -> int:
@@ -325,6 +326,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of workers (the number of processors)")
     parser.add_argument("--list", action="store_true", help="print the changes and do not test them")
     arguments = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):  # the changes tested until then are reported
+        signal.signal(number, signal.default_int_handler)
 
     everything = [mutant for file in files() for mutant in mutants(file)]
     listed = equivalents()
@@ -355,10 +358,14 @@ def main() -> int:
         outcomes = {}
         with ThreadPoolExecutor(arguments.jobs) as pool:
             waiting = {pool.submit(job.judge, mutant): mutant for mutant in chosen}
-            for future in as_completed(waiting):
-                mutant, (outcome, noticed, seconds) = waiting[future], future.result()
-                outcomes[mutant] = outcome
-                print(f"{outcome} in {seconds:.0f} s: {mutant}{' BY ' * bool(noticed)}{noticed}", flush=True)
+            try:
+                for future in as_completed(waiting):
+                    mutant, (outcome, noticed, seconds) = waiting[future], future.result()
+                    outcomes[mutant] = outcome
+                    print(f"{outcome} in {seconds:.0f} s: {mutant}{' BY ' * bool(noticed)}{noticed}", flush=True)
+            except KeyboardInterrupt:
+                pool.shutdown(cancel_futures=True)
+                print(f"mutate: interrupted; {len(outcomes)} of {len(chosen)} changes were tested")
     survivors = report(outcomes)
     return bool(survivors or unmatched)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import series, sgd, tally
+from ldpfast._core import person, series, sgd, tally
 
 from ..support.errors import raises
 from ..support.process import run_python
@@ -120,3 +120,43 @@ def test_a_descent_needs_a_kernel_of_its_dimension():
         sgd.GradientDescent(4, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._pipeline.kernel, BALL.scale)
     with pytest.raises(TypeError):
         sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, None, BALL.scale)
+
+
+PREFIX, KEYS, ENDS = person.Prefix(KEY, b""), np.zeros((2, 32), np.uint8), np.array([0, 1, 3])
+THRESHOLDS = np.zeros(2, np.uint32)
+DATA, VALUES, SECRETS = np.zeros(3, np.uint8), np.zeros((2, 4), np.uint8), np.zeros((2, 32), np.uint8)
+PERSON_SIZES = FIT_TOGETHER.format("persons, values and keys")
+ASKED_SIZES = FIT_TOGETHER.format("keys, questions and answers")
+
+
+@pytest.mark.parametrize(
+    "message, call, arguments",
+    [
+        (ASKED_SIZES, person.assign_each, (KEYS[:, :31].copy(), 3, 2, THRESHOLDS)),
+        (ASKED_SIZES, person.assign_each, (KEYS, 3, 0, THRESHOLDS)),
+        (ASKED_SIZES, person.assign_each, (KEYS, 3, 4, THRESHOLDS)),
+        (ASKED_SIZES, person.assign_each, (KEYS, 3, 1, THRESHOLDS[:1])),
+        (ASKED_SIZES, person.assign_each, (KEYS, 2, 1, THRESHOLDS)),
+        ("a key has 32 bytes", person.words_each, (KEYS[:, :31].copy(), 0)),
+        (PERSON_SIZES, PREFIX.derive, (DATA, ENDS[:2], VALUES, SECRETS)),
+        (PERSON_SIZES, PREFIX.derive, (DATA, ENDS, VALUES[:1], SECRETS)),
+        (PERSON_SIZES, PREFIX.derive, (DATA, ENDS, VALUES, SECRETS[:, :31].copy())),
+        ("persons must be in their buffer", PREFIX.derive, (DATA, ENDS - 1, VALUES, SECRETS)),
+        ("persons must be in their buffer", PREFIX.derive, (DATA, ENDS[::-1].copy(), VALUES, SECRETS)),
+        ("persons must be in their buffer", PREFIX.derive, (DATA[:2], ENDS, VALUES, SECRETS)),
+    ],
+    ids=lambda value: getattr(value, "__qualname__", ""),
+)
+def test_keys_of_persons_reject_arrays_of_wrong_sizes(message, call, arguments):
+    with raises(ValueError, message):
+        call(*arguments)
+    assert not SECRETS.any()
+
+
+def test_keys_of_persons_accept_the_largest_sizes():
+    assert person.assign_each(KEYS, 3, 3, THRESHOLDS).all()
+    assert person.assign_each(KEYS, 1, 1, THRESHOLDS[:0]).tolist() == [[1], [1]]
+    assert person.assign_each(KEYS, 3, 1, THRESHOLDS).sum(axis=1).tolist() == [1, 1]
+    found = np.zeros_like(SECRETS)
+    PREFIX.derive(DATA, ENDS, VALUES, found)
+    assert found.any(axis=1).all()
