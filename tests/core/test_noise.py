@@ -105,6 +105,23 @@ def test_steps_cover_the_distribution(variance):
     assert (values < 31 * width).all()
 
 
+@pytest.mark.parametrize("variance", [3, 1025**2, 10**9 + 7, 1 << 48])
+def test_positions_in_a_step_are_exactly_uniform(isa, variance):
+    """Half words u are redrawn if u width mod 2^32 < 2^32 mod width, so that each position has as many of the others.
+
+    The widths are odd, so there is one u for each remainder.
+    """
+    width = math.isqrt(math.floor(2 * Decimal(2).ln() * variance)) + 1
+    limit, inverse = 2**32 % width, pow(width, -1, 2**32)
+    remainders = [0, limit - 1, limit, limit + 1, 2 * limit, 2**33 % width, 2**31, 2**32 - 1] * 8
+    halves = [remainder * inverse % 2**32 for remainder in remainders]
+    first_step, accepted = 1 << 62, 0
+    words = np.array([first_step | half for half in halves] + [accepted] * 64, np.uint64)
+    found = noise.decisions(words, variance, noise.MARGIN)
+    assert [value for value, _, _, _ in found] == [half * width >> 32 for half in halves]
+    assert [decision for _, _, _, decision in found] == [int(remainder >= limit) for remainder in remainders]
+
+
 def test_gaussian_noise_of_fewer_numbers_is_a_prefix(isa):
     whole = gaussian(9, 500)
     for n in (0, 1, 2, 63, 64, 65, 499):
