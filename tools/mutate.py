@@ -188,8 +188,9 @@ class Result:
     record: str  # the test that ran last, or the durations of all tests
 
 
-def run_tests(tree: Tree, paths: list[str], durations: dict[str, float], first: list[str]) -> Result:
-    """Run tests in a tree up to the first failure."""
+def run_tests(tree: Tree, paths: list[str], durations: dict[str, float], first: list[str], file: str = "") -> Result:
+    """Run tests in a tree up to the first failure; `first` are the tests to begin with, then those named after the file."""
+    stem = Path(file).stem.removesuffix("_body").replace("_", "")
     plan, record = tree.folder / "plan.json", tree.folder / "record"
     record.write_text("no test: an import failed")
     plan.write_text(
@@ -197,6 +198,7 @@ def run_tests(tree: Tree, paths: list[str], durations: dict[str, float], first: 
             {
                 "durations": durations,
                 "first": first,
+                "stem": stem,
                 "tree": str(tree.folder),
                 "record": str(record),
                 "memory": MEMORY,
@@ -259,7 +261,7 @@ class Job:
             if outcome == "changed":
                 found = self.found.setdefault(mutant.file, Counter())
                 first = [name for name, _ in found.most_common(20)]
-                result = run_tests(tree, tests_of(mutant.file), self.durations, first)
+                result = run_tests(tree, tests_of(mutant.file), self.durations, first, mutant.file)
                 outcome = "killed" if result.status else "survived"
                 if result.status:
                     noticed = result.record

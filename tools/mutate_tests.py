@@ -1,7 +1,7 @@
 """Pytest plugin of mutate.py: the order of the tests, a time limit for each, and a record of what ran.
 
 The environment variable MUTATE_PLAN is the path of a JSON file: `durations` in seconds by test, the tests to run `first`,
-the folder `tree` of the package, the `record` to write, and the `memory` limit in bytes.
+the `stem` of the changed file, the folder `tree` of the package, the `record` to write, and the `memory` limit in bytes.
 """
 
 import contextlib
@@ -37,10 +37,14 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests: those that found errors in this file before, then the others from the fastest to the slowest."""
+    """Sort the tests: those that found errors in this file before, those named after it, and the fastest before the slowest."""
     first = {name: number for number, name in enumerate(PLAN["first"])}
-    durations = PLAN["durations"]
-    items.sort(key=lambda item: (first.get(item.nodeid, len(first)), durations.get(item.nodeid, 0.0)))
+
+    def key(item: pytest.Item) -> tuple[int, bool, float]:
+        named = PLAN["stem"] in item.nodeid.replace("_", "").lower()
+        return first.get(item.nodeid, len(first)), not named, PLAN["durations"].get(item.nodeid, 0.0)
+
+    items.sort(key=key)
 
 
 @pytest.hookimpl(wrapper=True)
