@@ -50,13 +50,16 @@ save([region for region in regions() if region not in known])
 """
 
 
+TESTS = Path(__file__).parent.parent
+COMPILER = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+
+
 @pytest.fixture(scope="module")
 def fixed_entropy(tmp_path_factory):
     """A library that gives the same random bytes in the place of the operating system."""
     library = tmp_path_factory.mktemp("native") / "fixed_getentropy.so"
-    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    source = Path(__file__).parent.parent / "native" / "fixed_getentropy.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", source, "-o", library], check=True)
+    source = TESTS / "native" / "fixed_getentropy.c"
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", source, "-o", library], check=True)
     return library
 
 
@@ -105,3 +108,20 @@ def test_no_key_is_left_after_a_call(fixed_entropy, code):
 def test_no_implementation_of_aes_leaves_a_key(fixed_entropy, form, n):
     code = f"from ldpfast import _core; _core.set_aes_form({form!r}); words(open_stream(None), 33, {n})"
     assert copies_left(code, fixed_entropy) == 0
+
+
+REGISTER_BYTES = {"aes-ni": 16 * 16, "vaes-256": 16 * 32, "vaes-512": 32 * 64}
+
+
+@pytest.mark.parametrize("form", [form for form in _core.aes_forms() if form in REGISTER_BYTES])
+def test_no_vector_register_keeps_a_key(tmp_path, form):
+    """All registers of the width of the implementation are zero, also those that the compiler does not use today."""
+    program, kernels = tmp_path / "forgotten_registers", TESTS.parent / "src" / "kernels"
+    sources = [TESTS / "native" / "forgotten_registers.c", kernels / "random" / "aes_x86.c"]
+    subprocess.run([COMPILER, "-O1", "-Wno-psabi", f"-I{kernels}", *sources, "-o", program], check=True)
+
+    def bytes_left(*arguments):
+        return int(subprocess.run([program, form, *arguments], capture_output=True, check=True).stdout)
+
+    assert bytes_left() == 0
+    assert bytes_left("without wiping") == REGISTER_BYTES[form]
