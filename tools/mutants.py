@@ -140,6 +140,7 @@ def array_sizes(tokens: list[Token]) -> set[int]:
     for i in range(2, len(tokens)):
         before, name = tokens[i - 2], tokens[i - 1]
         declares = before.kind == "name" and before.text not in ("return", "else")
+        declares |= i > 4 and tokens[i - 5].text in ("NAME", "PER_ISA") and before.text == ")"  # a generated type
         another = before.text == "," and i - 3 in found  # after an array in the same declaration
         if tokens[i].text == "[" and name.kind == "name" and (declares or another):
             end = next(j for j in range(i, len(tokens)) if tokens[j].text == "]")

@@ -36,7 +36,10 @@ WRONG_PACKAGE, NO_TESTS = 99, 5  # exit statuses of pytest
 COPIED = ("src", "ldpfast", "tests", "docs", "tools", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 
 CORE = ["tests/core/test_buffers.py", "tests/core/test_instruction_sets.py"]
-MECHANISMS = ["tests/mechanisms", "tests/survey/test_survey.py", *CORE]
+# Queries, mechanisms in Python, and argument errors say nothing about kernels.
+NO_KERNELS = {"test_channel.py", "test_choice.py", "test_custom.py", "test_errors.py", "test_query.py"}
+CLIENT = [path for path in sorted((ROOT / "tests/mechanisms").glob("test_*.py")) if path.name not in NO_KERNELS]
+MECHANISMS = [*(str(path.relative_to(ROOT)) for path in CLIENT), "tests/survey/test_survey.py", *CORE]
 STREAM = ["tests/core/test_stream.py", "tests/core/test_wiping.py", "tests/test_random.py", *CORE]
 ESTIMATES = ["tests/reports", "tests/mechanisms/test_contract.py", "tests/mechanisms/test_statistics.py", *CORE]
 TALLY = ["tests/core/test_tally.py", "tests/core/test_tally_clipped.py", "tests/central/test_mean.py", *ESTIMATES]
@@ -61,7 +64,7 @@ TESTS = {
     "src/kernels/privatize/laplace*": LAPLACE,
     "src/kernels/privatize/l*_ball*": [*MECHANISMS, "tests/estimation/sgd"],
     "src/kernels/privatize/*": MECHANISMS,
-    "src/kernels/series_values*": [*SERIES, "tests/mechanisms"],
+    "src/kernels/series_values*": SERIES,
     "src/kernels/tally/*": TALLY,
     "src/kernels/check/*": ["tests/core/test_ranges.py", "tests/mechanisms", *CORE],
     "src/kernels/sgd/*": SGD,
@@ -87,7 +90,7 @@ TESTS = {
         *ESTIMATES,
         *CENTRAL,
     ],
-    "src/ldpfast/_core/*.pyx": [*MECHANISMS, "tests/test_threads.py"],
+    "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *MECHANISMS, "tests/test_threads.py"],
     "ldpfast/_coins.py": ["tests/test_coins.py", "tests/mechanisms", "tests/privacy/test_rounding.py", *LAPLACE],
     "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
     "ldpfast/central/_noise.py": CENTRAL,
@@ -338,9 +341,11 @@ def main() -> int:
         print(f"{EQUIVALENTS.relative_to(ROOT)}: no change of {file} gives the line: {changed}")
     candidates = [m for m in everything if fnmatch(m.file, arguments.file) and arguments.change in m.changed]
     accepted = [m for m in candidates if (m.file, m.changed) in listed]
-    candidates = [m for m in candidates if (m.file, m.changed) not in listed]
-    chosen = sample(candidates, arguments.count, arguments.seed)
-    print(f"mutate: {len(chosen)} of {len(candidates)} changes; {len(accepted)} others are listed as equivalent")
+    # The list does not decide what else is in a sample.
+    chosen = [m for m in sample(candidates, arguments.count, arguments.seed) if m not in accepted]
+    print(
+        f"mutate: {len(chosen)} of {len(candidates)} changes, without the {len(accepted)} that are listed as equivalent"
+    )
     if arguments.list or not chosen:
         print("\n".join(map(str, chosen)))
         return bool(unmatched) or not chosen
