@@ -26,6 +26,21 @@ def test_the_first_invalid_number_and_row_are_found(n, bad, dtype):
         assert ranges.first_invalid_row(y.reshape(n, 1), 1, 0.0, 1.0) == position
 
 
+@pytest.mark.parametrize("dtype, unit", [(np.float32, 1e-6), (np.float64, 1e-14)])
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 33, 64, 65, 200])
+def test_rows_are_valid_exactly_between_two_norms(dim, dtype, unit):
+    """Rows with one number or with equal numbers, whose norms are near the ends 1 and 2 and far from them."""
+    norms = np.array([0, 1e-30, 0.5, 1 - unit, 1 + unit, 1.5, 2 - unit, 2 + unit, 3, 1e30])
+    valid = (norms >= 1) & (norms <= 2)
+    for place in {0, dim // 2, dim - 1}:
+        rows = np.zeros((len(norms), dim), dtype)
+        rows[:, place] = norms * np.where(np.arange(len(norms)) % 2, -1, 1)
+        assert [ranges.first_invalid_row(row, dim, 1.0, 2.0) == -1 for row in rows] == valid.tolist()
+    equal = np.repeat([[0.9], [1.1], [1.9], [2.1]], dim, axis=1) / np.sqrt(dim)
+    found = [ranges.first_invalid_row(row, dim, 1.0, 2.0) for row in equal.astype(dtype)]
+    assert found == [0, -1, -1, 0]
+
+
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
 @pytest.mark.parametrize("n", [1, 64, 5000])
 def test_the_first_invalid_code_is_found(n, dtype):
