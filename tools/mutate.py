@@ -90,7 +90,7 @@ TESTS = {
         *ESTIMATES,
         *CENTRAL,
     ],
-    "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *MECHANISMS, "tests/test_threads.py"],
+    "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *MECHANISMS, *KEYS, "tests/test_threads.py"],
     "ldpfast/_coins.py": ["tests/test_coins.py", "tests/mechanisms", "tests/privacy/test_rounding.py", *LAPLACE],
     "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
     "ldpfast/central/_noise.py": CENTRAL,
@@ -188,14 +188,14 @@ def build(folder: Path) -> Tree:
 class Result:
     status: int
     output: str
-    record: str  # the test that ran last, or the durations of all tests
+    record: str  # the test that ran last if one failed, else the durations of all tests
 
 
 def run_tests(tree: Tree, paths: list[str], durations: dict[str, float], first: list[str], file: str = "") -> Result:
     """Run tests in a tree up to the first failure; `first` are the tests to begin with, then those named after the file."""
     stem = Path(file).stem.removesuffix("_body").replace("_", "")
     plan, record = tree.folder / "plan.json", tree.folder / "record"
-    record.write_text("no test: an import failed")
+    record.write_text("")  # as it stays if an import fails
     plan.write_text(
         json.dumps(
             {
@@ -267,8 +267,8 @@ class Job:
                 result = run_tests(tree, tests_of(mutant.file), self.durations, first, mutant.file)
                 outcome = "killed" if result.status else "survived"
                 if result.status:
-                    noticed = result.record
-                    found[noticed] += 1
+                    noticed = result.record or next(line for line in result.output.splitlines()[::-1] if line.strip())
+                    found.update([result.record] if result.record else [])
                 elif run_tests(tree, RECORDED, self.durations, []).status:
                     outcome = "recorded"
         finally:
