@@ -33,6 +33,15 @@ def test_add_codes_is_a_histogram(k, dtype, n):
     np.testing.assert_array_equal(counts, np.bincount(codes, minlength=k))
 
 
+@pytest.mark.parametrize("n", [1, 3, 64, 255, 256, 257, 258, 259, 64 * 255 + 67])
+@pytest.mark.parametrize("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
+def test_equal_codes_are_counted_in_every_place(k, dtype, n):
+    for code in (0, 1, k - 2, k - 1):
+        counts = np.zeros(k, np.int64)
+        tally.add_codes(np.full(n, code, dtype), counts)
+        assert counts[code] == counts.sum() == n
+
+
 @pytest.mark.parametrize("dtype, steps, weight", [(np.float32, 2.0**30, 1 << 10), (np.float64, 2.0**40, 1)])
 @pytest.mark.parametrize("dim, n", [(1, 1), (3, 5000), (8, 9), (65, 64), (100, 9), (300, 10)])
 def test_add_vectors_sums_multiples_of_a_step(dim, n, dtype, steps, weight):
@@ -42,6 +51,16 @@ def test_add_vectors_sums_multiples_of_a_step(dim, n, dtype, steps, weight):
     tally.add_vectors(y, dim, bound, state)
     expected = [sum(int(np.rint(float(v) * (steps / bound))) for v in y[:, j]) * weight for j in range(dim)]
     assert reference.wide(state) == expected
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("dim", [1, 2, 9, 70, 257])
+def test_sums_of_many_equal_vectors_are_exact(dim, sign):
+    """Odd integers just below 2^40: their sum is rounded if more than 2^13 rows are added as doubles."""
+    n, steps = 40_001, 2**40 - 1
+    state = np.zeros((dim, 2), np.uint64)
+    tally.add_vectors(np.full((n, dim), sign * steps / 2.0**40), dim, 1.0, state)
+    assert reference.wide(state) == [sign * steps * n] * dim
 
 
 @pytest.mark.parametrize("dim, n", [(1, 1), (1, 1000), (3, 64), (10, 9)])

@@ -78,6 +78,16 @@ def test_sums_do_not_depend_on_order_or_splitting_of_the_rows(isa, n, dim, dtype
     assert (state.tobytes(), found) == (whole.tobytes(), bad)
 
 
+@pytest.mark.parametrize("n, dim", [(1_200_001, 1), (200_001, 2), (100_001, 3), (40_001, 33)])
+def test_sums_of_many_equal_rows_are_exact(isa, n, dim):
+    """Odd integers of up to 2^40: their sum is rounded if too many rows are added as doubles."""
+    number = (2 ** math.floor(40 - math.log2(dim) / 2) - 1) / FINE  # the norm is below 1
+    row = np.full(dim, -number)
+    assert reference.clipped_row(row, 1.0) == [-int(number * FINE)] * dim
+    state, bad = clipped(np.broadcast_to(row, (n, dim)), 1.0)
+    assert (reference.wide(state), bad) == ([-int(number * FINE) * n] * dim, 0)
+
+
 def test_instruction_sets_agree_on_many_rows(isa):
     for dtype in (np.float32, np.float64):
         for dim in DIMS:
