@@ -45,7 +45,7 @@ ESTIMATES = ["tests/reports", "tests/mechanisms/test_contract.py", "tests/mechan
 TALLY = ["tests/core/test_tally.py", "tests/core/test_tally_clipped.py", "tests/central/test_mean.py", *ESTIMATES]
 CENTRAL = [f"tests/central/test_{name}.py" for name in ("density", "m_estimate", "mean", "noise", "quantile", "smooth")]
 LAPLACE = [*MECHANISMS, "tests/central/test_noise.py"]
-SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", *CORE]
+SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", "tests/estimation/test_errors.py", *CORE]
 SERIES = ["tests/core/test_series.py", "tests/estimation/test_series_density.py"]
 KEYS = ["tests/test_person_keys.py"]
 SURVEY = ["tests/survey", *KEYS, *CORE]
@@ -71,7 +71,7 @@ TESTS = {
     "src/kernels/survey/*": SURVEY,
     "src/kernels/simd/*": ["tests/core", "tests/estimation/sgd", *MECHANISMS],
     "src/ldpfast/_core/stream.pyx": [*STREAM, "tests/core/test_coins.py", "tests/core/test_normals.py", *MECHANISMS],
-    "src/ldpfast/_core/native.pyx": CORE,
+    "src/ldpfast/_core/native.pyx": STREAM,
     "src/ldpfast/_core/noise.pyx": [
         "tests/core/test_noise.py",
         "tests/central/test_noise.py",
