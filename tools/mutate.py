@@ -79,7 +79,7 @@ TESTS = {
     ],
     "src/ldpfast/_core/normal.pyx": ["tests/estimation/gaussian", "tests/bounds/test_planning.py"],
     "src/ldpfast/_core/order.pyx": ["tests/core/test_order.py", *CENTRAL],
-    "src/ldpfast/_core/person.pyx": [*KEYS, "tests/survey/test_repeated.py", "tests/core/test_wiping.py"],
+    "src/ldpfast/_core/person.pyx": [*KEYS, *CORE, "tests/survey/test_repeated.py", "tests/core/test_wiping.py"],
     "src/ldpfast/_core/survey.pyx": [*SURVEY, "tests/test_threads.py"],
     "src/ldpfast/_core/sgd.pyx": [*SGD, "tests/core/test_wiping.py", "tests/estimation/protocols"],
     "src/ldpfast/_core/series.pyx": [*SERIES, *CORE],
