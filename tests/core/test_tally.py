@@ -82,3 +82,10 @@ def test_off_grid_returns_the_first_number_off_the_grid():
     assert tally.off_grid(y, -2.5, 0.001) == 77
     y[5] = np.nan
     assert tally.off_grid(y, -2.5, 0.001) == 5
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_integers_beyond_the_limit_are_off_the_grid(sign):
+    limit = sign * 2.0**47
+    y = np.array([0, limit - sign, limit, limit + sign, 2 * limit]) + 0.5
+    assert [tally.off_grid(np.array([number]), 0.0, 1.0) for number in y] == [-1, -1, -1, 0, 0]

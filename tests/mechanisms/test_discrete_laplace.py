@@ -229,6 +229,16 @@ def test_numbers_with_carries_equal_the_reference(isa, n, carry):
         assert max(map(abs, found)) > 8  # beyond the digits
 
 
+def test_numbers_are_clamped_to_the_limit_of_the_reports(isa):
+    """The digits are zero, so the numbers are multiples of 2^45. Every second carry is followed by another one."""
+    coins = _coins.GeometricCoins(45, ((1 << 128, *[0] * 31),) * 9, 1 << 127, 0.0)
+    drawn, limit = reference.discrete_laplace(coins, *streams(), 600), 1 << 47
+    found = draw(coins, 600)
+    assert found == [max(-limit, min(number, limit)) for number in drawn]
+    assert {-limit, limit} < set(found)
+    assert max(map(abs, drawn)) > 2 * limit
+
+
 @pytest.mark.parametrize("digits", [1, 4, 5, 6, 15, 16, 33, 45])
 def test_numbers_of_any_size_equal_the_reference(isa, digits):
     """Sets of three groups are appended, and the top group can have fewer digits."""
