@@ -30,8 +30,8 @@ def smooth_sensitivity_error(
         As for `calibrate`; delta > 0.
     sensitivity : float
         Gross error sensitivity of the statistic for a share 1 / n, >= 0: the largest one over all distributions whose
-        distribution functions are within sqrt(2 log(2 / eta) / n) of that of the records. It may be much larger than that of
-        the population. For a median it increases with sqrt(n).
+        distribution functions are within sqrt(2 log(2 / eta) / n) of that of the population. It may be much larger than that
+        of the population itself. For a median it increases with sqrt(n).
     lower, upper : float
         Bounds of the records.
     confidence : float, default 0.95

@@ -175,7 +175,7 @@ def ball_laplace(dim: int, scale: Decimal, stream: Stream, use: int) -> list[int
     exponential variables. Let p be the number of known bits and m = 2^(-p/8). A coordinate of a point in the square has an
     error of at most e = 2^-p, its squared length s one of at most 4e. Because s, 1 - s and the coordinates are more than m
     away from 0, log s has a relative error of at most 5 e / m^2, and each normal number one of at most 7 e / m^3. So the
-    direction has an error of at most 16 e / m^3, and the length one of at most 2 dim 2^(-p/2). About 0.1 ms per coordinate.
+    direction has an error of at most 16 e / m^3, and the length one of at most 2 dim 2^(-p/2). About 0.05 ms per coordinate.
 
     References
     ----------

@@ -558,8 +558,8 @@ class PoissonRegression(_Regressor):
 
     Notes
     -----
-    Responses are numbers >= 0. Time, raw data and coverage as for `LogisticRegression`. The
-    gradient is bounded by residual times the norm of a row.
+    Responses are numbers >= 0. Time, raw data and coverage as for `LogisticRegression`, but intervals of "newton" do not cover
+    if mean responses are above `residual`. The gradient is bounded by residual times the norm of a row.
 
     Privacy
     -------

@@ -116,7 +116,7 @@ def _rational(entry: Any) -> Fraction:
 
 
 def _left_inverse(matrix: Floats) -> Floats:
-    """Return the left inverse W C^T (C W C^T)^-1 of a channel C, W the inverse probabilities of the codes."""
+    """Return the matrix M = W C^T (C W C^T)^-1 of a channel C, with C M = I and W the inverse probabilities of the codes."""
     probability = matrix.mean(axis=0)
     weight = np.divide(1.0, probability, out=np.zeros_like(probability), where=probability > 0)
     weighted = weight[:, np.newaxis] * matrix.T

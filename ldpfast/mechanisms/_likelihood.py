@@ -20,7 +20,7 @@ from ._laplace_vector import LaplaceVector
 from ._linf_ball import LinfBall
 
 FAMILIES = ("logistic", "linear", "poisson")
-FAR = 1e30  # bound of the magnitude of features and responses; larger ones are clipped to it
+FAR = 1e30  # bound on the magnitude of features and responses; larger ones are clipped to it
 FIRST_BLOCK = 1 << 63  # first record block of gradients, so that they share no coin with the mechanism of the ball
 
 
@@ -28,7 +28,7 @@ FIRST_BLOCK = 1 << 63  # first record block of gradients, so that they share no 
 class Examples(Domain):
     """Rows of `features` finite numbers and a response: 0 or 1 (logistic), any number (linear), >= 0 (poisson).
 
-    `reach` is a bound of the coordinates of what is privatized.
+    `reach` is a bound on the coordinates of what is privatized.
     """
 
     features: int
@@ -156,7 +156,7 @@ class LikelihoodQuestion(Mechanism):
 
     @abstractmethod
     def _size(self) -> tuple[int, float]:
-        """Return the number of coordinates of the derivative, and a bound of its norm."""
+        """Return the number of coordinates of the derivative, and a bound on its norm."""
 
     @abstractmethod
     def _derivatives(self, rows: AnyArray, responses: Floats) -> AnyArray:
