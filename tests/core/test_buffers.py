@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core import person, series, sgd, tally
+from ldpfast._core import person, series, sgd, survey, tally
 
 from ..support.errors import raises
 from ..support.process import run_python
@@ -160,3 +160,17 @@ def test_keys_of_persons_accept_the_largest_sizes():
     found = np.zeros_like(SECRETS)
     PREFIX.derive(DATA, ENDS, VALUES, found)
     assert found.any(axis=1).all()
+
+
+@pytest.mark.parametrize("offset, n", [(0, 1), (0, 9), (3, 13), (0, 1000)])
+@pytest.mark.parametrize(
+    "kind", ["bits", *(f"{sign}int{8 << i}" for sign in ("", "u") for i in range(4)), "float32", "float64"]
+)
+def test_columns_hold_their_rows(kind, offset, n):
+    rows = offset + n
+    bits = -(-rows // 8)
+    size = bits if kind == "bits" else rows * np.dtype(kind).itemsize
+    assert survey.Column(kind, bytes(size), bytes(bits), offset, n).n == n
+    for values, valid in ((size - 1, None), (size - 1, bits), (size, bits - 1)):
+        with raises(ValueError, "a column must hold its rows"):
+            survey.Column(kind, bytes(values), None if valid is None else bytes(valid), offset, n)

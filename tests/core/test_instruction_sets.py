@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _core
 from ldpfast._core import native
+
+from ..support.process import KERNELS, NATIVE, compile_c
 
 
 def test_info_names_the_instruction_set(isa):
@@ -25,6 +28,13 @@ def test_all_compiled_modules_are_one_file_with_one_instruction_set(isa):
     assert len(modules) >= 10
     assert {module.__spec__.origin for module in modules} == {native.__file__}
     assert [module for module in modules if hasattr(module, "set_isa")] == [native]
+
+
+def test_functions_of_the_instruction_set_in_use_are_called(tmp_path):
+    """All instruction sets give the same bits, so results do not tell which one computed them."""
+    program = compile_c(tmp_path / "chosen_isa", NATIVE / "chosen_isa.c", KERNELS / "simd" / "dispatch.c")
+    lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines == [f"{name} {name}" for name in _core.isas()]
 
 
 def test_plain_c_is_always_available():

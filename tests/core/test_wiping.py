@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from ldpfast import _core
 
 from ..support import aes
-from ..support.process import SOURCE
+from ..support.process import KERNELS, NATIVE, SOURCE, compile_c
 
 SUBKEYS = 0x7FFFFFFF  # STREAM_SUBKEY
 KEY = bytes((73 * i + 19) % 256 for i in range(32))  # of fixed_getentropy.c
@@ -50,17 +49,11 @@ save([region for region in regions() if region not in known])
 """
 
 
-TESTS = Path(__file__).parent.parent
-COMPILER = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-
-
 @pytest.fixture(scope="module")
 def fixed_entropy(tmp_path_factory):
     """A library that gives the same random bytes in the place of the operating system."""
     library = tmp_path_factory.mktemp("native") / "fixed_getentropy.so"
-    source = TESTS / "native" / "fixed_getentropy.c"
-    subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", source, "-o", library], check=True)
-    return library
+    return compile_c(library, NATIVE / "fixed_getentropy.c", flags=("-shared", "-fPIC"))
 
 
 def copies_left(code: str, library: Path) -> int:
@@ -116,9 +109,8 @@ REGISTER_BYTES = {"aes-ni": 16 * 16, "vaes-256": 16 * 32, "vaes-512": 32 * 64}
 @pytest.mark.parametrize("form", [form for form in _core.aes_forms() if form in REGISTER_BYTES])
 def test_no_vector_register_keeps_a_key(tmp_path, form):
     """All registers of the width of the implementation are zero, also those that the compiler does not use today."""
-    program, kernels = tmp_path / "forgotten_registers", TESTS.parent / "src" / "kernels"
-    sources = [TESTS / "native" / "forgotten_registers.c", kernels / "random" / "aes_x86.c"]
-    subprocess.run([COMPILER, "-O1", "-Wno-psabi", f"-I{kernels}", *sources, "-o", program], check=True)
+    sources = NATIVE / "forgotten_registers.c", KERNELS / "random" / "aes_x86.c"
+    program = compile_c(tmp_path / "forgotten_registers", *sources)
 
     def bytes_left(*arguments):
         return int(subprocess.run([program, form, *arguments], capture_output=True, check=True).stdout)

@@ -1,0 +1,21 @@
+/* Prints, for each instruction set of this machine, its name and the name of the function that LDP_BEST takes for it. */
+#include <stdio.h>
+
+#include "simd/dispatch.h"
+
+#define DEFINE_NAME(isa) \
+    static const char *name_##isa(void) { return #isa; }
+
+DEFINE_NAME(plain)
+#if LDP_X86
+DEFINE_NAME(avx2)
+DEFINE_NAME(avx512)
+#endif
+
+int main(void)
+{
+    for (int isa = 0; isa < LDP_ISA_COUNT; isa++)
+        if (ldp_isa_set(isa) == 0)
+            printf("%s %s\n", ldp_isa_name(isa), LDP_BEST(name)());
+    return 0;
+}
