@@ -191,6 +191,8 @@ def changed(value):
         return value * 1.01 if value else -0.5
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
         return (*value[1:], value[0])
+    if isinstance(value, tuple) and all(isinstance(item, tuple) for item in value):  # the rows of a channel
+        return value[::-1]
     return None
 
 

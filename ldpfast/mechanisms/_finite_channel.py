@@ -21,6 +21,14 @@ from ._python import integer_weights
 
 
 @dataclass(frozen=True)
+class Table:
+    """Integers of a channel: row x holds the numbers of words, of `total`, that give each code."""
+
+    total: int
+    rows: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class FiniteChannel(Mechanism):
     """Report of a category by any finite channel: the probabilities of all codes for each category.
 
@@ -85,6 +93,7 @@ class FiniteChannel(Mechanism):
             domain=Categories(len(weights)),
             report=Codes(len(weights[0])),
             debiasing=MatrixDebiasing(_left_inverse(matrix)),
+            coin=Table(sum(weights[0]), self.rows),
         )
 
     def channel_rows(self) -> tuple[tuple[int, ...], ...]:

@@ -12,6 +12,7 @@ from .._typing import AnyArray, Floats
 from ._likelihood import LikelihoodQuestion
 
 MOST_COEFFICIENTS = 512  # 131,328 entries
+LEAST_CAP = 3.0  # least cap of the weight of a Poisson model: fitted means up to it are exact
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Hessian(LikelihoodQuestion):
 
     Notes
     -----
-    The Hessian is weight times row row^T. The weight is p (1 - p), 1 or the fitted mean (at most the bound of residuals),
+    The Hessian is weight times row row^T. The weight is p (1 - p), 1 or the fitted mean (at most `cap`),
     by family, and 0 where the residual is clipped. Reports are those of `ball` for its d (d + 1) / 2 entries on and above the
     diagonal, in the order of ``numpy.triu_indices``, scaled and shifted. Coordinates are multiplied by `scales`. For "l2"
     the entries above the diagonal are multiplied by sqrt(2), so that the length is the Frobenius norm, and a multiple of the
@@ -64,6 +65,11 @@ class Hessian(LikelihoodQuestion):
         return np.triu_indices(self.dim)
 
     @property
+    def cap(self) -> float:
+        """Largest weight of a Poisson model; where fitted means are larger, the Hessian is too small."""
+        return max(self.residual_bound, LEAST_CAP)
+
+    @property
     def scales(self) -> Floats:
         """Factors of the coordinates before the Hessian is privatized.
 
@@ -82,7 +88,7 @@ class Hessian(LikelihoodQuestion):
             )
         first, second = self._entries
         diagonal, scales = first == second, self.scales
-        weight = {"logistic": 0.25, "linear": 1.0, "poisson": self.residual_bound}[self.family]
+        weight = {"logistic": 0.25, "linear": 1.0, "poisson": self.cap}[self.family]
         column = self.column * float(scales[-1])
         if self.norm == "l2":
             # t v v^T with a unit vector v and 0 <= t <= largest, less share * largest times the identity
@@ -125,7 +131,7 @@ class Hessian(LikelihoodQuestion):
             fitted, weights = predictor, np.ones_like(predictor)
         else:
             fitted = np.exp(np.minimum(predictor, 700.0))
-            weights = np.minimum(fitted, self.residual_bound)
+            weights = np.minimum(fitted, self.cap)
         weights[np.abs(fitted - responses) >= self.residual_bound] = 0.0
         return np.asarray(weights)
 

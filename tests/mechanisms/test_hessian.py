@@ -26,7 +26,7 @@ def direct(question, record):
     fitted = {"logistic": expit(z), "linear": z, "poisson": np.exp(z)}[question.family]
     weight = {"logistic": fitted * (1 - fitted), "linear": 1.0, "poisson": fitted}[question.family]
     if question.family == "poisson":
-        weight = min(weight, question.residual)
+        weight = min(weight, max(question.residual, 3.0))
     if question.residual is not None and abs(fitted - y) >= question.residual:
         weight = 0.0
     return weight * np.outer(row, row)
@@ -70,7 +70,7 @@ def test_encoded_records_are_in_the_ball_and_reach_its_border(family, residual, 
     length = np.linalg.norm(encoded, axis=1) if norm == "l2" else np.abs(encoded).max(axis=1)
     bound = question.ball.radius
     assert length.max() <= bound * (1 + 1e-12)
-    reaches = 0.95 if family != "poisson" else 0.6  # the weight of a count is the fitted mean, 1 at this position
+    reaches = 0.95 if family != "poisson" else 0.3  # the weight of a count is the fitted mean, 1 of 3 at this position
     assert length.max() >= reaches * bound
 
 
@@ -120,3 +120,16 @@ def test_any_record_is_answered_in_the_ball():
 def test_too_many_coefficients_are_refused():
     with pytest.raises(ValueError, match=r"^position must hold at most 512 coefficients for a Hessian, got 513$"):
         Hessian("logistic", (0.0,) * 513, 1.0)
+
+
+def test_poisson_weights_are_the_derivative_of_the_mean_gradient():
+    """The derivative of E clip(mean - y) with respect to the predictor, for means up to the cap."""
+    from scipy.stats import poisson
+
+    y, h = np.arange(60.0), 1e-6
+    for residual, mean in ((3.0, 2.3), (1.0, 2.7), (8.0, 7.4)):
+        p = poisson.pmf(y, 2.0)
+        slope = [(np.clip(mean * np.exp(s * h) - y, -residual, residual) * p).sum() for s in (1, -1)]
+        question = Hessian("poisson", (0.0,), 1.0, residual=residual)
+        weights = question._weights(np.full(60, np.log(mean)), y)
+        assert (weights * p).sum() == pytest.approx((slope[0] - slope[1]) / (2 * h), rel=1e-3)

@@ -33,6 +33,7 @@ SERVERS = {
     "linf": lambda: GradientDescent("linear", 2, 1.0, norm="linf", column=0.5, residual=2.0),
     "laplace": lambda: GradientDescent("poisson", 2, 1.0, noise="laplace", residual=2.0),
     "newton": lambda: NewtonStep("logistic", 2, 2.0, 20, column=1.0, covariance="full"),
+    "newton laplace": lambda: NewtonStep("logistic", 2, 2.0, 20, noise="laplace"),
     "newton linf": lambda: NewtonStep("poisson", 2, 2.0, 12, norm="linf", residual=2.0),
 }
 
@@ -389,7 +390,9 @@ def test_sums_that_no_positions_have_are_refused(make, bad):
     for place in range(first, len(numbers)):
         changed = numbers.copy()
         changed[place] = bad
-        with pytest.raises(ValueError, match=r": (sums that (no positions|\d+ reports can)|a position outside)"):
+        with pytest.raises(
+            ValueError, match=r": ((sums|products) that (no positions|\d+ reports can)|a position outside)"
+        ):
             type(server).from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -141,3 +142,26 @@ def test_sums_of_nobody_are_refused():
         changed[i] = 1.0
         with pytest.raises(ValueError, match=re.escape("sums that 0 reports cannot have")):
             NewtonStep.from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
+
+
+def test_laplace_intervals_cover_with_many_clipped_residuals():
+    """60 runs of two intervals: below 0.85 with probability below 1e-6 if they cover 0.95."""
+    z = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(-1, 1, (50_000, 1))
+        y = 0.3 * x[:, 0] + 0.2 + rng.normal(0, 4, 50_000)
+        found = NewtonStep("linear", 1, 60.0, 50_000, column=1.0, residual=1.0, noise="laplace").run(x, y, rng=seed)
+        z.append((found.value - [0.3, 0.2]) / found.stderr)
+    assert (np.abs(z) < 1.96).mean() > 0.85
+
+
+@pytest.mark.parametrize("mean, doubtful", [(1.0, False), (6.0, True)])
+def test_large_counts_are_doubtful(mean, doubtful):
+    rng, n = np.random.default_rng(6), 60_000
+    x = rng.uniform(-1, 1, (n, 1))
+    y = rng.poisson(mean * np.exp(0.3 * x[:, 0]))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        NewtonStep("poisson", 1, 8.0, n, column=1.0, residual=3.0).run(x, y, rng=SEED)
+    assert doubtful == any("fitted mean of a row of zeros" in str(warning.message) for warning in seen)
