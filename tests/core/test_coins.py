@@ -64,3 +64,14 @@ def test_few_lanes_compare_all_digits():
     for lane, word in enumerate(words.tolist()):
         for rest, heads in ((0, 0), (digits, 0), (digits + 1, 1), ((1 << 96) - 1, 1)):
             assert toss(FIXED_KEY, word << 96 | rest, 16)[lane] == heads
+
+
+@pytest.mark.parametrize("lanes", [8, 32])
+def test_few_lanes_change_exactly_at_their_first_digits(lanes):
+    """Thresholds just below and just above the first 32 digits of a lane; later digits do not matter."""
+    words = reference.Words(FIXED_KEY, 0, 0).take(lanes, "<u4")
+    assert {0, 1} == set((words & 1).tolist()), "even and odd digits"
+    for lane, word in enumerate(words.tolist()):
+        for rest in (0, (1 << 96) - 1):
+            assert toss(FIXED_KEY, word - 1 << 96 | rest, lanes)[lane] == 0
+            assert toss(FIXED_KEY, word + 1 << 96 | rest, lanes)[lane] == 1
