@@ -42,6 +42,18 @@ def test_equal_codes_are_counted_in_every_place(k, dtype, n):
         assert counts[code] == counts.sum() == n
 
 
+@pytest.mark.parametrize("n", [1, 63, 64, 255, 256, 259, 20_000])
+@pytest.mark.parametrize(
+    "k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (255, "u1"), (300, "u2"), (70_000, "u4"), (3, "u8")]
+)
+def test_codes_out_of_range_are_not_counted_outside_of_the_state(k, dtype, n):
+    for code in {k, np.iinfo(dtype).max}:
+        memory = np.zeros(k + 300, np.int64)
+        tally.add_codes(np.full(n, code, dtype), memory[:k])
+        assert not memory[k:].any()
+        assert not memory[: k - 1].any()
+
+
 @pytest.mark.parametrize("dtype, steps, weight", [(np.float32, 2.0**30, 1 << 10), (np.float64, 2.0**40, 1)])
 @pytest.mark.parametrize("dim, n", [(1, 1), (3, 5000), (8, 9), (65, 64), (100, 9), (300, 10)])
 def test_add_vectors_sums_multiples_of_a_step(dim, n, dtype, steps, weight):
