@@ -153,7 +153,7 @@ class MatrixDebiasing:
     Attributes
     ----------
     matrix : ndarray, shape (outputs, inputs)
-        A left inverse of the channel: ``channel @ matrix`` is the identity.
+        A right inverse of the channel: ``channel @ matrix`` is the identity.
     """
 
     matrix: Floats

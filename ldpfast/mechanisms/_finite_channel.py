@@ -55,7 +55,7 @@ class FiniteChannel(Mechanism):
 
     Notes
     -----
-    Records are categories 0, ..., k - 1. Reports are codes. The shares are estimated without bias by a left inverse of the
+    Records are categories 0, ..., k - 1. Reports are codes. The shares are estimated without bias by a right inverse of the
     channel: among all of them the one with the smallest variances if all categories are equally frequent. Codes are drawn by
     inversion with exact integers, in Python: about 0.1 us per person and code.
 
@@ -92,7 +92,7 @@ class FiniteChannel(Mechanism):
             epsilon_realized=channel.epsilon(),
             domain=Categories(len(weights)),
             report=Codes(len(weights[0])),
-            debiasing=MatrixDebiasing(_left_inverse(matrix)),
+            debiasing=MatrixDebiasing(_right_inverse(matrix)),
             coin=Table(sum(weights[0]), self.rows),
         )
 
@@ -124,7 +124,7 @@ def _rational(entry: Any) -> Fraction:
     return Fraction(entry)
 
 
-def _left_inverse(matrix: Floats) -> Floats:
+def _right_inverse(matrix: Floats) -> Floats:
     """Return the matrix M = W C^T (C W C^T)^-1 of a channel C, with C M = I and W the inverse probabilities of the codes."""
     probability = matrix.mean(axis=0)
     weight = np.divide(1.0, probability, out=np.zeros_like(probability), where=probability > 0)

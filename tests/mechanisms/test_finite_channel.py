@@ -70,7 +70,7 @@ def test_the_decoded_report_is_unbiased(rows):
 
 
 def test_the_decoding_has_the_smallest_variance_for_equal_shares():
-    """Other left inverses, the pseudo-inverse among them, have larger variances."""
+    """Other right inverses, the pseudo-inverse among them, have larger variances."""
     channel = ldp.FiniteChannel([[8, 1, 1, 2], [1, 8, 2, 1], [3, 3, 3, 3]])
     probability = np.array(channel.rows) / 12
     share = probability.mean(axis=0)

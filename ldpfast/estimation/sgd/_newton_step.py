@@ -25,13 +25,13 @@ from ._gradient_descent import GradientDescent
 if TYPE_CHECKING:
     from ..._typing import RNGLike
 
-LOCATE, CURVE = 0.25, 0.15  # shares of the people who take steps, and who report their Hessian
+STEP_SHARE, HESSIAN_SHARE = 0.25, 0.15  # shares of the people who take steps, and who report their Hessian
 # Measured: with a larger noise of the Hessian, relative to its smallest eigenvalue, the error of the estimate increases.
-NOISY = 0.1
+MOST_NOISE = 0.1
 # Measured: with a larger standard error of the linear predictor, the curvature of the likelihood increases the error.
-CURVED = 0.12
+MOST_STDERR = 0.12
 FAR = 1e6  # standard deviations beyond which no decoded report is
-EVEN = 3.0  # assumed quotient of the largest possible second moment in all directions and the smallest of the rows
+SPREAD = 3.0  # assumed quotient of the largest possible second moment in all directions and the smallest of the rows
 
 
 class NewtonStep(Sequential):
@@ -113,14 +113,14 @@ class NewtonStep(Sequential):
         )
         self.people = _check.integer("people", people, 4)
         self.covariance = _check.choice("covariance", covariance, ("diagonal", "full"))
-        self._walkers, self._curvers = round(LOCATE * self.people), round(CURVE * self.people)
+        self._n_steps, self._n_hessians = round(STEP_SHARE * self.people), round(HESSIAN_SHARE * self.people)
         gradient = self._steps.query().mechanism
         self._gradient = Gradient(**gradient._parameters())
         self._hessian = Hessian(**gradient._parameters())
         self._scales = self._hessian.scales
-        self._curves, self._slopes = np.zeros(len(np.triu_indices(self.dim)[0])), np.zeros(self.dim)
+        self._hessian_sum, self._gradient_sum = np.zeros(len(np.triu_indices(self.dim)[0])), np.zeros(self.dim)
         # Sums of the products of two coordinates of a gradient, where its covariance is not known.
-        self._products = np.zeros((self.dim, self.dim) if noise == "laplace" else (0, 0))
+        self._gradient_products = np.zeros((self.dim, self.dim) if noise == "laplace" else (0, 0))
         self._n = 0
         super().__init__()
 
@@ -142,7 +142,7 @@ class NewtonStep(Sequential):
     @property
     def position(self) -> Floats:
         """Position about which the next person is asked (a copy)."""
-        return self._steps.position if self._n < self._walkers else self._held
+        return self._steps.position if self._n < self._n_steps else self._held
 
     @property
     def _held(self) -> Floats:
@@ -158,11 +158,11 @@ class NewtonStep(Sequential):
         """
         question = self._hessian
         square = question.radius**2 / (question.features if question.norm == "l2" else 1)
-        curvature = square / EVEN / (4 if question.family == "logistic" else 1)
-        sufficient = (self._row_noise() / (NOISY * curvature)) ** 2 / CURVE
+        curvature = square / SPREAD / (4 if question.family == "logistic" else 1)
+        sufficient = (self._row_noise() / (MOST_NOISE * curvature)) ** 2 / HESSIAN_SHARE
         if question.family != "linear":
             variance = self._steps.variance * square / curvature**2  # of the linear predictor of one person's gradient
-            sufficient = max(sufficient, variance / CURVED**2 / (1 - LOCATE - CURVE))
+            sufficient = max(sufficient, variance / MOST_STDERR**2 / (1 - STEP_SHARE - HESSIAN_SHARE))
         return math.ceil(sufficient)
 
     def _row_noise(self) -> float:
@@ -177,34 +177,36 @@ class NewtonStep(Sequential):
         return {question: getattr(self, f"_{question}").schema()["coins"] for question in ("gradient", "hessian")}
 
     def _saved(self) -> list[Floats]:
-        return [self._curves, self._slopes, self._products, *self._steps._saved()]
+        return [self._hessian_sum, self._gradient_sum, self._gradient_products, *self._steps._saved()]
 
     def _restore(self, n: int, numbers: Floats) -> None:
-        entries, dim = len(self._curves), self.dim
-        curves, slopes, products, rest = np.split(numbers, np.cumsum([entries, dim, self._products.size]).tolist())
-        curvers = min(self._curvers, max(0, n - self._walkers))
+        entries, dim = len(self._hessian_sum), self.dim
+        hessian_sum, gradient_sum, products, rest = np.split(
+            numbers, np.cumsum([entries, dim, self._gradient_products.size]).tolist()
+        )
+        hessians = min(self._n_hessians, max(0, n - self._n_steps))
         for question, sums, count in (
-            (self._hessian, curves, curvers),
-            (self._gradient, slopes, self._gradients_of(n)),
+            (self._hessian, hessian_sum, hessians),
+            (self._gradient, gradient_sum, self._gradients_of(n)),
         ):
             if not np.all(np.abs(sums) <= count * FAR * math.sqrt(question.worst_variance)):
                 raise ValueError(f"sums that {count} reports cannot have")
         largest = self._gradients_of(n) * FAR**2 * self._gradient.worst_variance
         if not np.all(np.abs(products) <= largest):
             raise ValueError(f"products that {self._gradients_of(n)} reports cannot have")
-        self._steps._restore(min(n, self._walkers), rest)
-        self._n, self._curves, self._slopes = n, curves.copy(), slopes.copy()
-        self._products = products.reshape(self._products.shape).copy()
+        self._steps._restore(min(n, self._n_steps), rest)
+        self._n, self._hessian_sum, self._gradient_sum = n, hessian_sum.copy(), gradient_sum.copy()
+        self._gradient_products = products.reshape(self._gradient_products.shape).copy()
 
     def _current(self) -> Mechanism:
-        question = self._gradient if not self._walkers <= self._n < self._walkers + self._curvers else self._hessian
+        question = self._gradient if not self._n_steps <= self._n < self._n_steps + self._n_hessians else self._hessian
         return replace(question, position=tuple(self.position.tolist()))
 
     def _apply(self, report: AnyArray) -> None:
-        if self._n < self._walkers:
+        if self._n < self._n_steps:
             self._steps._apply(report)
-        elif self._n < self._walkers + self._curvers:
-            self._curves += self._hessian.decode(report)[0]
+        elif self._n < self._n_steps + self._n_hessians:
+            self._hessian_sum += self._hessian.decode(report)[0]
         else:
             self._add_gradients(self._gradient.decode(report))
         self._n += 1
@@ -236,18 +238,18 @@ class NewtonStep(Sequential):
             stream = self._randomness.stream(rng)
             work = copy.copy(self)
             work._ask(stream, Shuffled(examples, stream) if shuffle else examples)
-            for name in ("_n", "_steps", "_curves", "_slopes", "_products"):
+            for name in ("_n", "_steps", "_hessian_sum", "_gradient_sum", "_gradient_products"):
                 setattr(self, name, getattr(work, name))
             self._randomness.keep(rng, stream)
         return self.estimate()
 
     def _ask(self, stream: Stream, examples: InOrder) -> None:
         """Ask people, in the phases that are not complete yet."""
-        at = min(len(examples), max(0, self._walkers - self._n))
+        at = min(len(examples), max(0, self._n_steps - self._n))
         self._steps._walk(stream, examples, at)
         self._n += at
         while at < len(examples):
-            left = self._walkers + self._curvers - self._n
+            left = self._n_steps + self._n_hessians - self._n
             stop = min(len(examples), at + examples.at_a_time, at + left if left > 0 else len(examples))
             question = self._current()
             records = examples.records(at, stop)
@@ -255,16 +257,16 @@ class NewtonStep(Sequential):
                 raise examples.invalid_error()
             decoded = question.decode(question.privatize(records, rng=stream))  # type: ignore[arg-type]
             if left > 0:
-                self._curves = self._curves + decoded.sum(axis=0)
+                self._hessian_sum = self._hessian_sum + decoded.sum(axis=0)
             else:
                 self._add_gradients(decoded)
             self._n += stop - at
             at = stop
 
     def _add_gradients(self, decoded: Floats) -> None:
-        self._slopes = self._slopes + decoded.sum(axis=0)
-        if self._products.size:
-            self._products = self._products + decoded.T @ decoded
+        self._gradient_sum = self._gradient_sum + decoded.sum(axis=0)
+        if self._gradient_products.size:
+            self._gradient_products = self._gradient_products + decoded.T @ decoded
 
     def estimate(self) -> Estimate[Floats]:
         """Return the coefficients after the Newton step, or the mean of the positions before there are gradients.
@@ -298,7 +300,7 @@ class NewtonStep(Sequential):
             )
         self._warn_large_means()
         inverse = self._inverse_hessian()
-        step = inverse @ (self._slopes / gradients)
+        step = inverse @ (self._gradient_sum / gradients)
         covariance = inverse @ self._noise(step, gradients) @ inverse
         column = self._steps._unit()
         matrix = covariance * np.outer(column, column)
@@ -337,13 +339,13 @@ class NewtonStep(Sequential):
 
     def _gradients_of(self, n: int) -> int:
         """Return how many of n answers are gradients at the held position."""
-        return max(0, n - self._walkers - self._curvers)
+        return max(0, n - self._n_steps - self._n_hessians)
 
     def _inverse_hessian(self) -> Floats:
         """Return the inverse of the Hessian. Eigenvalues of the scaled Hessian below its noise are raised to it."""
         scales = np.outer(self._scales, self._scales)
-        values, vectors = np.linalg.eigh(self._hessian.matrix(self._curves / self._curvers) * scales)
-        noise = self._row_noise() / math.sqrt(self._curvers)
+        values, vectors = np.linalg.eigh(self._hessian.matrix(self._hessian_sum / self._n_hessians) * scales)
+        noise = self._row_noise() / math.sqrt(self._n_hessians)
         if values[0] < 2 * noise and self._n >= self.sufficient_n:
             warn(
                 "the Hessian is too noisy for the Newton step: its smallest eigenvalue is "
@@ -355,10 +357,10 @@ class NewtonStep(Sequential):
     def _noise(self, step: Floats, gradients: int) -> Floats:
         """Return the covariance of H step - g, from the noise of the gradients and of the Hessian."""
         own = self._steps.variance * np.eye(self.dim)
-        if self._products.size:  # Laplace noise: the records add to the covariance of the reports
-            mean = self._slopes / gradients
-            own = self._products / gradients - np.outer(mean, mean)
-        variances = self._hessian.variances / self._curvers
+        if self._gradient_products.size:  # Laplace noise: the records add to the covariance of the reports
+            mean = self._gradient_sum / gradients
+            own = self._gradient_products / gradients - np.outer(mean, mean)
+        variances = self._hessian.variances / self._n_hessians
         mixed = variances * np.outer(step, step)
         np.fill_diagonal(mixed, variances @ step**2)
         return np.asarray(own / gradients + mixed)

@@ -59,9 +59,9 @@ def test_a_run_equals_the_estimate_from_the_reports_of_its_parts():
     arguments = ("logistic", tuple(position.tolist()), 4.0, "l2", 1.4, 1.0)
     records = np.column_stack([x, y])
     second, first = Hessian(*arguments), Gradient(*arguments)
-    curves = second.decode(second.privatize(records[1000:1600], rng=stream)).mean(axis=0)
+    hessian_sum = second.decode(second.privatize(records[1000:1600], rng=stream)).mean(axis=0)
     slope = first.decode(first.privatize(records[1600:], rng=stream)).mean(axis=0)
-    inverse = np.linalg.inv(second.matrix(curves))
+    inverse = np.linalg.inv(second.matrix(hessian_sum))
     np.testing.assert_allclose(estimate.value, position - inverse @ slope, rtol=1e-9)
     step, noise = inverse @ slope, second.variances / 600
     inner = np.eye(3) * first.ball.scale**2 / 3 / 2400
