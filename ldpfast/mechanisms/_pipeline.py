@@ -93,6 +93,7 @@ class Pipeline:
             and (x.dtype is FLOAT64 or x.dtype is FLOAT32)
             and x.shape == (() if domain.width is None else (domain.width,))
             and x.flags.c_contiguous
+            and x.flags.aligned
         ):
             record = x
         else:
@@ -113,8 +114,9 @@ class Pipeline:
         return self.encode is None and self.kernel.checks and not self.always_clip
 
     def prepared(self, converted: AnyArray) -> AnyArray:
-        """Return the input of the kernel for results of ``domain.convert``."""
-        return converted if self.encode is None else self.encode(converted)
+        """Return the input of the kernel for results of ``domain.convert``, which may have been left where they were."""
+        encoded = converted if self.encode is None else self.encode(converted)
+        return encoded if encoded.flags.aligned else encoded.copy()
 
     def privatize(
         self, records: AnyArray, rng: RNGLike | Stream, out: AnyArray, *, clip: bool, check_first: bool
