@@ -1,0 +1,41 @@
+"""Print a table of the measured coverage of all 95 % intervals: the simulations of tests/estimation/test_coverage.py.
+
+    python tools/coverage_table.py [--runs N] > table.md
+
+Uses all processors: about an hour on one. With --runs, at most N simulations of each case.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.estimation import test_coverage
+
+
+def rows(number: int, most: int | None) -> list[str]:
+    """Return the rows of the table for one case: one for each interval."""
+    warnings.simplefilter("ignore")
+    case, intervals = list(test_coverage.checks())[number]
+    runs = case.many if most is None else min(most, case.many)
+    found = test_coverage.coverage(case, runs)
+    return [f"| {case} | {interval} | {runs} | {found[interval]:.3f} |" for interval in intervals]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, help="largest number of simulations of a case")
+    most = parser.parse_args().runs
+    print("| case | interval | runs | coverage |\n| --- | --- | --- | --- |", flush=True)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        numbers = range(len(list(test_coverage.checks())))
+        for done in as_completed([pool.submit(rows, number, most) for number in numbers]):
+            print("\n".join(done.result()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
