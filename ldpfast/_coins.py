@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
 CONTEXT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_EVEN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -167,6 +167,51 @@ def response(k: int, epsilon: float, *, wide: bool = False) -> ResponseCoin:
         if k > 256 or wide:
             return _response(k, epsilon, 64, e)
         return _short_if_close(epsilon, lambda bits: _response(k, epsilon, bits, e))
+
+
+@dataclass(frozen=True)
+class SetCoin:
+    """The coin of a report that is uniform in a set S of `size` of `outputs` codes, else uniform among the other codes.
+
+    The report is in S with probability heads / 2^bits.
+    """
+
+    heads: int
+    bits: int
+    size: int
+    outputs: int
+    epsilon_realized: float
+
+    @property
+    def inside(self) -> Fraction:
+        """Probability of each code in S."""
+        return Fraction(self.heads, self.size << self.bits)
+
+    @property
+    def outside(self) -> Fraction:
+        """Probability of each other code."""
+        return Fraction((1 << self.bits) - self.heads, (self.outputs - self.size) << self.bits)
+
+
+def _set(epsilon: float, size: int, outputs: int, bits: int, e: Decimal) -> SetCoin:
+    words = 1 << bits
+    heads = int((words * e * size / (e * size + outputs - size)).to_integral_value(decimal.ROUND_FLOOR))
+    if heads >= words:
+        raise _epsilon_error(epsilon, f"too large for a coin of {bits} bits")
+    ratio = Fraction(heads * (outputs - size), (words - heads) * size)
+    return SetCoin(heads, bits, size, outputs, _certify(epsilon, ratio, e))
+
+
+@lru_cache(maxsize=1024)
+def of_set(epsilon: float, size: int, outputs: int, *, short: bool = False) -> SetCoin:
+    """Return the coin of a report in a set: m = floor(2^64 E s / (E s + K - s)) with E = e^epsilon, s = size, K = outputs.
+
+    With `short` it has 32 bits if they cost at most 1e-5 of epsilon.
+    """
+    with decimal.localcontext(CONTEXT):
+        e = Decimal(epsilon).exp() if epsilon < 100 else Decimal(WORD)
+        make = partial(_set, epsilon, size, outputs, e=e)
+        return _short_if_close(epsilon, lambda bits: make(bits=bits)) if short else make(bits=64)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
@@ -167,7 +168,26 @@ class MatrixDebiasing:
         return np.asarray((self.matrix.T * share) @ self.matrix - np.outer(decoded, decoded))
 
 
-AnyDebiasing = Debiasing | MatrixDebiasing
+@dataclass(frozen=True, eq=False)
+class SupportDebiasing:
+    """The map from reports that each support a set of categories to unbiased shares.
+
+    Attributes
+    ----------
+    supported : callable
+        ``supported(codes)`` returns which categories the codes support, booleans of shape (n, k).
+    hits : callable
+        ``hits(counts)`` returns the number of reports that support each category, from the int64 counts of the codes.
+    line : Debiasing
+        Debiasing of the share of reports that support a category.
+    """
+
+    supported: Callable[[NDArray[Any]], NDArray[np.bool_]]
+    hits: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    line: Debiasing
+
+
+AnyDebiasing = Debiasing | MatrixDebiasing | SupportDebiasing
 
 
 @dataclass(frozen=True)

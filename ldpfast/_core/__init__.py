@@ -35,6 +35,7 @@ _NAMES = (
     "noise",
     "order",
     "series",
+    "transform",
     "sgd",
     "normal",
 )

@@ -45,6 +45,19 @@ class Bins(FloatCodes):
 class SignBit(FloatCodes):
     def __init__(self, lower: float, upper: float, heads: int, bits: int) -> None: ...
 
+class SetCodes(CodeKernel): ...
+
+class HadamardResponse(SetCodes):
+    def __init__(self, k: int, codes: int, heads: int, bits: int) -> None: ...
+
+class ProjectiveResponse(SetCodes):
+    def __init__(
+        self, k: int, length: int, heads: int, sums: Sequence[Sequence[int]], products: Sequence[Sequence[int]]
+    ) -> None: ...
+
+class SubsetSelection(BitKernel):
+    def __init__(self, k: int, size: int, heads: int, density: int) -> None: ...
+
 class UnaryEncoding(BitKernel):
     def __init__(self, k: int, other: int, optimized: bool) -> None: ...
 

@@ -6,6 +6,7 @@ from ._bins import Bins
 from ._choice import for_categories, for_interval
 from ._finite_channel import FiniteChannel
 from ._gradient import Gradient
+from ._hadamard_response import HadamardResponse
 from ._half_space import half_space_constant
 from ._hessian import Hessian
 from ._l2_ball import L2Ball
@@ -14,11 +15,13 @@ from ._laplace_one_hot import LaplaceOneHot
 from ._laplace_residue import LaplaceResidue
 from ._laplace_vector import LaplaceVector
 from ._linf_ball import LinfBall
+from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._query import Query
 from ._randomized_response import RandomizedResponse
 from ._residue import Residue
 from ._sign_bit import SignBit
 from ._smoothed_bins import SmoothedBins
+from ._subset_selection import SubsetSelection
 from ._unary_encoding import UnaryEncoding
 from ._warner import Warner
 
@@ -27,6 +30,7 @@ __all__ = [
     "Bins",
     "FiniteChannel",
     "Gradient",
+    "HadamardResponse",
     "Hessian",
     "L2Ball",
     "Laplace",
@@ -35,11 +39,13 @@ __all__ = [
     "LaplaceVector",
     "LinfBall",
     "Mechanism",
+    "ProjectiveGeometryResponse",
     "Query",
     "RandomizedResponse",
     "Residue",
     "SignBit",
     "SmoothedBins",
+    "SubsetSelection",
     "UnaryEncoding",
     "Warner",
     "for_categories",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, Normal
+from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, Normal, SupportDebiasing
 from ._base import Format
 from ._counts import CountAggregator
 
@@ -27,14 +27,27 @@ class CodeCounts(CountAggregator):
         return super()._is_possible() and sum(self._state.tolist()) == self.n  # without overflow
 
     def _hits(self) -> NDArray[np.int64]:
+        if isinstance(self.debiasing, SupportDebiasing):
+            return self.debiasing.hits(self._state)
         return self._state if self.report.onehot else self._state[1]
 
+    @property
+    def _line(self) -> Debiasing:
+        return self.debiasing.line if isinstance(self.debiasing, SupportDebiasing) else super()._line
+
     def _covariance(self, n: int) -> Floats | None:
-        if len(self._state) > COVARIANCE_LIMIT:
+        share, debiasing, line = self._state / n, self.debiasing, self._line
+        if isinstance(debiasing, SupportDebiasing):
+            codes = np.flatnonzero(self._state)
+            rows = debiasing.supported(codes[:0]).shape[1]
+            if rows > COVARIANCE_LIMIT:
+                return None
+            supported = debiasing.supported(codes).astype(np.float64)
+            both, one = (supported.T * share[codes]) @ supported, share[codes] @ supported
+            return (line.one - line.zero) ** 2 * (both - np.outer(one, one)) / n
+        if len(share) > COVARIANCE_LIMIT:
             return None
-        share, debiasing = self._state / n, self.debiasing
-        assert isinstance(debiasing, Debiasing)
-        return (debiasing.one - debiasing.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
+        return (line.one - line.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
 
     def estimate(self) -> Estimate[Any]:
         if not isinstance(self.debiasing, MatrixDebiasing):
@@ -86,6 +99,8 @@ class Codes(Format):
         assert debiasing is not None
         if isinstance(debiasing, MatrixDebiasing):
             return np.asarray(debiasing.matrix[reports])
+        if isinstance(debiasing, SupportDebiasing):
+            return np.asarray(debiasing.line(debiasing.supported(reports).astype(np.float64)))
         hits = reports[:, np.newaxis] == np.arange(self.k, dtype=reports.dtype) if self.onehot else reports
         return np.asarray(debiasing(hits.astype(np.float64)))
 

@@ -33,9 +33,14 @@ class CountAggregator(Aggregator):
     def _covariance(self, n: int) -> Floats | None:
         return None
 
+    @property
+    def _line(self) -> Debiasing:
+        """Debiasing of the share of a count of `_hits`."""
+        assert isinstance(self.debiasing, Debiasing)
+        return self.debiasing
+
     def estimate(self) -> Estimate[Any]:
-        n, hits, debiasing = self._require_reports(), self._hits().copy(), self.debiasing
-        assert isinstance(debiasing, Debiasing)
+        n, hits, debiasing = self._require_reports(), self._hits().copy(), self._line
         value = debiasing(hits / n)
         # The variance at the possible mean nearest to the estimate is never zero, even for one report.
         stderr = np.sqrt(debiasing.variance(np.clip(value, *self.span)) / n)

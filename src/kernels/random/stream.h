@@ -54,6 +54,17 @@ enum stream_id {
     STREAM_SURVEY_ASSIGNMENT = 41, /* who is asked what */
     STREAM_SURVEY_ROUNDING = 42, /* 42 and 43: random rounding of the two parts of an answer */
     STREAM_MEDIAN_OFFSET = 44, /* offsets of records with few different values: words for Python */
+    STREAM_HADAMARD_RESPONSE = 45, /* of 256 people: codes, then coins */
+    STREAM_PROJECTIVE_RESPONSE = 46,
+    STREAM_SUBSET_BITS = 47,
+    STREAM_SUBSET_INDICES = 48, /* 48: members that are added or removed, 49: coins and ranks */
+    STREAM_SUBSET_COINS = 49,
+    STREAM_WINDOW = 50,
+    STREAM_CUBE_COORDINATES = 51, /* sampled coordinates */
+    STREAM_CUBE_ROUNDING = 52, /* signs of the sampled coordinates */
+    STREAM_CUBE_SIGNS = 53, /* coin, then signs */
+    STREAM_CODEBOOK_SEEDS = 54, /* public seeds, private coins and ranks */
+    STREAM_CODEBOOK_DIRECTION = 55, /* keys from public seeds: directions */
     STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
 };
 

@@ -20,4 +20,16 @@ LDP_INLINE big big_below(stream_key *key, uint64_t block, big n)
     }
 }
 
+/* An integer in [0, n), n > 0, by multiplication and rejection (D. Lemire, 2019). */
+LDP_INLINE uint64_t word_below(reader *r, uint64_t n)
+{
+    big product = (big)reader_word(r) * n;
+    if ((uint64_t)product < n) {
+        const uint64_t incomplete = -n % n; /* low halves below this belong to the incomplete last interval of n words */
+        while ((uint64_t)product < incomplete && !r->source.key->exhausted)
+            product = (big)reader_word(r) * n;
+    }
+    return (uint64_t)(product >> 64);
+}
+
 #endif

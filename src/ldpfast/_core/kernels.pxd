@@ -132,6 +132,42 @@ cdef extern from "privatize/randomized_response.h" nogil:
     privatize_fn privatize_randomized_response_u32, privatize_randomized_response_u64
 
 
+cdef extern from "privatize/hadamard_response.h" nogil:
+    ctypedef struct hadamard_response:
+        uint64_t heads
+        uint32_t k, mask
+        int bits
+    privatize_fn privatize_hadamard_response_u8_u8, privatize_hadamard_response_u8_u16, privatize_hadamard_response_u16_u16
+    privatize_fn privatize_hadamard_response_u16_u32, privatize_hadamard_response_u32_u32
+
+
+cdef extern from "privatize/projective_response.h" nogil:
+    ctypedef struct projective_response:
+        uint64_t heads
+        uint32_t k, order, length
+        uint32_t power[33]
+        uint32_t first[33]
+        uint8_t sum[64][64]
+        uint8_t product[64][64]
+        uint8_t negative[64]
+        uint8_t inverse[64]
+    privatize_fn privatize_projective_response_u8_u8, privatize_projective_response_u8_u16
+    privatize_fn privatize_projective_response_u16_u16, privatize_projective_response_u16_u32
+    privatize_fn privatize_projective_response_u32_u32
+
+
+cdef extern from "privatize/subset_selection.h" nogil:
+    ctypedef struct subset_selection:
+        uint64_t heads
+        uint32_t k, size, density
+    size_t subset_selection_rows(size_t k)
+    privatize_fn privatize_subset_selection_u8, privatize_subset_selection_u16
+
+
+cdef extern from "transform/walsh.h" nogil:
+    void walsh_i64(int64_t *v, size_t n)
+
+
 cdef extern from "privatize/residue.h" nogil:
     ctypedef struct residue:
         randomized_response answer

@@ -1,5 +1,5 @@
 """Kernels of all mechanisms, one class per mechanism, with the same name."""
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
@@ -11,8 +11,13 @@ from ldpfast._core.kernels cimport (
     privatize_randomized_response_u32, privatize_randomized_response_u64, privatize_residue_f32, privatize_residue_f64,
     privatize_sign_bit_f32, privatize_sign_bit_f64, privatize_unary_encoding_u8, privatize_unary_encoding_u16,
     privatize_unary_encoding_u32, privatize_unary_encoding_u64, randomized_response, residue, series, series_rows, sign_bit, tally_bits,
-    tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64, tally_grid, tally_vectors_f32, tally_vectors_f64,
-    unary_encoding, unary_encoding_rows,
+    tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64, tally_grid, tally_vectors_f32, tally_vectors_f64, privatize_fn,
+    unary_encoding, unary_encoding_rows, hadamard_response, privatize_hadamard_response_u8_u8,
+    privatize_hadamard_response_u8_u16, privatize_hadamard_response_u16_u16, privatize_hadamard_response_u16_u32,
+    privatize_hadamard_response_u32_u32, projective_response, privatize_projective_response_u8_u8,
+    privatize_projective_response_u8_u16, privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
+    privatize_projective_response_u32_u32, subset_selection, subset_selection_rows, privatize_subset_selection_u8,
+    privatize_subset_selection_u16,
 )
 
 from libc.math cimport sqrt
@@ -67,6 +72,75 @@ cdef class Warner(RandomizedResponse):
 
     def __init__(self, coin):
         self.respond(coin, STREAM_WARNER)
+
+
+cdef class SetCodes(CodeKernel):
+    """Base class of kernels whose records are categories and whose reports are codes of another, larger number."""
+
+    cdef int count_codes(self, size_t codes, privatize_fn u8_u8, privatize_fn u8_u16, privatize_fn u16_u16,
+                         privatize_fn u16_u32, privatize_fn u32_u32) except -1:
+        if codes > <size_t>1 << 32:
+            raise ValueError("too many codes")
+        self.count(codes)
+        if codes <= 1 << 8:
+            self.report_size = 1
+            self.by_size = [u8_u8, NULL, NULL, NULL]
+            self.tally_by_size = [tally_codes_u8, NULL, NULL, NULL]
+        elif codes <= 1 << 16:
+            self.report_size = 2
+            self.by_size = [u8_u16, u16_u16, NULL, NULL]
+            self.tally_by_size = [tally_codes_u16, tally_codes_u16, NULL, NULL]
+        else:
+            self.report_size = 4
+            self.by_size = [NULL, u16_u32, u32_u32, NULL]
+            self.tally_by_size = [NULL, tally_codes_u32, tally_codes_u32, NULL]
+        return 0
+
+
+cdef class HadamardResponse(SetCodes):
+    """Codes below the power of two `codes`. `heads` / 2^bits is the probability of even parity with the record + 1."""
+    cdef hadamard_response p
+
+    def __init__(self, uint32_t k, size_t codes, uint64_t heads, int bits):
+        if k >= codes or codes & (codes - 1):
+            raise ValueError("the number of codes must be a power of two above k")
+        self.p = hadamard_response(heads, k, codes - 1, bits)
+        self.params = &self.p
+        self.count_codes(codes, privatize_hadamard_response_u8_u8, privatize_hadamard_response_u8_u16,
+                         privatize_hadamard_response_u16_u16, privatize_hadamard_response_u16_u32,
+                         privatize_hadamard_response_u32_u32)
+
+
+cdef class ProjectiveResponse(SetCodes):
+    """Points of the projective space of vectors of `length` elements of a field, given by its tables of sums and products."""
+    cdef projective_response p
+
+    def __init__(self, uint32_t k, int length, uint64_t heads, sums, products):
+        cdef int order = len(sums), i, j
+        cdef uint64_t power = 1, points = 0
+        if not 2 <= order <= 64 or not 2 <= length <= 32:
+            raise ValueError("the field or the vectors are too large")
+        self.p.heads, self.p.k, self.p.order, self.p.length = heads, k, order, length
+        for i in range(length + 1):
+            if points >= <uint64_t>1 << 32 or (i < length and power >= <uint64_t>1 << 32):
+                raise ValueError("the projective space is too large")
+            self.p.power[i], self.p.first[i] = <uint32_t>power, <uint32_t>points
+            if i < length:
+                points += power
+                power *= order
+        if k > self.p.first[length]:
+            raise ValueError("there must be a point for each category")
+        for i in range(order):
+            for j in range(order):
+                self.p.sum[i][j], self.p.product[i][j] = sums[i][j], products[i][j]
+                if sums[i][j] == 0:
+                    self.p.negative[i] = j
+                if products[i][j] == 1:
+                    self.p.inverse[i] = j
+        self.params = &self.p
+        self.count_codes(self.p.first[length], privatize_projective_response_u8_u8, privatize_projective_response_u8_u16,
+                         privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
+                         privatize_projective_response_u32_u32)
 
 
 cdef class FloatCodes(CodeKernel):
@@ -153,6 +227,21 @@ cdef class UnaryEncoding(BitKernel):
         self.rows = unary_encoding_rows(k)
         self.by_size = [privatize_unary_encoding_u8, privatize_unary_encoding_u16, privatize_unary_encoding_u32,
                         privatize_unary_encoding_u64]
+
+
+cdef class SubsetSelection(BitKernel):
+    """Sets of `size` of k categories. `heads` / 2^64 is the probability that a set holds the person's own."""
+    cdef subset_selection p
+
+    def __init__(self, uint32_t k, uint32_t size, uint64_t heads, uint32_t density):
+        if not 1 <= size < k <= 65536 or density >= 64:
+            raise ValueError("the sets do not fit the kernel")
+        self.p = subset_selection(heads, k, size, density)
+        self.params = &self.p
+        self.count_bits(k)
+        self.items = 1
+        self.rows = subset_selection_rows(k)
+        self.by_size = [privatize_subset_selection_u8, privatize_subset_selection_u16, NULL, NULL]
 
 
 cdef class LinfBall(BitKernel):

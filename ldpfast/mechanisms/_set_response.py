@@ -1,0 +1,87 @@
+"""Base class of the mechanisms whose report is a code in a set that depends on the category."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _coins
+from .._typing import AnyArray, Floats
+from ..domains import Categories
+from ..reports import Codes
+from ..results import Debiasing, SupportDebiasing
+from ._base import CHANNEL_ENTRIES, Mechanism
+from ._pipeline import Kernel
+from ._response import one_hot
+
+
+def line_of(p: float, q: float) -> Debiasing:
+    """Return the debiasing of a report that supports a category with probability p if it is true, else with q."""
+    return Debiasing(-q / (p - q), (1 - q) / (p - q))
+
+
+class SetResponse(Mechanism):
+    """A mechanism that reports a uniform code of a set S(x) with a given probability, else a uniform code outside of it.
+
+    All sets have the same size, and two of them have the same number of common codes. A report supports all categories
+    whose sets hold it.
+    """
+
+    domain: Categories
+    report: Codes
+    debiasing: SupportDebiasing
+    _coin: _coins.SetCoin
+
+    def define_sets(self, k: int, coin: _coins.SetCoin, common: int, kernel: Kernel) -> None:
+        """Set the attributes that follow from the coin and from the number of common codes of two sets."""
+        p = coin.inside * coin.size
+        q = coin.inside * common + coin.outside * (coin.size - common)
+        # The largest probability of a report that is supported by a category of another person is exact in integers.
+        self.define(
+            epsilon_realized=coin.epsilon_realized,
+            domain=Categories(k),
+            report=Codes(coin.outputs),
+            debiasing=SupportDebiasing(
+                self.supported,
+                self._hits,
+                Debiasing(float(-q / (p - q)), float((1 - q) / (p - q))),
+            ),
+            kernel=kernel,
+            coin=coin,
+        )
+
+    @abstractmethod
+    def supported(self, codes: AnyArray) -> NDArray[np.bool_]:
+        """Return which categories the codes support.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n,)
+
+        Returns
+        -------
+        supported : ndarray of bool, shape (n, k)
+        """
+
+    @abstractmethod
+    def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of reports that support each category, from the counts of the codes."""
+
+    @property
+    def total_variance(self) -> float:
+        """Sum of the variances of the shares of all categories, times the number of people; the same for all data."""
+        line = self.debiasing.line
+        return float(line.variance(1.0) + (self.domain.k - 1) * line.variance(0.0))
+
+    def report_variance(self, records: AnyArray) -> Floats:
+        return np.asarray(self.debiasing.line.variance(one_hot(records, self.domain.k).astype(np.float64)))
+
+    def channel_rows(self) -> list[list[int]] | None:
+        coin, k = self._coin, self.domain.k
+        if k * coin.outputs > CHANNEL_ENTRIES:
+            return None
+        inside = coin.heads * (coin.outputs - coin.size)
+        outside = ((1 << coin.bits) - coin.heads) * coin.size
+        return [[inside if hit else outside for hit in row] for row in self.supported(np.arange(coin.outputs)).T]

@@ -1,0 +1,79 @@
+#include "privatize/projective_response.h"
+
+#include "random/uniform.h"
+
+/* The first n digits of an integer, to the base of the order. */
+LDP_INLINE void digits_of(const projective_response *p, uint32_t value, uint32_t n, uint8_t *a)
+{
+    for (uint32_t i = 0; i < n; i++, value /= p->order)
+        a[i] = (uint8_t)(value % p->order);
+}
+
+/* The n elements of a point of a space of that length. Returns the position of its 1. */
+static uint32_t elements_of(const projective_response *p, uint32_t point, uint32_t n, uint8_t *a)
+{
+    uint32_t r = 0;
+    while (r + 1 < n && point >= p->first[r + 1])
+        r++;
+    digits_of(p, point - p->first[r], r, a);
+    memset(a + r, 0, n - r);
+    a[r] = 1;
+    return r;
+}
+
+static uint32_t point_of(const projective_response *p, const uint8_t *a)
+{
+    uint32_t r = p->length - 1, point;
+    while (a[r] == 0)
+        r--;
+    const uint8_t *by = p->product[p->inverse[a[r]]];
+    point = p->first[r];
+    for (uint32_t i = 0; i < r; i++)
+        point += by[a[i]] * p->power[i];
+    return point;
+}
+
+/* The report of category `truth`. All elements of the report but that at position r, where the vector x of the record has its
+ * 1, are drawn. Heads: they are a point of the space of length - 1 elements, and the product with x is 0. Tails: they are any
+ * elements, and the product is 1. */
+static uint32_t respond(const projective_response *p, uint32_t truth, uint64_t coin, reader *words)
+{
+    uint8_t x[MOST_LENGTH], z[MOST_LENGTH], drawn[MOST_LENGTH];
+    const uint32_t last = p->length - 1, r = elements_of(p, truth, p->length, x);
+    const uint8_t product = coin >= p->heads;
+    if (product)
+        digits_of(p, (uint32_t)word_below(words, p->power[last]), last, drawn);
+    else
+        elements_of(p, (uint32_t)word_below(words, p->first[last]), last, drawn);
+    for (uint32_t i = 0; i < p->length; i++)
+        z[i] = i == r ? 0 : drawn[i - (i > r)];
+    uint8_t others = 0;
+    for (uint32_t i = 0; i < r; i++)
+        others = p->sum[others][p->product[x[i]][z[i]]];
+    z[r] = p->sum[product][p->negative[others]];
+    return point_of(p, z);
+}
+
+#define DEFINE_PROJECTIVE_RESPONSE(in, out)                                                                                   \
+    int privatize_projective_response_u##in##_u##out(const void *params, stream_key *key, uint64_t block, const void *records, \
+                                                     size_t n, void *reports)                                                 \
+    {                                                                                                                         \
+        const projective_response *p = params;                                                                                \
+        const uint##in##_t *x = records;                                                                                      \
+        uint##out##_t *report = reports;                                                                                      \
+        uint32_t most = 0;                                                                                                    \
+        reader words;                                                                                                         \
+        reader_open(&words, key, STREAM_PROJECTIVE_RESPONSE, block, 2 * n);                                                   \
+        for (size_t i = 0; i < n; i++) {                                                                                      \
+            const uint32_t record = x[i], truth = record < p->k ? record : p->k - 1;                                          \
+            report[i] = (uint##out##_t)respond(p, truth, reader_word(&words), &words);                                        \
+            most = record > most ? record : most;                                                                             \
+        }                                                                                                                     \
+        return most >= p->k;                                                                                                  \
+    }
+
+DEFINE_PROJECTIVE_RESPONSE(8, 8)
+DEFINE_PROJECTIVE_RESPONSE(8, 16)
+DEFINE_PROJECTIVE_RESPONSE(16, 16)
+DEFINE_PROJECTIVE_RESPONSE(16, 32)
+DEFINE_PROJECTIVE_RESPONSE(32, 32)

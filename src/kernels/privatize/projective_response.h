@@ -1,0 +1,29 @@
+/* Projective geometry response: a point of the projective space over a finite field that is orthogonal to the point of the
+ * record, with the probability of the private coin. docs/proofs/projective_geometry_response.md.
+ *
+ * A point is a vector of `length` field elements, not zero, up to a factor: its last nonzero element is 1. The number of the
+ * point with the 1 at position r and the elements a_0 ... a_(r-1) before it is (q^r - 1) / (q - 1) + sum of a_i q^i.
+ *
+ * Privacy: with heads the point is uniform among those orthogonal to the record's, with tails among the others, by exact uniform
+ * integers. The time depends on the record and the coin (tables of the field, rejection). */
+#ifndef LDP_PROJECTIVE_RESPONSE_H
+#define LDP_PROJECTIVE_RESPONSE_H
+
+#include "privatize/randomized_response.h"
+
+enum { MOST_ORDER = 64, MOST_LENGTH = 32 };
+
+typedef struct {
+    uint64_t heads; /* of 2^64 words */
+    uint32_t k, order, length;
+    uint32_t power[MOST_LENGTH + 1]; /* powers of the order below 2^32 */
+    uint32_t first[MOST_LENGTH + 1]; /* (power - 1) / (order - 1) */
+    uint8_t sum[MOST_ORDER][MOST_ORDER], product[MOST_ORDER][MOST_ORDER];
+    uint8_t negative[MOST_ORDER], inverse[MOST_ORDER];
+} projective_response;
+
+/* privatize_projective_response_u<bits of a record>_u<bits of a report> */
+privatize_fn privatize_projective_response_u8_u8, privatize_projective_response_u8_u16, privatize_projective_response_u16_u16,
+    privatize_projective_response_u16_u32, privatize_projective_response_u32_u32;
+
+#endif

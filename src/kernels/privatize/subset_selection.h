@@ -1,0 +1,25 @@
+/* Subset selection: a set of `size` categories, which holds the person's own with the probability of the private coin.
+ * docs/proofs/subset_selection.md.
+ *
+ * Privacy: a uniform set of `size` of the k - 1 other categories is drawn without the record. With heads, a uniform member is
+ * removed and the own category is added, by masks over all words. No branch and no address depends on the record or the coin. */
+#ifndef LDP_SUBSET_SELECTION_H
+#define LDP_SUBSET_SELECTION_H
+
+#include "privatize/kernel.h"
+
+enum { SUBSET_WORDS = 1024, SUBSET_DIGITS = 6 }; /* of a block of rows; of the density of the first draw */
+
+typedef struct {
+    uint64_t heads; /* of 2^64 words: the set holds the own category */
+    uint32_t k, size;
+    uint32_t density; /* of 2^SUBSET_DIGITS: probability that a category is in the first draw */
+} subset_selection;
+
+LDP_INLINE size_t subset_row_words(size_t k) { return (k + 63) / 64; }
+LDP_INLINE size_t subset_selection_rows(size_t k) { return SUBSET_WORDS / subset_row_words(k); }
+
+/* Records: categories in the smallest unsigned type that holds k - 1, k <= 65536. Reports: k packed bits. */
+privatize_fn privatize_subset_selection_u8, privatize_subset_selection_u16;
+
+#endif
