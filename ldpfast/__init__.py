@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         SubsetSelection,
         UnaryEncoding,
         Warner,
+        Window,
     )
     from .results import ClippedWarning, DoubtfulWarning, Estimate, SmallSampleWarning
     from .survey import Survey
@@ -62,6 +63,7 @@ __all__ = [
     "Survey",
     "UnaryEncoding",
     "Warner",
+    "Window",
     "__version__",
     "bounds",
     "central",

@@ -169,6 +169,13 @@ class MatrixDebiasing:
 
 
 @dataclass(frozen=True, eq=False)
+class NumberDebiasing:
+    """The map from codes to unbiased numbers: code z is decoded as ``values[z]``."""
+
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class SupportDebiasing:
     """The map from reports that each support a set of categories to unbiased shares.
 
@@ -187,7 +194,7 @@ class SupportDebiasing:
     line: Debiasing
 
 
-AnyDebiasing = Debiasing | MatrixDebiasing | SupportDebiasing
+AnyDebiasing = Debiasing | MatrixDebiasing | NumberDebiasing | SupportDebiasing
 
 
 @dataclass(frozen=True)

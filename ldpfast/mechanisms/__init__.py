@@ -24,6 +24,7 @@ from ._smoothed_bins import SmoothedBins
 from ._subset_selection import SubsetSelection
 from ._unary_encoding import UnaryEncoding
 from ._warner import Warner
+from ._window import Window
 
 __all__ = [
     "Aggregator",
@@ -48,6 +49,7 @@ __all__ = [
     "SubsetSelection",
     "UnaryEncoding",
     "Warner",
+    "Window",
     "for_categories",
     "for_interval",
     "half_space_constant",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, Normal, SupportDebiasing
+from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, Normal, NumberDebiasing, SupportDebiasing
 from ._base import Format
 from ._counts import CountAggregator
 
@@ -49,7 +49,17 @@ class CodeCounts(CountAggregator):
             return None
         return (line.one - line.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
 
+    def _estimate_number(self, values: Floats) -> Estimate[float]:
+        """Return the mean of the decoded codes. One report more, half of each of the extreme values, widens the variance."""
+        n = self._require_reports()
+        mean = float(self._state @ values) / n
+        extremes = np.array([values.min(), values.max()])
+        spread = float(self._state @ (values - mean) ** 2 + ((extremes - mean) ** 2).mean())
+        return Estimate(mean, math.sqrt(spread / (n + 1) / n), n, self.guarantee, None, Normal.of_sum(n))
+
     def estimate(self) -> Estimate[Any]:
+        if isinstance(self.debiasing, NumberDebiasing):
+            return self._estimate_number(self.debiasing.values)
         if not isinstance(self.debiasing, MatrixDebiasing):
             return super().estimate()
         n, k = self._require_reports(), len(self._state)
@@ -66,7 +76,7 @@ class CodeCounts(CountAggregator):
 class Codes(Format):
     """One code in [0, k) per person.
 
-    If `onehot`, a code stands for a vector of k shares. Otherwise k is 2 and a code is a flag.
+    If `onehot`, a code stands for a vector of k shares. Otherwise it stands for a number; if k is 2, it is a flag.
     """
 
     k: int
@@ -99,6 +109,8 @@ class Codes(Format):
         assert debiasing is not None
         if isinstance(debiasing, MatrixDebiasing):
             return np.asarray(debiasing.matrix[reports])
+        if isinstance(debiasing, NumberDebiasing):
+            return np.asarray(debiasing.values[reports])
         if isinstance(debiasing, SupportDebiasing):
             return np.asarray(debiasing.line(debiasing.supported(reports).astype(np.float64)))
         hits = reports[:, np.newaxis] == np.arange(self.k, dtype=reports.dtype) if self.onehot else reports

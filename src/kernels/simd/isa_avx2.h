@@ -131,11 +131,16 @@ LDP_INLINE int64s_avx2 widen_16_avx2(const uint16_t *v)
     return (int64s_avx2)_mm256_cvtepu16_epi64(_mm_loadl_epi64((const __m128i *)v));
 }
 
+LDP_INLINE int32s_avx2 high_products_avx2(int32s_avx2 a, int32s_avx2 b)
+{
+    const __m256i even = _mm256_mul_epu32((__m256i)a, (__m256i)b);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), _mm256_srli_epi64((__m256i)b, 32));
+    return (int32s_avx2)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+}
+
 LDP_INLINE int32s_avx2 high_product_avx2(int32s_avx2 a, uint32_t b)
 {
-    const __m256i factor = _mm256_set1_epi32((int)b), even = _mm256_mul_epu32((__m256i)a, factor);
-    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), factor);
-    return (int32s_avx2)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return high_products_avx2(a, (int32s_avx2)_mm256_set1_epi32((int)b));
 }
 
 LDP_INLINE void store_bits_avx2(uint8_t *out, uint64_t bits)

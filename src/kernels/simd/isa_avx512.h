@@ -105,11 +105,16 @@ LDP_INLINE int64s_avx512 widen_16_avx512(const uint16_t *v)
     return (int64s_avx512)_mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)v));
 }
 
+LDP_INLINE int32s_avx512 high_products_avx512(int32s_avx512 a, int32s_avx512 b)
+{
+    const __m512i even = _mm512_mul_epu32((__m512i)a, (__m512i)b);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), _mm512_srli_epi64((__m512i)b, 32));
+    return (int32s_avx512)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+}
+
 LDP_INLINE int32s_avx512 high_product_avx512(int32s_avx512 a, uint32_t b)
 {
-    const __m512i factor = _mm512_set1_epi32((int)b), even = _mm512_mul_epu32((__m512i)a, factor);
-    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), factor);
-    return (int32s_avx512)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return high_products_avx512(a, (int32s_avx512)_mm512_set1_epi32((int)b));
 }
 
 LDP_INLINE void store_bits_avx512(uint8_t *out, uint64_t bits) { _mm512_storeu_si512(out, _mm512_maskz_set1_epi8(bits, 1)); }

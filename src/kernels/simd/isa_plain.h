@@ -161,10 +161,18 @@ LDP_INLINE uint16s_plain lookup_16_plain(const uint16_t *table, uint16s_plain in
 LDP_INLINE int64s_plain widen_16_plain(const uint16_t *v) { return (int64s_plain){v[0], v[1]}; }
 
 /* High halves of the products of unsigned 32-bit numbers. */
+LDP_INLINE int32s_plain high_products_plain(int32s_plain a, int32s_plain b)
+{
+    int32s_plain high;
+    for (int l = 0; l < 4; l++)
+        high[l] = (int32_t)((uint64_t)(uint32_t)a[l] * (uint32_t)b[l] >> 32);
+    return high;
+}
+
 LDP_INLINE int32s_plain high_product_plain(int32s_plain a, uint32_t b)
 {
-    return (int32s_plain){(int32_t)((uint64_t)(uint32_t)a[0] * b >> 32), (int32_t)((uint64_t)(uint32_t)a[1] * b >> 32),
-                          (int32_t)((uint64_t)(uint32_t)a[2] * b >> 32), (int32_t)((uint64_t)(uint32_t)a[3] * b >> 32)};
+    const int32_t factor = (int32_t)b;
+    return high_products_plain(a, (int32s_plain){factor, factor, factor, factor});
 }
 
 /* Writes 64 bits as bytes, 0 or 1. */

@@ -191,6 +191,15 @@ cdef extern from "privatize/sign_bit.h" nogil:
     privatize_fn privatize_sign_bit_f32, privatize_sign_bit_f64
 
 
+cdef extern from "privatize/window.h" nogil:
+    ctypedef struct window:
+        double lower, upper, slope
+        uint32_t fraction_bits, last, width, per, direct, per_factor, per_shift, each_factor, each_shift
+        int divides
+        uint32_t bit_words, bit_low, bit_slope, first_bit
+    privatize_fn privatize_window_f32, privatize_window_f64
+
+
 cdef extern from "privatize/unary_encoding.h" nogil:
     ctypedef struct unary_encoding:
         size_t k

@@ -17,7 +17,7 @@ from ldpfast._core.kernels cimport (
     privatize_hadamard_response_u32_u32, projective_response, privatize_projective_response_u8_u8,
     privatize_projective_response_u8_u16, privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
     privatize_projective_response_u32_u32, subset_selection, subset_selection_rows, privatize_subset_selection_u8,
-    privatize_subset_selection_u16,
+    privatize_subset_selection_u16, privatize_window_f32, privatize_window_f64, window,
 )
 
 from libc.math cimport sqrt
@@ -194,6 +194,33 @@ cdef class SignBit(FloatCodes):
         self.params = &self.p
         self.count_numbers(2, lower, upper, lower + (upper - lower) / 2)
         self.by_size = [NULL, NULL, privatize_sign_bit_f32, privatize_sign_bit_f64]
+
+
+cdef class Window(FloatCodes):
+    """Codes of the window mechanism, from the integers of a `_coins.WindowCoin`; then the two codes of the bit, if there is one."""
+    cdef window p
+
+    def __init__(self, double lower, double upper, coin):
+        cdef uint64_t bit_words = coin.heads + coin.tails, positions
+        cdef uint32_t steps = coin.steps
+        if bit_words + coin.outputs * coin.each + coin.width * coin.per != <uint64_t>1 << 32 or (coin.each | coin.per) % 2 or not 0 < steps < 64:
+            raise ValueError("the words must be divided exactly, in even numbers")
+        self.p.fraction_bits = 32 - int(steps).bit_length()
+        positions = <uint64_t>steps << self.p.fraction_bits
+        if coin.heads - coin.tails >= positions:
+            raise ValueError("the bit must have fewer words")
+        self.p.lower, self.p.upper, self.p.slope = lower, upper, <double>positions / (upper - lower)
+        self.p.last = <uint32_t>(positions - 1)
+        self.p.width, self.p.per, self.p.direct = coin.width, coin.per, coin.width * coin.per
+        self.p.per_factor, self.p.per_shift = coin.per_division
+        self.p.each_factor, self.p.each_shift = coin.each_division
+        self.p.divides = (coin.width + 1) * coin.per < 1 << 32
+        self.p.bit_words, self.p.bit_low = <uint32_t>bit_words, coin.tails
+        self.p.bit_slope = ((coin.heads - coin.tails) << 32) // positions
+        self.p.first_bit = coin.outputs
+        self.params = &self.p
+        self.count_numbers(coin.outputs + (2 if bit_words else 0), lower, upper, lower + (upper - lower) / 2)
+        self.by_size = [NULL, NULL, privatize_window_f32, privatize_window_f64]
 
 
 # Bits -----------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,195 @@
+"""The discrete window mechanism for a number in an interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from .. import _check, _coins
+from .._core import privatize
+from .._typing import Floats
+from ..domains import Interval
+from ..reports import Codes
+from ..results import NumberDebiasing
+from ._base import Mechanism
+
+MOST_OUTPUTS = 64
+MIXTURES = 1 << 20  # steps of the share of the bit in a mixture
+
+
+@dataclass(frozen=True)
+class Design:
+    """A window of `width` codes for inputs 0, ..., `steps`, mixed with one bit, which has a share of mixed / 2^20."""
+
+    steps: int
+    width: int
+    mixed: int
+
+
+def second_moments(steps: int, width: int, odds: float) -> Floats:
+    """Return the mean squares of the decoded window code for the inputs, which stand for -1, ..., 1."""
+    each = 1 / (steps + width + (odds - 1) * width)
+    codes = np.arange(steps + width)
+    decoded = 2 * (codes - (steps + width - 1) / 2) / (each * (odds - 1) * width * steps)
+    inside = np.lib.stride_tricks.sliding_window_view(decoded**2, width).sum(axis=1)
+    return np.asarray(each * ((decoded**2).sum() + (odds - 1) * inside))
+
+
+def worst_variance(moments: Floats) -> Floats:
+    """Return the largest variance over the interval [-1, 1].
+
+    Parameters
+    ----------
+    moments : ndarray, shape (..., inputs)
+        Mean squares of the decoded report for the inputs; linear between them.
+    """
+    inputs = np.linspace(-1, 1, moments.shape[-1])
+    slope = np.diff(moments) / np.diff(inputs)
+    at = np.clip(slope / 2, inputs[:-1], inputs[1:])  # the variance is concave between two inputs
+    return np.asarray((moments[..., :-1] + slope * (at - inputs[:-1]) - at**2).max(axis=-1))
+
+
+@lru_cache(maxsize=256)
+def best_design(epsilon: float, outputs: int) -> Design:
+    """Return the design with the smallest worst-case variance that has at most `outputs` codes, besides those of the bit."""
+    odds = math.exp(min(epsilon, 40.0))
+    bit = ((odds + 1) / (odds - 1)) ** 2  # mean square of the decoded bit
+    best = (math.inf, Design(1, 1, 0))
+    for width in range(1, outputs):
+        for steps in range(1, outputs - width + 1):
+            if math.gcd(steps, width) & (math.gcd(steps, width) - 1):
+                continue  # the words could not be divided exactly
+            moments = second_moments(steps, width, odds)
+
+            def variance(mixed: int, moments: Floats = moments) -> float:
+                share = mixed / MIXTURES
+                return float(worst_variance((1 - share) * moments + share * bit))
+
+            low, high = 0, MIXTURES - 1  # the variance is a convex function of the share
+            if variance(0) <= variance(1):
+                high = 0
+            while low < high:
+                middle = (low + high) // 2
+                low, high = (low, middle) if variance(middle) <= variance(middle + 1) else (middle + 1, high)
+            best = min(best, (variance(low), Design(steps, width, low)), key=lambda found: found[0])
+    return best[1]
+
+
+@dataclass(frozen=True)
+class Window(Mechanism):
+    """The discrete window mechanism: one of few codes, where those next to the number are more probable.
+
+    Its worst-case variance is smaller than those of `SignBit` and `Laplace` for `epsilon` from about 0.6 to 40.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Ends of the interval, finite, lower < upper.
+    epsilon : float
+        Privacy parameter, > 0 and finite.
+    outputs : int, default 16
+        Largest number of codes of the windows, in [2, 64]. Two more codes are used for the bit, if there is one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `lower` and `upper` are not finite with lower < upper; if `epsilon` is not a finite number > 0 that words of 32
+        bits can certify; if `outputs` is not an integer in its range.
+
+    Notes
+    -----
+    Records: floats in [lower, upper], shape (n,). Reports: codes, uint8, shape (n,). The number is rounded at random to one
+    of M + 1 equally spaced inputs. Input i is reported as one of M + w codes, where the w codes i, ..., i + w - 1 have
+    e^epsilon times the probability of the others. With a public probability, the bit of `SignBit` is reported instead. M,
+    w and this probability have the smallest worst-case variance. For epsilon = 1, 2, 4 and 8 and the interval [-1, 1] it is
+    4.27, 0.988, 0.159 and 0.0112. O(n) time, 4 random bytes per number. `epsilon_realized` is at most 20.8, because words
+    have 32 bits.
+
+    Privacy
+    -------
+    Exactly `epsilon_realized`-LDP, from the numbers of words that give each code. No branch and no address depends on the
+    record or the word. docs/proofs/window.md.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> visits = np.random.default_rng(1).poisson(3, 20_000).clip(0, 20)
+    >>> mechanism = ldp.Window(0, 20, epsilon=2.0)
+    >>> mechanism.report_bits
+    4
+    >>> estimate = mechanism.run(visits, rng=1)
+    >>> bool(abs(estimate.value - 3) < 0.3)
+    True
+    """
+
+    lower: float
+    upper: float
+    epsilon: float
+    outputs: int = 16
+    debiasing: NumberDebiasing = field(init=False, repr=False, compare=False)
+    _coin: _coins.WindowCoin = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        lower, upper = _check.interval(self.lower, self.upper)
+        epsilon = _check.positive("epsilon", self.epsilon)
+        outputs = _check.integer("outputs", self.outputs, 2, MOST_OUTPUTS)
+        self._set(lower=lower, upper=upper, epsilon=epsilon, outputs=outputs)
+        design = best_design(epsilon, outputs)
+        coin = _coins.window(epsilon, design.steps, design.width, Fraction(design.mixed, MIXTURES))
+        self.define(
+            epsilon_realized=coin.epsilon_realized,
+            domain=Interval(lower, upper),
+            report=Codes(coin.outputs + (2 if coin.bit_words else 0), onehot=False),
+            debiasing=NumberDebiasing(_decoded(coin) * ((upper - lower) / 2) + (lower + upper) / 2),
+            kernel=privatize.Window(lower, upper, coin),
+            coin=coin,
+        )
+
+    def _moments(self) -> Floats:
+        """Return the mean squares of the decoded reports of the inputs, for the interval [-1, 1]."""
+        weights = np.array(_rows(self._coin), np.float64) / 2.0**32
+        return np.asarray(weights @ _decoded(self._coin) ** 2)
+
+    def report_variance(self, records: Floats) -> Floats:
+        half = (self.upper - self.lower) / 2
+        position = np.clip((records.astype(np.float64) - self.lower) / half - 1, -1, 1)
+        moments = self._moments()
+        inputs = np.linspace(-1, 1, len(moments))
+        return np.asarray(half**2 * (np.interp(position, inputs, moments) - position**2))
+
+    @property
+    def worst_variance(self) -> float:
+        half = (self.upper - self.lower) / 2
+        moments = self._moments()
+        return half**2 * float(moments.max())  # people at the inputs with the largest mean square, on both sides
+
+    def channel_rows(self) -> list[list[int]]:
+        rows = _rows(self._coin)
+        return [rows[0], rows[-1]]
+
+
+def _rows(coin: _coins.WindowCoin) -> list[list[int]]:
+    """Return the numbers of words that give each code, for all inputs."""
+    rows = []
+    for i in range(coin.steps + 1):
+        row = [coin.each + (coin.per if i <= code < i + coin.width else 0) for code in range(coin.outputs)]
+        if coin.bit_words:  # the threshold of the bit is rounded up to an integer
+            ones = coin.tails + -((coin.tails - coin.heads) * i // coin.steps)
+            row += [coin.bit_words - ones, ones]
+        rows.append(row)
+    return rows
+
+
+def _decoded(coin: _coins.WindowCoin) -> Floats:
+    """Return the decoded codes for the interval [-1, 1]."""
+    share = (1 << 32) - coin.bit_words
+    unit = Fraction(2 * share, coin.steps * coin.width * coin.per)
+    codes = [unit * (code - Fraction(coin.outputs - 1, 2)) for code in range(coin.outputs)]
+    if coin.bit_words:
+        reach = Fraction(coin.bit_words, coin.heads - coin.tails)
+        codes += [-reach, reach]
+    return np.array([float(code) for code in codes])

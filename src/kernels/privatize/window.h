@@ -1,0 +1,25 @@
+/* The discrete window mechanism: one of few codes for a number, where the codes of a window that moves with the number are more
+ * probable, mixed with one bit of the number (sign_bit.h). docs/proofs/window.md.
+ *
+ * One word U of 32 bits determines the report. U < bit_words: the code first_bit, or first_bit + 1 with a probability that is
+ * linear in the number. U - bit_words < direct: a code of the window. Else: any code of the window mechanism, each for `each`
+ * words. With i the integer part and f the fraction of the position of the number in [0, steps], and s = f per rounded to an
+ * integer, the code of the window is i + floor((U - bit_words + s) / per). So it has `per` words for each of the width - 1 codes
+ * from i + 1 on, per - s for i and s for i + width. No branch and no address depends on the record or the word. */
+#ifndef LDP_WINDOW_H
+#define LDP_WINDOW_H
+
+#include "privatize/randomized_response.h"
+
+typedef struct {
+    double lower, upper, slope;   /* 2^fraction_bits steps / (upper - lower) */
+    uint32_t fraction_bits, last; /* largest position: 2^fraction_bits steps - 1, which has 32 bits */
+    uint32_t width, per, direct;  /* direct = width per */
+    uint32_t per_factor, per_shift, each_factor, each_shift; /* for the divisions; see randomized_response.h */
+    int divides; /* whether (width + 1) per is below 2^32, so that a quotient can be had by a division */
+    uint32_t bit_words, bit_low, bit_slope, first_bit; /* the bit is 1 if U < bit_low + bit_slope position / 2^32 */
+} window;
+
+privatize_fn privatize_window_f32, privatize_window_f64;
+
+#endif
