@@ -100,11 +100,17 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
 
 
 def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
-    """Return the largest squared error of the mean of n reports, for a variance that is equal in all coordinates."""
+    """Return the largest squared error of the mean of n reports.
+
+    It is exact for reports of a fixed norm, and for a variance that is equal in all coordinates.
+    """
     from ..domains import Ball
+    from ..reports import Vectors
 
     if mechanism.domain != Ball(dim, radius, "linf"):  # the box contains the ball
         require_domain(mechanism, Ball(dim, radius, "l2"))
+    if isinstance(mechanism.report, Vectors):
+        return float(mechanism.report.bound**2 / n)
     return float(dim * mechanism.worst_variance / n)
 
 

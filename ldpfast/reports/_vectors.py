@@ -15,7 +15,10 @@ from ._sums import ExactSums
 
 
 class VectorSums(ExactSums):
-    """Sums of vectors of a known length, in steps of bound 2^-40. The standard error does not depend on the records."""
+    """Sums of vectors of a known length, in steps of bound 2^-40. The standard error does not depend on the records.
+
+    It is that of the largest second moment of a coordinate, which the format knows.
+    """
 
     report: Vectors
 
@@ -25,17 +28,27 @@ class VectorSums(ExactSums):
     def estimate(self) -> Estimate[Any]:
         n, report = self._require_reports(), self.report
         value = self._sums(slice(None)) * (report.bound * 2.0**-40 / n)
-        stderr = np.full(report.dim, np.sqrt(report.bound**2 / report.dim / n))
+        stderr = np.full(report.dim, np.sqrt(report.second_moment / n))
         return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n))
 
 
 @dataclass(frozen=True)
 class Vectors(Format):
-    """`dim` floats per person with Euclidean norm `bound` up to rounding, of the dtype (float32 or float64) of the records."""
+    """`dim` floats per person with Euclidean norm `bound` up to rounding, of the dtype (float32 or float64) of the records.
+
+    `moment` is the largest second moment of a coordinate, over all records. None is for reports whose second moments are the
+    same in all coordinates for every record, so that they are bound^2 / dim.
+    """
 
     dim: int
     bound: float
+    moment: float | None = None
     aggregator = VectorSums
+
+    @property
+    def second_moment(self) -> float:
+        """Largest second moment of a coordinate, over all records."""
+        return self.bound**2 / self.dim if self.moment is None else self.moment
 
     @property
     def shape(self) -> tuple[int, ...]:
