@@ -215,7 +215,12 @@ def test_a_dict_survives_json(kind):
     assert_same(np.array(data["value"], float), estimate.value)
     assert_same(np.array(data["interval"][0], float), estimate.interval(0.95)[0])
     assert data["n"] == 40
-    assert data["guarantee"] == {"definition": "local", "epsilon": estimate.epsilon, "delta": 0.0, "ideal": False}
+    assert data["guarantee"] == {
+        "definition": "local",
+        "epsilon": estimate.epsilon,
+        "delta": 0.0,
+        "ideal": kind.mechanism.guarantee.ideal,
+    }
 
 
 @pytest.mark.parametrize(

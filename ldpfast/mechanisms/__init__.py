@@ -15,6 +15,7 @@ from ._laplace_one_hot import LaplaceOneHot
 from ._laplace_residue import LaplaceResidue
 from ._laplace_vector import LaplaceVector
 from ._linf_ball import LinfBall
+from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._query import Query
 from ._randomized_response import RandomizedResponse
@@ -40,6 +41,7 @@ __all__ = [
     "LaplaceVector",
     "LinfBall",
     "Mechanism",
+    "PrivUnit",
     "ProjectiveGeometryResponse",
     "Query",
     "RandomizedResponse",

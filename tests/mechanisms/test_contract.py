@@ -35,7 +35,7 @@ from ..support.examples import (
 from ..support.keys import KEY, SEED
 from ..support.statistics import ALPHA, hoeffding_radius
 
-REPORT_DTYPES = {"L2Ball": None} | dict.fromkeys(
+REPORT_DTYPES = {"L2Ball": None, "PrivUnit": None} | dict.fromkeys(
     ["Laplace", "LaplaceResidue", "LaplaceVector", "LaplaceOneHot"], "float64"
 )
 
@@ -251,7 +251,7 @@ def test_out_may_hold_a_single_report(mechanism, records):
     assert_same(out, expected)
 
 
-IN_PLACE = (ldp.Warner, ldp.RandomizedResponse, ldp.Laplace, ldp.L2Ball, ldp.LaplaceVector)
+IN_PLACE = (ldp.Warner, ldp.RandomizedResponse, ldp.Laplace, ldp.L2Ball, ldp.LaplaceVector, ldp.PrivUnit)
 
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, IN_PLACE)], ids=repr)
@@ -361,7 +361,8 @@ def test_parameters_of_a_gradient_are_stored_as_plain_numbers():
 def test_the_guarantee_is_the_realized_epsilon(mechanism):
     assert 0 < mechanism.epsilon_realized <= mechanism.epsilon
     assert mechanism.epsilon_realized > mechanism.epsilon * (1 - 1e-4)
-    assert mechanism.guarantee == ldp.privacy.Guarantee("local", mechanism.epsilon_realized)
+    ideal = isinstance(mechanism, ldp.PrivUnit)
+    assert mechanism.guarantee == ldp.privacy.Guarantee("local", mechanism.epsilon_realized, ideal=ideal)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
@@ -730,6 +731,7 @@ NAN_TEXT, CLIPPED_TEXT = "had NaN, which counts as the center", "were clipped to
         (ldp.LinfBall(2, 1.0), [[number, 0.0] for number in NUMBERS]),
         (ldp.L2Ball(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (ldp.LaplaceVector(2, 1.0), [[0.0, number] for number in NUMBERS]),
+        (ldp.PrivUnit(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (VectorMean(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (SeriesDensity(1.0, n_terms=3), NUMBERS),
     ],

@@ -82,7 +82,7 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
         else:
             one_hot = reports[:, None] == np.arange(mechanism.report.k)
         assert_same(aggregator.counts, one_hot.sum(axis=0).astype(np.int64))
-    elif isinstance(mechanism, ldp.L2Ball):
+    elif isinstance(mechanism, ldp.L2Ball | ldp.PrivUnit):
         shift = 10 if reports.dtype == np.float32 else 0
         steps = np.rint(reports.astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
         assert wide(aggregator._state) == [sum(map(int, column)) << shift for column in steps.T]

@@ -72,6 +72,7 @@ VECTORS = [
     *(ldp.LinfBall(d, 1.0, 2.0, ties) for d in (1, 2, 8, 27, 64, 100, 1000) for ties in ("keep", "thin")),
     *(ldp.L2Ball(d, 1.0, 2.0) for d in (1, 2, 3, 32, 100, 5000)),
     *(ldp.LaplaceVector(d, 1.0, 2.0, norm) for d in (1, 3, 50) for norm in ("l2", "linf")),
+    *(ldp.PrivUnit(d, epsilon, 2.0) for d, epsilon in ((1, 1.0), (2, 1.0), (3, 4.0), (100, 1.0), (300, 4.0))),
 ]
 GRADIENTS = [
     Gradient("logistic", (0.5,), 1.0),
@@ -96,6 +97,7 @@ EXAMPLES = [
         for m in (*SYMBOLS[:2], *INTERVALS[:2], WRAPPED[0], ldp.LinfBall(27, 1.0), ldp.LaplaceVector(3, 1.0))
     ),
     *(Example(m, "float32") for m in (*GRADIENTS[:2], *HESSIANS[:2])),
+    Example(ldp.PrivUnit(5, 4.0), "float32"),
 ]
 
 # One mechanism of each kind, for tests that do not depend on the parameters.
@@ -113,6 +115,8 @@ KINDS = [
     Example(ldp.L2Ball(5, 1.0)),
     Example(ldp.L2Ball(5, 1.0), "float32"),
     Example(ldp.LaplaceVector(3, 1.0)),
+    Example(ldp.PrivUnit(5, 1.0)),
+    Example(ldp.PrivUnit(5, 1.0), "float32"),
     Example(LaplaceOneHot(9, 1.0)),
     Example(GRADIENTS[1]),
     Example(HESSIANS[1]),
