@@ -87,6 +87,14 @@ class UnaryEncoding(BitKernel):
 class LinfBall(BitKernel):
     def __init__(self, dim: int, radius: float, heads: int, keep_tie: int) -> None: ...
 
+class CapCube(BitKernel):
+    def __init__(self, dim: int, radius: float, heads: int, threshold: int, up_to: Sequence[int]) -> None: ...
+
+class SampledCube(Kernel):
+    def __init__(
+        self, dim: int, sampled: int, radius: float, heads: int, threshold: int, up_to: Sequence[int]
+    ) -> None: ...
+
 class Series(BitKernel):
     def __init__(self, terms: int, lower: float, upper: float, heads: int) -> None: ...
 

@@ -20,6 +20,7 @@ from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._query import Query
 from ._randomized_response import RandomizedResponse
 from ._residue import Residue
+from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit
 from ._smoothed_bins import SmoothedBins
 from ._subset_selection import SubsetSelection
@@ -46,6 +47,7 @@ __all__ = [
     "Query",
     "RandomizedResponse",
     "Residue",
+    "SampledCube",
     "SignBit",
     "SmoothedBins",
     "SubsetSelection",

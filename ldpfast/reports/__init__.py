@@ -11,6 +11,7 @@ from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
 from ._grid import Grid, GridSums
 from ._labels import MESSAGE_VERSION, SCHEMA_KEY, Question, check_table_schema
+from ._signs import SampledSigns, SignCounts
 from ._vectors import Vectors, VectorSums
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "Grid",
     "GridSums",
     "Question",
+    "SampledSigns",
+    "SignCounts",
     "Source",
     "VectorSums",
     "Vectors",

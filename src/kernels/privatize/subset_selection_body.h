@@ -69,9 +69,9 @@ LDP_INLINE void NAME(insert_own)(const subset_selection *p, const uint64_t *set,
         uint64_t set[SUBSET_WORDS] LDP_ALIGNED, most = 0;                                                                   \
         stream bits = stream_open(key, STREAM_SUBSET_BITS, block);                                                          \
         reader coins;                                                                                                       \
-        index_reader indices = {.n = p->k - 1, .incomplete = -(p->k - 1) % (p->k - 1)};                                     \
+        index_reader indices;                                                                                               \
         reader_open(&coins, key, STREAM_SUBSET_COINS, block, 2 * n);                                                        \
-        reader_open(&indices.words, key, STREAM_SUBSET_INDICES, block, READER_WORDS);                                       \
+        indices_open(&indices, key, STREAM_SUBSET_INDICES, block, READER_WORDS, p->k - 1);                                  \
         NAME(draw_bits)(p, &bits, set, n * words);                                                                          \
         for (size_t i = 0; i < n; i++) {                                                                                    \
             const uint64_t record = x[i], truth = record < p->k - 1 ? record : p->k - 1;                                    \

@@ -8,4 +8,12 @@
  * outside the state is written. */
 tally_fn tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64;
 
+/* Several codes per report. */
+typedef struct {
+    size_t k, items;
+} code_rows;
+
+/* format: code_rows; reports: n rows of codes; state: int64 counts[k]. */
+tally_fn tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32;
+
 #endif

@@ -164,6 +164,18 @@ cdef extern from "privatize/subset_selection.h" nogil:
     privatize_fn privatize_subset_selection_u8, privatize_subset_selection_u16
 
 
+cdef extern from "privatize/sampled_cube.h" nogil:
+    int CUBE_ROWS, CUBE_SAMPLED, CUBE_DIM
+    ctypedef struct sampled_cube:
+        double radius, per_unit
+        uint64_t heads, patterns
+        uint64_t up_to[63]
+        uint32_t dim, sampled, threshold
+    privatize_fn privatize_sampled_cube_f32_u8, privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32
+    privatize_fn privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16, privatize_sampled_cube_f64_u32
+    privatize_fn privatize_cap_cube_f32, privatize_cap_cube_f64
+
+
 cdef extern from "transform/walsh.h" nogil:
     void walsh_i64(int64_t *v, size_t n)
 
@@ -255,6 +267,9 @@ cdef extern from "privatize/l2_ball.h" nogil:
 
 cdef extern from "tally/codes.h" nogil:
     tally_fn tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64
+    ctypedef struct code_rows:
+        size_t k, items
+    tally_fn tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32
 
 
 cdef extern from "tally/bits.h" nogil:

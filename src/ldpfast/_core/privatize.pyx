@@ -18,6 +18,9 @@ from ldpfast._core.kernels cimport (
     privatize_projective_response_u8_u16, privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
     privatize_projective_response_u32_u32, subset_selection, subset_selection_rows, privatize_subset_selection_u8,
     privatize_subset_selection_u16, privatize_window_f32, privatize_window_f64, window,
+    CUBE_DIM, CUBE_ROWS, CUBE_SAMPLED, code_rows, privatize_cap_cube_f32, privatize_cap_cube_f64, privatize_sampled_cube_f32_u8,
+    privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16,
+    privatize_sampled_cube_f64_u32, sampled_cube, tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32,
 )
 
 from libc.math cimport sqrt
@@ -286,6 +289,70 @@ cdef class LinfBall(BitKernel):
         self.items = dim
         self.rows = linf_ball_rows(dim)
         self.by_size = [NULL, NULL, privatize_linf_ball_f32, privatize_linf_ball_f64]
+
+
+cdef class CapCube(BitKernel):
+    """Packed signs of all coordinates, which agree with those of the record in at least `threshold` places with probability
+    `heads` / 2^64. `up_to` holds the numbers of patterns with at most 0, 1, ... disagreements."""
+    cdef sampled_cube p
+    cdef number_range valid
+
+    def __init__(self, uint32_t dim, double radius, uint64_t heads, uint32_t threshold, up_to):
+        if not dim / 2 < threshold <= dim <= <uint32_t>CUBE_DIM:
+            raise ValueError("the threshold must be above half of the dimension, which is limited")
+        load_cube(&self.p, &self.valid, dim, dim, radius, heads, threshold, up_to)
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
+        self.params = &self.p
+        self.count_bits(dim)
+        self.items = dim
+        self.rows = CUBE_ROWS
+        self.by_size = [NULL, NULL, privatize_cap_cube_f32, privatize_cap_cube_f64]
+
+
+cdef int load_cube(sampled_cube *p, number_range *valid, uint32_t dim, uint32_t sampled, double radius, uint64_t heads,
+                   uint32_t threshold, up_to) except -1:
+    """Fill the structs of both forms of the cube."""
+    cdef int i
+    p.dim, p.sampled, p.threshold, p.radius, p.per_unit, p.heads = dim, sampled, threshold, radius, 2.0**31 / radius, heads
+    if sampled <= <uint32_t>CUBE_SAMPLED:
+        for i, count in enumerate(up_to):
+            p.up_to[i] = p.patterns = count
+    valid[0] = number_range(dim, -radius, radius, 0)
+    return 0
+
+
+cdef class SampledCube(Kernel):
+    """Items 2 j + sign of `sampled` of the coordinates. The other arguments are those of `CapCube`."""
+    cdef sampled_cube p
+    cdef number_range valid
+    cdef code_rows codes
+
+    def __init__(self, uint32_t dim, uint32_t sampled, double radius, uint64_t heads, uint32_t threshold, up_to):
+        if not sampled / 2 < threshold <= sampled <= <uint32_t>CUBE_SAMPLED or sampled >= dim or dim >= 1 << 31:
+            raise ValueError("the sampled coordinates do not fit the kernel")
+        load_cube(&self.p, &self.valid, dim, sampled, radius, heads, threshold, up_to)
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
+        self.params = &self.p
+        self.codes = code_rows(2 * <size_t>dim, sampled)
+        self.format = &self.codes
+        self.state_bytes = 16 * <Py_ssize_t>dim
+        self.items = dim
+        self.report_items = sampled
+        self.rows = CUBE_ROWS
+        if 2 * <size_t>dim <= 1 << 8:
+            self.report_size = 1
+            self.by_size = [NULL, NULL, privatize_sampled_cube_f32_u8, privatize_sampled_cube_f64_u8]
+            self.tally_by_size = [NULL, NULL, tally_code_rows_u8, tally_code_rows_u8]
+        elif 2 * <size_t>dim <= 1 << 16:
+            self.report_size = 2
+            self.by_size = [NULL, NULL, privatize_sampled_cube_f32_u16, privatize_sampled_cube_f64_u16]
+            self.tally_by_size = [NULL, NULL, tally_code_rows_u16, tally_code_rows_u16]
+        else:
+            self.report_size = 4
+            self.by_size = [NULL, NULL, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u32]
+            self.tally_by_size = [NULL, NULL, tally_code_rows_u32, tally_code_rows_u32]
 
 
 cdef class Series(BitKernel):

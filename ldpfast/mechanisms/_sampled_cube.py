@@ -1,0 +1,203 @@
+"""The sampled cube for vectors in a box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from .. import _check, _coins
+from .._core import privatize
+from .._typing import Floats
+from ..domains import Ball
+from ..reports import Bits, Format, SampledSigns
+from ..results import Debiasing
+from ._base import CHANNEL_ENTRIES, Mechanism
+from ._half_space import check_ball, check_scale
+
+MOST_SAMPLED = 62  # patterns of the signs are numbers of 64 bits
+MOST_DIM = 4096  # if the signs of all coordinates are reported
+LARGEST_DIM = 1 << 30
+
+
+@lru_cache(maxsize=4096)
+def _tail(k: int, threshold: int) -> tuple[int, int]:
+    """Return the number of sign patterns that agree with a given one in at least so many places, and the sum of 2 a - k.
+
+    a is the number of places where they agree.
+    """
+    patterns = excess = 0
+    count = 1
+    for a in range(k, threshold - 1, -1):
+        patterns, excess = patterns + count, excess + count * (2 * a - k)
+        count = count * a // (k - a + 1)
+    return patterns, excess
+
+
+def _signal(k: int, threshold: int, epsilon: float) -> float:
+    """Return m, the mean of the share of agreements minus that of disagreements, in floating point."""
+    patterns, excess = _tail(k, threshold)
+    odds, whole = math.exp(min(epsilon, 300.0)), 1 << k
+    return (odds - 1) * (excess / whole / k) / (1 + (odds - 1) * (patterns / whole))
+
+
+def _best_threshold(k: int, epsilon: float) -> int:
+    """Return the threshold with the largest signal: the smallest a with (2 a - k) / k above the signal at a."""
+    low, high = k // 2 + 1, k
+    while low < high:
+        middle = (low + high) // 2
+        if (2 * middle - k) / k > _signal(k, middle, epsilon):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@lru_cache(maxsize=256)
+def best_design(dim: int, epsilon: float, sampled: int | None, threshold: int | None) -> tuple[int, int]:
+    """Return the number of sampled coordinates and the threshold with the smallest variance d / (k m^2)."""
+    if sampled is None:
+        sizes = [k for k in range(1, min(dim, MOST_SAMPLED) + 1) if threshold is None or k // 2 < threshold <= k]
+        sizes += [dim] if MOST_SAMPLED < dim <= MOST_DIM and (threshold is None or dim // 2 < threshold <= dim) else []
+    else:
+        sizes = [sampled]
+    designs = [(k, _best_threshold(k, epsilon) if threshold is None else threshold) for k in sizes]
+    return min(designs, key=lambda design: dim / (design[0] * _signal(*design, epsilon) ** 2))
+
+
+@dataclass(frozen=True)
+class SampledCube(Mechanism):
+    """Signs of a few sampled coordinates of a vector in a box [-r, r]^d, which share the whole `epsilon`.
+
+    Use it instead of `LinfBall`: its variance is smaller for every `epsilon` and `dim` above 1. At epsilon 4 it is about
+    0.3 of that of `LinfBall`.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d, in [1, 2^30].
+    epsilon : float
+        Privacy parameter of the whole vector, > 0.
+    radius : float, default 1.0
+        Half-width r > 0 of the box. For data in [lower, upper]^d, subtract the center first.
+    sampled : int, optional
+        Number k of sampled coordinates: at most 62, or `dim` with `dim` <= 4096. The default has the smallest variance.
+    threshold : int, optional
+        Smallest number of agreements of the more probable signs, in (k / 2, k]. The default has the smallest variance.
+
+    Attributes
+    ----------
+    scale : float
+        A reported sign decodes to +-scale.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an integer is not in its range, `radius` not in [1e-18, 1e18], or `epsilon` not a finite number > 0 that a coin of
+        64 bits can certify.
+
+    Notes
+    -----
+    Records: floats, shape (n, dim), with max-norm at most `radius`. Reports: with k < `dim`, shape (n, k), the items
+    2 j + 1 (plus) and 2 j (minus) for the sampled coordinates j, in the smallest unsigned dtype; with k = `dim`, packed
+    signs as those of `LinfBall`. Only sampled coordinates are read and checked, so NaN or a number out of range in another
+    coordinate has no effect. The variance of a coordinate is r^2 d / (k m^2) - x^2, with m the mean share of agreements
+    minus that of disagreements. O(n k) time; if more than 62 signs are reported, a row is drawn up to about
+    1 / P(at least `threshold` agreements) times.
+
+    Privacy
+    -------
+    Exactly `epsilon_realized`-LDP, by exact uniform integers. The signs are those of one of two sets of patterns, and uniform
+    in it. The time depends on the private coin, not on the record given the coin. docs/proofs/sampled_cube.md.
+
+    References
+    ----------
+    .. [1] W.-N. Chen, P. Kairouz, A. Ozgur, "Breaking the communication-privacy-accuracy trilemma", NeurIPS 2020
+       (patterns of sampled signs).
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> x = np.random.default_rng(1).integers(0, 2, (50_000, 20)) - 0.5  # centered, in [-0.5, 0.5]^20
+    >>> mechanism = ldp.SampledCube(20, epsilon=4.0, radius=0.5)
+    >>> mechanism.sampled, mechanism.threshold
+    (4, 4)
+    >>> estimate = mechanism.run(x, rng=1)
+    >>> estimate.value.shape, bool(abs(estimate.value).max() < 0.05)
+    ((20,), True)
+    """
+
+    dim: int
+    epsilon: float
+    radius: float = 1.0
+    sampled: int | None = field(default=None, kw_only=True)
+    threshold: int | None = field(default=None, kw_only=True)
+    scale: float = field(init=False, repr=False, compare=False)
+    _coin: _coins.BinaryCoin = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, LARGEST_DIM), self.epsilon, self.radius)
+        if self.sampled is not None:
+            _check.integer("sampled", self.sampled, 1, dim)
+            if self.sampled > MOST_SAMPLED and not self.sampled == dim <= MOST_DIM:
+                raise ValueError(
+                    f"sampled must be at most {MOST_SAMPLED}, or dim with dim <= {MOST_DIM}, got {self.sampled}"
+                )
+        if self.threshold is not None:
+            most = dim if self.sampled is None else self.sampled
+            _check.integer("threshold", self.threshold, 1 if self.sampled is None else most // 2 + 1, most)
+        k, threshold = best_design(dim, epsilon, self.sampled, self.threshold)
+        patterns, excess = _tail(k, threshold)
+        coin = _coins.of_set(epsilon, patterns, 1 << k)
+        inside, outside = coin.inside, coin.outside
+        # The sum of 2 a - k over all patterns is zero.
+        scale = check_scale(radius * (1 / float((inside - outside) * excess / k)) * (dim / k))
+        up_to = [_tail(k, a)[0] for a in range(k, threshold - 1, -1)] if k <= MOST_SAMPLED else []
+        report: Format = Bits(dim) if k == dim else SampledSigns(dim, k, scale)
+        self._set(dim=dim, epsilon=epsilon, radius=radius, sampled=k, threshold=threshold)
+        self.define(
+            epsilon_realized=coin.epsilon_realized,
+            domain=Ball(dim, radius, "linf"),
+            report=report,
+            debiasing=Debiasing(-scale, scale) if k == dim else None,
+            kernel=privatize.CapCube(dim, radius, coin.heads, threshold, up_to)
+            if k == dim
+            else privatize.SampledCube(dim, k, radius, coin.heads, threshold, up_to),
+            scale=scale,
+            coin=_coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized),
+        )
+
+    def report_variance(self, records: Floats) -> Floats:
+        assert self.sampled is not None
+        return np.asarray(self.scale**2 * (self.sampled / self.dim) - records.astype(np.float64) ** 2)
+
+    @property
+    def worst_variance(self) -> float:
+        assert self.sampled is not None
+        return self.scale**2 * self.sampled / self.dim
+
+    def channel_rows(self) -> list[list[int]] | None:
+        """Return the channel from vertices to sets of sampled coordinates, in lexicographic order, and their signs."""
+        dim, k, threshold = self.dim, self.sampled, self.threshold
+        assert k is not None and threshold is not None
+        if dim > 17 or (math.comb(dim, k) << k + dim) > CHANNEL_ENTRIES:
+            return None
+        patterns, _ = _tail(k, threshold)
+        inside = self._coin.heads * ((1 << k) - patterns)
+        outside = self._coin.tails * patterns
+        rows = []
+        for vertex in range(1 << dim):
+            signs = [
+                sum((vertex >> j & 1) << i for i, j in enumerate(coordinates)) for coordinates in combinations(range(dim), k)
+            ]
+            rows.append(
+                [
+                    inside if k - (v ^ z).bit_count() >= threshold else outside
+                    for v in signs
+                    for z in range(1 << k)
+                ]
+            )
+        return rows

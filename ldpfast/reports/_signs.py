@@ -1,0 +1,99 @@
+"""Reports of the signs of a few sampled coordinates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import ranges, tally
+from .._typing import AnyArray, Floats
+from ..results import AnyDebiasing, Estimate, Normal
+from ._base import Aggregator, Format
+
+
+class SignCounts(Aggregator):
+    """Number of minus and plus signs of each coordinate, 64-bit counts."""
+
+    report: SampledSigns
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of minus signs and of plus signs of each coordinate, shape (dim, 2), as a copy."""
+        return self._state.reshape(-1, 2).copy()
+
+    def _is_possible(self) -> bool:
+        state = self._state
+        total = sum(state.tolist()) == self.n * self.report.sampled
+        return bool((state >= 0).all() and (state.reshape(-1, 2).sum(axis=1) <= self.n).all()) and total
+
+    def _combine(self, state: AnyArray, other: AnyArray) -> None:
+        state += other
+
+    def estimate(self) -> Estimate[Any]:
+        """Return the unbiased estimate from all reports so far.
+
+        Returns
+        -------
+        estimate : Estimate
+            The standard error follows from the known probability of a coordinate to be sampled.
+
+        Raises
+        ------
+        ValueError
+            If there are no reports yet.
+        """
+        n, report = self._require_reports(), self.report
+        share = report.sampled / report.dim
+        value = np.diff(self.counts, axis=1)[:, 0] * (report.reach / n)
+        stderr = np.sqrt((report.reach**2 * share - np.clip(value, *self.span) ** 2) / n)
+        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(int(n * share)))
+
+
+@dataclass(frozen=True)
+class SampledSigns(Format):
+    """The signs of `sampled` of `dim` coordinates, as items 2 j + 1 (plus) or 2 j (minus) for coordinate j.
+
+    A sign decodes to +-`reach`, and the other coordinates to 0.
+    """
+
+    dim: int
+    sampled: int
+    reach: float
+    aggregator = SignCounts
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.sampled,)
+
+    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
+        return np.min_scalar_type(2 * self.dim - 1)
+
+    @property
+    def bits(self) -> int:
+        return self.sampled * (1 + math.ceil(math.log2(self.dim)))
+
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (2 * self.dim,), np.int64
+
+    def tally(self, reports: AnyArray, state: AnyArray) -> None:
+        tally.add_codes(reports.reshape(-1), state)
+
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        decoded = np.zeros((len(reports), self.dim))
+        np.put_along_axis(decoded, (reports >> 1).astype(np.intp), np.where(reports & 1, self.reach, -self.reach), axis=1)
+        return decoded
+
+    def invalidity(self, reports: AnyArray) -> str | None:
+        index = ranges.first_invalid_code(reports.reshape(-1), False, 2 * self.dim)
+        if index >= 0:
+            return f"hold items in [0, {2 * self.dim}); row {index // self.sampled} does not"
+        if self.sampled == 1:
+            return None
+        coordinates = np.sort(reports >> 1, axis=1)
+        repeated = np.flatnonzero((coordinates[:, 1:] == coordinates[:, :-1]).any(axis=1))
+        return f"hold different coordinates; row {int(repeated[0])} does not" if len(repeated) else None

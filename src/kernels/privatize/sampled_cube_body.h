@@ -1,0 +1,110 @@
+/* Bottleneck: access to memory at the sampled coordinates, which are fetched for many people at once. */
+
+/* Whether a coordinate is outside of the box or NaN. */
+LDP_INLINE int NAME(outside_box)(const sampled_cube *p, REAL v) { return !(v <= (REAL)p->radius) | !(v >= -(REAL)p->radius); }
+
+/* The random sign of a coordinate: 1 (plus) with probability (1 + v / radius) / 2, in steps of 2^-32. */
+LDP_INLINE uint64_t NAME(round_sign)(const sampled_cube *p, REAL v, uint32_t word)
+{
+    const double unit = clamp_unit((double)v * p->per_unit * 0x1p-32 + 0.5, 0.5);
+    return (double)word < unit * 0x1p32;
+}
+
+/* Signs of n <= 64 coordinates at the given positions. */
+LDP_INLINE uint64_t NAME(signs_at)(const sampled_cube *p, const REAL *x, const uint32_t *at, size_t n, reader *rounding,
+                                   int *invalid)
+{
+    uint64_t signs = 0, word = 0;
+    for (size_t i = 0; i < n; i++) {
+        const REAL v = x[at ? at[i] : i];
+        word = i % 2 ? word >> 32 : reader_word(rounding);
+        signs |= NAME(round_sign)(p, v, (uint32_t)word) << i;
+        *invalid |= NAME(outside_box)(p, v);
+    }
+    return signs;
+}
+
+#define DEFINE_BODY(type, report_type)                                                                                     \
+    static int NAME2(privatize_sampled_cube, type)(const void *params, stream_key *key, uint64_t block, const void *records, \
+                                                   size_t n, void *reports)                                                \
+    {                                                                                                                      \
+        enum { TOGETHER = 32 };                                                                                            \
+        const sampled_cube *p = params;                                                                                    \
+        const size_t k = p->sampled;                                                                                       \
+        uint32_t at[TOGETHER * CUBE_SAMPLED];                                                                              \
+        int invalid = 0;                                                                                                   \
+        index_reader coordinates;                                                                                          \
+        cube_streams s;                                                                                                    \
+        indices_open(&coordinates, key, STREAM_CUBE_COORDINATES, block, (n * k + 1) / 2, p->dim);                          \
+        indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);                                          \
+        reader_open(&s.rounding, key, STREAM_CUBE_ROUNDING, block, n * ((k + 1) / 2));                                     \
+        reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, 2 * n);                                                       \
+        for (size_t first = 0; first < n; first += TOGETHER) {                                                             \
+            const size_t now = n - first < TOGETHER ? n - first : TOGETHER;                                                \
+            for (size_t i = 0; i < now; i++)                                                                               \
+                sample(&coordinates, at + i * k, k, (const char *)((const REAL *)records + (first + i) * p->dim),          \
+                       sizeof(REAL));                                                                                      \
+            for (size_t i = 0; i < now; i++) {                                                                             \
+                const REAL *x = (const REAL *)records + (first + i) * p->dim;                                              \
+                report_type *out = (report_type *)reports + (first + i) * k;                                               \
+                const uint64_t signs =                                                                                     \
+                    NAME(signs_at)(p, x, at + i * k, k, &s.rounding, &invalid) ^ draw_disagreements(p, &s);                \
+                for (size_t j = 0; j < k; j++)                                                                             \
+                    out[j] = (report_type)(2 * at[i * k + j] + (signs >> j & 1));                                          \
+            }                                                                                                              \
+        }                                                                                                                  \
+        return invalid;                                                                                                    \
+    }
+
+#define NAME2(stem, type) PER_ISA(LDP_PASTE(LDP_PASTE(stem, DTYPE), type))
+DEFINE_BODY(u8, uint8_t)
+DEFINE_BODY(u16, uint16_t)
+DEFINE_BODY(u32, uint32_t)
+#undef DEFINE_BODY
+#undef NAME2
+
+/* All coordinates, more than CUBE_SAMPLED: uniform rows are drawn until one is on the side of the coin. A row whose antipode is
+ * on that side is flipped. */
+static void NAME(draw_side)(const sampled_cube *p, reader *signs, const uint8_t *record, uint8_t *row)
+{
+    const int heads = reader_word(signs) < p->heads;
+    for (;;) {
+        size_t agree = 0;
+        for (size_t j = 0; j < p->dim; j += 64) {
+            const size_t bytes = word_bytes(p->dim - j);
+            const uint64_t drawn = reader_word(signs) & word_mask(p->dim - j);
+            agree += PER_ISA(ones)(~(drawn ^ load_bytes(record + j / 8, bytes)) & word_mask(p->dim - j));
+            store_bytes(row + j / 8, drawn, bytes);
+        }
+        const int flip = heads && p->dim - agree >= p->threshold;
+        flip_bits(row, p->dim, -(uint64_t)flip);
+        if ((agree >= p->threshold || flip) == heads || signs->source.key->exhausted)
+            return;
+    }
+}
+
+static int NAME(privatize_cap_cube)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
+                                    void *reports)
+{
+    const sampled_cube *p = params;
+    const size_t bytes = (p->dim + 7) / 8;
+    uint8_t record[CUBE_DIM / 8] LDP_ALIGNED;
+    int invalid = 0;
+    cube_streams s;
+    indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);
+    reader_open(&s.rounding, key, STREAM_CUBE_ROUNDING, block, n * ((p->dim + 1) / 2));
+    reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, READER_WORDS);
+    for (size_t i = 0; i < n; i++) {
+        const REAL *x = (const REAL *)records + i * p->dim;
+        uint8_t *row = (uint8_t *)reports + i * bytes;
+        for (size_t j = 0; j < p->dim; j += 64) {
+            const size_t now = p->dim - j < 64 ? p->dim - j : 64;
+            store_bytes(record + j / 8, NAME(signs_at)(p, x + j, NULL, now, &s.rounding, &invalid), word_bytes(now));
+        }
+        if (p->dim <= CUBE_SAMPLED)
+            store_bytes(row, load_bytes(record, bytes) ^ draw_disagreements(p, &s), bytes);
+        else
+            NAME(draw_side)(p, &s.signs, record, row);
+    }
+    return invalid;
+}
