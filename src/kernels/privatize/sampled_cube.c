@@ -23,17 +23,20 @@ static uint64_t draw_set(index_reader *members, uint32_t size)
     return set;
 }
 
-/* k different positions in [0, dim), and fetches the numbers of `size` bytes at them. */
-static void sample(index_reader *coordinates, uint32_t *at, size_t k, const char *row, size_t size)
+enum { CUBE_TOGETHER = 32 }; /* people whose coordinates are drawn together */
+
+/* Draws positions again where they are not below the bound or repeat an earlier one, and fetches the numbers of `size` bytes
+ * at all of them. */
+LDP_INLINE void make_different(index_reader *others, uint32_t *at, size_t k, const void *row, size_t size)
 {
     for (size_t i = 0; i < k;) {
-        const uint32_t drawn = next_index(coordinates);
-        int seen = 0;
+        int seen = at[i] >= others->n;
         for (size_t j = 0; j < i; j++)
-            seen |= at[j] == drawn;
-        at[i] = drawn;
-        i += !seen;
-        __builtin_prefetch(row + drawn * size);
+            seen |= at[j] == at[i];
+        if (seen)
+            at[i] = next_index(others);
+        else
+            __builtin_prefetch((const char *)row + at[i++] * size);
     }
 }
 

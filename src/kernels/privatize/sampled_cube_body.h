@@ -1,13 +1,24 @@
 /* Bottleneck: access to memory at the sampled coordinates, which are fetched for many people at once. */
 
+/* Uniform coordinates, `sampled` for each of n people. The number is `dim` where the word belongs to the incomplete last interval
+ * of `dim` words. */
+static void NAME(uniform)(uint32_t dim, uint32_t *at, size_t n)
+{
+    const uint32_t incomplete = -dim % dim;
+    for (size_t i = 0; i < n; i++) { /* vector loop */
+        const uint64_t product = (uint64_t)at[i] * dim;
+        at[i] = (uint32_t)product < incomplete ? dim : (uint32_t)(product >> 32);
+    }
+}
+
 /* Whether a coordinate is outside of the box or NaN. */
 LDP_INLINE int NAME(outside_box)(const sampled_cube *p, REAL v) { return !(v <= (REAL)p->radius) | !(v >= -(REAL)p->radius); }
 
 /* The random sign of a coordinate: 1 (plus) with probability (1 + v / radius) / 2, in steps of 2^-32. */
 LDP_INLINE uint64_t NAME(round_sign)(const sampled_cube *p, REAL v, uint32_t word)
 {
-    const double unit = clamp_unit((double)v * p->per_unit * 0x1p-32 + 0.5, 0.5);
-    return (double)word < unit * 0x1p32;
+    const double limit = (double)v * p->per_unit, most = limit < 0x1p31 ? limit : 0x1p31;
+    return (double)(int32_t)word < (most > -0x1p31 ? most : -0x1p31);
 }
 
 /* Signs of n <= 64 coordinates at the given positions. */
@@ -28,22 +39,23 @@ LDP_INLINE uint64_t NAME(signs_at)(const sampled_cube *p, const REAL *x, const u
     static int NAME2(privatize_sampled_cube, type)(const void *params, stream_key *key, uint64_t block, const void *records, \
                                                    size_t n, void *reports)                                                \
     {                                                                                                                      \
-        enum { TOGETHER = 32 };                                                                                            \
         const sampled_cube *p = params;                                                                                    \
         const size_t k = p->sampled;                                                                                       \
-        uint32_t at[TOGETHER * CUBE_SAMPLED];                                                                              \
+        uint32_t at[CUBE_TOGETHER * CUBE_SAMPLED + 4] LDP_ALIGNED;                                                                              \
         int invalid = 0;                                                                                                   \
-        index_reader coordinates;                                                                                          \
+        stream drawn = stream_open(key, STREAM_CUBE_COORDINATES, block);                                                   \
+        index_reader others;                                                                                               \
         cube_streams s;                                                                                                    \
-        indices_open(&coordinates, key, STREAM_CUBE_COORDINATES, block, (n * k + 1) / 2, p->dim);                          \
+        indices_open(&others, key, STREAM_CUBE_OTHERS, block, 8, p->dim);                                                  \
         indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);                                          \
         reader_open(&s.rounding, key, STREAM_CUBE_ROUNDING, block, n * ((k + 1) / 2));                                     \
         reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, 2 * n);                                                       \
-        for (size_t first = 0; first < n; first += TOGETHER) {                                                             \
-            const size_t now = n - first < TOGETHER ? n - first : TOGETHER;                                                \
+        for (size_t first = 0; first < n; first += CUBE_TOGETHER) {                                                             \
+            const size_t now = n - first < CUBE_TOGETHER ? n - first : CUBE_TOGETHER;                                                \
+            stream_draw(&drawn, at, blocks_for(now * k, 4));                                                               \
+            NAME(uniform)(p->dim, at, now * k);                                                                            \
             for (size_t i = 0; i < now; i++)                                                                               \
-                sample(&coordinates, at + i * k, k, (const char *)((const REAL *)records + (first + i) * p->dim),          \
-                       sizeof(REAL));                                                                                      \
+                make_different(&others, at + i * k, k, (const REAL *)records + (first + i) * p->dim, sizeof(REAL));         \
             for (size_t i = 0; i < now; i++) {                                                                             \
                 const REAL *x = (const REAL *)records + (first + i) * p->dim;                                              \
                 report_type *out = (report_type *)reports + (first + i) * k;                                               \

@@ -64,9 +64,10 @@ enum stream_id {
     STREAM_CUBE_ROUNDING = 52, /* signs of the sampled coordinates */
     STREAM_CUBE_SIGNS = 53, /* coin, then number of disagreements, or signs */
     STREAM_CUBE_MEMBERS = 54, /* coordinates that disagree */
-    STREAM_CODEBOOK_SEEDS = 55, /* public seeds */
-    STREAM_CODEBOOK_COINS = 56, /* rounding, private coin and rank */
-    STREAM_CODEBOOK_DIRECTION = 57, /* with a public key and the seed as the record block: directions */
+    STREAM_CUBE_OTHERS = 55, /* sampled coordinates in the place of repeated ones */
+    STREAM_CODEBOOK_SEEDS = 56, /* public seeds */
+    STREAM_CODEBOOK_COINS = 57, /* rounding, private coin and rank */
+    STREAM_CODEBOOK_DIRECTION = 58, /* with a public key and the seed as the record block: directions */
     STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
 };
 
