@@ -101,6 +101,9 @@ class Series(BitKernel):
 class L2Ball(Kernel):
     def __init__(self, dim: int, radius: float, scale: float, heads: int) -> None: ...
 
+class RankCodebook(Kernel):
+    def __init__(self, dim: int, radius: float, scale: float, heads: int, vectors: int, top: int) -> None: ...
+
 class Laplace(Kernel):
     def __init__(
         self,

@@ -19,6 +19,7 @@ from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._query import Query
 from ._randomized_response import RandomizedResponse
+from ._rank_codebook import RankCodebook
 from ._residue import Residue
 from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit
@@ -46,6 +47,7 @@ __all__ = [
     "ProjectiveGeometryResponse",
     "Query",
     "RandomizedResponse",
+    "RankCodebook",
     "Residue",
     "SampledCube",
     "SignBit",

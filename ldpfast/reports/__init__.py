@@ -9,6 +9,7 @@ from ._base import MOST_REPORTS, Aggregator, Format, Source, hash_of_batch, read
 from ._bits import BitCounts, Bits
 from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
+from ._directions import Directions
 from ._grid import Grid, GridSums
 from ._labels import MESSAGE_VERSION, SCHEMA_KEY, Question, check_table_schema
 from ._signs import SampledSigns, SignCounts
@@ -24,6 +25,7 @@ __all__ = [
     "CodeCounts",
     "Codes",
     "CountAggregator",
+    "Directions",
     "Format",
     "Grid",
     "GridSums",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..results import AnyDebiasing, Estimate, Normal
 from ._base import Format
 from ._sums import ExactSums
 
+if TYPE_CHECKING:
+    from ._directions import Directions
+
 
 class VectorSums(ExactSums):
     """Sums of vectors of a known length, in steps of bound 2^-40. The standard error does not depend on the records.
@@ -20,7 +23,7 @@ class VectorSums(ExactSums):
     It is that of the largest second moment of a coordinate, which the format knows.
     """
 
-    report: Vectors
+    report: Vectors | Directions
 
     def _is_possible(self) -> bool:
         return bool(np.linalg.norm(self._sums(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3))

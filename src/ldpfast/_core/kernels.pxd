@@ -176,6 +176,15 @@ cdef extern from "privatize/sampled_cube.h" nogil:
     privatize_fn privatize_cap_cube_f32, privatize_cap_cube_f64
 
 
+cdef extern from "privatize/rank_codebook.h" nogil:
+    int CODEBOOK_ROWS, MOST_DIRECTION, MOST_VECTORS
+    ctypedef struct rank_codebook:
+        double per_radius, tolerance
+        uint64_t heads
+        uint32_t dim, vectors, top, bits
+    privatize_fn privatize_rank_codebook_f32, privatize_rank_codebook_f64
+
+
 cdef extern from "transform/walsh.h" nogil:
     void walsh_i64(int64_t *v, size_t n)
 
@@ -289,6 +298,14 @@ cdef extern from "tally/vectors.h" nogil:
         size_t dim
         double bound
     tally_fn tally_vectors_f32, tally_vectors_f64
+
+
+cdef extern from "tally/directions.h" nogil:
+    ctypedef struct direction_format:
+        vector_format sums
+        uint32_t bits
+    tally_fn tally_directions
+    void expand_directions(const direction_format *p, const uint64_t *reports, size_t n, float *rows)
 
 
 cdef extern from "tally/clipped.h" nogil:

@@ -21,6 +21,8 @@ from ldpfast._core.kernels cimport (
     CUBE_DIM, CUBE_ROWS, CUBE_SAMPLED, code_rows, privatize_cap_cube_f32, privatize_cap_cube_f64, privatize_sampled_cube_f32_u8,
     privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16,
     privatize_sampled_cube_f64_u32, sampled_cube, tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32,
+    CODEBOOK_ROWS, MOST_DIRECTION, MOST_VECTORS, direction_format, privatize_rank_codebook_f32, privatize_rank_codebook_f64,
+    rank_codebook, tally_directions,
 )
 
 from libc.math cimport sqrt
@@ -393,6 +395,31 @@ cdef class L2Ball(Kernel):
         self.rows = l2_ball_rows(dim)
         self.by_size = [NULL, NULL, privatize_l2_ball_f32, privatize_l2_ball_f64]
         self.tally_by_size = [NULL, NULL, tally_vectors_f32, tally_vectors_f64]
+
+
+cdef class RankCodebook(Kernel):
+    """Seeds and indices of candidates, `top` of which are reported with probability `heads` / 2^64."""
+    cdef rank_codebook p
+    cdef row_range valid
+    cdef direction_format sums
+
+    def __init__(self, size_t dim, double radius, double scale, uint64_t heads, uint32_t vectors, uint32_t top):
+        if not 1 <= top <= vectors <= <uint32_t>MOST_VECTORS or not 1 <= dim <= <size_t>MOST_DIRECTION:
+            raise ValueError("the vectors do not fit the kernel")
+        self.p = rank_codebook(1 / radius, 4 * sqrt(dim), heads, dim, vectors, top, (2 * int(vectors) - 1).bit_length())
+        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
+        self.sums.sums.dim, self.sums.sums.bound, self.sums.bits = dim, scale, self.p.bits
+        self.params = &self.p
+        self.format = &self.sums
+        self.state_bytes = 16 * dim
+        self.items = dim
+        self.report_items = 1
+        self.report_size = 8
+        self.rows = CODEBOOK_ROWS
+        self.by_size = [NULL, NULL, privatize_rank_codebook_f32, privatize_rank_codebook_f64]
+        self.tally_by_size = [NULL, NULL, tally_directions, tally_directions]
 
 
 cdef coin coin_of(m):

@@ -1,10 +1,12 @@
 """Counts and exact sums of reports, and of records held by a trusted curator."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
+from libc.stdint cimport uint64_t
+
 from ldpfast._core.blocks cimport size_index
 from ldpfast._core.kernels cimport (
-    add_clipped_f32, add_clipped_f64, clipping, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
-    tally_codes_u32, tally_codes_u64, tally_fn, tally_grid, tally_vectors_f32, tally_vectors_f64, vector_format,
+    MOST_DIRECTION, add_clipped_f32, add_clipped_f64, clipping, direction_format, expand_directions, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
+    tally_codes_u32, tally_codes_u64, tally_directions, tally_fn, tally_grid, tally_vectors_f32, tally_vectors_f64, vector_format,
 )
 
 cdef tally_fn tally_codes[4]
@@ -53,6 +55,30 @@ def add_vectors(reports, size_t dim, double bound, state):
     """Add rows of `dim` numbers in [-bound, bound] to `state`, which holds 128-bit sums in steps of bound 2^-40."""
     cdef vector_format format = vector_format(dim, bound)
     add(tally_vectors_f32 if reports.itemsize == 4 else tally_vectors_f64, &format, dim, reports, state, 16 * dim)
+
+
+cdef direction_format format_of_directions(size_t dim, double bound, int bits) except *:
+    cdef direction_format format
+    if not 1 <= dim <= <size_t>MOST_DIRECTION or not 1 <= bits < 64:
+        raise ValueError("the directions do not fit the kernel")
+    format.sums.dim, format.sums.bound, format.bits = dim, bound, bits
+    return format
+
+
+def add_directions(reports, size_t dim, double bound, int bits, state):
+    """Add the public directions of reports (uint64: a seed, then an index of `bits` bits) to a state as that of `add_vectors`."""
+    cdef direction_format format = format_of_directions(dim, bound, bits)
+    add(tally_directions, &format, 1, reports, state, 16 * dim)
+
+
+def directions(const uint64_t[::1] reports, size_t dim, double bound, int bits, float[:, ::1] out):
+    """Write the public directions of reports, of norm `bound`, to the rows of `out`."""
+    cdef direction_format format = format_of_directions(dim, bound, bits)
+    if out.shape[0] != reports.shape[0] or out.shape[1] != <Py_ssize_t>dim:
+        raise ValueError("reports and rows do not fit together")
+    if reports.shape[0]:
+        with nogil:
+            expand_directions(&format, &reports[0], reports.shape[0], &out[0, 0])
 
 
 def off_grid(reports, double lower, double grid):

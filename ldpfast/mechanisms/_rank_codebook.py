@@ -1,0 +1,177 @@
+"""The rank codebook for vectors in a Euclidean ball."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from .. import _check, _coins
+from .._core import privatize
+from .._typing import Floats
+from ..domains import Ball
+from ..reports import Directions
+from ._base import Mechanism
+from ._half_space import check_ball, check_scale
+
+MOST_VECTORS = 256
+MOST_DIM = 16384  # a row fits the stack of the kernel
+
+
+@lru_cache(maxsize=4096)
+def top_moments(dim: int, vectors: int, top: int) -> tuple[float, float]:
+    """Return the means of |t| and of t^2 over the `top` largest of J values |t|, t a coordinate of a uniform unit vector."""
+    from scipy.integrate import quad
+    from scipy.special import bdtr, betaincinv
+
+    if dim == 1:
+        return 1.0, 1.0
+
+    def moment(power: int) -> float:
+        def integrand(root: float) -> float:
+            u = root * root  # P(|T| > t); the square root removes the singularity of t at 0
+            t = math.sqrt(float(betaincinv(0.5, (dim - 1) / 2, 1 - u)) if u > 1e-8 else _far(u, dim))
+            return 2 * root * t**power * float(bdtr(top - 1, vectors - 1, u))
+
+        cut = math.sqrt(min(1.0, (top + 1) / vectors))  # where the probability falls
+        parts = [quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for a, b in ((0.0, cut), (cut, 1.0))]
+        return vectors / top * float(sum(parts))
+
+    return moment(1), moment(2)
+
+
+def _far(u: float, dim: int) -> float:
+    """Return t^2 with P(|T| > t) = u, for small u."""
+    from scipy.special import betaincinv
+
+    return 1 - float(betaincinv((dim - 1) / 2, 0.5, u))
+
+
+def _signal(dim: int, vectors: int, top: int, epsilon: float) -> float:
+    """Return m, the mean inner product of a report of norm 1 with the unit vector of the record."""
+    odds = math.exp(min(epsilon, 300.0))
+    return top_moments(dim, vectors, top)[0] * top * (odds - 1) / (top * odds + 2 * vectors - top)
+
+
+@lru_cache(maxsize=256)
+def best_top(dim: int, vectors: int, epsilon: float) -> int:
+    """Return the size of the top set with the largest signal."""
+    low, high = 1, vectors  # the signal rises, then falls
+    while low < high:
+        middle = (low + high) // 2
+        if _signal(dim, vectors, middle, epsilon) < _signal(dim, vectors, middle + 1, epsilon):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@dataclass(frozen=True)
+class RankCodebook(Mechanism):
+    """One of 2 J public random directions for a vector in a Euclidean ball: probably one of those closest to the vector.
+
+    Its error is close to the smallest possible of all unbiased mechanisms, that of `PrivUnit`, and its guarantee is exact.
+    With one vector it is the mechanism of `L2Ball` with one bit and a seed as the report.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d, in [1, 16384].
+    epsilon : float
+        Privacy parameter of the whole vector, > 0.
+    radius : float, default 1.0
+        Radius r > 0 of the ball.
+    vectors : int, default 16
+        Number J of random directions, in [1, 256]; they and their negatives are the candidates. The time is proportional.
+
+    Attributes
+    ----------
+    top : int
+        Number of candidates that are more probable: the best one.
+    scale : float
+        Euclidean norm B of a decoded report.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an integer is not in its range, `radius` not in [1e-18, 1e18], or `epsilon` not a finite number > 0 that a coin of
+        64 bits can certify.
+
+    Notes
+    -----
+    Records: floats, shape (n, dim), with Euclidean norm at most `radius`, up to a relative tolerance of 8 u sqrt(dim)
+    for rounding, u the unit roundoff. Reports: uint64, shape (n,): a public random seed above the index of a candidate.
+    The server computes the direction from the seed. The total error of a report is B^2 - |x|^2. With J = 64 it is within 1 % of
+    that of `PrivUnit` at epsilon 1, 1.2 % at 2, 3 % at 4 and 22 % at 8. O(n J dim) time for the client, O(n dim) for the
+    server.
+
+    Standard errors are those of the worst population, as for `PrivUnit`.
+
+    Privacy
+    -------
+    Exactly `epsilon_realized`-LDP for every rounding of the inner products: exactly `top` candidates are more probable. No
+    branch and no address depends on the record or the coin. If reports are shuffled, the seed is a part of the report.
+    docs/proofs/rank_codebook.md.
+
+    References
+    ----------
+    .. [1] A. Shah, W.-N. Chen, J. Balle, P. Kairouz, L. Theis, "Optimal compression of locally differentially private
+       mechanisms", AISTATS 2022 (random candidates from a shared seed).
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> mechanism = ldp.RankCodebook(100, epsilon=4.0)
+    >>> reports = mechanism.privatize(np.eye(100), rng=1)
+    >>> reports.shape, reports.dtype
+    ((100,), dtype('uint64'))
+    >>> print(f"{mechanism.variance(np.eye(100)[0]).sum():.1f}, half-spaces: {ldp.L2Ball(100, 4.0).variance(np.eye(100)[0]).sum():.1f}")
+    47.7, half-spaces: 167.2
+    """
+
+    dim: int
+    epsilon: float
+    radius: float = 1.0
+    vectors: int = field(default=16, kw_only=True)
+    top: int = field(init=False, repr=False, compare=False)
+    scale: float = field(init=False, repr=False, compare=False)
+    _coin: _coins.SetCoin = field(init=False, repr=False, compare=False)
+    _along: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, MOST_DIM), self.epsilon, self.radius)
+        vectors = _check.integer("vectors", self.vectors, 1, MOST_VECTORS)
+        top = best_top(dim, vectors, epsilon)
+        coin = _coins.of_set(epsilon, top, 2 * vectors)
+        inside = float(coin.inside * top)
+        first, second = top_moments(dim, vectors, top)
+        # The candidates outside of the top set have the opposite sum of t, and the rest of the sum of t^2.
+        signal = first * float((coin.inside - coin.outside) * top)
+        along = inside * second + float(coin.outside) * (2 * vectors / dim - top * second)
+        scale = check_scale(radius / signal)
+        self._set(dim=dim, epsilon=epsilon, radius=radius, vectors=vectors)
+        self.define(
+            epsilon_realized=coin.epsilon_realized,
+            domain=Ball(dim, radius, "l2"),
+            report=Directions(dim, 2 * vectors, scale, scale**2 * along),
+            kernel=privatize.RankCodebook(dim, radius, scale, coin.heads, vectors, top),
+            top=top,
+            scale=scale,
+            coin=coin,
+            _along=along,
+        )
+
+    def report_variance(self, records: Floats) -> Floats:
+        x = records.astype(np.float64)
+        square = (x**2).sum(axis=1, keepdims=True)
+        across = (1 - self._along) / max(1, self.dim - 1)
+        share = np.divide(x**2, square, out=np.full_like(x, 1 / self.dim), where=square > 0)
+        moments = (self._along - across) * share + across
+        moments[square[:, 0] == 0] = 1 / self.dim
+        return np.asarray(self.scale**2 * moments - x**2)
+
+    @property
+    def worst_variance(self) -> float:
+        return self.scale**2 * self._along

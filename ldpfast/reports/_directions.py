@@ -1,0 +1,62 @@
+"""Reports of public random directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._core import tally
+from .._typing import AnyArray, Floats
+from ..results import AnyDebiasing
+from ._base import Format
+from ._vectors import VectorSums
+
+
+@dataclass(frozen=True)
+class Directions(Format):
+    """A public seed and the index of one of `candidates` directions that follow from it, as one word of 64 bits per person.
+
+    A report stands for a vector of `dim` numbers with Euclidean norm `bound`, in single precision. `second_moment` is the
+    largest second moment of a coordinate, over all records.
+    """
+
+    dim: int
+    candidates: int
+    bound: float
+    second_moment: float
+    aggregator = VectorSums
+
+    @property
+    def index_bits(self) -> int:
+        """Number of the low bits of a report that hold the index."""
+        return (self.candidates - 1).bit_length()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
+        return np.dtype(np.uint64)
+
+    @property
+    def bits(self) -> int:
+        return 64
+
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (self.dim, 2), np.uint64
+
+    def tally(self, reports: AnyArray, state: AnyArray) -> None:
+        tally.add_directions(reports, self.dim, self.bound, self.index_bits, state)
+
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        rows = np.empty((len(reports), self.dim), np.float32)
+        tally.directions(reports, self.dim, self.bound, self.index_bits, rows)
+        return rows.astype(np.float64)
+
+    def invalidity(self, reports: AnyArray) -> str | None:
+        index = reports & np.uint64((1 << self.index_bits) - 1)
+        bad = np.flatnonzero(index >= self.candidates)
+        return f"hold an index below {self.candidates}; row {int(bad[0])} does not" if len(bad) else None

@@ -1,0 +1,75 @@
+/* Bottleneck: the normal numbers and their key stream, J rows for each record. */
+#if !REAL_IS_DOUBLE
+#include "random/row_products_body.h"
+
+/* Number of larger magnitudes; equal ones are ranked by their index. The ranks are a permutation for all bits, also of NaN. */
+static void PER_ISA(rank_magnitudes)(const float *v, uint32_t *rank, uint32_t n)
+{
+    uint32_t size[MOST_VECTORS];
+    for (uint32_t i = 0; i < n; i++)
+        size[i] = bits_f32(v[i]) & 0x7fffffffu;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t own = size[i];
+        uint32_t larger = 0;
+        for (uint32_t j = 0; j < n; j++) /* vector loop */
+            larger += (size[j] > own) | ((size[j] == own) & (j < i));
+        rank[i] = larger;
+    }
+}
+#endif
+
+/* Converts a record to single precision, in units of the radius. Returns the square of its norm. */
+LDP_INLINE double NAME(load_row)(const rank_codebook *p, const REAL *x, float *y)
+{
+    double square[8] = {0};
+    size_t j = 0;
+    for (; j + 8 <= p->dim; j += 8)
+        for (size_t l = 0; l < 8; l++) { /* vector loop */
+            const double v = (double)x[j + l] * p->per_radius;
+            y[j + l] = (float)v;
+            square[l] += v * v;
+        }
+    for (; j < p->dim; j++) {
+        const double v = (double)x[j] * p->per_radius;
+        y[j] = (float)v;
+        square[0] += v * v;
+    }
+    return ((square[0] + square[4]) + (square[2] + square[6])) + ((square[1] + square[5]) + (square[3] + square[7]));
+}
+
+static int NAME(privatize_rank_codebook)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
+                                         void *reports)
+{
+    const rank_codebook *p = params;
+    const double limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
+    float y[MOST_DIRECTION] LDP_ALIGNED, u[MOST_DIRECTION] LDP_ALIGNED, cosine[MOST_VECTORS];
+    uint32_t rank[MOST_VECTORS], plus[MOST_VECTORS];
+    uint64_t seed[CODEBOOK_ROWS] LDP_ALIGNED;
+    int invalid = 0;
+    stream seeds = stream_open(key, STREAM_CODEBOOK_SEEDS, block);
+    reader coins;
+    stream_key public_key;
+    directions_open(&public_key);
+    stream_draw(&seeds, seed, blocks_for(n, 8));
+    reader_open(&coins, key, STREAM_CODEBOOK_COINS, block, 4 * n);
+    for (size_t i = 0; i < n; i++) {
+        const double square = NAME(load_row)(p, (const REAL *)records + i * p->dim, y);
+        const double norm = clamp_unit(__builtin_sqrt(square), 0); /* with a NaN anywhere: the center */
+        const uint32_t flip = unit_interval(reader_word(&coins)) >= (1 + norm) / 2;
+        direction_rows rows = directions_of(&public_key, seed[i] >> p->bits, p->dim);
+        for (uint32_t j = 0; j < p->vectors; j++) {
+            float product[2];
+            direction_row(&rows, j, u);
+            PER_ISA(row_products)(u, y, p->dim, product);
+            cosine[j] = product[1] / __builtin_sqrtf(product[0]);
+            plus[j] = flip ^ 1 ^ bits_f32(cosine[j]) >> 31;
+        }
+        PER_ISA(rank_magnitudes)(cosine, rank, p->vectors);
+        const uint64_t inside = reader_word(&coins) < p->heads;
+        const uint64_t in_top = word_below(&coins, p->top), other = word_below(&coins, 2 * p->vectors - p->top);
+        const uint64_t index = choose(p, rank, plus, inside, (in_top & -inside) | (other & (inside - 1)));
+        ((uint64_t *)reports)[i] = seed[i] >> p->bits << p->bits | index;
+        invalid |= !(square <= limit * limit);
+    }
+    return invalid;
+}

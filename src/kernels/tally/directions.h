@@ -1,0 +1,19 @@
+/* Reports of public directions: a seed and the index of one of its candidates. */
+#ifndef LDP_TALLY_DIRECTIONS_H
+#define LDP_TALLY_DIRECTIONS_H
+
+#include "random/directions.h"
+#include "tally/vectors.h"
+
+typedef struct {
+    vector_format sums;
+    uint32_t bits; /* of the index */
+} direction_format;
+
+/* reports: words of 64 bits, as those of rank_codebook.h; state: that of tally_vectors_f32. */
+tally_fn tally_directions;
+
+/* Writes the vectors of n reports, of norm sums.bound, to rows of single precision. */
+void expand_directions(const direction_format *p, const uint64_t *reports, size_t n, float *rows);
+
+#endif

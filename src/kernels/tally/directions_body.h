@@ -1,0 +1,20 @@
+#if !REAL_IS_DOUBLE
+#include "random/row_products_body.h"
+
+static void NAME(expand_directions)(const direction_format *p, const uint64_t *reports, size_t n, float *rows)
+{
+    float u[MOST_DIRECTION] LDP_ALIGNED;
+    stream_key key;
+    directions_open(&key);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t index = reports[i] & (((uint64_t)1 << p->bits) - 1);
+        direction_rows drawn = directions_of(&key, reports[i] >> p->bits, p->sums.dim);
+        float product[2];
+        direction_row(&drawn, index / 2, u);
+        PER_ISA(row_products)(u, u, p->sums.dim, product);
+        const float scale = (float)(p->sums.bound * (index & 1 ? 1 : -1)) / __builtin_sqrtf(product[0]);
+        for (size_t j = 0; j < p->sums.dim; j++) /* vector loop */
+            rows[i * p->sums.dim + j] = u[j] * scale;
+    }
+}
+#endif
