@@ -25,6 +25,7 @@ from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit
 from ._smoothed_bins import SmoothedBins
 from ._subset_selection import SubsetSelection
+from ._tree_response import TreeResponse
 from ._unary_encoding import UnaryEncoding
 from ._warner import Warner
 from ._window import Window
@@ -53,6 +54,7 @@ __all__ = [
     "SignBit",
     "SmoothedBins",
     "SubsetSelection",
+    "TreeResponse",
     "UnaryEncoding",
     "Warner",
     "Window",

@@ -24,6 +24,7 @@ from ..support.examples import (
     INTERVALS,
     MECHANISMS,
     SYMBOLS,
+    TREES,
     VECTORS,
     WRAPPED,
     Example,
@@ -50,6 +51,8 @@ def report_dtype(example):
     mechanism = reporter(example.mechanism)
     if isinstance(mechanism, ldp.RandomizedResponse):
         return np.dtype("uint8" if mechanism.k <= 256 else "uint16" if mechanism.k <= 65536 else "uint32")
+    if isinstance(mechanism, mechanisms.TreeResponse):
+        return np.dtype("uint16" if mechanism.k == 5000 else "uint8")
     return np.dtype(REPORT_DTYPES.get(type(mechanism).__name__, "uint8") or example.dtype)
 
 
@@ -161,7 +164,7 @@ def test_calls_do_not_change_the_records(mechanism, records):
         assert x.tobytes() == before
 
 
-@pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
+@pytest.mark.parametrize("mechanism", CATEGORIES + TREES, ids=repr)
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"])
 def test_categories_may_have_any_integer_dtype(mechanism, dtype):
     x = np.minimum(records_of(mechanism, 50), 127)
@@ -170,7 +173,7 @@ def test_categories_may_have_any_integer_dtype(mechanism, dtype):
     assert_same_estimate(mechanism.run(x.astype(dtype), rng=5), mechanism.estimate(expected))
 
 
-@pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
+@pytest.mark.parametrize("mechanism", CATEGORIES + TREES, ids=repr)
 def test_categories_may_be_lists_and_python_integers(mechanism):
     x = records_of(mechanism, 9)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
@@ -368,7 +371,7 @@ def test_the_guarantee_is_the_realized_epsilon(mechanism):
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
     largest = {"Warner": 1, "RandomizedResponse": 300, "UnaryEncoding": 13, "LinfBall": 8}
-    largest |= {"SignBit": 1, "Residue": 256, "Bins": 256, "SmoothedBins": 256, "FiniteChannel": 3}
+    largest |= {"SignBit": 1, "Residue": 256, "Bins": 256, "SmoothedBins": 256, "FiniteChannel": 3, "TreeResponse": 250}
     if np.prod(decoded_shape(mechanism, 1)) <= largest.get(type(mechanism).__name__, 0):
         assert mechanism.channel().epsilon() == mechanism.epsilon_realized
     else:
@@ -641,14 +644,14 @@ def test_single_records_have_keys_of_their_own(mechanism):
     assert len({np.asarray(mechanism.privatize(record)).tobytes() for _ in range(128)}) > 1
 
 
-@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m not in CATEGORIES], ids=repr)
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m not in CATEGORIES + TREES], ids=repr)
 def test_clip_changes_nothing_inside_the_domain(mechanism):
     x = records_of(mechanism, 20)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x, clip=True)
     assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(x, rng=5))
 
 
-@pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
+@pytest.mark.parametrize("mechanism", CATEGORIES + TREES, ids=repr)
 @pytest.mark.parametrize("call", ["privatize", "run"])
 def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
     """The error is the same for valid and invalid records. An error that depends on the record would itself be a report."""

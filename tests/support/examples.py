@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, LaplaceResidue, Mechanism, SmoothedBins
+from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, LaplaceResidue, Mechanism, SmoothedBins, TreeResponse
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -60,6 +60,13 @@ CATEGORIES = [
     *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
     *(LaplaceOneHot(k, 2.0) for k in (2, 13, 300)),
 ]
+TREES = [
+    TreeResponse(2, 1.0),
+    TreeResponse(13, 3.0, 3),
+    TreeResponse(40, 1.0, 2),
+    TreeResponse(21, 0.5, 2, "haar"),
+    TreeResponse(5000, 1.0, 8),
+]
 SYMBOLS = [
     ldp.Residue(0.7, -0.1, 4, 1.0),
     ldp.Bins([0.25], 1.0),
@@ -87,7 +94,7 @@ HESSIANS = [
     Hessian("linear", (0.1, -0.2, 0.3, 0.1, 0.5), 1.0, residual=2.0),
     Hessian("poisson", (0.1, -0.2, 0.5), 1.0, "l2", 1.0, 0.5, 3.0, "laplace"),
 ]
-MECHANISMS: list[Mechanism] = [*CATEGORIES, *SYMBOLS, *INTERVALS, *WRAPPED, *VECTORS, *GRADIENTS, *HESSIANS]
+MECHANISMS: list[Mechanism] = [*CATEGORIES, *TREES, *SYMBOLS, *INTERVALS, *WRAPPED, *VECTORS, *GRADIENTS, *HESSIANS]
 
 EXAMPLES = [
     *(Example(m) for m in MECHANISMS),
@@ -106,6 +113,7 @@ KINDS = [
     Example(ldp.RandomizedResponse(9, 1.5)),
     Example(ldp.UnaryEncoding(13, 2.0)),
     Example(CHANNELS[1]),
+    Example(TREES[2]),
     Example(ldp.Residue(0.7, -0.1, 4, 1.0)),
     Example(ldp.Bins([-1, 0, 1], 1.0)),
     Example(ldp.SignBit(-1.0, 3.0, 1.0)),

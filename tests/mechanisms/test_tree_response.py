@@ -1,0 +1,201 @@
+"""Reports of one level of a tree: exact channel and guarantee, decoding, and the draw from random words."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.linalg import hadamard
+
+import ldpfast as ldp
+from ldpfast import _coins
+from ldpfast._core.stream import raw
+from ldpfast.mechanisms import TreeResponse
+from ldpfast.mechanisms._tree_response import tree_sizes, walsh_transform
+
+from ..support.exact import exact_log, least_double_not_below
+from ..support.statistics import ALPHA, hoeffding_radius
+
+KEY = 5
+TREES = [
+    TreeResponse(2, 1.0),
+    TreeResponse(5, 1.0, 2),
+    TreeResponse(13, 0.5, 3),
+    TreeResponse(16, 1.0, 16),
+    TreeResponse(27, 3.0, 3),
+    TreeResponse(40, 1.0, 4),
+    TreeResponse(2, 1.0, 2, "haar"),
+    TreeResponse(13, 1.0, 2, "haar"),
+    TreeResponse(24, 0.5, 2, "haar"),
+    TreeResponse(33, 4.0, 2, "haar"),
+]
+
+
+def ratio_of(coin):
+    """Odds of the integers of a coin."""
+    if isinstance(coin, _coins.BinaryCoin):
+        return Fraction(coin.heads, coin.tails)
+    return Fraction(coin.keep, coin.words_per_symbol)
+
+
+def target(level, x):
+    """Expectation of the decoded numbers of one record."""
+    found = np.zeros(level.nodes)
+    symbol = x // level.span
+    found[symbol // 2 if level.signed else symbol] = 1 - 2 * (symbol % 2) if level.signed else 1
+    return found
+
+
+@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+def test_the_guarantee_is_that_of_the_largest_odds_of_the_integers(mechanism):
+    """Largest ratio in a column of the exact channel; a coin that is off by one unit has another ratio."""
+    rows = mechanism.channel_rows()
+    assert {sum(row) for row in rows} == {Fraction(1)}
+    columns = list(zip(*rows, strict=True))
+    largest = max(max(column) / min(column) for column in columns)
+    assert largest == max(ratio_of(level.coin) for level in mechanism.levels)
+    assert mechanism.epsilon_realized == least_double_not_below(exact_log(largest)) <= mechanism.epsilon
+    for level in mechanism.levels:
+        coin = level.coin
+        if isinstance(coin, _coins.BinaryCoin):
+            more = Fraction(coin.heads + 1, coin.tails - 1)
+        else:  # one word less for each of the other symbols
+            more = Fraction(coin.keep + coin.k - 1, coin.words_per_symbol - 1)
+        assert exact_log(more) > Fraction(mechanism.epsilon)
+
+
+@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+def test_levels_are_uniform_and_independent_of_the_record(mechanism):
+    rows = mechanism.channel_rows()
+    bounds = [*mechanism.first_codes, mechanism.report.k]
+    for row in rows:
+        for first, last in itertools.pairwise(bounds):
+            assert sum(row[first:last]) == Fraction(1, len(mechanism.levels))
+
+
+@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+def test_decoding_is_exact_by_enumeration(mechanism):
+    """Expectation and second moments of the decoded numbers, over all codes of each record."""
+    for level in mechanism.levels:
+        decoded = np.array([level.decode(one) for one in np.eye(level.codes, dtype=np.int64)])
+        matches = level.matches(np.arange(mechanism.k) // level.span)
+        hit, miss = map(float, level.probabilities)
+        for x in range(mechanism.k):
+            probability = np.where(matches[x], hit, miss)
+            assert math.isclose(probability.sum(), 1)
+            wanted = target(level, x)
+            np.testing.assert_allclose(probability @ decoded, wanted, atol=1e-12)
+            second = (decoded.T * probability) @ decoded
+            if level.is_hadamard:  # no correlation, whatever the record
+                np.testing.assert_allclose(second, np.eye(level.nodes) * level.base, rtol=1e-12, atol=1e-12)
+            elif not level.signed:
+                # Counts divided by p - q differ from the decoded numbers by a constant.
+                shifted = decoded + float(level.coin.q / level.gap)
+                second = (shifted.T * probability) @ shifted
+                expected = np.diag(level.base + level.slope * wanted)
+                np.testing.assert_allclose(second, expected, rtol=1e-12, atol=1e-12)
+            elif level.symbols == 2 * level.nodes:
+                expected = np.diag(level.base + level.slope * np.abs(wanted))
+                np.testing.assert_allclose(second, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+def test_reports_follow_from_the_words(mechanism):
+    """Twin in Python integers: a level, then the word of the coin, then the word of the other bits of the code."""
+    n, h = 400, len(mechanism.levels)
+    x = np.random.default_rng(1).integers(0, mechanism.k, n)
+    key = np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes()
+    words = np.zeros(3 * n, np.uint64)
+    raw(key, 37, 0, words)
+    expected = []
+    for i in range(n):
+        drawn, coin, place = (int(words[j * n + i]) for j in range(3))
+        assert drawn < (1 << 64) // h * h  # else the word is drawn again
+        level, first = mechanism.levels[drawn % h], mechanism.first_codes[drawn % h]
+        symbol = int(x[i]) // level.span
+        if level.is_hadamard:
+            node, minus = (symbol >> 1, symbol & 1) if level.signed else (symbol, 0)
+            low = place % level.half
+            wanted = minus ^ (coin >= level.coin.heads)
+            code = low if ((low & node).bit_count() + wanted) % 2 == 0 else low + level.half
+            assert ((code & (node | level.half)).bit_count() % 2 == minus) == (coin < level.coin.heads)
+        elif coin < level.coin.keep:
+            code = symbol
+        else:
+            others = [z for z in range(level.symbols) if z != symbol]
+            code = others[(coin - level.coin.keep) // level.coin.words_per_symbol]
+        expected.append(first + code)
+    assert mechanism.privatize(x, rng=KEY).tolist() == expected
+
+
+@pytest.mark.parametrize("mechanism", [TREES[2], TREES[5], TREES[7]], ids=repr)
+def test_reports_have_the_probabilities_of_the_channel(mechanism):
+    """Hoeffding, and a union bound over all cells. Detects errors above 0.8 percentage points."""
+    n, rows = 200_000, mechanism.channel().matrix
+    for x in (0, mechanism.k // 2, mechanism.k - 1):
+        observed = np.bincount(mechanism.privatize(np.full(n, x), rng=x), minlength=mechanism.report.k) / n
+        assert np.abs(observed - rows[x]).max() < hoeffding_radius(n, ALPHA / rows.shape[1])
+
+
+def test_each_level_has_the_response_with_the_smaller_variance():
+    for k, epsilon, branching, method in (
+        (4096, 1.0, 2, "hierarchy"),
+        (4096, 3.0, 4, "hierarchy"),
+        (999, 2.0, 2, "haar"),
+    ):
+        for level in TreeResponse(k, epsilon, branching, method).levels:
+            binary, response = _coins.binary(epsilon), _coins.response(level.symbols, epsilon, wide=True)
+            c = float((2 * binary.p - 1) ** -2)
+            gap, q = float(response.p - response.q), float(response.q)
+            other = (1 + level.signed) * q / gap**2 + 1 / (gap * level.nodes)
+            assert level.variance == pytest.approx(min(c, other), rel=1e-9)
+            assert level.is_hadamard == (c < other * (1 - 1e-9))
+
+
+def test_sizes_of_levels():
+    assert tree_sizes(64, 4) == [1, 4, 16, 64]
+    assert tree_sizes(65, 4) == [1, 2, 5, 17, 65]
+    assert tree_sizes(5, 8) == [1, 5]
+    assert [level.span for level in TreeResponse(65, 1.0, 4).levels] == [64, 16, 4, 1]
+
+
+@pytest.mark.parametrize("size", [1, 2, 8, 64])
+def test_walsh_transform(size):
+    counts = np.random.default_rng(size).integers(-9, 99, size)
+    before = counts.copy()
+    np.testing.assert_array_equal(walsh_transform(counts), hadamard(size) @ counts)
+    np.testing.assert_array_equal(counts, before)
+
+
+@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+def test_variance_and_range_of_a_report(mechanism):
+    rows = mechanism.channel().matrix
+    np.testing.assert_allclose(mechanism.variance(np.arange(mechanism.k)), rows * (1 - rows), rtol=1e-9)
+    low, high = mechanism.value_range
+    assert (low, high) == (pytest.approx(rows.min()), pytest.approx(rows.max()))
+    top = min(0.5, rows.max())
+    assert mechanism.worst_variance == pytest.approx(top * (1 - top))
+
+
+def test_invalid_parameters():
+    with pytest.raises(ValueError, match=r"^branching must be 2 for the method 'haar', got 4$"):
+        TreeResponse(8, 1.0, method="haar")
+    with pytest.raises(ValueError, match=r"^method must be one of 'hierarchy', 'haar', got 'wavelet'$"):
+        TreeResponse(8, 1.0, method="wavelet")
+    with pytest.raises(ValueError, match=r"^k must be an integer in \[2, 1048576\], got 1$"):
+        TreeResponse(1, 1.0)
+    with pytest.raises(ValueError, match=r"^x must be integers in \[0, k\) with k=8; index 1 is outside"):
+        TreeResponse(8, 1.0).privatize([0, 8])
+
+
+def test_a_record_out_of_range_has_the_report_of_the_last_bin():
+    """If the memory changes after the check."""
+    mechanism, last = TreeResponse(13, 1.0, 3), np.full(50, 12)
+    kernel, out, expected = mechanism._pipeline.kernel, *np.empty((2, 50), np.uint8)
+    stream = ldp._random.open_stream(1)
+    kernel.privatize(stream, 0, last, expected)
+    kernel.privatize(stream, 0, np.full(50, 200), out)
+    np.testing.assert_array_equal(out, expected)
