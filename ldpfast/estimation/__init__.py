@@ -14,6 +14,7 @@ from ._frequencies import Frequencies, FrequencyEstimate, frequencies, project_s
 from ._from_reports import conditional_means, from_reports
 from ._histogram_density import HistogramDensity, HistogramEstimate, histogram_density
 from ._quantiles import median, naive_median, quantile
+from ._range_queries import RangeEstimate, RangeQueries
 from ._series_density import SeriesDensity, SeriesEstimate, series_density
 from ._sparse_mean import SparseEstimate, SparseMean, sparse_mean
 from ._truncated_mean import MeanSquaredError, TruncatedMean, truncated_mean
@@ -43,6 +44,8 @@ __all__ = [
     "PoissonRegression",
     "Problem",
     "ProjectedDensity",
+    "RangeEstimate",
+    "RangeQueries",
     "Region",
     "SeriesDensity",
     "SeriesEstimate",

@@ -19,6 +19,7 @@ from ldpfast.estimation import (
     GradientDescent,
     HistogramDensity,
     MedianSGD,
+    RangeQueries,
     SeriesDensity,
     SparseMean,
     TruncatedMean,
@@ -71,6 +72,7 @@ def between(least, most):
 
 
 truncated = partial(TruncatedMean, epsilon=1.0, moment=2, radius=1.0, n=100)
+haar = partial(RangeQueries, 10, 1.0, method="haar")
 descent = partial(GradientDescent, family="linear", features=2, epsilon=1.0, residual=1.0)
 
 RULES = [
@@ -103,6 +105,12 @@ RULES = [
     (partial(HistogramDensity, 1.0), "bins", *between(2, 1 << 16)),
     (partial(HistogramDensity, 1.0, 100), "noise", *choices("unary", "laplace")),
     (partial(HistogramDensity, 1.0, 100), "lipschitz", *POSITIVE),
+    (partial(RangeQueries, epsilon=1.0), "k", *between(2, 1 << 20)),
+    (partial(RangeQueries, 10, 1.0), "branching", between(2, 1 << 20)[0], COUNT[2]),
+    (partial(RangeQueries, 10, 1.0), "branching", ([2.0, [1]], TypeError, "{name} must be an integer, got {kind}")),
+    (partial(RangeQueries, 10, 1.0), "branching", (["3"], ValueError, "{name} must be one of 'auto', got '3'")),
+    (haar, "branching", ([3], ValueError, "{name} must be 2 for the method 'haar', got {value}")),
+    (partial(RangeQueries, 10, 1.0), "method", *choices("hierarchy", "haar")),
     (descent, "family", *choices("logistic", "linear", "poisson")),
     (descent, "features", *between(1, 1 << 18)),
     (descent, "norm", *choices("l2", "linf")),
@@ -162,6 +170,8 @@ EPSILONS = {
     "terms": lambda e: SeriesDensity(e, n_terms=3),
     "histogram": lambda e: HistogramDensity(e, 100),
     "histogram laplace": lambda e: HistogramDensity(e, bins=3, noise="laplace"),
+    "ranges": lambda e: RangeQueries(100, e),
+    "haar": lambda e: RangeQueries(100, e, method="haar"),
     "descent": lambda e: descent(epsilon=e),
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 from ldpfast.estimation import (
     Frequencies,
     HistogramDensity,
+    RangeQueries,
     SeriesDensity,
     SparseMean,
     TruncatedMean,
@@ -54,4 +55,6 @@ PROBLEMS = {
     "series": (SeriesDensity(1.0, n_terms=5, lower=-1.0, upper=3.0), lambda rng, n: rng.uniform(-1, 3, n)),
     "histogram": (HistogramDensity(1.0, bins=12), uniform),
     "histogram laplace": (HistogramDensity(1.0, bins=5, noise="laplace"), uniform),
+    "ranges": (RangeQueries(100, 1.0), lambda rng, n: rng.integers(0, 100, n)),
+    "haar": (RangeQueries(20, 1.0, method="haar"), lambda rng, n: rng.integers(0, 20, n)),
 }

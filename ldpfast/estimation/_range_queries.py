@@ -1,0 +1,292 @@
+"""Shares of ranges, distribution functions and quantiles over ordered domains."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from .._typing import Floats
+from ..domains import Categories
+from ..mechanisms import TreeResponse
+from ..mechanisms._tree_response import METHODS, MOST_BINS, tree_levels
+from ..results import Binomial, Estimate, Normal
+from ._range_tree import Haar, Hierarchy, Tree, Weights, mean_range_variance
+from .protocols import FEW_REPORTS, Problem, warn_few
+
+COVARIANCE_LIMIT = 256  # largest number of bins for which the covariance matrix is computed
+MOST_AUTOMATIC = 16  # largest number of children that "auto" considers, besides that of a flat histogram
+ONE_SIGMA = math.erfc(math.sqrt(0.5)) / 2  # probability beyond one standard deviation, on one side
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Limits of a quantile: the bins between which a distribution function can reach a probability.
+
+    The quantile x is the first bin with F(x) >= q. The lower limit is above x only if the upper limit of F(x) is too low, and
+    the upper limit is below x only if the lower limit of F(x - 1) is too high. So each limit fails with the probability of
+    one limit of the function.
+    """
+
+    cdf: Estimate[Floats]
+    q: Floats
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        low, high = self.cdf.rule.bounds(self.cdf.value, self.cdf.stderr, tail)
+        return _crossings(high, self.q)[0], _crossings(low, self.q)[1]
+
+
+def _crossings(function: Floats, q: Floats) -> tuple[Floats, Floats]:
+    """Return the first bin at which a function is at least q, and the first one from which on it is, as floats.
+
+    The last bin if there is none.
+    """
+    upper, lower = np.maximum.accumulate(function), np.minimum.accumulate(function[::-1])[::-1]
+    first, last = (np.minimum(np.searchsorted(part, q), len(part) - 1).astype(np.float64) for part in (upper, lower))
+    return first, last
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RangeEstimate(Estimate[Floats]):
+    """Estimated shares of ordered bins, with those of ranges, the distribution function and quantiles.
+
+    `value` are the shares of the k bins. They add up to 1, and some may be negative. All standard errors are for the
+    population that the records were drawn from, by chance and independently. They contain the noise, the choice of the
+    levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits are normal.
+    """
+
+    _tree: Tree = field(default=None, compare=False)  # type: ignore[assignment]
+
+    def range(self, low: ArrayLike, high: ArrayLike) -> Estimate[Any]:
+        """Return the share of records in half-open ranges [low, high).
+
+        Parameters
+        ----------
+        low, high : int or array_like of int
+            Ends of the ranges, 0 <= low <= high <= k. Arrays are broadcast.
+
+        Returns
+        -------
+        shares : Estimate
+            In the shape of the ranges, with normal limits.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the ends are not integers in [0, k], or `low` is above `high`.
+        """
+        k = len(self.value)
+        first, last = _integers("low", low, k), _integers("high", high, k)
+        try:
+            first, last = np.broadcast_arrays(first, last)
+        except ValueError:
+            raise ValueError(
+                f"low and high must have shapes that broadcast, got {first.shape} and {last.shape}"
+            ) from None
+        if (first > last).any():
+            at = int(np.argmax(first > last))
+            raise ValueError(f"low must be at most high, got {first.flat[at]} and {last.flat[at]}")
+        total = np.concatenate([[0.0], self._cumulative])
+        variance = self._tree.variance(Weights.ranges(first.reshape(-1), last.reshape(-1), k))
+        return self._linear(total[last] - total[first], variance.reshape(first.shape))
+
+    def cdf(self, points: ArrayLike | None = None) -> Estimate[Any]:
+        """Return the distribution function: the share of records that are at most a bin.
+
+        Parameters
+        ----------
+        points : int or array_like of int, optional
+            Bins in [0, k). The default is all bins.
+
+        Returns
+        -------
+        cdf : Estimate
+            In the shape of `points`, or of shape (k,) with the last entry 1. The limits are normal.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `points` are not integers in [0, k).
+        """
+        if points is None:
+            return self._all
+        at, k = _integers("points", points, len(self.value) - 1), len(self.value)
+        variance = self._tree.variance(Weights.prefixes(at.reshape(-1) + 1, k))
+        return self._linear(self._cumulative[at], variance.reshape(at.shape))
+
+    def quantile(self, q: ArrayLike = 0.5) -> Estimate[Any]:
+        """Return quantiles of the records; the default is the median.
+
+        The quantile is the first bin at which the distribution function is at least `q`. The estimated function is not always
+        ascending: the estimate is the middle between the first bin at which it is at least `q`, and the first one from which
+        on it is.
+
+        Parameters
+        ----------
+        q : float or array_like of float, default 0.5
+            Probabilities, in (0, 1).
+
+        Returns
+        -------
+        quantile : Estimate
+            Bins, in the shape of `q`. The limits are the first bin at which the upper limit of the distribution function
+            reaches `q`, and the first one from which on the lower limit does. They contain the true quantile with at least
+            the given probability. The standard error is half the width of a 68 % interval.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `q` are not numbers in (0, 1).
+        """
+        asked = _check.within("q", q, 0, 1, "()")
+        first, last = _crossings(self._cumulative, asked)
+        value, rule = np.floor((first + last) / 2), Crossing(self._all, asked)
+        low, high = rule.bounds(value, value, ONE_SIGMA)
+        return _estimate(value, (high - low) / 2, self, rule)
+
+    @cached_property
+    def _cumulative(self) -> Floats:
+        total = np.cumsum(self.value)
+        total[-1] = 1.0
+        return total
+
+    @cached_property
+    def _all(self) -> Estimate[Floats]:
+        k = len(self.value)
+        return self._linear(self._cumulative, self._tree.variance(Weights.prefixes(np.arange(1, k + 1), k)))
+
+    def _linear(self, value: Floats, variance: Floats) -> Estimate[Any]:
+        return _estimate(value, np.sqrt(variance), self, self.rule)
+
+
+def _estimate(value: Floats, stderr: Floats, like: Estimate[Any], rule: Any) -> Estimate[Any]:
+    """Return an estimate with n and the guarantee of another one; floats instead of arrays without axes."""
+    if np.ndim(value) == 0:
+        return Estimate(float(value), float(stderr), like.n, like.guarantee, None, rule)
+    return Estimate(np.array(value), np.array(stderr), like.n, like.guarantee, None, rule)
+
+
+def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
+    """Return integers in [0, most]."""
+    found = _check.integers(name, _check.array(name, values))
+    outside = (found < 0) | (found > most)
+    if outside.any():
+        raise ValueError(f"{name} must be integers in [0, {most}], got {found[outside].flat[0]}")
+    return np.asarray(found, np.int64)
+
+
+def best_branching(k: int, epsilon: float) -> int:
+    """Return the branching with the smallest `mean_range_variance`: one of 2 to 16, or k, which is a flat histogram."""
+    candidates = sorted({min(b, k) for b in (*range(2, MOST_AUTOMATIC + 1), k)})
+    found: list[tuple[float, int]] = []
+    for b in candidates:
+        found.append((mean_range_variance(tree_levels(k, epsilon, b, "hierarchy"), b), b))
+    return min(found)[1]
+
+
+@dataclass(frozen=True)
+class RangeQueries(Problem[RangeEstimate]):
+    """Shares of ranges, distribution function and quantiles of integers in a large ordered domain.
+
+    Parameters
+    ----------
+    k : int
+        Number of ordered bins, in [2, 2^20].
+    epsilon : float
+        Privacy parameter of a record, > 0.
+    branching : "auto" or int
+        Number of children of a node of the tree. "auto": among 2, ..., 16 and k (a flat histogram) the one with the smallest
+        variance of the share of a range, as the mean over all ranges, if all nodes of a level are equally frequent. It
+        depends on k and epsilon only. Must be "auto" or 2 for "haar".
+    method : {"hierarchy", "haar"}
+        "hierarchy": a report tells the node of the record at a level of a tree, and least squares combines the levels.
+        "haar": it tells one coefficient of the Haar wavelet.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `k` or `branching` is not an integer in its range; if `method` is not one of the above; if the mechanism rejects
+        `epsilon`.
+
+    Notes
+    -----
+    Records are integers in [0, k). Each person reports the node of their record at one level of the tree (`TreeResponse`).
+    The level is drawn at random and public. The shares of the bins are estimated by generalized least squares from the
+    shares of all nodes, given that they add up to 1; the variance of a level is inversely proportional to its number of
+    reports. The estimates are unbiased if each level has a report. A level without reports is ignored. Where the other
+    levels do not replace it, standard errors are then far above 1.
+
+    The variance of a range is of order log(k)^2, and that of a flat histogram of order k. The mean and the largest variance
+    over all ranges are below those of `Frequencies` (with shares that are shifted to add up to 1) from 64 bins on for
+    epsilon up to 1, and from 128 bins on for epsilon = 2, for numbers of bins that are powers of two. With 1024 bins and
+    epsilon = 1 the mean variance is 7.5 times as small. With fewer bins use `Frequencies`. For epsilon up to 1 the variance
+    of "haar" is 10 to 25 % smaller than that of "hierarchy"; for epsilon = 4 it is larger. docs/proofs/range_queries.md has
+    a table.
+
+    With 2^20 bins and 10^6 people, `run` takes about two seconds. `cdf()` and `quantile` take another one or two.
+
+    Privacy
+    -------
+    The guarantee of `TreeResponse`.
+
+    References
+    ----------
+    .. [1] M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private histograms through
+       consistency", VLDB 2010 (least squares on the tree).
+    .. [2] G. Cormode, T. Kulkarni, D. Srivastava, "Answering range queries under local differential privacy", VLDB 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import RangeQueries
+    >>> ages = np.random.default_rng(1).binomial(128, 0.3, 100_000)
+    >>> estimate = RangeQueries(129, epsilon=2.0).run(ages, rng=1)
+    >>> bool(abs(estimate.range(30, 40).value - np.mean((ages >= 30) & (ages < 40))) < 0.05)
+    True
+    >>> low, high = estimate.quantile(0.5).interval()
+    >>> bool(low <= 38 <= high)
+    True
+    """
+
+    k: int
+    epsilon: float
+    branching: int | str = field(default="auto", kw_only=True)
+    method: str = field(default="hierarchy", kw_only=True)
+
+    def __post_init__(self) -> None:
+        k, epsilon = _check.integer("k", self.k, 2, MOST_BINS), _check.positive("epsilon", self.epsilon)
+        method = _check.choice("method", self.method, METHODS)
+        if isinstance(self.branching, str):
+            _check.choice("branching", self.branching, ("auto",))
+            branching = 2 if method == "haar" else best_branching(k, epsilon)
+        else:
+            branching = _check.integer("branching", self.branching, 2, MOST_BINS)
+        mechanism = TreeResponse(k, epsilon, branching, method)
+        self._set(k=k, epsilon=epsilon, branching=self.branching if self.branching == "auto" else mechanism.branching)
+        self._define(mechanism, Categories(k))
+
+    def _conclude(self, raw: Estimate[Any]) -> RangeEstimate:
+        mechanism: Any = self.mechanism
+        assert isinstance(raw.rule, Binomial)
+        warn_few(raw.n, FEW_REPORTS * len(mechanism.levels), "the interval of a range")
+        parts = np.split(raw.rule.hits, mechanism.first_codes[1:])
+        numbers = [level.decode(part) for level, part in zip(mechanism.levels, parts, strict=True)]
+        kind = Haar if self.method == "haar" else Hierarchy
+        tree = kind(mechanism.levels, mechanism.branching, numbers, [int(part.sum()) for part in parts])
+        value, stderr = tree.shares[-1], np.sqrt(tree.variance(Weights.single(np.arange(self.k))))
+        covariance = _covariance(tree, self.k) if self.k <= COVARIANCE_LIMIT else None
+        return RangeEstimate(value, stderr, raw.n, raw.guarantee, covariance, Normal.of_sum(raw.n), tree)
+
+
+def _covariance(tree: Tree, k: int) -> Floats:
+    """Return the covariance of the shares of the bins, from the variances of all ranges."""
+    low, high = np.triu_indices(k + 1)
+    ranges = np.zeros((k + 1, k + 1))
+    ranges[low, high] = ranges[high, low] = tree.variance(Weights.ranges(low, high, k))
+    prefixes = (ranges[:1] + ranges[:, :1] - ranges) / 2
+    return np.asarray(np.diff(np.diff(prefixes, axis=0), axis=1))
