@@ -94,7 +94,7 @@ def mean_1d(
 def solutions(n: int, epsilon: float, moment: float, radius: float = 1.0) -> Solutions:
     """Return the procedures of the library that solve the problem, with their errors."""
     from ..estimation import TruncatedMean
-    from ..mechanisms import Laplace, SignBit
+    from ..mechanisms import Laplace, SignBit, Window
 
     if math.isinf(moment):
 
@@ -102,7 +102,7 @@ def solutions(n: int, epsilon: float, moment: float, radius: float = 1.0) -> Sol
             mechanism = kind(-radius, radius, epsilon)
             return Solution(kind.__name__, mechanism.worst_variance / n, "exact", mechanism.report_bits)
 
-        return [lambda: plain(SignBit), lambda: plain(Laplace)]
+        return [lambda: plain(SignBit), lambda: plain(Window), lambda: plain(Laplace)]
 
     def truncated(noise: str, rule: str) -> Solution:
         problem = TruncatedMean(epsilon, moment, radius, n, rule, noise)

@@ -85,18 +85,23 @@ def _single_coordinate(k: Floats, effective: Floats) -> Floats:
 
 def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solutions:
     """Return the procedures of the library that solve the problem, with their errors."""
-    from ..mechanisms import L2Ball, LaplaceVector
+    from ..mechanisms import L2Ball, LaplaceVector, PrivUnit, RankCodebook
 
-    def ball() -> Solution:
-        mechanism = L2Ball(dim, epsilon, radius)
-        return Solution("VectorMean (L2Ball)", mechanism.scale**2 / n, "exact", mechanism.report_bits)
+    def ball(name: str, make: Any) -> Solution:
+        mechanism = make(dim, epsilon, radius)
+        return Solution(name, mechanism.scale**2 / n, "exact", mechanism.report_bits)
 
     def laplace() -> Solution:
         mechanism = LaplaceVector(dim, epsilon, radius)
         noise = mechanism.report.noise_variance + mechanism.grid**2 / 4
         return Solution("LaplaceVector", (dim * noise + radius**2) / n, "exact", mechanism.report_bits)
 
-    return [ball, laplace]
+    return [
+        lambda: ball("VectorMean (L2Ball)", L2Ball),
+        lambda: ball("RankCodebook", RankCodebook),
+        lambda: ball("PrivUnit (ideal only)", PrivUnit),
+        laplace,
+    ]
 
 
 def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
@@ -105,11 +110,11 @@ def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
     It is exact for reports of a fixed norm, and for a variance that is equal in all coordinates.
     """
     from ..domains import Ball
-    from ..reports import Vectors
+    from ..reports import Directions, Vectors
 
     if mechanism.domain != Ball(dim, radius, "linf"):  # the box contains the ball
         require_domain(mechanism, Ball(dim, radius, "l2"))
-    if isinstance(mechanism.report, Vectors):
+    if isinstance(mechanism.report, Directions | Vectors):
         return float(mechanism.report.bound**2 / n)
     return float(dim * mechanism.worst_variance / n)
 

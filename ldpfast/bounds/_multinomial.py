@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Floats
-from ..results import Debiasing
+from ..results import Debiasing, SupportDebiasing
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, is_paper
 from ._contraction import tanh_half
 from ._methods import information_factor
@@ -113,13 +113,23 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "
 
 def solutions(n: int, k: int, epsilon: float) -> Solutions:
     """Return the procedures of the library that solve the problem, with their errors."""
-    from ..mechanisms import LaplaceOneHot, RandomizedResponse, UnaryEncoding
+    from ..mechanisms import (
+        HadamardResponse,
+        LaplaceOneHot,
+        ProjectiveGeometryResponse,
+        RandomizedResponse,
+        SubsetSelection,
+        UnaryEncoding,
+    )
 
     def solve(name: str, mechanism: Any) -> Solution:
         return Solution(name, error_of(mechanism, n, k=k), "exact", mechanism.report_bits)
 
     return [
         lambda: solve("RandomizedResponse", RandomizedResponse(k, epsilon)),
+        lambda: solve("SubsetSelection", SubsetSelection(k, epsilon)),
+        lambda: solve("HadamardResponse", HadamardResponse(k, epsilon)),
+        lambda: solve("ProjectiveGeometryResponse", ProjectiveGeometryResponse(k, epsilon)),
         lambda: solve("UnaryEncoding(symmetric)", UnaryEncoding(k, epsilon)),
         lambda: solve("UnaryEncoding(optimized)", UnaryEncoding(k, epsilon, "optimized")),
         lambda: solve("LaplaceOneHot", LaplaceOneHot(k, epsilon)),
@@ -130,8 +140,10 @@ def share_variance(mechanism: Any, k: int) -> float:
     """Return the variance of one estimated share from the report of a random person, at equal shares."""
     from ..reports import Grid
 
-    if isinstance(mechanism.debiasing, Debiasing):
-        return float(mechanism.debiasing.variance(1 / k))
+    debiasing = mechanism.debiasing
+    line = debiasing.line if isinstance(debiasing, SupportDebiasing) else debiasing
+    if isinstance(line, Debiasing):
+        return float(line.variance(1 / k))
     sampling = (1 - 1 / k) / k
     if isinstance(mechanism.report, Grid):
         return mechanism.report.noise_variance + sampling

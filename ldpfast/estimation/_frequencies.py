@@ -11,14 +11,27 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from ..domains import categories
-from ..mechanisms import RandomizedResponse, UnaryEncoding, for_categories
+from ..mechanisms import (
+    HadamardResponse,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+    for_categories,
+)
 from ..results import Estimate
 from .protocols import Problem
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MECHANISMS = ("auto", "k-ary", "symmetric", "optimized")
+CLASSES: dict[str, Any] = {
+    "k-ary": RandomizedResponse,
+    "subset": SubsetSelection,
+    "hadamard": HadamardResponse,
+    "projective": ProjectiveGeometryResponse,
+}
+MECHANISMS = ("auto", *CLASSES, "symmetric", "optimized")
 
 
 def project_simplex(v: ArrayLike) -> Floats:
@@ -97,17 +110,22 @@ class Frequencies(Problem[FrequencyEstimate]):
         data.
     epsilon : float
         Privacy parameter of an answer, > 0.
-    method : {"auto", "k-ary", "symmetric", "optimized"}
-        Mechanism. "k-ary": `RandomizedResponse`. "symmetric", "optimized": variants of `UnaryEncoding`. "auto": the
-        mechanism with the smallest variance for the share of a rare category; it depends on k and epsilon only.
+    method : {"auto", "k-ary", "subset", "hadamard", "projective", "symmetric", "optimized"}
+        Mechanism. "k-ary": `RandomizedResponse`. "subset": `SubsetSelection`. "hadamard": `HadamardResponse`.
+        "projective": `ProjectiveGeometryResponse`. "symmetric", "optimized": variants of `UnaryEncoding`. "auto": the
+        mechanism with the smallest total variance (`mechanisms.for_categories`); it depends on k, epsilon and `max_bits`
+        only.
     project : bool, default False
         Whether the value of the estimate is projected on the simplex.
+    max_bits : int, optional
+        Largest size of a report, for the method "auto".
 
     Raises
     ------
     TypeError, ValueError
         If `k` is neither an integer >= 2 nor a list of at least 2 different labels; if `method` is not one of the
-        above; if the mechanism rejects a parameter.
+        above; if the mechanism rejects a parameter; if no mechanism has reports of at most `max_bits` bits, or it is
+        given with another method than "auto".
 
     Notes
     -----
@@ -129,16 +147,19 @@ class Frequencies(Problem[FrequencyEstimate]):
     epsilon: float
     method: str = "auto"
     project: bool = False
+    max_bits: int | None = None
     labels: tuple[Any, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         domain, labels = categories(self.k)
         method = _check.choice("method", self.method, MECHANISMS)
         _check.flag("project", self.project)
+        if method != "auto" and self.max_bits is not None:
+            raise ValueError(f"max_bits must be None for method={method!r}, got {self.max_bits!r}")
         if method == "auto":
-            mechanism: Any = for_categories(domain.k, self.epsilon)
-        elif method == "k-ary":
-            mechanism = RandomizedResponse(domain.k, self.epsilon)
+            mechanism: Any = for_categories(domain.k, self.epsilon, max_bits=self.max_bits)
+        elif method in CLASSES:
+            mechanism = CLASSES[method](domain.k, self.epsilon)
         else:
             mechanism = UnaryEncoding(domain.k, self.epsilon, method)
         self._set(k=self.k if labels is None else labels)
@@ -152,7 +173,14 @@ class Frequencies(Problem[FrequencyEstimate]):
 
 
 def frequencies(
-    x: ArrayLike, k: Any, epsilon: float, *, mechanism: str = "auto", project: bool = False, rng: RNGLike = None
+    x: ArrayLike,
+    k: Any,
+    epsilon: float,
+    *,
+    mechanism: str = "auto",
+    project: bool = False,
+    max_bits: int | None = None,
+    rng: RNGLike = None,
 ) -> FrequencyEstimate:
     """Return the shares of categories, each answer privatized separately.
 
@@ -166,10 +194,12 @@ def frequencies(
         Number of categories, or the declared list of labels.
     epsilon : float
         Privacy parameter of an answer.
-    mechanism : {"auto", "k-ary", "symmetric", "optimized"}
+    mechanism : {"auto", "k-ary", "subset", "hadamard", "projective", "symmetric", "optimized"}
         The `method` of `Frequencies`.
     project : bool, default False
         Whether the value is projected on the simplex.
+    max_bits : int, optional
+        Largest size of a report, for "auto".
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
 
@@ -194,4 +224,4 @@ def frequencies(
     >>> bool(abs(estimate.value[0] - 0.7) < 0.05)
     True
     """
-    return Frequencies(k, epsilon, _check.choice("mechanism", mechanism, MECHANISMS), project).run(x, rng=rng)
+    return Frequencies(k, epsilon, _check.choice("mechanism", mechanism, MECHANISMS), project, max_bits).run(x, rng=rng)

@@ -3,7 +3,7 @@
 from ..reports import Aggregator
 from ._base import Mechanism
 from ._bins import Bins
-from ._choice import for_categories, for_interval
+from ._choice import for_ball, for_box, for_categories, for_interval
 from ._finite_channel import FiniteChannel
 from ._gradient import Gradient
 from ._hadamard_response import HadamardResponse
@@ -58,6 +58,8 @@ __all__ = [
     "UnaryEncoding",
     "Warner",
     "Window",
+    "for_ball",
+    "for_box",
     "for_categories",
     "for_interval",
     "half_space_constant",

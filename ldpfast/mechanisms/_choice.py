@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
+from .. import _check
+from ..results import Debiasing, SupportDebiasing
 from ._base import Mechanism
+from ._hadamard_response import HadamardResponse
+from ._l2_ball import L2Ball
 from ._laplace import Laplace
+from ._linf_ball import LinfBall
+from ._priv_unit import PrivUnit
+from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._randomized_response import RandomizedResponse
+from ._rank_codebook import RankCodebook
+from ._sampled_cube import MOST_SAMPLED, SampledCube
 from ._sign_bit import SignBit
+from ._subset_selection import SubsetSelection
 from ._unary_encoding import UnaryEncoding
+from ._window import Window
+
+MOST_BITS = 4096  # categories up to which a report may have one bit for each
 
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
+ForCategories = RandomizedResponse | UnaryEncoding | SubsetSelection | HadamardResponse | ProjectiveGeometryResponse
 
 
-def _constructible(*makers: Callable[[], AnyMechanism]) -> list[AnyMechanism]:
-    """Return the mechanisms that accept their arguments; raise the first error if there are none."""
-    found, errors = [], []
+def _best(
+    makers: Iterable[Callable[[], AnyMechanism]], variance: Callable[[AnyMechanism], float], max_bits: int | None
+) -> AnyMechanism:
+    """Return the mechanism with the smallest variance among those that accept their arguments and fit the report size.
+
+    Raise the first error if there are none.
+    """
+    most = None if max_bits is None else _check.integer("max_bits", max_bits, 1)
+    found, errors, least = [], [], []
     for make in makers:
         try:
-            found.append(make())
+            mechanism = make()
         except ValueError as error:
             errors.append(error)
-    if not found:
-        raise errors[0]
-    return found
+            continue
+        least.append(mechanism.report_bits)
+        if most is None or mechanism.report_bits <= most:
+            found.append(mechanism)
+    if found:
+        return min(found, key=variance)
+    if least:
+        raise ValueError(f"max_bits must be at least {min(least)} for these arguments, got {most}")
+    raise errors[0]
 
 
-def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
+def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | None = None) -> Mechanism:
     """Return the mechanism for a number in an interval with the smallest worst-case variance.
 
     Parameters
@@ -37,38 +63,53 @@ def for_interval(lower: float, upper: float, epsilon: float) -> Mechanism:
         Ends of the declared interval, which must not be taken from the data.
     epsilon : float
         Privacy parameter, > 0.
+    max_bits : int, optional
+        Largest size of a report.
 
     Returns
     -------
-    mechanism : SignBit or Laplace
-        `SignBit` for epsilon below about 2.3, else `Laplace`. The choice depends on the arguments alone.
+    mechanism : SignBit, Window or Laplace
+        `SignBit` for epsilon below about 0.6, `Window` up to about 40, then `Laplace`. The choice depends on the arguments
+        alone.
 
     Raises
     ------
     TypeError, ValueError
-        If neither mechanism accepts these arguments.
+        If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
 
     Examples
     --------
     >>> from ldpfast.mechanisms import for_interval
-    >>> for_interval(0, 1, epsilon=1.0)
-    SignBit(lower=0.0, upper=1.0, epsilon=1.0)
+    >>> for_interval(0, 1, epsilon=0.5)
+    SignBit(lower=0.0, upper=1.0, epsilon=0.5)
+    >>> for_interval(0, 1, epsilon=2.0)
+    Window(lower=0.0, upper=1.0, epsilon=2.0, outputs=16)
     """
     makers: list[Callable[[], Mechanism]] = [
         partial(SignBit, lower, upper, epsilon),
+        partial(Window, lower, upper, epsilon),
         partial(Laplace, lower, upper, epsilon),
     ]
 
-    def worst_case_variance(mechanism: Mechanism) -> float:
+    def largest_variance(mechanism: Mechanism) -> float:
+        if isinstance(mechanism, Window):
+            return mechanism.largest_variance
         # Largest for SignBit at the center, and for Laplace in the middle of a grid step, where rounding adds most.
         x = lower + (mechanism.grid / 2 if isinstance(mechanism, Laplace) else (upper - lower) / 2)
         return float(mechanism.variance(x))
 
-    return min(_constructible(*makers), key=worst_case_variance)
+    return _best(makers, largest_variance, max_bits)
 
 
-def for_categories(k: int, epsilon: float) -> RandomizedResponse | UnaryEncoding:
-    """Return the mechanism for k categories with the smallest variance of the estimated share of a rare category.
+def total_variance(mechanism: ForCategories) -> float:
+    """Return the sum of the variances of the shares of all categories, times the number of people; the same for all data."""
+    debiasing, k = mechanism.debiasing, mechanism.k
+    line: Debiasing = debiasing.line if isinstance(debiasing, SupportDebiasing) else debiasing
+    return float(line.variance(1.0) + (k - 1) * line.variance(0.0))
+
+
+def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> ForCategories:
+    """Return the mechanism for k categories with the smallest total variance of the estimated shares.
 
     Parameters
     ----------
@@ -76,26 +117,131 @@ def for_categories(k: int, epsilon: float) -> RandomizedResponse | UnaryEncoding
         Number of declared categories, >= 2.
     epsilon : float
         Privacy parameter, > 0.
+    max_bits : int, optional
+        Largest size of a report. For more than 4096 categories, reports with one bit per category are not considered.
 
     Returns
     -------
-    mechanism : RandomizedResponse or UnaryEncoding
-        `RandomizedResponse` up to about 3 e^epsilon + 2 categories. The choice depends on the arguments alone.
+    mechanism : RandomizedResponse, SubsetSelection, ProjectiveGeometryResponse, HadamardResponse or UnaryEncoding
+        Without `max_bits`: `RandomizedResponse` up to about 3 e^epsilon + 2 categories, `SubsetSelection` up to 4096, then
+        `ProjectiveGeometryResponse`. The choice depends on the arguments alone.
 
     Raises
     ------
     TypeError, ValueError
-        If no mechanism accepts these arguments.
+        If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
 
     Examples
     --------
     >>> from ldpfast.mechanisms import for_categories
     >>> for_categories(4, epsilon=1.0)
     RandomizedResponse(k=4, epsilon=1.0)
+    >>> for_categories(1000, epsilon=1.0)
+    SubsetSelection(k=1000, epsilon=1.0, size=269)
+    >>> for_categories(1000, epsilon=1.0, max_bits=16)
+    ProjectiveGeometryResponse(k=1000, epsilon=1.0)
     """
-    makers: list[Callable[[], RandomizedResponse | UnaryEncoding]] = [
+    k = _check.integer("k", k, 2)
+    makers: list[Callable[[], ForCategories]] = [
         partial(RandomizedResponse, k, epsilon),
-        partial(UnaryEncoding, k, epsilon, "symmetric"),
-        partial(UnaryEncoding, k, epsilon, "optimized"),
+        partial(HadamardResponse, k, epsilon),
+        partial(ProjectiveGeometryResponse, k, epsilon),
     ]
-    return min(_constructible(*makers), key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))
+    if k <= MOST_BITS:
+        makers += [
+            partial(SubsetSelection, k, epsilon),
+            partial(UnaryEncoding, k, epsilon, "symmetric"),
+            partial(UnaryEncoding, k, epsilon, "optimized"),
+        ]
+    return _best(makers, total_variance, max_bits)
+
+
+def for_box(dim: int, epsilon: float, radius: float = 1.0, *, max_bits: int | None = None) -> SampledCube | LinfBall:
+    """Return the mechanism for a vector in a box [-r, r]^d with the smallest worst-case variance of a coordinate.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d >= 1.
+    epsilon : float
+        Privacy parameter of the whole vector, > 0.
+    radius : float, default 1.0
+        Half-width r > 0 of the box.
+    max_bits : int, optional
+        Largest size of a report: fewer coordinates are then sampled.
+
+    Returns
+    -------
+    mechanism : SampledCube or LinfBall
+        The choice depends on the arguments alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
+
+    Examples
+    --------
+    >>> from ldpfast.mechanisms import for_box
+    >>> for_box(1000, epsilon=4.0)
+    SampledCube(dim=1000, epsilon=4.0, radius=1.0, sampled=4, threshold=4)
+    """
+    dim = _check.integer("dim", dim, 1)
+    makers: list[Callable[[], SampledCube | LinfBall]] = [
+        partial(SampledCube, dim, epsilon, radius),
+        partial(LinfBall, dim, epsilon, radius),
+    ]
+    if max_bits is not None:
+        makers += [partial(SampledCube, dim, epsilon, radius, sampled=k) for k in range(1, min(dim, MOST_SAMPLED) + 1)]
+    return _best(makers, lambda mechanism: mechanism.worst_variance, max_bits)
+
+
+def for_ball(
+    dim: int,
+    epsilon: float,
+    radius: float = 1.0,
+    *,
+    vectors: int = 16,
+    max_bits: int | None = None,
+    allow_ideal: bool = False,
+) -> RankCodebook | L2Ball | PrivUnit:
+    """Return the mechanism for a vector in a Euclidean ball with the smallest total error.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d >= 1.
+    epsilon : float
+        Privacy parameter of the whole vector, > 0.
+    radius : float, default 1.0
+        Radius r > 0 of the ball.
+    vectors : int, default 16
+        Number of random directions of `RankCodebook`; the time of the client is proportional to it.
+    max_bits : int, optional
+        Largest size of a report.
+    allow_ideal : bool, default False
+        Whether `PrivUnit` is considered, whose guarantee holds for real numbers only.
+
+    Returns
+    -------
+    mechanism : RankCodebook, L2Ball or PrivUnit
+        `RankCodebook` up to dimension 16384. The choice depends on the arguments alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
+
+    Examples
+    --------
+    >>> from ldpfast.mechanisms import for_ball
+    >>> for_ball(100, epsilon=2.0)
+    RankCodebook(dim=100, epsilon=2.0, radius=1.0, vectors=16)
+    """
+    makers: list[Callable[[], RankCodebook | L2Ball | PrivUnit]] = [
+        partial(L2Ball, dim, epsilon, radius),
+        partial(RankCodebook, dim, epsilon, radius, vectors=vectors),
+    ]
+    if _check.flag("allow_ideal", allow_ideal):
+        makers.append(partial(PrivUnit, dim, epsilon, radius))
+    return _best(makers, lambda mechanism: mechanism.scale, max_bits)

@@ -83,8 +83,8 @@ class HadamardResponse(SetResponse):
 
     def supported(self, codes: AnyArray) -> NDArray[np.bool_]:
         common = codes.astype(np.uint64)[:, np.newaxis] & np.arange(1, self.k + 1, dtype=np.uint64)
-        return np.bitwise_count(common) % 2 == 0
+        return np.asarray(np.bitwise_count(common) % 2 == 0)
 
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         values = walsh(counts)
-        return (values[0] + values[1 : self.k + 1]) // 2
+        return np.asarray((values[0] + values[1 : self.k + 1]) // 2)

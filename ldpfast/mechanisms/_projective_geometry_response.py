@@ -29,7 +29,7 @@ class Geometry:
 
     def first(self, position: int) -> int:
         """Return the number of the first point whose last nonzero element is at a position: (q^r - 1) / (q - 1)."""
-        return (self.order**position - 1) // (self.order - 1)
+        return int((self.order**position - 1) // (self.order - 1))
 
     @property
     def points(self) -> int:
@@ -52,7 +52,7 @@ class Geometry:
         rest = points.astype(np.int64) - starts[position]
         columns = np.arange(self.length)
         digits = rest[:, np.newaxis] // self.order**columns % self.order
-        return np.where(columns < position[:, np.newaxis], digits, columns == position[:, np.newaxis])
+        return np.asarray(np.where(columns < position[:, np.newaxis], digits, columns == position[:, np.newaxis]))
 
 
 def _geometries(k: int) -> list[Geometry]:
@@ -164,7 +164,7 @@ class ProjectiveGeometryResponse(SetResponse):
         total = np.zeros((len(codes), self.k), np.uint8)
         for i in range(self.length):
             total = self._field.sum[total, self._field.product[report[:, i, np.newaxis], category[:, i]]]
-        return total == 0
+        return np.asarray(total == 0)
 
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return (F(x) + n) / q, where F is the Fourier transform of the counts of all vectors.
@@ -181,7 +181,7 @@ class ProjectiveGeometryResponse(SetResponse):
         transformed = _fourier(vectors, tables.characteristic)
         dual = _on_digits(tables.dual, self.length - 1)
         at = np.concatenate([tables.dual[1] * q**r + dual[: q**r] for r in range(self.length)])[: self.k]
-        return (transformed[at] + counts.sum()) // q
+        return np.asarray((transformed[at] + counts.sum()) // q)
 
 
 def _on_digits(table: NDArray[np.int64], digits: int) -> NDArray[np.int64]:

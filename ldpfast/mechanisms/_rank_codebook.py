@@ -127,7 +127,8 @@ class RankCodebook(Mechanism):
     >>> reports = mechanism.privatize(np.eye(100), rng=1)
     >>> reports.shape, reports.dtype
     ((100,), dtype('uint64'))
-    >>> print(f"{mechanism.variance(np.eye(100)[0]).sum():.1f}, half-spaces: {ldp.L2Ball(100, 4.0).variance(np.eye(100)[0]).sum():.1f}")
+    >>> x = np.eye(100)[0]
+    >>> print(f"{mechanism.variance(x).sum():.1f}, half-spaces: {ldp.L2Ball(100, 4.0).variance(x).sum():.1f}")
     47.7, half-spaces: 167.2
     """
 

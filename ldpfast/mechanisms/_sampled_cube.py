@@ -65,7 +65,7 @@ def best_design(dim: int, epsilon: float, sampled: int | None, threshold: int | 
     else:
         sizes = [sampled]
     designs = [(k, _best_threshold(k, epsilon) if threshold is None else threshold) for k in sizes]
-    return min(designs, key=lambda design: dim / (design[0] * _signal(*design, epsilon) ** 2))
+    return min(designs, key=lambda design: dim / (design[0] * _signal(design[0], design[1], epsilon) ** 2))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,8 @@ class SampledCube(Mechanism):
     def channel_rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to sets of sampled coordinates, in lexicographic order, and their signs."""
         dim, k, threshold = self.dim, self.sampled, self.threshold
-        assert k is not None and threshold is not None
+        assert k is not None
+        assert threshold is not None
         if dim > 17 or (math.comb(dim, k) << k + dim) > CHANNEL_ENTRIES:
             return None
         patterns, _ = _tail(k, threshold)
@@ -191,13 +192,10 @@ class SampledCube(Mechanism):
         rows = []
         for vertex in range(1 << dim):
             signs = [
-                sum((vertex >> j & 1) << i for i, j in enumerate(coordinates)) for coordinates in combinations(range(dim), k)
+                sum((vertex >> j & 1) << i for i, j in enumerate(coordinates))
+                for coordinates in combinations(range(dim), k)
             ]
             rows.append(
-                [
-                    inside if k - (v ^ z).bit_count() >= threshold else outside
-                    for v in signs
-                    for z in range(1 << k)
-                ]
+                [inside if k - (v ^ z).bit_count() >= threshold else outside for v in signs for z in range(1 << k)]
             )
         return rows

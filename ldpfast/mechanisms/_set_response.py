@@ -17,11 +17,6 @@ from ._pipeline import Kernel
 from ._response import one_hot
 
 
-def line_of(p: float, q: float) -> Debiasing:
-    """Return the debiasing of a report that supports a category with probability p if it is true, else with q."""
-    return Debiasing(-q / (p - q), (1 - q) / (p - q))
-
-
 class SetResponse(Mechanism):
     """A mechanism that reports a uniform code of a set S(x) with a given probability, else a uniform code outside of it.
 
@@ -38,7 +33,6 @@ class SetResponse(Mechanism):
         """Set the attributes that follow from the coin and from the number of common codes of two sets."""
         p = coin.inside * coin.size
         q = coin.inside * common + coin.outside * (coin.size - common)
-        # The largest probability of a report that is supported by a category of another person is exact in integers.
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Categories(k),
@@ -68,12 +62,6 @@ class SetResponse(Mechanism):
     @abstractmethod
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of reports that support each category, from the counts of the codes."""
-
-    @property
-    def total_variance(self) -> float:
-        """Sum of the variances of the shares of all categories, times the number of people; the same for all data."""
-        line = self.debiasing.line
-        return float(line.variance(1.0) + (self.domain.k - 1) * line.variance(0.0))
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.line.variance(one_hot(records, self.domain.k).astype(np.float64)))

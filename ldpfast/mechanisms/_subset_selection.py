@@ -109,11 +109,6 @@ class SubsetSelection(Mechanism):
             coin=coin,
         )
 
-    @property
-    def total_variance(self) -> float:
-        """Sum of the variances of the shares of all categories, times the number of people; the same for all data."""
-        return float(self.debiasing.variance(1.0) + (self.k - 1) * self.debiasing.variance(0.0))
-
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
 

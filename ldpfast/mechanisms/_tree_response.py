@@ -17,6 +17,7 @@ from ..domains import Categories
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
+from ._hadamard_response import walsh
 
 MOST_BINS = 1 << 20
 METHODS = ("hierarchy", "haar")
@@ -111,7 +112,7 @@ class TreeLevel:
         """Return the unbiased shares, or Haar coefficients, of the nodes from counts of codes; zeros without reports."""
         n, coin = max(1, int(counts.sum())), self.coin
         if isinstance(coin, _coins.BinaryCoin):
-            signed = walsh_transform(counts[: self.half] - counts[self.half :])
+            signed = walsh(counts[: self.half] - counts[self.half :])
             return np.asarray(signed[: self.nodes] / (n * float(self.gap)))
         shares = (counts / n - float(coin.q)) / float(self.gap) if counts.any() else np.zeros(self.symbols)
         if not self.signed:
@@ -136,21 +137,6 @@ class TreeLevel:
         if isinstance(coin, _coins.ResponseCoin):
             return coin.p, coin.q
         return coin.p / self.half, (1 - coin.p) / self.half
-
-
-def walsh_transform(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the Walsh-Hadamard transform of 2^j counts.
-
-    Entry v is the sum over z of counts[z], with a minus sign where v and z have an odd number of common bits.
-    """
-    sums = counts.copy()
-    width = 1
-    while width < len(sums):
-        pairs = sums.reshape(-1, 2, width)
-        low, high = pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]
-        pairs[:, 0], pairs[:, 1] = low, high
-        width *= 2
-    return sums
 
 
 def tree_sizes(k: int, branching: int) -> list[int]:

@@ -162,6 +162,11 @@ class Window(Mechanism):
         return np.asarray(half**2 * (np.interp(position, inputs, moments) - position**2))
 
     @property
+    def largest_variance(self) -> float:
+        """Largest variance of a decoded report over all records in the interval."""
+        return ((self.upper - self.lower) / 2) ** 2 * float(worst_variance(self._moments()))
+
+    @property
     def worst_variance(self) -> float:
         half = (self.upper - self.lower) / 2
         moments = self._moments()

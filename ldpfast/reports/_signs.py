@@ -85,7 +85,9 @@ class SampledSigns(Format):
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         decoded = np.zeros((len(reports), self.dim))
-        np.put_along_axis(decoded, (reports >> 1).astype(np.intp), np.where(reports & 1, self.reach, -self.reach), axis=1)
+        np.put_along_axis(
+            decoded, (reports >> 1).astype(np.intp), np.where(reports & 1, self.reach, -self.reach), axis=1
+        )
         return decoded
 
     def invalidity(self, reports: AnyArray) -> str | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..mechanisms import Laplace, Mechanism, for_categories, for_interval
+from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding
 from ._questions import ColumnQuestion, Mean, SurveyQuestion
 from ._table import Table
 
@@ -50,15 +50,46 @@ def mechanism_for(parts: list[ColumnQuestion], epsilon: float) -> Mechanism:
     A single mean is sent as a number with Laplace noise where that has the smaller worst-case variance.
     """
     if len(parts) == 1 and isinstance(parts[0], Mean) and not parts[0].optional:
-        number = for_interval(parts[0].lower, parts[0].upper, epsilon)
-        if isinstance(number, Laplace):
+        number = _number(parts[0].lower, parts[0].upper, epsilon)
+        if number is not None:
             return number
     return for_symbols(math.prod(part.k for part in parts), epsilon)
 
 
+def _number(lower: float, upper: float, epsilon: float) -> Laplace | None:
+    """Return the mechanism for a number where its largest variance is below that of one bit."""
+    try:
+        number = Laplace(lower, upper, epsilon)
+    except ValueError:
+        return None
+    try:
+        bit = SignBit(lower, upper, epsilon)
+    except ValueError:
+        return number
+    center, middle_of_step = lower + (upper - lower) / 2, lower + number.grid / 2
+    return number if number.variance(middle_of_step) < bit.variance(center) else None
+
+
 @lru_cache(maxsize=1024)
 def for_symbols(k: int, epsilon: float) -> Mechanism:
-    return for_categories(k, epsilon)
+    """Return the mechanism for k symbols with the smallest variance of the estimated share of a rare one.
+
+    Its shares have covariances of a simple form, which margins and conditional shares need.
+    """
+    found: list[RandomizedResponse | UnaryEncoding] = []
+    errors = []
+    for make in (
+        partial(RandomizedResponse, k, epsilon),
+        partial(UnaryEncoding, k, epsilon, "symmetric"),
+        partial(UnaryEncoding, k, epsilon, "optimized"),
+    ):
+        try:
+            found.append(make())
+        except ValueError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return min(found, key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))
 
 
 def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
