@@ -15,7 +15,7 @@ from .._person_keys import is_personal
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
-from ..privacy import Channel, Guarantee
+from ..privacy import Channel, Guarantee, TwoLevel
 from ..reports import Aggregator, Codes, Format, Question
 from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, SupportDebiasing
 from ._pipeline import Kernel, Pipeline
@@ -225,6 +225,14 @@ class Mechanism(Question, ABC):
     def guarantee(self) -> Guarantee:
         """Guarantee of each person: local differential privacy of one report, from the integers of the coins."""
         return Guarantee("local", self.epsilon_realized)
+
+    @property
+    def two_level(self) -> TwoLevel | None:
+        """Parameters for `privacy.shuffled`, from the integers of the coins; None unless the channel has two levels.
+
+        Without them, `privacy.shuffled` uses a bound that holds for all channels with the same epsilon.
+        """
+        return None
 
     @property
     def report_bytes(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
+from ..privacy import TwoLevel
 from ..reports import Vectors
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale, half_space_constant
@@ -89,6 +91,15 @@ class L2Ball(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.scale**2 / self.dim - records.astype(np.float64) ** 2)
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: those of one random bit about a public direction, which is part of the report.
+
+        The worst pair are opposite records. A record inside the ball is a mixture of two opposite ones. The sign of the rounded
+        inner product with a direction may be any function of the record and the direction.
+        """
+        return TwoLevel.binary(Fraction(self._heads, _coins.WORD - self._heads))
 
     @property
     def worst_variance(self) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Domain
+from ..privacy import TwoLevel
 from ._base import Mechanism
 from ._l2_ball import L2Ball
 from ._laplace_vector import LaplaceVector
@@ -127,6 +128,12 @@ class LikelihoodQuestion(Mechanism):
             first_block=FIRST_BLOCK,
             coin=ball._coin,
         )
+
+    @property
+    def two_level(self) -> TwoLevel | None:
+        """Parameters for `privacy.shuffled`: those of the mechanism of the ball."""
+        found: TwoLevel | None = self.ball.two_level
+        return found
 
     @property
     def dim(self) -> int:

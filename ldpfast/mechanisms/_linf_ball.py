@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -10,10 +12,13 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
+from ..privacy import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._half_space import check_ball, check_scale, half_space_constant
+
+MOST_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level`
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,21 @@ class LinfBall(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(records.astype(np.float64)))
+
+    @property
+    def two_level(self) -> TwoLevel | None:
+        """Parameters for `privacy.shuffled`: those of one random bit about a public direction, the drawn signs.
+
+        The worst pair are opposite vertices. Ties that are kept are as if a public fair coin, which is then dropped from the
+        report, put them into S(x) or not. Thin ties are never in S(x). None for these in more than 4096 dimensions.
+        """
+        odds = Fraction(self._heads, _coins.WORD - self._heads)
+        if self.ties == "keep" or self.dim % 2:
+            return TwoLevel.binary(odds)
+        if self.dim > MOST_EXACT_DIM:
+            return None
+        size = (1 << self.dim) - math.comb(self.dim, self.dim // 2)
+        return TwoLevel.of_sets(odds, size, 2 << self.dim, size)
 
     def channel_rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to vertices. A weight depends on the number of signs that agree."""

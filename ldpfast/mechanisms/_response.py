@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _coins
 from .._typing import AnyArray, Floats
 from ..domains import Domain
+from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -55,6 +57,12 @@ class ResponseMechanism(Mechanism):
         symbols = self.symbols(records)
         truth = one_hot(symbols, self._coin.k) if self.report.onehot else symbols
         return np.asarray(self.debiasing.variance(truth.astype(np.float64)))
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: S(x) is the symbol of the record, one of k."""
+        coin = self._coin
+        return TwoLevel.of_sets(Fraction(coin.keep, coin.words_per_symbol), 1, coin.k, 1)
 
     def channel_rows(self) -> list[list[int]] | None:
         coin = self._coin

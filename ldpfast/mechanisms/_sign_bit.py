@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Interval
+from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import Mechanism
@@ -80,6 +82,15 @@ class SignBit(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(records.astype(np.float64)))
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: those of the channel of the two ends.
+
+        Any other number is a mixture of the two rows. A mixture contains the common part of its rows, so it hides others as
+        well as they do. The divergence of two mixtures is at most the largest of two rows, because it is convex.
+        """
+        return TwoLevel.binary(Fraction(self._coin.heads, self._coin.tails))
 
     def channel_rows(self) -> list[list[int]]:
         heads, tails = self._coin.heads, self._coin.tails

@@ -11,6 +11,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
+from ..privacy import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -91,6 +92,16 @@ class UnaryEncoding(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`. In the base distribution all bits are those of other categories.
+
+        S(x) are the reports with a one for the true category. With p and q the probabilities of a one for the true and for
+        another category, the base probability of S(x) is q, and that of S(x) without S(x') is q (1 - q).
+        """
+        p, q = self._coin.p, self._coin.q
+        return TwoLevel.of_sets(p * (1 - q) / ((1 - p) * q), q, 1, q * (1 - q))
 
     def channel_rows(self) -> Any:
         if self.k << self.k > CHANNEL_ENTRIES:

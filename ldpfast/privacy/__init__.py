@@ -1,4 +1,4 @@
-"""Privacy of finite channels, conversions between definitions, composition, Gaussian noise, and audits.
+"""Privacy of finite channels, conversions between definitions, composition, shuffling, Gaussian noise, and audits.
 
 Nothing here uses an extension module.
 """
@@ -32,10 +32,12 @@ from ._gaussian import (
 )
 from ._guarantee import Guarantee, compose, group
 from ._one_at_random import release_one_at_random
+from ._shuffling import TwoLevel, shuffled, shuffled_delta
 
 __all__ = [
     "Channel",
     "Guarantee",
+    "TwoLevel",
     "audit",
     "compose",
     "composition_delta",
@@ -60,6 +62,8 @@ __all__ = [
     "least_error",
     "misses",
     "release_one_at_random",
+    "shuffled",
+    "shuffled_delta",
     "tv_from_dp",
     "tv_from_kl",
 ]
