@@ -35,6 +35,7 @@ EXPERIMENTS = (
     "chaudhuri-hsu-example-3",
     "central",
     "price",
+    "shuffling",
 )
 INTRODUCTION = (
     "Every record of two sensitive surveys is privatized separately, for several values of epsilon (small: more private). "

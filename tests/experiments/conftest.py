@@ -23,6 +23,7 @@ from ldpfast.experiments import (
     jkmw_protocols,
     price,
     salaries,
+    shuffling,
 )
 
 
@@ -56,6 +57,7 @@ def studies() -> dict[str, _study.Study]:
             ),
             "djw-corollary-7": djw_corollary_7.run(rng, False, (3, 5), (2_000, 5_000)),
             "price": price.run(rng),
+            "shuffling": shuffling.run(rng),
             "curves": curves.CurveStudy(
                 tuple(
                     (

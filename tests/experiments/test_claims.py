@@ -19,6 +19,7 @@ from ldpfast.experiments import (
     djw_figure_7,
     jkmw_protocols,
     price,
+    shuffling,
 )
 
 pytest.importorskip("statsmodels")
@@ -134,6 +135,20 @@ def test_an_error_below_the_lower_bound_fails(studies):
     broken = price.PriceStudy((studies["price"].prices[0], replace(cheap, mechanisms=errors)))
     assert not broken.holds
     assert broken.verdict.endswith("NO (mean_l2, dim 20)")
+
+
+@pytest.mark.parametrize("method, factor", [(shuffling.K_ARY, 20.0), (shuffling.ANY, 10.0), (shuffling.FORMULA, 0.2)])
+def test_shuffled_epsilons_in_another_order_fail(studies, method, factor):
+    study = studies["shuffling"]
+    panel = study.found[1.0]
+    assert_fails(replace(study, found={**study.found, 1.0: {**panel, method: factor * panel[method]}}))
+
+
+def test_shuffled_epsilons_with_another_slope_fail(studies):
+    study = studies["shuffling"]
+    panel = study.found[4.0]
+    constant = np.full_like(panel[shuffling.K_ARY], panel[shuffling.K_ARY].min())
+    assert_fails(replace(study, found={**study.found, 4.0: {**panel, shuffling.K_ARY: constant}}))
 
 
 @pytest.mark.parametrize("side, factor", [("lower", 100.0), ("upper", 0.1), ("upper", 3.0)])
