@@ -74,7 +74,7 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
             elif isinstance(question, Histogram):
                 own = np.searchsorted(EDGES[1:-1], own, side="right")
             counts = (_response if isinstance(mechanism, RandomizedResponse) else _unary)(rng, mechanism, own)
-            shares = mechanism.debiasing(counts / len(own))  # type: ignore[misc]
+            shares = mechanism.debiasing(counts / len(own))  # type: ignore[misc, operator]
             found.append([shares[1] * (100 if isinstance(question, Mean) else 1)] if question.scalar else shares)
         return np.concatenate(found)
 

@@ -12,6 +12,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import Floats
 from ..domains import Ball
+from ..privacy import TwoLevel
 from ..reports import Directions
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale
@@ -163,6 +164,15 @@ class RankCodebook(Mechanism):
             coin=coin,
             _along=along,
         )
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: S(x) are the top candidates. Those of opposite records are disjoint.
+
+        The seed is a part of the report.
+        """
+        coin = self._coin
+        return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size)
 
     def report_variance(self, records: Floats) -> Floats:
         x = records.astype(np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 
@@ -13,6 +14,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import Floats
 from ..domains import Ball
+from ..privacy import TwoLevel
 from ..reports import Bits, Format, SampledSigns
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -137,6 +139,7 @@ class SampledCube(Mechanism):
     threshold: int | None = field(default=None, kw_only=True)
     scale: float = field(init=False, repr=False, compare=False)
     _coin: _coins.BinaryCoin = field(init=False, repr=False, compare=False)
+    _patterns: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, LARGEST_DIM), self.epsilon, self.radius)
@@ -168,7 +171,19 @@ class SampledCube(Mechanism):
             else privatize.SampledCube(dim, k, radius, coin.heads, threshold, up_to),
             scale=scale,
             coin=_coins.BinaryCoin(coin.heads, coin.bits, coin.epsilon_realized),
+            _patterns=patterns,
         )
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: S(x) are the signs that agree often enough. Those of opposite vertices are disjoint.
+
+        Another vector is a mixture of vertices, and the sampled coordinates are a part of the report.
+        """
+        assert self.sampled is not None
+        whole, patterns = 1 << self.sampled, self._patterns
+        odds = Fraction(self._coin.heads * (whole - patterns), self._coin.tails * patterns)
+        return TwoLevel.of_sets(odds, patterns, whole, patterns)
 
     def report_variance(self, records: Floats) -> Floats:
         assert self.sampled is not None
@@ -186,9 +201,8 @@ class SampledCube(Mechanism):
         assert threshold is not None
         if dim > 17 or (math.comb(dim, k) << k + dim) > CHANNEL_ENTRIES:
             return None
-        patterns, _ = _tail(k, threshold)
-        inside = self._coin.heads * ((1 << k) - patterns)
-        outside = self._coin.tails * patterns
+        inside = self._coin.heads * ((1 << k) - self._patterns)
+        outside = self._coin.tails * self._patterns
         rows = []
         for vertex in range(1 << dim):
             signs = [

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .. import _coins
 from .._typing import AnyArray, Floats
 from ..domains import Categories
+from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing, SupportDebiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -26,6 +27,7 @@ class SetResponse(Mechanism):
 
     domain: Categories
     report: Codes
+    _common: int
     debiasing: SupportDebiasing
     _coin: _coins.SetCoin
 
@@ -44,7 +46,14 @@ class SetResponse(Mechanism):
             ),
             kernel=kernel,
             coin=coin,
+            _common=common,
         )
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`."""
+        coin = self._coin
+        return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size - self._common)
 
     @abstractmethod
     def supported(self, codes: AnyArray) -> NDArray[np.bool_]:

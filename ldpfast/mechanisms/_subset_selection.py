@@ -13,6 +13,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
+from ..privacy import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -108,6 +109,12 @@ class SubsetSelection(Mechanism):
             kernel=privatize.SubsetSelection(k, size, coin.heads, _density(k - 1, size)),
             coin=coin,
         )
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: S(x) are the sets that hold x."""
+        k, size, coin = self.k, self._coin.size, self._coin
+        return TwoLevel.of_sets(coin.inside / coin.outside, size * (k - 1), k * (k - 1), size * (k - size))
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))

@@ -13,6 +13,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import Floats
 from ..domains import Interval
+from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import NumberDebiasing
 from ._base import Mechanism
@@ -153,6 +154,15 @@ class Window(Mechanism):
         """Return the mean squares of the decoded reports of the inputs, for the interval [-1, 1]."""
         weights = np.array(_rows(self._coin), np.float64) / 2.0**32
         return np.asarray(weights @ _decoded(self._coin) ** 2)
+
+    @property
+    def two_level(self) -> TwoLevel | None:
+        """Parameters for `privacy.shuffled`: S(x) is the window of an input; other numbers are mixtures. None with the bit."""
+        coin = self._coin
+        if coin.bit_words:
+            return None
+        odds = Fraction(coin.each + coin.per, coin.each)
+        return TwoLevel.of_sets(odds, coin.width, coin.outputs, min(coin.width, coin.steps))
 
     def report_variance(self, records: Floats) -> Floats:
         half = (self.upper - self.lower) / 2
