@@ -30,8 +30,10 @@ ONE_THREAD = (
     "central-median",
     "central-smooth",
     "central-gaussian",
+    "decode",
 )
 THREADED = ("ldpfast", "numba")
+NO_NUMBA = ("tally", "gaussian-simulated", "central", "cube", "codebook", "decode")
 
 
 @lru_cache(maxsize=1)
@@ -52,7 +54,7 @@ def machine() -> bench.Machine:
 def libraries(name: str) -> list[Any]:
     """Return the installed libraries of a task, with one thread and CPU time, and with two threads and wall time."""
     found = ["ldpfast", "numpy", *rivals.installed(name)]
-    if numba_tools.numba is not None and not name.startswith(("tally", "gaussian-simulated", "central")):
+    if numba_tools.numba is not None and not name.startswith(NO_NUMBA):
         found = [*found, "numba"]
     two = [] if name.startswith(ONE_THREAD) else [f"{library}, 2 threads" for library in found if library in THREADED]
     one_clock = pytest.mark.benchmark(timer=time.thread_time)

@@ -87,13 +87,16 @@ def _binary(epsilon: float, bits: int, e: Decimal) -> BinaryCoin:
     return BinaryCoin(heads, bits, _certify(epsilon, Fraction(heads, words - heads), e))
 
 
-def _short_if_close(epsilon: float, make: Callable[[int], Coin]) -> Coin:
-    """Return the coin of 32 bits if it exists and costs at most 1e-5 of epsilon, else that of 64 bits."""
-    try:
-        short = make(32)
-    except ValueError:
-        return make(64)
-    return short if epsilon - short.epsilon_realized <= 1e-5 * epsilon else make(64)
+def _short_if_close(epsilon: float, make: Callable[[int], Coin], shorter: tuple[int, ...] = (32,)) -> Coin:
+    """Return the first coin of fewer bits that exists and costs at most 1e-5 of epsilon, else that of 64 bits."""
+    for bits in shorter:
+        try:
+            short = make(bits)
+        except ValueError:
+            continue
+        if epsilon - short.epsilon_realized <= 1e-5 * epsilon:
+            return short
+    return make(64)
 
 
 @lru_cache(maxsize=256)
@@ -212,15 +215,15 @@ def _set(epsilon: float, size: int, outputs: int, bits: int, e: Decimal) -> SetC
 
 
 @lru_cache(maxsize=1024)
-def of_set(epsilon: float, size: int, outputs: int, *, short: bool = False) -> SetCoin:
+def of_set(epsilon: float, size: int, outputs: int, *, shorter: tuple[int, ...] = ()) -> SetCoin:
     """Return the coin of a report in a set: m = floor(2^64 E s / (E s + K - s)) with E = e^epsilon, s = size, K = outputs.
 
-    With `short` it has 32 bits if they cost at most 1e-5 of epsilon.
+    It has the first of the numbers of bits `shorter` that costs at most 1e-5 of epsilon.
     """
     with decimal.localcontext(CONTEXT):
         e = Decimal(epsilon).exp() if epsilon < 100 else Decimal(WORD)
         make = partial(_set, epsilon, size, outputs, e=e)
-        return _short_if_close(epsilon, lambda bits: make(bits=bits)) if short else make(bits=64)
+        return _short_if_close(epsilon, lambda bits: make(bits=bits), shorter)
 
 
 @dataclass(frozen=True)

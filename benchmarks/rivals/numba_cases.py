@@ -13,13 +13,16 @@ from .numba_count import count_chunk, run_linf_chunk, run_unary_chunk, series_ch
 from .numba_descent import logistic_case, median_case
 from .numba_gaussian import gaussian_case
 from .numba_privatize import (
+    hadamard_chunk,
     l2_chunk,
     laplace_chunk,
     linf_chunk,
     residue_chunk,
     response_chunk,
     sign_bit_chunk,
+    subset_chunk,
     unary_chunk,
+    window_chunk,
 )
 from .numba_tools import ROWS, counter, drivers, looping, privatizer
 
@@ -83,6 +86,18 @@ def numba_case(name: str, case: Case, threads: int) -> Task | None:
         slope = 2.0**32 / (mechanism.debiasing.one - mechanism.debiasing.zero)
         p = (-slope * mechanism.debiasing.zero - 2.0**31, slope)
         return privatizer(sign_bit_chunk, case, (n,), np.uint8, p, threads)
+    if name.startswith("hadamard"):
+        coin = mechanism._coin
+        p = (mechanism.report.k - 1, int(coin.inside * coin.size * 2**32))
+        return privatizer(hadamard_chunk, case, (n,), np.uint16, p, threads)
+    if name.startswith("subset"):
+        p = (mechanism.k, mechanism.size, mechanism._coin.heads >> 11)
+        return looping(drivers, subset_chunk, case, np.zeros((n, mechanism.k // 8), np.uint8), 512, p, threads)
+    if name == "window":
+        coin, length = mechanism._coin, mechanism.upper - mechanism.lower
+        p = (mechanism.lower, coin.steps / length, coin.steps - 1, coin.per, coin.width * coin.per, coin.each)
+        p = (*p, coin.bit_words, coin.tails, (coin.heads - coin.tails) / coin.steps, coin.outputs)
+        return privatizer(window_chunk, case, (n,), np.uint8, tuple(map(float, p)), threads)
     if name.startswith("laplace"):
         p = ((mechanism.upper - mechanism.lower) / mechanism.epsilon,)
         return privatizer(laplace_chunk, case, (n,), np.float64, p, threads)

@@ -85,6 +85,69 @@ def unary_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
 
 
 @njit(nogil=True)
+def hadamard_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
+    """Privatize categories by Hadamard response: one word of 64 bits for the code and a coin of 32 bits."""
+    mask, heads = np.uint32(p[0]), np.uint32(p[1])
+    words = np.empty(x.size, np.uint64)
+    fill(words, seed)
+    half = words.view(np.uint32)
+    for i in range(x.size):
+        row = np.uint32(x[i]) + np.uint32(1)
+        code = half[2 * i] & mask
+        parity = code & row
+        parity ^= parity >> np.uint32(16)
+        parity ^= parity >> np.uint32(8)
+        parity ^= parity >> np.uint32(4)
+        parity ^= parity >> np.uint32(2)
+        parity ^= parity >> np.uint32(1)
+        wrong = (parity & np.uint32(1)) ^ np.uint32(half[2 * i + 1] >= heads)
+        out[i] = np.uint16(code ^ ((row & (np.uint32(0) - row)) & (np.uint32(0) - wrong)))
+
+
+@njit(nogil=True)
+def subset_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
+    """Privatize categories by subset selection (R. W. Floyd's algorithm), with words of 16 bits; 8 k is a multiple of 64."""
+    k, size, heads = np.int64(p[0]), np.int64(p[1]), np.uint64(p[2])
+    words = np.empty(x.size * (1 + size // 4 + 1), np.uint64)
+    fill(words, seed)
+    row_words = words.size // x.size
+    sets = out.reshape(-1).view(np.uint64)
+    per_row = sets.size // x.size
+    for i in range(x.size):
+        own = np.int64(words[i * row_words] >> np.uint64(11) < heads)
+        half = words[i * row_words + 1 : (i + 1) * row_words].view(np.uint16)
+        row = sets[i * per_row : (i + 1) * per_row]
+        row[:] = 0
+        truth = np.int64(x[i])
+        others = size - own
+        for j in range(others):
+            last = k - 1 - others + j  # of the k - 1 other categories, numbered without the record's
+            t = (np.int64(half[j]) * (last + 1)) >> 16
+            t += t >= truth
+            if (row[t >> 6] >> np.uint64(t & 63)) & np.uint64(1):
+                t = last + (last >= truth)
+            row[t >> 6] |= np.uint64(1) << np.uint64(t & 63)
+        row[truth >> 6] |= np.uint64(own) << np.uint64(truth & 63)
+
+
+@njit(nogil=True)
+def window_chunk(x: Any, out: Any, seed: Any, p: Any) -> None:
+    """Privatize numbers by the window mechanism, with one word of 32 bits each."""
+    lower, per_unit, last, per, direct, each, bit_words, low_bit, slope, first = p
+    words = np.empty((x.size + 1) // 2, np.uint64)
+    fill(words, seed)
+    half = words.view(np.uint32)
+    for i in range(x.size):
+        position = (x[i] - lower) * per_unit
+        low = min(math.floor(position), last)
+        rest = np.float64(half[i]) - bit_words
+        inside = low + math.floor((rest + (position - low) * per) / per)
+        code = inside if rest < direct else math.floor((rest - direct) / each)
+        bit = first + np.float64(np.float64(half[i]) < low_bit + slope * position)
+        out[i] = np.uint8(bit if rest < 0 else code)
+
+
+@njit(nogil=True)
 def popcount(w: Any) -> Any:
     """Count the ones of a word. LLVM compiles this to the popcount instruction."""
     w = w - ((w >> np.uint64(1)) & np.uint64(0x5555555555555555))

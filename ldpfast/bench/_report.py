@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from .._info import info
-from . import central, estimation, mechanisms, survey
+from . import beyond, central, estimation, mechanisms, survey
 from ._case import EPSILON, Case
 from ._measure import BANDWIDTH_TARGET, SPEEDUP_TARGET, Machine, Row, measure
 from .mechanisms import SINGLE_TARGET, measure_singles
 
 CASES: dict[str, Callable[[float], Case]] = {
     **mechanisms.CASES,
+    **beyond.CASES,
     **estimation.CASES,
     **survey.CASES,
     **central.CASES,

@@ -70,11 +70,11 @@ def logistic(dtype: DTypeLike, scale: float = 1.0) -> Case:
 def frequencies(scale: float = 1.0) -> Case:
     """Return the case of the shares of 1024 categories, for uint16 records."""
     k = 1024
-    problem, x = problems.Frequencies(k, EPSILON), categories(people(1_000_000, scale), k)
+    problem, x = problems.Frequencies(k, EPSILON, "optimized"), categories(people(1_000_000, scale), k)
     mechanism: Any = problem.mechanism
     return Case(
         f"frequencies, k = {k}", "person", len(x), k * DIGIT_BYTES, 2, 0,
-        lambda: problems.frequencies(x, k, EPSILON).value, numpy_frequencies(mechanism, x),
+        lambda: problems.frequencies(x, k, EPSILON, mechanism="optimized").value, numpy_frequencies(mechanism, x),
         partial(check_frequencies, mechanism, x), mechanism, x, target_two=100.0,
     )  # fmt: skip
 

@@ -47,7 +47,7 @@ class HadamardResponse(SetResponse):
     Records: integers in [0, k), shape (n,). Reports: codes in [0, K), where K is the smallest power of two above k, in the
     smallest unsigned dtype. S(x) is the set of the codes z for which z and x + 1 have an even number of common binary
     ones. It has K / 2 codes, and two sets have K / 4 in common. The variance of a share near zero is
-    coth(epsilon / 2)^2. O(n) time, 8 random bytes per person (12 if 32 bits would lose more than 1e-5 of epsilon).
+    coth(epsilon / 2)^2. O(n) time, 4 random bytes per person (8 or 12 if fewer bits would lose more than 1e-5 of epsilon).
     Counts are decoded by a Walsh-Hadamard transform, in O(K log K) time and 8 K bytes.
 
     Privacy
@@ -78,7 +78,8 @@ class HadamardResponse(SetResponse):
         k = _check.integer("k", self.k, 2, MOST_CATEGORIES)
         self._set(k=k, epsilon=_check.positive("epsilon", self.epsilon))
         codes = 1 << k.bit_length()
-        coin = _coins.of_set(self.epsilon, codes // 2, codes, short=True)
+        # The coin shares a word of 32 bits with the code, or has a word of its own.
+        coin = _coins.of_set(self.epsilon, codes // 2, codes, shorter=(32 - k.bit_length(), 32))
         self.define_sets(k, coin, codes // 4, privatize.HadamardResponse(k, codes, coin.heads, coin.bits))
 
     def supported(self, codes: AnyArray) -> NDArray[np.bool_]:

@@ -176,7 +176,7 @@ class SampledCube(Mechanism):
 
     @property
     def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`: S(x) are the signs that agree often enough. Those of opposite vertices are disjoint.
+        """Parameters for `privacy.shuffled`: S(x) are the signs that agree often enough, disjoint for opposite vertices.
 
         Another vector is a mixture of vertices, and the sampled coordinates are a part of the report.
         """

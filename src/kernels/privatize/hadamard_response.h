@@ -11,7 +11,7 @@
 typedef struct {
     uint64_t heads; /* of 2^bits words */
     uint32_t k, mask; /* number of categories, number of codes - 1 */
-    int bits; /* 32 or 64 */
+    int bits; /* 32 or 64; or fewer than 32, which the coin and the code share */
 } hadamard_response;
 
 /* privatize_hadamard_response_u<bits of a record>_u<bits of a report> */

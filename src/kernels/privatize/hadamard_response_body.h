@@ -1,21 +1,21 @@
-/* Two words per report: the code and the coin. Bottleneck: the key stream. */
+/* A word for the code and one for the coin, or one word of 32 bits for both. Bottleneck: the key stream. */
 
-/* Replaces uniform codes by those whose parity with truth + 1 is that of the coin: `tails` is 0 (even) or 1. */
-static void NAME(set_parity)(uint32_t mask, const uint32_t *truth, const uint32_t *tails, uint32_t *code, size_t n)
+/* Replaces uniform codes by those whose parity with truth + 1 is that of the coin: bit 0 of `tails` is 0 (even) or 1. The number of
+ * bits of the codes is at most 16 where `narrow` is set. */
+LDP_INLINE uint32_t NAME(set_parity)(uint32_t truth, uint32_t tails, uint32_t code, int narrow)
 {
-    for (size_t i = 0; i < n; i++) { /* vector loop */
-        const uint32_t row = truth[i] + 1, drawn = code[i] & mask;
-        uint32_t parity = drawn & row;
+    const uint32_t row = truth + 1;
+    uint32_t parity = code & row;
+    if (!narrow)
         parity ^= parity >> 16;
-        parity ^= parity >> 8;
-        parity ^= parity >> 4;
-        parity ^= parity >> 2;
-        parity ^= parity >> 1;
-        code[i] = drawn ^ (row & -row & -((parity ^ tails[i]) & 1));
-    }
+    parity ^= parity >> 8;
+    parity ^= parity >> 4;
+    parity ^= parity >> 2;
+    parity ^= parity >> 1;
+    return code ^ (row & -row & -((parity ^ tails) & 1));
 }
 
-/* Private coins of n <= CODE_PIECE records: 1 is tails. */
+/* 1 (tails) for each private coin of n <= CODE_PIECE records that has a word of its own. */
 static void NAME(draw_tails)(const hadamard_response *p, stream *s, uint32_t *tails, size_t n)
 {
     uint64_t word[CODE_PIECE] LDP_ALIGNED;
@@ -31,35 +31,58 @@ static void NAME(draw_tails)(const hadamard_response *p, stream *s, uint32_t *ta
     }
 }
 
-#define DEFINE_BODY(in, in_type, out, out_type)                                                                            \
+#define DEFINE_BODY(in, in_type, out, out_type, narrow)                                                                     \
+    LDP_INLINE in_type NAME(one_word_##in##_##out)(const hadamard_response *p, stream *s, const in_type *x, size_t n,         \
+                                                   out_type *report)                                                          \
+    {                                                                                                                       \
+        const uint32_t mask = p->mask, heads = (uint32_t)p->heads, shift = 32 - (uint32_t)p->bits, last = p->k - 1;           \
+        uint32_t word[CODE_PIECE] LDP_ALIGNED;                                                                              \
+        in_type most = 0;                                                                                                   \
+        stream_draw(s, word, blocks_for(n, 4));                                                                             \
+        for (size_t i = 0; i < n; i++) { /* vector loop */                                                                  \
+            const uint32_t record = x[i], truth = record < last ? record : last;                                            \
+            report[i] = (out_type)NAME(set_parity)(truth, word[i] >> shift >= heads, word[i] & mask, narrow);               \
+            most = x[i] > most ? x[i] : most;                                                                               \
+        }                                                                                                                   \
+        return most;                                                                                                        \
+    }                                                                                                                       \
+                                                                                                                            \
+    LDP_INLINE in_type NAME(two_words_##in##_##out)(const hadamard_response *p, stream *s, const in_type *x, size_t n,        \
+                                                    out_type *report)                                                         \
+    {                                                                                                                       \
+        const uint32_t mask = p->mask, last = p->k - 1;                                                                      \
+        uint32_t code[CODE_PIECE] LDP_ALIGNED, tails[CODE_PIECE] LDP_ALIGNED;                                               \
+        in_type most = 0;                                                                                                   \
+        stream_draw(s, code, blocks_for(n, 4));                                                                             \
+        NAME(draw_tails)(p, s, tails, n);                                                                                   \
+        for (size_t i = 0; i < n; i++) { /* vector loop */                                                                  \
+            const uint32_t record = x[i], truth = record < last ? record : last;                                            \
+            report[i] = (out_type)NAME(set_parity)(truth, tails[i], code[i] & mask, narrow);                                \
+            most = x[i] > most ? x[i] : most;                                                                               \
+        }                                                                                                                   \
+        return most;                                                                                                        \
+    }                                                                                                                       \
+                                                                                                                            \
     static int NAME(hadamard_response_##in##_##out)(const void *params, stream_key *key, uint64_t block, const void *records, \
-                                                    size_t n, void *reports)                                               \
-    {                                                                                                                      \
-        const hadamard_response *p = params;                                                                               \
-        const uint32_t last = p->k - 1;                                                                                    \
-        stream s = stream_open(key, STREAM_HADAMARD_RESPONSE, block);                                                      \
-        uint32_t truth[CODE_PIECE] LDP_ALIGNED, code[CODE_PIECE] LDP_ALIGNED, tails[CODE_PIECE] LDP_ALIGNED, most = 0;     \
-        for (size_t at = 0; at < n; at += CODE_PIECE) {                                                                    \
-            const in_type *x = (const in_type *)records + at;                                                              \
-            out_type *report = (out_type *)reports + at;                                                                   \
-            const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;                                                  \
-            for (size_t i = 0; i < now; i++) { /* vector loop */                                                           \
-                const uint32_t record = x[i];                                                                              \
-                truth[i] = record < last ? record : last;                                                                  \
-                most = record > most ? record : most;                                                                      \
-            }                                                                                                              \
-            stream_draw(&s, code, blocks_for(now, 4));                                                                     \
-            NAME(draw_tails)(p, &s, tails, now);                                                                           \
-            NAME(set_parity)(p->mask, truth, tails, code, now);                                                            \
-            for (size_t i = 0; i < now; i++) /* vector loop */                                                             \
-                report[i] = (out_type)code[i];                                                                             \
-        }                                                                                                                  \
-        return most > last;                                                                                                \
+                                                    size_t n, void *reports)                                                \
+    {                                                                                                                       \
+        const hadamard_response *p = params;                                                                                \
+        stream s = stream_open(key, STREAM_HADAMARD_RESPONSE, block);                                                       \
+        int invalid = 0;                                                                                                    \
+        for (size_t at = 0; at < n; at += CODE_PIECE) {                                                                     \
+            const in_type *x = (const in_type *)records + at;                                                               \
+            out_type *report = (out_type *)reports + at;                                                                    \
+            const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;                                                   \
+            const in_type most = p->bits < 32 ? NAME(one_word_##in##_##out)(p, &s, x, now, report)                            \
+                                              : NAME(two_words_##in##_##out)(p, &s, x, now, report);                          \
+            invalid |= most > p->k - 1;                                                                                     \
+        }                                                                                                                   \
+        return invalid;                                                                                                     \
     }
 
-DEFINE_BODY(u8, uint8_t, u8, uint8_t)
-DEFINE_BODY(u8, uint8_t, u16, uint16_t)
-DEFINE_BODY(u16, uint16_t, u16, uint16_t)
-DEFINE_BODY(u16, uint16_t, u32, uint32_t)
-DEFINE_BODY(u32, uint32_t, u32, uint32_t)
+DEFINE_BODY(u8, uint8_t, u8, uint8_t, 1)
+DEFINE_BODY(u8, uint8_t, u16, uint16_t, 1)
+DEFINE_BODY(u16, uint16_t, u16, uint16_t, 1)
+DEFINE_BODY(u16, uint16_t, u32, uint32_t, 0)
+DEFINE_BODY(u32, uint32_t, u32, uint32_t, 0)
 #undef DEFINE_BODY
