@@ -207,9 +207,9 @@ class SetCoin:
 
 def _set(epsilon: float, size: int, outputs: int, bits: int, e: Decimal) -> SetCoin:
     words = 1 << bits
-    heads = int((words * e * size / (e * size + outputs - size)).to_integral_value(decimal.ROUND_FLOOR))
-    if heads >= words:
+    if not e * size <= (words - 1) * (outputs - size):
         raise _epsilon_error(epsilon, f"too large for a coin of {bits} bits")
+    heads = int((words * e * size / (e * size + outputs - size)).to_integral_value(decimal.ROUND_FLOOR))
     ratio = Fraction(heads * (outputs - size), (words - heads) * size)
     return SetCoin(heads, bits, size, outputs, _certify(epsilon, ratio, e))
 
@@ -221,7 +221,7 @@ def of_set(epsilon: float, size: int, outputs: int, *, shorter: tuple[int, ...] 
     It has the first of the numbers of bits `shorter` that costs at most 1e-5 of epsilon.
     """
     with decimal.localcontext(CONTEXT):
-        e = Decimal(epsilon).exp() if epsilon < 100 else Decimal(WORD)
+        e = Decimal(epsilon).exp() if epsilon < 10**5 else Decimal("Infinity")
         make = partial(_set, epsilon, size, outputs, e=e)
         return _short_if_close(epsilon, lambda bits: make(bits=bits), shorter)
 

@@ -45,7 +45,7 @@ def check_subset(mechanism: SubsetSelection, x: AnyArray, reports: AnyArray) -> 
 
 def check_window(mechanism: Window, x: AnyArray, reports: AnyArray) -> bool:
     """Check the mean of the decoded codes in the quarters of the interval."""
-    if reports.shape != x.shape or reports.max() >= mechanism.report.k:
+    if reports.shape != x.shape or reports.max() >= len(mechanism.debiasing.values):
         return False
     decoded = mechanism.decode(reports)
     most = float(np.abs(mechanism.debiasing.values).max()) + 1
@@ -68,7 +68,7 @@ def check_cube(mechanism: SampledCube, x: AnyArray, reports: AnyArray) -> bool:
     found = float(agree.sum()) * scale / n / dim
     truth = float((x.mean(axis=0, dtype=np.float64) * signs).mean())
     # The projection of a report is at most scale k / dim.
-    most = scale * reports.shape[1] / dim
+    most = scale * float(reports.shape[1]) / dim
     return abs(found - truth) <= bernstein(most**2, 2 * most, n)
 
 

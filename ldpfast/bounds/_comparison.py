@@ -28,9 +28,10 @@ class Row:
         Name of the mechanism or procedure.
     error : float
         Error for the worst distribution, in the loss of the problem.
-    kind : {"exact", "bound", "limit"}
+    kind : {"exact", "bound", "limit", "ideal"}
         What `error` is. "exact": computed from the variance of the coins in use, with the largest bias if there is one;
-        "bound": a proved upper bound; "limit": the normal approximation.
+        "bound": a proved upper bound; "limit": the normal approximation; "ideal": exact, for a mechanism whose privacy
+        guarantee holds for real numbers only.
     bits : int
         Size of one report.
     efficiency : float
@@ -120,8 +121,8 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> bounds.compare("multinomial", 10_000, 1.0, k=4).best.mechanism
-    'RandomizedResponse'
+    >>> bounds.compare("multinomial", 10_000, 1.0, k=100).best.mechanism
+    'SubsetSelection'
     """
     solved = PROBLEMS[_check.choice("problem", problem, [name for name, p in PROBLEMS.items() if p.solutions])]
     assert solved.solutions is not None

@@ -89,7 +89,8 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
 
     def ball(name: str, make: Any) -> Solution:
         mechanism = make(dim, epsilon, radius)
-        return Solution(name, mechanism.scale**2 / n, "exact", mechanism.report_bits)
+        kind = "ideal" if mechanism.guarantee.ideal else "exact"
+        return Solution(name, mechanism.scale**2 / n, kind, mechanism.report_bits)
 
     def laplace() -> Solution:
         mechanism = LaplaceVector(dim, epsilon, radius)
@@ -99,7 +100,7 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
     return [
         lambda: ball("VectorMean (L2Ball)", L2Ball),
         lambda: ball("RankCodebook", RankCodebook),
-        lambda: ball("PrivUnit (ideal only)", PrivUnit),
+        lambda: ball("PrivUnit", PrivUnit),
         laplace,
     ]
 

@@ -21,6 +21,8 @@ from ._tools import (
     divergence_of,
 )
 
+MOST_SUBSET_CATEGORIES = 1 << 16  # limit of `SubsetSelection`
+
 
 def unary_risk(k: Floats, q: Floats, gain: Floats) -> Floats:
     """Return the squared error of one report, summed over k categories, at equal shares.
@@ -32,17 +34,32 @@ def unary_risk(k: Floats, q: Floats, gain: Floats) -> Floats:
 
 
 def category_codes(k: Floats, a: Floats) -> dict[str, tuple[Floats, Floats]]:
-    """Return q and gain for each method of `Frequencies`.
+    """Return q and gain for each method of `Frequencies`, with both candidates for the size of `SubsetSelection`.
 
     q is the probability of a 1 for another category, and q + gain that for the true category.
     """
     rest, half = np.exp(-a), np.exp(-a / 2)
     keep = 1 / (1 + (k - 1) * rest)
+    below = np.floor(k * rest / (1 + rest))
     return {
+        "subset": _subset_code(k, rest, below),
+        "subset, next size": _subset_code(k, rest, below + 1),
         "k-ary": (rest * keep, -np.expm1(-a) * keep),
         "symmetric": (half / (1 + half), np.asarray(np.tanh(a / 4))),
         "optimized": (rest / (1 + rest), np.tanh(a / 2) / 2),
     }
+
+
+def _subset_code(k: Floats, rest: Floats, size: Floats) -> tuple[Floats, Floats]:
+    """Return q and gain of `SubsetSelection` with sets of a size, which is moved into [1, k - 1].
+
+    For too many categories, those of a mechanism without signal.
+    """
+    size = np.clip(size, 1, k - 1)
+    p = size / (size + (k - size) * rest)
+    q = (size - p) / (k - 1)
+    exists = k <= MOST_SUBSET_CATEGORIES
+    return np.where(exists, q, 0.5), np.where(exists, p - q, 1e-9)
 
 
 def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "sharp") -> Bound:

@@ -24,7 +24,7 @@ class Solution(NamedTuple):
         Name of the procedure.
     error : float
         Error for the worst distribution, in the loss of the problem.
-    kind : {"exact", "bound", "limit"}
+    kind : {"exact", "bound", "limit", "ideal"}
         What `error` is, see `Row`.
     bits : int
         Size of one report; 0 with a trusted curator.

@@ -23,6 +23,7 @@ from ._subset_selection import SubsetSelection
 from ._unary_encoding import UnaryEncoding
 from ._window import Window
 
+ROUNDING = 1e-4  # relative differences of variances by the number of bits of a coin are smaller
 MOST_BITS = 4096  # categories up to which a report may have one bit for each
 
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
@@ -34,7 +35,8 @@ def _best(
 ) -> AnyMechanism:
     """Return the mechanism with the smallest variance among those that accept their arguments and fit the report size.
 
-    Raise the first error if there are none.
+    It is the first whose variance is above the smallest by less than the rounding of coins. Raise the first error if there are
+    none.
     """
     most = None if max_bits is None else _check.integer("max_bits", max_bits, 1)
     found, errors, least = [], [], []
@@ -48,7 +50,8 @@ def _best(
         if most is None or mechanism.report_bits <= most:
             found.append(mechanism)
     if found:
-        return min(found, key=variance)
+        variances = [variance(mechanism) for mechanism in found]
+        return next(m for m, v in zip(found, variances, strict=True) if v <= min(variances) * (1 + ROUNDING))
     if least:
         raise ValueError(f"max_bits must be at least {min(least)} for these arguments, got {most}")
     raise errors[0]
@@ -69,7 +72,7 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
     Returns
     -------
     mechanism : SignBit, Window or Laplace
-        `SignBit` for epsilon below about 0.6, `Window` up to about 40, then `Laplace`. The choice depends on the arguments
+        `SignBit` for epsilon below about 0.53, `Window` up to about 42, then `Laplace`. The choice depends on the arguments
         alone.
 
     Raises

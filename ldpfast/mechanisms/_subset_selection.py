@@ -138,4 +138,4 @@ def _density(others: int, size: int) -> int:
     """Return the density of the first draw of the kernel, in 64ths: one standard deviation less than `size` members."""
     share = size / others
     expected = size - math.sqrt(others * share * (1 - share))
-    return max(0, math.floor(64 * expected / others))
+    return min(63, max(0, math.floor(64 * expected / others)))

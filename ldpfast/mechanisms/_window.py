@@ -84,7 +84,7 @@ def best_design(epsilon: float, outputs: int) -> Design:
 class Window(Mechanism):
     """The discrete window mechanism: one of few codes, where those next to the number are more probable.
 
-    Its worst-case variance is smaller than those of `SignBit` and `Laplace` for `epsilon` from about 0.6 to 40.
+    Its worst-case variance is smaller than those of `SignBit` and `Laplace` for `epsilon` from about 0.53 to 42.
 
     Parameters
     ----------

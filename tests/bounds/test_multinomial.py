@@ -47,7 +47,9 @@ def test_frequencies_err_between_the_bounds():
 def test_the_upper_bound_is_the_error_of_the_best_mechanism(epsilon):
     """Relative difference of at most 1e-3 between ideal coins and the coins in use."""
     n = 10**9
-    methods = [estimation.Frequencies(6, epsilon, method).mechanism for method in ("k-ary", "symmetric", "optimized")]
+    methods = [
+        estimation.Frequencies(6, epsilon, method).mechanism for method in ("k-ary", "subset", "symmetric", "optimized")
+    ]
     least = min(6 * float(m.debiasing.variance(1 / 6)) for m in methods)
     assert bounds.multinomial(n, 6, epsilon).upper * n == pytest.approx(least, rel=1e-3)
 

@@ -1,4 +1,4 @@
-"""Choice of the mechanism with the smallest variance."""
+"""Choice of the mechanism with the smallest variance, by exact comparison of all candidates."""
 
 from __future__ import annotations
 
@@ -6,21 +6,125 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.mechanisms import for_categories, for_interval
+from ldpfast import mechanisms
+from ldpfast.mechanisms import for_ball, for_box, for_categories, for_interval
+from ldpfast.mechanisms._choice import total_variance
+
+INTERVAL = [
+    (0.5, ldp.SignBit),
+    (0.53, ldp.SignBit),
+    (0.535, ldp.Window),
+    (2.0, ldp.Window),
+    (8.0, ldp.Window),
+    (30.0, ldp.Window),
+    (42.0, ldp.Window),
+    (43.0, ldp.Laplace),
+]
+
+
+@pytest.mark.parametrize("epsilon, kind", INTERVAL)
+def test_the_interval_mechanism_has_the_smaller_largest_variance(epsilon, kind):
+    chosen = for_interval(-3.0, 5.0, epsilon)
+    assert isinstance(chosen, kind)
+    x = np.linspace(-3.0, 5.0, 4001)
+    for other in (ldp.SignBit, ldp.Window, ldp.Laplace):
+        try:
+            mechanism = other(-3.0, 5.0, epsilon)
+        except ValueError:
+            continue
+        assert chosen.variance(x).max() <= mechanism.variance(x).max() * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("epsilon, factor", [(2.0, 0.5), (4.0, 0.32), (8.0, 0.09)])
+def test_the_window_has_a_fraction_of_the_variance_of_laplace_noise(epsilon, factor):
+    """At epsilon 2, 4 and 8 it is 0.494, 0.318 and 0.090 of that of `Laplace`."""
+    window, laplace = ldp.Window(-1.0, 1.0, epsilon), ldp.Laplace(-1.0, 1.0, epsilon)
+    assert window.largest_variance / laplace.variance(laplace.grid / 2 - 1) == pytest.approx(factor, rel=0.02)
+
+
+def candidates(k, epsilon):
+    kinds = [ldp.RandomizedResponse, ldp.HadamardResponse, ldp.ProjectiveGeometryResponse]
+    if k <= 4096:
+        kinds += [ldp.SubsetSelection, ldp.UnaryEncoding, lambda k, e: ldp.UnaryEncoding(k, e, "optimized")]
+    return [kind(k, epsilon) for kind in kinds]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("k", [2, 3, 5, 10, 11, 64, 1000, 5000, 70_000])
+def test_the_category_mechanism_has_the_smallest_total_variance(k, epsilon):
+    chosen = for_categories(k, epsilon)
+    assert total_variance(chosen) <= min(map(total_variance, candidates(k, epsilon))) * (1 + 1e-4)
+    if k > 2 and k <= 4096:
+        assert isinstance(chosen, ldp.RandomizedResponse) == (ldp.SubsetSelection(k, epsilon).size == 1)
+
+
+def test_the_total_variance_is_the_sum_of_the_variances_of_all_shares():
+    for mechanism in candidates(20, 1.0):
+        assert total_variance(mechanism) == pytest.approx(float(mechanism.variance(7).sum()), rel=1e-12)
+
+
+@pytest.mark.parametrize("max_bits, kind", [(8, ldp.HadamardResponse), (9, ldp.ProjectiveGeometryResponse)])
+def test_reports_of_categories_fit_the_size(max_bits, kind):
+    chosen = for_categories(128, 1.0, max_bits=max_bits)
+    assert isinstance(chosen, kind)
+    assert chosen.report_bits <= max_bits
+    fitting = [m for m in candidates(128, 1.0) if m.report_bits <= max_bits]
+    assert total_variance(chosen) == min(map(total_variance, fitting))
+
+
+def test_one_bit_numbers():
+    assert for_interval(0, 1, 4.0, max_bits=1) == ldp.SignBit(0, 1, 4.0)
+    assert for_interval(0, 1, 4.0, max_bits=5) == ldp.Window(0, 1, 4.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("dim", [1, 2, 10, 100, 5000])
+def test_the_mechanism_of_the_box(dim, epsilon):
+    chosen = for_box(dim, epsilon, 2.0)
+    assert chosen.worst_variance <= min(
+        ldp.SampledCube(dim, epsilon, 2.0).worst_variance, ldp.LinfBall(dim, epsilon, 2.0).worst_variance
+    )
+    small = for_box(dim, epsilon, 2.0, max_bits=30)
+    assert small.report_bits <= 30
+    assert small.worst_variance >= chosen.worst_variance
+
+
+def test_fewer_coordinates_are_sampled_for_short_reports():
+    assert for_box(1000, 4.0).sampled == 4
+    assert [for_box(1000, 4.0, max_bits=bits).sampled for bits in (11, 22, 33, 44)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
+@pytest.mark.parametrize("dim", [1, 3, 100])
+def test_the_mechanism_of_the_ball(dim, epsilon):
+    chosen = for_ball(dim, epsilon)
+    assert chosen.scale <= min(ldp.L2Ball(dim, epsilon).scale, ldp.RankCodebook(dim, epsilon).scale)
+    assert not chosen.guarantee.ideal
+    ideal = for_ball(dim, epsilon, allow_ideal=True)
+    assert ideal.scale <= chosen.scale
+    assert isinstance(for_ball(20_000, epsilon), ldp.L2Ball)
+
+
+def test_the_ideal_mechanism_must_be_allowed():
+    assert isinstance(for_ball(100, 4.0), ldp.RankCodebook)
+    assert isinstance(for_ball(100, 4.0, allow_ideal=True), ldp.PrivUnit)
 
 
 @pytest.mark.parametrize(
-    "epsilon, kind", [(0.5, ldp.SignBit), (2.2, ldp.SignBit), (2.4, ldp.Laplace), (4.0, ldp.Laplace)]
+    "call, message",
+    [
+        (lambda: for_categories(100, 1.0, max_bits=3), "max_bits must be at least 7 for these arguments, got 3"),
+        (lambda: for_ball(100, 1.0, max_bits=8), "max_bits must be at least 64 for these arguments, got 8"),
+        (lambda: for_interval(0, 1, 1.0, max_bits=0), "max_bits must be"),
+        (lambda: for_interval(1, 0, 1.0), "lower"),
+        (lambda: for_box(0, 1.0), "dim must be"),
+        (lambda: for_categories(1, 1.0), "k must be"),
+    ],
 )
-def test_the_interval_mechanism_has_the_smaller_largest_variance(epsilon, kind):
-    assert for_interval(-3.0, 5.0, epsilon) == kind(-3.0, 5.0, epsilon)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
-@pytest.mark.parametrize("k, epsilon", [(2, 0.1), (5, 1.0), (10, 1.0), (11, 1.0), (64, 1.0), (64, 4.0)])
-def test_the_category_mechanism_has_the_smallest_variance_for_a_rare_category(k, epsilon):
-    def rare(mechanism: ldp.Mechanism) -> float:
-        return float(mechanism.variance(0)[1])
-
-    candidates = [ldp.RandomizedResponse(k, epsilon), ldp.UnaryEncoding(k, epsilon, "optimized")]
-    assert rare(for_categories(k, epsilon)) == min(map(rare, candidates))
-    assert isinstance(for_categories(k, epsilon), ldp.RandomizedResponse) == (k <= 3 * np.exp(epsilon) + 2)
+def test_all_choices_are_public():
+    assert {"for_ball", "for_box", "for_categories", "for_interval"} <= set(mechanisms.__all__)
