@@ -61,6 +61,7 @@ def check_window(mechanism: Window, x: AnyArray, reports: AnyArray) -> bool:
 def check_cube(mechanism: SampledCube, x: AnyArray, reports: AnyArray) -> bool:
     """Check that the coordinates of a report differ, and the mean of the decoded reports along the signs of the records."""
     n, dim, scale = len(x), mechanism.dim, mechanism.scale
+    k = reports.shape[1]
     if reports.shape != (n, mechanism.sampled) or mechanism.report.invalidity(reports) is not None:
         return False
     signs = direction(dim)
@@ -68,7 +69,7 @@ def check_cube(mechanism: SampledCube, x: AnyArray, reports: AnyArray) -> bool:
     found = float(agree.sum()) * scale / n / dim
     truth = float((x.mean(axis=0, dtype=np.float64) * signs).mean())
     # The projection of a report is at most scale k / dim.
-    most = scale * float(reports.shape[1]) / dim
+    most = scale * k / dim
     return abs(found - truth) <= bernstein(most**2, 2 * most, n)
 
 
