@@ -14,7 +14,8 @@ import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast._core.stream import raw
 from ldpfast.mechanisms import TreeResponse
-from ldpfast.mechanisms._tree_response import tree_sizes, walsh_transform
+from ldpfast.mechanisms._hadamard_response import walsh
+from ldpfast.mechanisms._tree_response import tree_sizes
 
 from ..support.exact import exact_log, least_double_not_below
 from ..support.statistics import ALPHA, hoeffding_radius
@@ -166,7 +167,7 @@ def test_sizes_of_levels():
 def test_walsh_transform(size):
     counts = np.random.default_rng(size).integers(-9, 99, size)
     before = counts.copy()
-    np.testing.assert_array_equal(walsh_transform(counts), hadamard(size) @ counts)
+    np.testing.assert_array_equal(walsh(counts), hadamard(size) @ counts)
     np.testing.assert_array_equal(counts, before)
 
 
