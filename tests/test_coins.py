@@ -74,6 +74,51 @@ def test_optimized_unary_coin_is_the_smallest_allowed(epsilon):
     assert coin.epsilon_realized == least_double_not_below(exact_log(Fraction(whole - coin.other, coin.other)))
 
 
+SETS = [(1, 2), (2, 4), (1, 5), (4, 5), (17, 64), (512, 1024), (341, 1365), (1, 10**6), (999_999, 10**6)]
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("size, outputs", SETS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_set_coin_is_the_largest_allowed(size, outputs, epsilon, short):
+    if at_most(Fraction(((1 << 64) - 1) * (outputs - size), size), epsilon):
+        with pytest.raises(ValueError, match="too large"):  # one word for the other codes is too much
+            _coins.of_set(epsilon, size, outputs, short=short)
+        return
+    coin = _coins.of_set(epsilon, size, outputs, short=short)
+    m, whole = coin.heads, 1 << coin.bits
+
+    def ratio(heads):
+        return Fraction(heads * (outputs - size), (whole - heads) * size)
+
+    assert (coin.inside / coin.outside, coin.inside * size + coin.outside * (outputs - size)) == (ratio(m), 1)
+    assert at_most(ratio(m), epsilon)
+    assert m == whole - 1 or not at_most(ratio(m + 1), epsilon)
+    assert coin.epsilon_realized == least_double_not_below(exact_log(ratio(m)))
+    assert coin.epsilon_realized <= epsilon
+    assert coin.bits == 64 or (short and epsilon - coin.epsilon_realized <= 1e-5 * epsilon)
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("size, outputs", SETS)
+def test_the_largest_epsilon_of_a_set_is_that_of_one_word_for_the_other_codes(size, outputs, short):
+    """A larger epsilon is refused, not reduced."""
+    most = math.log(((1 << 64) - 1) * (outputs - size) / size)
+    coin = _coins.of_set(most * (1 - 1e-12), size, outputs, short=short)
+    assert coin.epsilon_realized <= most * (1 - 1e-12)
+    assert (1 << 64) - coin.heads <= 2
+    for epsilon in (most * (1 + 1e-12), most + 1, 99.0, 100.0, 1e300):
+        with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too large"):
+            _coins.of_set(epsilon, size, outputs, short=short)
+
+
+@pytest.mark.parametrize("size, outputs", SETS)
+def test_a_set_coin_without_a_signal_is_refused(size, outputs):
+    for epsilon in (5e-324, 1e-30):
+        with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too small"):
+            _coins.of_set(epsilon, size, outputs)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.floats(1e-12, 44.0), st.integers(2, 10**6))
 def test_epsilon_realized_never_exceeds_epsilon(epsilon, k):
