@@ -71,12 +71,13 @@ def _geometries(k: int) -> list[Geometry]:
 def best_geometry(k: int, epsilon: float) -> Geometry:
     """Return the space with the smallest total variance."""
 
-    def total_variance(space: Geometry) -> float:
+    def total_variance(space: Geometry) -> float:  # times (e^epsilon - 1)^2
         odds = math.exp(min(epsilon, 300.0))
-        size, points = space.hyperplane, space.points
+        size, common, points = space.hyperplane, space.common, space.points
         whole = size * odds + points - size
-        p, q = size * odds / whole, (space.common * odds + size - space.common) / whole
-        return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+        q = (common * odds + size - common) / whole
+        own = size * odds * (points - size) / whole**2
+        return (own + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
 
     return min(_geometries(k), key=total_variance)
 

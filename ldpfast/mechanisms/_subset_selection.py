@@ -28,10 +28,10 @@ def best_size(k: int, epsilon: float) -> int:
     odds = math.exp(min(epsilon, 300.0))
     below = math.floor(k / (odds + 1))
 
-    def total_variance(size: int) -> float:
-        p = size * odds / (size * odds + k - size)
-        q = (p * (size - 1) + (1 - p) * size) / (k - 1)
-        return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+    def total_variance(size: int) -> float:  # times (e^epsilon - 1)^2 / (k - 1)^2
+        whole = size * odds + k - size
+        q = size * ((size - 1) * odds + k - size) / whole / (k - 1)
+        return (size * odds * (k - size) / whole**2 + (k - 1) * q * (1 - q)) / (size * (k - size) / whole) ** 2
 
     return min({min(max(1, size), k - 1) for size in (below, below + 1)}, key=total_variance)
 
