@@ -26,8 +26,9 @@ def walsh(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 class HadamardResponse(SetResponse):
     """Hadamard response: a code whose parity with the category is even with probability e^epsilon / (e^epsilon + 1).
 
-    Use it for many categories where reports must be short and `epsilon` is at most about 1: it needs the fewest bits, and
-    its kernel is the fastest. For larger `epsilon`, `ProjectiveGeometryResponse` has a smaller variance.
+    Use it for many categories where reports must be short and `epsilon` is at most about 1: a report has at most
+    log2(k) + 1 bits, and its kernel is the fastest. For larger `epsilon`, `ProjectiveGeometryResponse` has a smaller
+    variance.
 
     Parameters
     ----------
