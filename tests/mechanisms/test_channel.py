@@ -9,10 +9,14 @@ import ldpfast as ldp
 from ldpfast.reports import Codes
 
 EPSILONS = [0.1, 0.5, 1.0, 3.0]
+SETS = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse | ldp.SubsetSelection
 FINITE = [
     *(ldp.Warner(e) for e in EPSILONS),
     *(ldp.RandomizedResponse(k, e) for k in (2, 3, 7, 128) for e in EPSILONS),
     *(ldp.UnaryEncoding(k, e, v) for k in (2, 3, 5) for e in EPSILONS for v in ("symmetric", "optimized")),
+    *(ldp.HadamardResponse(k, e) for k in (2, 5, 40) for e in EPSILONS),
+    *(ldp.ProjectiveGeometryResponse(k, e) for k in (2, 5, 40) for e in EPSILONS),
+    *(ldp.SubsetSelection(k, e) for k in (2, 5, 8) for e in EPSILONS),
     *(ldp.Residue(1.0, 0.0, m, e) for m in (2, 4, 5) for e in EPSILONS),
     *(ldp.Bins(cuts, e) for cuts in ((0.0,), (-1.0, 0.0, 1.0)) for e in EPSILONS),
     *(ldp.SignBit(-1.0, 3.0, e) for e in EPSILONS),
@@ -43,7 +47,7 @@ def inputs(mechanism):
     if isinstance(mechanism, ldp.LinfBall):
         vertices = np.arange(1 << mechanism.dim)
         return mechanism.radius * (2.0 * (vertices[:, None] >> np.arange(mechanism.dim) & 1) - 1)
-    return np.eye(mechanism.report.k)
+    return np.eye(mechanism.domain.k if isinstance(mechanism, SETS) else mechanism.report.k)
 
 
 def test_epsilon_realized_is_that_of_the_channel(mechanism):
@@ -62,7 +66,7 @@ def test_decoded_reports_are_unbiased(mechanism):
 def test_the_variance_is_that_of_the_channel(mechanism):
     matrix, decoded, mean = mechanism.channel().matrix, mechanism.decode(all_reports(mechanism)), inputs(mechanism)
     variance = matrix @ decoded**2 - mean**2
-    if isinstance(mechanism, ldp.RandomizedResponse | ldp.UnaryEncoding):
+    if isinstance(mechanism, ldp.RandomizedResponse | ldp.UnaryEncoding | SETS):
         x = np.arange(mechanism.k)
     elif isinstance(mechanism, ldp.Residue):
         x = np.arange(mechanism.modulus) + 0.5

@@ -53,12 +53,14 @@ def report_dtype(example):
         return np.dtype("uint8" if mechanism.k <= 256 else "uint16" if mechanism.k <= 65536 else "uint32")
     if isinstance(mechanism, mechanisms.TreeResponse):
         return np.dtype("uint16" if mechanism.k == 5000 else "uint8")
+    if isinstance(mechanism, ldp.HadamardResponse | ldp.ProjectiveGeometryResponse):
+        return np.dtype("uint8" if mechanism.k < 128 else "uint16" if mechanism.k < 65536 else "uint32")
     return np.dtype(REPORT_DTYPES.get(type(mechanism).__name__, "uint8") or example.dtype)
 
 
 def report_shape(mechanism, n):
     mechanism = reporter(mechanism)
-    if isinstance(mechanism, ldp.UnaryEncoding):
+    if isinstance(mechanism, ldp.UnaryEncoding | ldp.SubsetSelection):
         return (n, math.ceil(mechanism.k / 8))
     if isinstance(mechanism, mechanisms.LaplaceOneHot):
         return (n, mechanism.k)
@@ -372,6 +374,7 @@ def test_the_guarantee_is_the_realized_epsilon(mechanism):
 def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
     largest = {"Warner": 1, "RandomizedResponse": 300, "UnaryEncoding": 13, "LinfBall": 8}
     largest |= {"SignBit": 1, "Residue": 256, "Bins": 256, "SmoothedBins": 256, "FiniteChannel": 3, "TreeResponse": 250}
+    largest |= {"HadamardResponse": 256, "ProjectiveGeometryResponse": 200, "SubsetSelection": 5}
     if np.prod(decoded_shape(mechanism, 1)) <= largest.get(type(mechanism).__name__, 0):
         assert mechanism.channel().epsilon() == mechanism.epsilon_realized
     else:
@@ -412,12 +415,21 @@ def test_a_generator_gives_other_reports_on_the_next_call(kind):
     assert kind.mechanism.privatize(x, rng=rng).tobytes() != kind.mechanism.privatize(x, rng=rng).tobytes()
 
 
+def flips_of_points(n):
+    """Return whether reports are not orthogonal to the category: for three points, with probability 1 / (e + 1)."""
+    mechanism = ldp.ProjectiveGeometryResponse(3, 1 + math.log(2))
+    return ~mechanism.supported(mechanism.privatize(np.zeros(n, np.uint8), rng=9))[:, 0]
+
+
 FLIPS = {
     "Warner": lambda n: ldp.Warner(1.0).privatize(np.zeros(n, np.uint8), rng=9),
     "RandomizedResponse": lambda n: ldp.RandomizedResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9),
     "Residue": lambda n: ldp.Residue(1.0, 0.0, 2, 1.0).privatize(np.full(n, 0.5), rng=9),
     "Bins": lambda n: ldp.Bins(0.0, 1.0).privatize(np.full(n, -1.0), rng=9),
     "SignBit": lambda n: ldp.SignBit(0.0, 1.0, 1.0).privatize(np.zeros(n), rng=9),
+    "HadamardResponse": lambda n: ldp.HadamardResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9) & 1,
+    "ProjectiveGeometryResponse": lambda n: flips_of_points(n),
+    "SubsetSelection": lambda n: ldp.SubsetSelection(2, 1.0).privatize(np.ones(n, np.uint8), rng=9) & 1,
     "UnaryEncoding": lambda n: ldp.UnaryEncoding(2, 2.0).privatize(np.ones(n, np.uint8), rng=9) & 1,
     "LinfBall": lambda n: ldp.LinfBall(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
     "L2Ball": lambda n: ldp.L2Ball(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9) > 0,

@@ -59,6 +59,9 @@ CATEGORIES = [
     *(ldp.RandomizedResponse(k, 1.5) for k in (2, 3, 8, 9, 128, 300, 70_000)),
     *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
     *(LaplaceOneHot(k, 2.0) for k in (2, 13, 300)),
+    *(ldp.HadamardResponse(k, 1.0) for k in (2, 9, 256, 300, 70_000)),
+    *(ldp.ProjectiveGeometryResponse(k, epsilon) for k, epsilon in ((2, 1.0), (16, 1.0), (200, 2.0), (70_000, 2.0))),
+    *(ldp.SubsetSelection(k, epsilon) for k, epsilon in ((2, 1.0), (5, 0.5), (128, 1.0), (300, 2.0))),
 ]
 TREES = [
     TreeResponse(2, 1.0),
@@ -112,6 +115,9 @@ KINDS = [
     Example(ldp.Warner(1.0)),
     Example(ldp.RandomizedResponse(9, 1.5)),
     Example(ldp.UnaryEncoding(13, 2.0)),
+    Example(ldp.HadamardResponse(9, 1.0)),
+    Example(ldp.ProjectiveGeometryResponse(16, 1.0)),
+    Example(ldp.SubsetSelection(13, 1.0)),
     Example(CHANNELS[1]),
     Example(TREES[2]),
     Example(ldp.Residue(0.7, -0.1, 4, 1.0)),
@@ -137,6 +143,8 @@ def decoded_shape(mechanism: Mechanism, n: int) -> tuple[int, ...]:
         return (n,)
     if isinstance(mechanism, ldp.FiniteChannel):
         return (n, len(mechanism.rows))
+    if isinstance(mechanism, ldp.HadamardResponse | ldp.ProjectiveGeometryResponse):
+        return (n, mechanism.k)
     return (n, getattr(mechanism.report, "k", None) or mechanism.report.dim)
 
 

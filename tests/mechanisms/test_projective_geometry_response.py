@@ -1,0 +1,272 @@
+"""Projective geometry response: the kernel against the reference, the exact channel, and the choice of the field."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast import _coins, _finite_field
+from ldpfast._core import privatize, stream
+from ldpfast.mechanisms import _projective_geometry_response as module
+from ldpfast.mechanisms._projective_geometry_response import Geometry
+
+from ..support import set_responses as reference
+from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
+from ..support.reference import Words
+from ..support.statistics import ALPHA, hoeffding_radius
+
+SMALL = [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (4, 2), (4, 3), (5, 3), (8, 2), (9, 2), (7, 3)]  # order, length
+
+
+def in_space(monkeypatch, k, epsilon, order, length):
+    """Return the mechanism in a given space."""
+    monkeypatch.setattr(module, "best_geometry", lambda *_: Geometry(order, length))
+    return ldp.ProjectiveGeometryResponse(k, epsilon)
+
+
+def reference_of(mechanism):
+    return reference.ProjectiveReference(_finite_field.field(mechanism.order), mechanism.length)
+
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "k, epsilon, space, n, record, report",
+    [
+        (2, 1.0, (2, 2), 1, "u1", "u1"),
+        (3, 0.5, (2, 2), 2, "u1", "u1"),
+        (100, 0.1, (2, 7), 65, "u1", "u1"),
+        (16, 1.0, (4, 3), 2049, "u1", "u1"),
+        (40, 0.5, (3, 4), 8, "u1", "u1"),
+        (128, 1.0, (4, 5), 64, "u1", "u2"),
+        (256, 2.0, (8, 4), 511, "u1", "u2"),
+        (257, 2.0, (8, 4), 513, "u2", "u2"),
+        (700, 1.6, (5, 5), 65, "u2", "u2"),
+        (1000, 4.0, (49, 3), 9, "u2", "u2"),
+        (4000, 5.0, (64, 3), 63, "u2", "u2"),
+        (50_000, 2.1, (9, 6), 257, "u2", "u4"),
+        (66_000, 1.5, (4, 9), 64, "u4", "u4"),
+    ],
+)
+def test_reports_equal_the_reference(isa, monkeypatch, k, epsilon, space, n, record, report):
+    mechanism = in_space(monkeypatch, k, epsilon, *space)
+    x = np.random.default_rng(n).integers(0, k, n).astype(record)
+    x[-1] = k - 1
+    reports = mechanism.privatize(x, rng=SEED)
+    assert reports.dtype == np.dtype(report)
+    expected, other = [], reference_of(mechanism)
+    for block in range(-(-n // 2048)):
+        part = x[2048 * block : 2048 * (block + 1)]
+        expected += other.reports(mechanism._coin.heads, KEY, block, part)
+    assert reports.tolist() == expected
+
+
+@pytest.mark.parametrize("order, length", [(2, 3), (4, 3), (7, 2)])
+def test_the_report_is_orthogonal_exactly_below_the_threshold(isa, order, length):
+    """The first word of a block is a coin. heads = word gives another point, heads = word + 1 an orthogonal one."""
+    word, field = Words(FIXED_KEY, reference.PROJECTIVE, 0).word(), _finite_field.field(order)
+    points = reference.all_points(order, length)
+    for x in range(len(points)):
+        for heads, orthogonal in ((word, False), (word + 1, True)):
+            kernel = privatize.ProjectiveResponse(
+                len(points), length, heads, field.sum.tolist(), field.product.tolist()
+            )
+            out = np.empty(1, np.uint8)
+            kernel.privatize(stream.Stream(FIXED_KEY), 0, np.array([x], np.uint8), out)
+            assert (reference.inner(field, points[x], points[out[0]]) == 0) == orthogonal
+
+
+@pytest.mark.parametrize("order, length", SMALL)
+def test_reports_are_uniform_within_and_outside_of_the_hyperplane(order, length):
+    """All values of the uniform integer: each point of the hyperplane once for heads, each other point once for tails."""
+    field = _finite_field.field(order)
+    other = reference.ProjectiveReference(field, length)
+    for x, point in enumerate(other.points):
+        zero = [reference.inner(field, point, z) == 0 for z in other.points]
+        for tails in (False, True):
+            found = [other.report(x, tails, draw) for draw in range(other.draws(tails))]
+            assert np.bincount(found, minlength=len(zero)).tolist() == [int(flag != tails) for flag in zero]
+
+
+# The sets -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order, length", SMALL)
+def test_two_hyperplanes_have_the_same_number_of_common_points(monkeypatch, order, length):
+    points = reference.all_points(order, length)
+    mechanism = in_space(monkeypatch, len(points), 1.0, order, length)
+    space, field = mechanism._space, _finite_field.field(order)
+    assert [tuple(v) for v in space.elements(np.arange(space.points)).tolist()] == points
+    member = mechanism.supported(np.arange(len(points)))
+    np.testing.assert_array_equal(member, [[reference.inner(field, z, x) == 0 for x in points] for z in points])
+    sizes = member.T.astype(int) @ member
+    np.testing.assert_array_equal(sizes, space.common + (space.hyperplane - space.common) * np.eye(len(points)))
+
+
+@pytest.mark.parametrize("order", _finite_field.orders())
+@pytest.mark.parametrize("length", [2, 3])
+def test_hits_are_the_reports_that_support_a_category(monkeypatch, order, length):
+    """Every field: the Fourier transform against the definition, for some of the categories and for all of them."""
+    points, rng = Geometry(order, length).points, np.random.default_rng(order)
+    counts = rng.integers(0, 1000, points)
+    for k in (2, points) if points < 1000 else (300,):
+        mechanism = in_space(monkeypatch, k, 1.0, order, length)
+        expected = counts @ mechanism.supported(np.arange(points))
+        np.testing.assert_array_equal(mechanism.debiasing.hits(counts), expected)
+
+
+@pytest.mark.parametrize("order, length", [(2, 9), (3, 7), (4, 5), (5, 4), (9, 4), (27, 3), (61, 3)])
+def test_hits_of_many_reports_are_exact(monkeypatch, order, length):
+    """2^33 reports, in floating point for odd characteristics, and all of them with one code."""
+    mechanism = in_space(monkeypatch, 90, 1.0, order, length)
+    points = mechanism._space.points
+    counts = np.random.default_rng(1).multinomial(1 << 33, np.random.default_rng(2).dirichlet(np.ones(points)))
+    member = mechanism.supported(np.arange(points)).astype(np.int64)
+    one = np.zeros(points, np.int64)
+    one[points // 2] = 1 << 33
+    for state in (counts, one):
+        np.testing.assert_array_equal(mechanism.debiasing.hits(state), state @ member)
+
+
+# The exact channel ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 44.0])
+@pytest.mark.parametrize("k", [2, 5, 16])
+def test_the_guarantee_is_that_of_the_integers(k, epsilon):
+    mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
+    coin, space = mechanism._coin, mechanism._space
+    assert mechanism.channel().epsilon() == mechanism.epsilon_realized <= epsilon
+    worst = Fraction(coin.heads * (space.points - space.hyperplane), ((1 << 64) - coin.heads) * space.hyperplane)
+    rows = mechanism.channel_rows()
+    assert max(Fraction(a, b) for row in rows for a in row for b in row) == worst
+    assert _coins.log_up(worst) == mechanism.epsilon_realized
+
+
+@pytest.mark.parametrize("k, epsilon", [(2, 0.1), (5, 2.0), (7, 0.5), (13, 1.0), (21, 1.4)])
+def test_decoded_reports_are_unbiased_with_the_stated_variance(k, epsilon):
+    """Fractions, summed over all codes."""
+    mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
+    coin, space = mechanism._coin, mechanism._space
+    p = coin.inside * space.hyperplane
+    q = coin.inside * space.common + coin.outside * (space.hyperplane - space.common)
+    line = mechanism.debiasing.line
+    assert (line.zero, line.one) == (float(-q / (p - q)), float((1 - q) / (p - q)))
+    supported = mechanism.supported(np.arange(space.points)).T.astype(int)
+    for x, row in enumerate(mechanism.channel_rows()):
+        whole, weights = sum(row), np.array(row, dtype=object)
+        mean = [Fraction(int(weight), whole) for weight in supported.astype(object) @ weights]
+        assert mean == [p if j == x else q for j in range(k)]
+        variance = [float(m * (1 - m) / (p - q) ** 2) for m in mean]
+        np.testing.assert_allclose(mechanism.variance(np.array([x]))[0], variance, rtol=1e-12)
+        assert sum(variance) == pytest.approx(mechanism.total_variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("order, length", [(2, 4), (3, 3), (4, 3), (5, 3)])
+def test_the_covariance_of_two_categories_has_two_values(monkeypatch, order, length):
+    """It depends on whether the points of the two categories and of the record lie on a line. Fractions, all codes."""
+    k = Geometry(order, length).points
+    mechanism = in_space(monkeypatch, k, 1.0, order, length)
+    coin, space = mechanism._coin, mechanism._space
+    member = mechanism.supported(np.arange(k)).astype(int)
+    s, c = space.hyperplane, space.common
+    q = coin.inside * c + coin.outside * (s - c)
+    fewer = space.first(length - 3) if length > 2 else 0
+    x, found = 0, set()
+    for i in range(1, k):
+        for j in range(1, i):
+            three = int((member[:, i] & member[:, j] & member[:, x]).sum())
+            both = coin.inside * three + coin.outside * (c - three)
+            weights = mechanism.channel_rows()[x]
+            exact = Fraction(
+                sum(w for w, m in zip(weights, member[:, i] & member[:, j], strict=True) if m), sum(weights)
+            )
+            assert exact == both
+            found.add((three, both - q * q))
+    assert {three for three, _ in found} == {c, fewer}
+    assert sorted(value > 0 for _, value in found) == [False, True]
+
+
+@given(st.integers(2, 60), st.sampled_from([0.3, 1.0, 1.5, 3.0]), st.integers(0, 2**32 - 1))
+def test_the_covariance_of_an_estimate_is_that_of_its_reports(k, epsilon, seed):
+    """Against an enumeration of the decoded reports."""
+    mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
+    reports = np.random.default_rng(seed).integers(0, mechanism.report.k, 50).astype(mechanism.report.code)
+    estimate, decoded = mechanism.estimate(reports), mechanism.decode(reports)
+    np.testing.assert_allclose(estimate.value, decoded.mean(axis=0), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(estimate.covariance, np.cov(decoded.T, ddof=0) / 50, rtol=1e-9, atol=1e-9)
+
+
+# The choice of the space ----------------------------------------------------------------------------------------------
+
+
+def exact_total(space, k, epsilon):
+    odds = Fraction(math.exp(epsilon))
+    s, c, points = space.hyperplane, space.common, space.points
+    whole = s * odds + points - s
+    p, q = s * odds / whole, (c * odds + s - c) / whole
+    return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.25, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 13, 16, 100, 128, 1024, 65_536, 1 << 20, 1 << 24])
+def test_the_space_has_the_smallest_total_variance(k, epsilon):
+    """Among all fields with at most 64 elements whose vectors fit, and all lengths with enough points."""
+    mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
+    spaces = [Geometry(q, t) for q in _finite_field.orders() for t in range(2, 26)]
+    spaces = [s for s in spaces if s.points >= k and s.order**s.length <= 1 << 25]
+    assert mechanism._space in spaces
+    best = min(exact_total(s, k, epsilon) for s in spaces)
+    assert exact_total(mechanism._space, k, epsilon) <= best * (1 + Fraction(1, 10**9))
+    assert mechanism.total_variance == pytest.approx(float(best), rel=1e-8)
+
+
+def test_the_points_have_codes_of_few_bits():
+    assert ldp.ProjectiveGeometryResponse(1000, 2.0).report_bits == 13
+    largest = ldp.ProjectiveGeometryResponse(1 << 24, 1.0)
+    assert (largest.order, largest.length, largest.report.k) == (2, 25, (1 << 25) - 1)
+
+
+# Sampling -------------------------------------------------------------------------------------------------------------
+
+
+def test_reports_follow_the_channel():
+    """Detects errors of a cell above 0.9 percentage points, for three categories."""
+    mechanism, n = ldp.ProjectiveGeometryResponse(16, 1.0), 100_000
+    for x in (0, 7, 15):
+        observed = np.bincount(mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED), minlength=21) / n
+        expected = mechanism.channel().matrix[x]
+        assert np.abs(observed - expected).max() <= hoeffding_radius(n, ALPHA / 63)
+
+
+# Input ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, (1 << 24) + 1, 2.5, True])
+def test_a_wrong_number_of_categories_is_refused(k):
+    with pytest.raises((TypeError, ValueError), match=r"^k must be an integer"):
+        ldp.ProjectiveGeometryResponse(k, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-200, 1e-20, 50.0, 150.0, 1e300])
+def test_an_epsilon_that_no_coin_certifies_is_refused(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
+        ldp.ProjectiveGeometryResponse(10, epsilon)
+
+
+@pytest.mark.parametrize("k, record, report", [(5, "u1", "u1"), (300, "u2", "u2"), (70_000, "u4", "u4")])
+def test_the_report_of_an_invalid_record_is_that_of_the_last_category(k, record, report):
+    mechanism = ldp.ProjectiveGeometryResponse(k, 1.0)
+    kernel, outputs = mechanism._pipeline.kernel, []
+    for value in (k - 1, k, np.iinfo(record).max):
+        out = np.empty(300, report)
+        kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(300, value, record), out)
+        outputs.append(out.tolist())
+    assert outputs[0] == outputs[1] == outputs[2]

@@ -1,0 +1,222 @@
+"""Exact total variances of all mechanisms for frequencies: closed forms, published tables, and which is best where.
+
+The total variance is the sum of the variances of the shares of all categories, times the number of people. It is the same
+for all data. The mechanisms with coins of 64 bits have the ideal variance up to a relative error of 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast import _finite_field
+from ldpfast.mechanisms._projective_geometry_response import Geometry, best_geometry
+from ldpfast.mechanisms._subset_selection import best_size
+
+EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+NUMBERS = [1 << j for j in range(1, 21)]
+SUBSETS = 1 << 16  # largest number of categories of SubsetSelection
+
+
+def total(mechanism):
+    """Return the total variance, from the debiasing of a report that supports or does not support a category."""
+    line = getattr(mechanism.debiasing, "line", mechanism.debiasing)
+    return float(line.variance(1.0) + (mechanism.domain.k - 1) * line.variance(0.0))
+
+
+def of_subsets(k, epsilon, size=None):
+    """Return the total variance of subset selection, for any k."""
+    odds, size = math.exp(epsilon), size or best_size(k, epsilon)
+    ratio = (size * odds + k - size) ** 2 / (size * (k - size) * math.expm1(epsilon) ** 2)
+    return (k - 1) ** 2 / k * ratio - (k - 1) / k
+
+
+def of_space(space, k, epsilon):
+    """Return the total variance of projective geometry response."""
+    odds, s, c = math.exp(epsilon), space.hyperplane, space.common
+    whole = s * odds + space.points - s
+    p, q = s * odds / whole, (c * odds + s - c) / whole
+    return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+
+
+def all_totals(k, epsilon):
+    return {
+        "k-RR": total(ldp.RandomizedResponse(k, epsilon)),
+        "SUE": total(ldp.UnaryEncoding(k, epsilon, "symmetric")),
+        "OUE": total(ldp.UnaryEncoding(k, epsilon, "optimized")),
+        "HR": total(ldp.HadamardResponse(k, epsilon)),
+        "PGR": total(ldp.ProjectiveGeometryResponse(k, epsilon)),
+        "SS": total(ldp.SubsetSelection(k, epsilon)) if k <= SUBSETS else of_subsets(k, epsilon),
+    }
+
+
+@pytest.fixture(scope="module")
+def grid():
+    """Total variances of all mechanisms by number of categories and epsilon."""
+    return {(k, epsilon): all_totals(k, epsilon) for k in NUMBERS for epsilon in EPSILONS}
+
+
+def test_the_total_is_the_sum_of_the_variances_of_all_categories():
+    for k, epsilon in ((2, 0.5), (7, 1.0), (300, 3.0)):
+        for make in (
+            ldp.RandomizedResponse,
+            ldp.UnaryEncoding,
+            ldp.HadamardResponse,
+            ldp.ProjectiveGeometryResponse,
+            ldp.SubsetSelection,
+        ):
+            mechanism = make(k, epsilon)
+            sums = mechanism.variance(np.array([0, k - 1])).sum(axis=1)
+            np.testing.assert_allclose(sums, total(mechanism), rtol=1e-12)
+            if hasattr(mechanism, "total_variance"):
+                assert mechanism.total_variance == total(mechanism)
+
+
+# Closed forms ---------------------------------------------------------------------------------------------------------
+
+
+def test_closed_forms(grid):
+    """With E = e^epsilon. Hadamard response is worse than optimized unary encoding by exactly k - 2."""
+    for (k, epsilon), found in grid.items():
+        odds, root, unit = math.exp(epsilon), math.exp(epsilon / 2), math.expm1(epsilon) ** 2
+        assert found["k-RR"] == pytest.approx((k - 1) * (2 * odds + k - 2) / unit, rel=2e-5)
+        assert found["SUE"] == pytest.approx(k * root / (root - 1) ** 2, rel=1e-9)
+        assert found["OUE"] == pytest.approx(((odds + 1) ** 2 + 4 * (k - 1) * odds) / unit, rel=1e-9)
+        assert found["HR"] == pytest.approx((4 * odds + (k - 1) * (odds + 1) ** 2) / unit, rel=2e-5)
+        assert found["HR"] - found["OUE"] == pytest.approx(k - 2, rel=1e-4, abs=1e-4 * found["HR"])
+        assert found["SS"] == pytest.approx(of_subsets(k, epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("order, length", [(2, 5), (3, 4), (4, 3), (7, 3), (64, 2)])
+def test_a_full_space_has_the_variance_of_subsets_of_the_size_of_a_hyperplane(order, length):
+    space = Geometry(order, length)
+    for epsilon in EPSILONS:
+        expected = of_subsets(space.points, epsilon, space.hyperplane)
+        assert of_space(space, space.points, epsilon) == pytest.approx(expected, rel=1e-9)
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+# k, epsilon, totals of k-RR, SUE, OUE, SS, its size, HR, PGR, its field. The fields may have any order.
+TABLE = [
+    (16, 1, "98.747", "62.683", "59.923", "50.976", 4, "73.923", "53.397", 4),
+    (16, 4, "0.64326", "2.8962", "2.2163", "0.64326", 1, "16.216", "0.66749", 16),
+    (128, 0.5, "39019", "2037.4", "2006.9", "1973.7", 48, "2132.9", "2015.2", 3),
+    (128, 1, "5653.7", "501.47", "472.38", "463.09", 34, "598.38", "470.25", 4),
+    (128, 2, "437.99", "117.85", "93.680", "90.254", 15, "219.68", "92.615", 11),
+    (128, 4, "10.398", "23.170", "10.731", "8.6363", 2, "136.73", "10.398", 127),
+    (1024, 1, "3.5599e5", "4011.7", "3772.1", "3762.7", 275, "4794.1", "3774.5", 4),
+    (1024, 2, "25983", "942.77", "742.44", "738.99", 122, "1764.4", "742.17", 8),
+    (1024, 4, "402.82", "185.36", "78.846", "76.706", 18, "1100.8", "78.091", 53),
+    (65536, 1, "1.4547e9", "2.5675e5", "2.4135e5", "2.4134e5", 17625, "3.0688e5", "2.4193e5", 4),
+]
+
+
+@pytest.mark.parametrize("k, epsilon, response, symmetric, optimized, subsets, size, hadamard, geometry, order", TABLE)
+def test_the_table_of_total_variances(
+    k, epsilon, response, symmetric, optimized, subsets, size, hadamard, geometry, order
+):
+    """To the printed digits. That of k-ary response is the closed form: coins of 32 bits lose up to 2e-5 of it."""
+    found, odds = all_totals(k, float(epsilon)), math.exp(epsilon)
+    found["k-RR"] = (k - 1) * (2 * odds + k - 2) / (odds - 1) ** 2
+    printed = {"k-RR": response, "SUE": symmetric, "OUE": optimized, "SS": subsets, "HR": hadamard}
+    for name, digits in printed.items():
+        assert float(f"{found[name]:.5g}") == float(digits), name
+    assert ldp.SubsetSelection(k, float(epsilon)).size == size
+    if (
+        order > _finite_field.MOST_ELEMENTS
+    ):  # the table has k-ary response here; the best field up to 64 has 47 elements
+        space = best_geometry(k, float(epsilon))
+        assert (k, space.order, space.length, f"{found['PGR']:.5g}") == (128, 47, 3, "10.526")
+        found["PGR"] = of_space(Geometry(order, 2), k, epsilon)
+    else:
+        assert best_geometry(k, float(epsilon)).order == order
+    assert float(f"{found['PGR']:.5g}") == float(geometry)
+
+
+# Which is best --------------------------------------------------------------------------------------------------------
+
+
+def test_subset_selection_is_never_worse(grid):
+    """It equals k-ary response where its size is 1, and is strictly better than every other mechanism elsewhere."""
+    for (k, epsilon), found in grid.items():
+        others = min(value for name, value in found.items() if name != "SS")
+        assert found["SS"] <= others * (1 + 1e-5)
+        if best_size(k, epsilon) == 1:
+            assert found["SS"] == pytest.approx(found["k-RR"], rel=1e-5)
+        elif (k, epsilon) != (4, 0.5):
+            assert found["SS"] < 0.9999999 * others
+
+
+def test_the_crossing_of_k_ary_response_and_optimized_unary_encoding():
+    """(k - 1) (k - 2 - 2 E) = (E + 1)^2: k = 5 for epsilon near 0, about (1 + sqrt 2) E for large epsilon."""
+    for epsilon in EPSILONS:
+        odds = math.exp(epsilon)
+        edge = math.floor(1 + (1 + 2 * odds + math.sqrt(8 * odds**2 + 12 * odds + 5)) / 2)
+        for k, better in ((edge, True), (edge + 1, False)):
+            response, unary = ldp.RandomizedResponse(k, epsilon), ldp.UnaryEncoding(k, epsilon, "optimized")
+            assert (total(response) < total(unary)) == better
+
+
+BEST = {  # the best mechanism apart from subset selection, by epsilon (columns) and log2 k
+    1: "k-RR k-RR k-RR k-RR k-RR k-RR k-RR k-RR k-RR k-RR k-RR",
+    3: "PGR PGR PGR k-RR k-RR k-RR k-RR k-RR k-RR k-RR k-RR",
+    4: "PGR PGR PGR PGR k-RR k-RR k-RR k-RR k-RR k-RR k-RR",
+    6: "PGR PGR PGR PGR PGR PGR k-RR k-RR k-RR k-RR k-RR",
+    8: "OUE OUE PGR PGR PGR PGR PGR k-RR k-RR k-RR k-RR",
+    10: "OUE OUE OUE OUE PGR OUE PGR OUE OUE k-RR k-RR",
+    12: "OUE OUE OUE OUE PGR OUE PGR OUE OUE OUE k-RR",
+    16: "OUE OUE OUE OUE OUE OUE OUE OUE OUE OUE OUE",
+    20: "OUE OUE OUE OUE OUE OUE OUE OUE OUE OUE OUE",
+}
+
+
+def test_the_best_of_the_other_mechanisms(grid):
+    for j, names in BEST.items():
+        for epsilon, name in zip(EPSILONS, names.split(), strict=True):
+            found = {key: value for key, value in grid[1 << j, epsilon].items() if key != "SS"}
+            assert found[name] <= min(found.values()) * (1 + 1e-5)
+
+
+RATIOS = {  # to the total variance of subset selection for 2^20 categories
+    0.25: (1.0157, 1.0157),
+    0.5: (1.0094, 1.0638),
+    1.0: (1.0024, 1.2715),
+    1.5: (1.0032, 1.6762),
+    2.0: (1.0007, 2.3811),
+    3.0: (1.0130, 5.5339),
+    4.0: (1.0823, 14.154),
+    5.0: (1.7491, 37.606),
+    6.0: (3.7729, 101.37),
+    8.0: (24.559, 746.27),
+}
+
+
+def test_the_loss_for_a_million_categories(grid):
+    """Projective geometry is within 2 % for epsilon up to 3. From 4 on, the limit of 2^25 vectors costs more than 5 %."""
+    for epsilon, (geometry, hadamard) in RATIOS.items():
+        found = grid[1 << 20, epsilon]
+        assert found["PGR"] / found["SS"] == pytest.approx(geometry, rel=1e-4)
+        assert found["HR"] / found["SS"] == pytest.approx(hadamard, rel=1e-4)
+    assert best_geometry(1 << 20, 4.0) == Geometry(32, 5)
+    unlimited = of_space(Geometry(53, 5), 1 << 20, 4.0)  # 4e8 vectors
+    assert unlimited / grid[1 << 20, 4.0]["SS"] == pytest.approx(1.0006, abs=1e-4)
+
+
+def test_projective_geometry_loses_at_most_2_percent():
+    """From 1024 to 2^20 categories and for epsilon up to 3, also where the number of categories is not that of the points."""
+    worst = 0.0
+    for k in [1024, 1 << 20, *np.geomspace(1024, 1 << 20, 150).astype(int).tolist()]:
+        for epsilon in (0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
+            worst = max(worst, of_space(best_geometry(k, epsilon), k, epsilon) / of_subsets(k, epsilon))
+    assert 1.012 < worst < 1.02
+
+
+def test_the_largest_losses():
+    """Few categories, large epsilon, and more than 2^20 categories, where only the smallest fields fit memory."""
+    for k, epsilon, ratio in ((2, 0.25, 1.8894), (64, 3.0, 1.1507), (256, 5.0, 1.4499), (1 << 24, 1.0, 1.2715)):
+        found = of_space(best_geometry(k, epsilon), k, epsilon) / of_subsets(k, epsilon)
+        assert found == pytest.approx(ratio, rel=1e-3)
