@@ -2,8 +2,8 @@
  * marked as undefined, so memcheck reports every conditional jump and every address that depends on them.
  * tools/secret_taint.py compiles and runs the program and reads the reports.
  *
- * The secrets are the records and the words of all streams but one: the directions of the l2 ball, which do not depend on the
- * record and are sent. The program is linked with --wrap=stream_draw, so that words are marked where they leave the cipher. A
+ * The secrets are the records and the words of all streams, with two exceptions, which do not depend on the record: the
+ * directions of the l2 ball, which are sent, and the set of others and the rank of subset selection. The program is linked with --wrap=stream_draw, so that words are marked where they leave the cipher. A
  * case fails if the marks do not reach its output.
  *
  * usage: secret_taint isa [case], a number of simd/dispatch.h; without a case, prints the names of all cases */
@@ -15,12 +15,14 @@
 
 #include "privatize/bins.h"
 #include "privatize/clip.h"
+#include "privatize/hadamard_response.h"
 #include "privatize/l2_ball.h"
 #include "privatize/laplace.h"
 #include "privatize/linf_ball.h"
 #include "privatize/residue.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
+#include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
 #include "random/cmac.h"
 #include "sgd/glm.h"
@@ -48,7 +50,12 @@ void __wrap_stream_draw(stream *s, void *to, size_t blocks);
 void __wrap_stream_draw(stream *s, void *to, size_t blocks)
 {
     __real_stream_draw(s, to, blocks);
-    if ((marking & WORDS) && s->id != STREAM_L2_DIRECTION)
+    if (!(marking & WORDS) || s->id == STREAM_L2_DIRECTION || s->id == STREAM_SUBSET_BITS || s->id == STREAM_SUBSET_INDICES)
+        return;
+    if (s->id == STREAM_SUBSET_COINS) /* a coin, then a rank */
+        for (size_t i = 0; i < blocks; i++)
+            (void)VALGRIND_MAKE_MEM_UNDEFINED((uint8_t *)to + i * AES_BLOCK, AES_BLOCK / 2);
+    else
         (void)VALGRIND_MAKE_MEM_UNDEFINED(to, blocks * AES_BLOCK);
 }
 
@@ -128,6 +135,26 @@ static void responses(void)
     privatize("bins, f32", privatize_bins_f32, &one_cut, floats, 1, 4, 1);
     privatize("bins, f64", privatize_bins_f64, &cuts, doubles, 301, 8, 1);
     privatize("bins, f64", privatize_bins_f64, &one_cut, doubles, 1, 8, 1);
+}
+
+static void sets(void)
+{
+    const hadamard_response wide = {(uint64_t)3 << 62, 100, 127, 64}, narrow = {(uint64_t)3 << 30, 100, 127, 32};
+    const hadamard_response many = {(uint64_t)3 << 30, 130, 511, 32}, large = {(uint64_t)3 << 62, 1000, 131071, 64};
+    privatize("Hadamard response, u8 to u8", privatize_hadamard_response_u8_u8, &wide, codes, 300, 1, 1);
+    privatize("Hadamard response, u8 to u8", privatize_hadamard_response_u8_u8, &narrow, codes, 257, 1, 1);
+    privatize("Hadamard response, u8 to u8", privatize_hadamard_response_u8_u8, &narrow, codes, 1, 1, 1);
+    privatize("Hadamard response, u8 to u16", privatize_hadamard_response_u8_u16, &many, codes, 300, 1, 2);
+    privatize("Hadamard response, u16 to u16", privatize_hadamard_response_u16_u16, &many, codes_16, 300, 2, 2);
+    privatize("Hadamard response, u16 to u32", privatize_hadamard_response_u16_u32, &large, codes_16, 300, 2, 4);
+    privatize("Hadamard response, u32 to u32", privatize_hadamard_response_u32_u32, &large, codes_32, 300, 4, 4);
+
+    const subset_selection few = {(uint64_t)3 << 62, 130, 40, 15}, one = {(uint64_t)3 << 62, 9, 1, 0};
+    const subset_selection most = {(uint64_t)3 << 62, 1000, 700, 44};
+    privatize("subset selection, u8", privatize_subset_selection_u8, &few, codes, 40, 1, 17);
+    privatize("subset selection, u8", privatize_subset_selection_u8, &one, codes, 300, 1, 2);
+    privatize("subset selection, u8", privatize_subset_selection_u8, &few, codes, 1, 1, 17);
+    privatize("subset selection, u16", privatize_subset_selection_u16, &most, codes_16, 60, 2, 125);
 }
 
 static void sign_bits(void)
@@ -352,6 +379,7 @@ int main(int count, char **arguments)
     key_open(&key, bytes);
     fill();
     responses();
+    sets();
     sign_bits();
     unary_rows();
     balls();
