@@ -85,7 +85,7 @@ def test_the_report_is_orthogonal_exactly_below_the_threshold(isa, order, length
 
 @pytest.mark.parametrize("order, length", SMALL)
 def test_reports_are_uniform_within_and_outside_of_the_hyperplane(order, length):
-    """All values of the uniform integer: each point of the hyperplane once for heads, each other point once for tails."""
+    """All values of the uniform integer: each point of the hyperplane once for heads, each other one once for tails."""
     field = _finite_field.field(order)
     other = reference.ProjectiveReference(field, length)
     for x, point in enumerate(other.points):

@@ -1,4 +1,4 @@
-"""Subset selection: the kernel against the reference, exact thresholds, the exact channel, and the choice of the size."""
+"""Subset selection: the kernel against the reference, the exact channel, and the choice of the size."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_set_of_others_is_uniform(others, size, density):
 
 @pytest.mark.parametrize("k, size", [(2, 1), (3, 2), (5, 2), (6, 4)])
 def test_all_draws_give_each_set_its_probability(k, size):
-    """Every set of others and every rank: with heads the sets that hold the category, with tails the others, uniformly."""
+    """Every set of others and every rank: heads give the sets that hold the category, tails the others, uniformly."""
     for truth in range(k):
         for heads in (True, False):
             found = Counter()

@@ -1,7 +1,7 @@
-"""Exact total variances of all mechanisms for frequencies: closed forms, published tables, and which is best where.
+"""Exact total variances of all mechanisms for frequencies: closed forms, a table, and which is best where.
 
-The total variance is the sum of the variances of the shares of all categories, times the number of people. It is the same
-for all data. The mechanisms with coins of 64 bits have the ideal variance up to a relative error of 1e-9.
+The total variance is the sum of the variances of the shares of all categories, times the number of people. It is the
+same for all data. The mechanisms with coins of 64 bits have the ideal variance up to a relative error of 1e-9.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ RATIOS = {  # to the total variance of subset selection for 2^20 categories
 
 
 def test_the_loss_for_a_million_categories(grid):
-    """Projective geometry is within 2 % for epsilon up to 3. From 4 on, the limit of 2^25 vectors costs more than 5 %."""
+    """Projective geometry loses at most 2 % for epsilon up to 3. From 4 on, the limit of 2^25 vectors costs more."""
     for epsilon, (geometry, hadamard) in RATIOS.items():
         found = grid[1 << 20, epsilon]
         assert found["PGR"] / found["SS"] == pytest.approx(geometry, rel=1e-4)
@@ -207,7 +207,7 @@ def test_the_loss_for_a_million_categories(grid):
 
 
 def test_projective_geometry_loses_at_most_2_percent():
-    """From 1024 to 2^20 categories and for epsilon up to 3, also where the number of categories is not that of the points."""
+    """From 1024 to 2^20 categories, for epsilon up to 3, also if there are more points than categories."""
     worst = 0.0
     for k in [1024, 1 << 20, *np.geomspace(1024, 1 << 20, 150).astype(int).tolist()]:
         for epsilon in (0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):

@@ -16,7 +16,7 @@ PIECE = 256  # people whose codes are drawn before their coins
 
 
 def word_below(words: Words, n: int) -> int:
-    """Return a uniform integer in [0, n): the high half of a product with a word, whose low half decides about rejection."""
+    """Return a uniform integer in [0, n): the high half of n times a word. The low half decides about rejection."""
     while True:
         high, low = divmod(words.word() * n, 1 << 64)
         if low >= (1 << 64) % n:
@@ -75,7 +75,7 @@ def normalized(field: FiniteField, vector) -> tuple[int, ...]:
 
 
 def projective_point(field: FiniteField, x: tuple[int, ...], drawn, product: int) -> tuple[int, ...]:
-    """Return the point with the drawn elements, where x does not have its last 1, and with this inner product with x."""
+    """Return the point with the drawn elements, except where x has its last 1, and with a given product with x."""
     at = max(i for i, element in enumerate(x) if element)
     for element in range(field.order):
         z = (*drawn[:at], element, *drawn[at:])
