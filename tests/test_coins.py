@@ -83,9 +83,9 @@ SETS = [(1, 2), (2, 4), (1, 5), (4, 5), (17, 64), (512, 1024), (341, 1365), (1, 
 def test_set_coin_is_the_largest_allowed(size, outputs, epsilon, short):
     if at_most(Fraction(((1 << 64) - 1) * (outputs - size), size), epsilon):
         with pytest.raises(ValueError, match="too large"):  # one word for the other codes is too much
-            _coins.of_set(epsilon, size, outputs, short=short)
+            _coins.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
         return
-    coin = _coins.of_set(epsilon, size, outputs, short=short)
+    coin = _coins.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
     m, whole = coin.heads, 1 << coin.bits
 
     def ratio(heads):
@@ -104,12 +104,12 @@ def test_set_coin_is_the_largest_allowed(size, outputs, epsilon, short):
 def test_the_largest_epsilon_of_a_set_is_that_of_one_word_for_the_other_codes(size, outputs, short):
     """A larger epsilon is refused, not reduced."""
     most = math.log(((1 << 64) - 1) * (outputs - size) / size)
-    coin = _coins.of_set(most * (1 - 1e-12), size, outputs, short=short)
+    coin = _coins.of_set(most * (1 - 1e-12), size, outputs, shorter=(32,) if short else ())
     assert coin.epsilon_realized <= most * (1 - 1e-12)
     assert (1 << 64) - coin.heads <= 2
     for epsilon in (most * (1 + 1e-12), most + 1, 99.0, 100.0, 1e300):
         with pytest.raises(ValueError, match=r"epsilon must be within what exact coins can certify.*too large"):
-            _coins.of_set(epsilon, size, outputs, short=short)
+            _coins.of_set(epsilon, size, outputs, shorter=(32,) if short else ())
 
 
 @pytest.mark.parametrize("size, outputs", SETS)

@@ -49,7 +49,7 @@ class HadamardResponse(SetResponse):
     smallest unsigned dtype. S(x) is the set of the codes z for which z and x + 1 have an even number of common binary
     ones. It has K / 2 codes, and two sets have K / 4 in common. The variance of a share near zero is
     coth(epsilon / 2)^2. O(n) time, 4 random bytes per person (8 or 12 if fewer bits would lose more than 1e-5 of epsilon).
-    Counts are decoded by a Walsh-Hadamard transform, in O(K log K) time and 8 K bytes.
+    Counts are decoded by a Walsh-Hadamard transform, in O(K log K) time and up to 16 K bytes.
 
     Privacy
     -------

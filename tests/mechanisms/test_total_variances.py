@@ -13,6 +13,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import _finite_field
+from ldpfast.mechanisms._choice import total_variance
 from ldpfast.mechanisms._projective_geometry_response import Geometry, best_geometry
 from ldpfast.mechanisms._subset_selection import best_size
 
@@ -71,8 +72,7 @@ def test_the_total_is_the_sum_of_the_variances_of_all_categories():
             mechanism = make(k, epsilon)
             sums = mechanism.variance(np.array([0, k - 1])).sum(axis=1)
             np.testing.assert_allclose(sums, total(mechanism), rtol=1e-12)
-            if hasattr(mechanism, "total_variance"):
-                assert mechanism.total_variance == total(mechanism)
+            assert total_variance(mechanism) == total(mechanism)
 
 
 # Closed forms ---------------------------------------------------------------------------------------------------------
@@ -119,9 +119,12 @@ TABLE = [
 def test_the_table_of_total_variances(
     k, epsilon, response, symmetric, optimized, subsets, size, hadamard, geometry, order
 ):
-    """To the printed digits. That of k-ary response is the closed form: coins of 32 bits lose up to 2e-5 of it."""
+    """To the printed digits. Those of k-ary and Hadamard response are the closed forms: short coins lose up to 2e-5 of them."""
     found, odds = all_totals(k, float(epsilon)), math.exp(epsilon)
-    found["k-RR"] = (k - 1) * (2 * odds + k - 2) / (odds - 1) ** 2
+    exact = (k - 1) * (2 * odds + k - 2) / (odds - 1) ** 2, (4 * odds + (k - 1) * (odds + 1) ** 2) / (odds - 1) ** 2
+    for name, value in zip(("k-RR", "HR"), exact, strict=True):
+        assert found[name] == pytest.approx(value, rel=3e-5)
+        found[name] = value
     printed = {"k-RR": response, "SUE": symmetric, "OUE": optimized, "SS": subsets, "HR": hadamard}
     for name, digits in printed.items():
         assert float(f"{found[name]:.5g}") == float(digits), name

@@ -40,8 +40,11 @@ def hadamard_reports(coin, key: bytes, block: int, x) -> list[int]:
         piece = [int(truth) for truth in x[start : start + PIECE]]
         drawn = words.take(len(piece), "<u4").tolist()
         words.next_block()
-        coins = words.take(len(piece), f"<u{coin.bits // 8}").tolist()
-        words.next_block()
+        if coin.bits < 32:  # the high bits are the coin
+            coins = [word >> 32 - coin.bits for word in drawn]
+        else:
+            coins = words.take(len(piece), f"<u{coin.bits // 8}").tolist()
+            words.next_block()
         for truth, code, word in zip(piece, drawn, coins, strict=True):
             reports.append(hadamard_code(truth, code % coin.outputs, int(word >= coin.heads)))
     return reports
