@@ -39,6 +39,15 @@ STREAM_IDS = {
     "selection": 29,
     "series": 38,
     "Gaussian digits": 39,
+    "Window": 50,
+    "cube coordinates": 51,
+    "cube rounding": 52,
+    "cube signs": 53,
+    "cube members": 54,
+    "cube others": 55,
+    "codebook seeds": 56,
+    "codebook coins": 57,
+    "codebook direction": 58,
 }
 
 
@@ -126,6 +135,127 @@ def _few_lanes(words: Words, m: int, width: int, lanes: int) -> list[int]:
     return [int(u < top) for u in chunk]
 
 
+def index_below(words: Words, n: int) -> int:
+    """Return a uniform integer below n from words of 32 bits, the low half of a word of 64 bits first."""
+    while True:
+        product = int(words.take(1, "<u4")[0]) * n
+        if product % 2**32 >= 2**32 % n:
+            return product >> 32
+
+
+def word_below(words: Words, n: int) -> int:
+    """Return a uniform integer below n from words of 64 bits."""
+    while True:
+        product = words.word() * n
+        if product % WORD >= WORD % n:
+            return product >> 64
+
+
+def window_position(coin, lower: float, upper: float, x: float) -> int:
+    """Return the position of a number as an integer below steps 2^j, the input in the bits above the last j."""
+    positions = coin.steps << 32 - coin.steps.bit_length()
+    position = int((x - lower) * (positions / (upper - lower)) - 2.0**31) + (1 << 31)
+    return min(max(position, 0), positions - 1)
+
+
+def window_code(coin, position: int, word: int) -> int:
+    """Return the code of the window mechanism, or of its bit, for one word of 32 bits."""
+    bits = 32 - coin.steps.bit_length()
+    if word < coin.bit_words:
+        slope = (coin.heads - coin.tails << 32) // (coin.steps << bits)
+        return coin.outputs + int(word < coin.tails + (position * slope >> 32))
+    rest = word - coin.bit_words
+    if rest >= coin.width * coin.per:
+        return (rest - coin.width * coin.per) // coin.each
+    start, fraction = divmod(position, 1 << bits)
+    return start + (rest + (fraction * coin.per >> bits)) // coin.per
+
+
+def sign_at(x: float, radius: float, word: int) -> int:
+    """Return 1 with probability (1 + x / radius) / 2, from a word of 32 bits."""
+    signed = word - (word >> 31 << 32)
+    return int(signed < min(max(float(x) * (2.0**31 / radius), -(2.0**31)), 2.0**31))
+
+
+def rounded_signs(words: Words, row, radius: float) -> list[int]:
+    """Return the signs of numbers; two of them share a word of 64 bits."""
+    drawn = words.take(len(row) + len(row) % 2, "<u4")
+    return [sign_at(x, radius, int(word)) for x, word in zip(row, drawn, strict=False)]
+
+
+def disagreements(heads: int, k: int, threshold: int, signs: Words, members: Words) -> int:
+    """Return the places where the reported signs differ from those of the record, as the bits of a number, for k <= 62."""
+    most = k - threshold
+    if signs.word() < heads:
+        if most == 0:
+            return 0
+        drawn, size = word_below(signs, sum(math.comb(k, i) for i in range(most + 1))), 0
+        while drawn >= math.comb(k, size):
+            drawn, size = drawn - math.comb(k, size), size + 1
+        places: set[int] = set()
+        while len(places) < size:
+            places.add(index_below(members, k))
+        return sum(1 << i for i in places)
+    if most == 0:
+        return 1 + word_below(signs, 2**k - 1)
+    while True:
+        drawn = signs.word() % 2**k
+        if drawn.bit_count() > most:
+            return drawn
+
+
+def sampled_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
+    """Return the items of reports of sampled signs. Coordinates are drawn for 32 people at a time."""
+    dim, k, threshold = mechanism.dim, mechanism.sampled, mechanism.threshold
+    heads = mechanism._coin.heads if heads is None else heads
+    drawn, rounding, signs, members, others = (
+        Words(key, f"cube {use}", block, 256) for use in ("coordinates", "rounding", "signs", "members", "others")
+    )
+    out = np.empty((len(rows), k), np.int64)
+    for start in range(0, len(rows), 32):
+        together = rows[start : start + 32]
+        words = drawn.take(len(together) * k, "<u4").astype(np.uint64).reshape(-1, k) * np.uint64(dim)
+        drawn.next_block()
+        sampled = []
+        for row in words.tolist():
+            places: list[int] = []
+            for product in row:
+                place = product >> 32 if product % 2**32 >= 2**32 % dim else None
+                while place is None or place in places:
+                    place = index_below(others, dim)
+                places.append(place)
+            sampled.append(places)
+        for i, (places, x) in enumerate(zip(sampled, together, strict=True)):
+            own = rounded_signs(rounding, x[places], mechanism.radius)
+            differ = disagreements(heads, k, threshold, signs, members)
+            out[start + i] = [2 * j + (s ^ differ >> at & 1) for at, (j, s) in enumerate(zip(places, own, strict=True))]
+    return out
+
+
+def cap_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> np.ndarray:
+    """Return the signs (0 or 1) of reports of all coordinates."""
+    dim, threshold = mechanism.dim, mechanism.threshold
+    heads = mechanism._coin.heads if heads is None else heads
+    rounding, signs, members = (Words(key, f"cube {use}", block, 512) for use in ("rounding", "signs", "members"))
+    out = np.empty((len(rows), dim), np.uint8)
+    for i, x in enumerate(rows):
+        own = np.array(rounded_signs(rounding, x, mechanism.radius), np.uint8)
+        if dim <= 62:
+            differ = disagreements(heads, dim, threshold, signs, members)
+            out[i] = own ^ np.array([differ >> j & 1 for j in range(dim)], np.uint8)
+            continue
+        inside = signs.word() < heads
+        while True:
+            drawn = np.unpackbits(signs.take(-(-dim // 64) * 8, np.uint8), count=dim, bitorder="little")
+            agree = int((drawn == own).sum())
+            if inside and dim - agree >= threshold:
+                drawn, agree = 1 - drawn, dim - agree
+            if (agree >= threshold) == inside:
+                break
+        out[i] = drawn
+    return out
+
+
 def vertex(x: float, radius: float, byte: int, low: int, real) -> int:
     """Return 1 with probability (1 + x / r) / 2, from one byte and 23 bits that the coordinates of a row share."""
     threshold = int(real(x) * real(2.0**30 / radius))
@@ -206,6 +336,40 @@ def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
         u = normals(direction, now * dim, rows.dtype.type).reshape(now, dim)
         reports += [l2_report(mechanism, u[i], rows[start + i].astype(float), sign) for i in range(now)]
     return np.array(reports)
+
+
+PUBLIC_KEY = bytes(range(32))  # of the directions
+
+
+def directions(dim: int, vectors: int, seed: int) -> np.ndarray:
+    """Return public random vectors, in double precision. Each row of normal numbers starts with a new block of AES."""
+    blocks = -(-(-(-dim // 64) * 64 * 3) // 16)
+    words = Words(PUBLIC_KEY, "codebook direction", seed, -(-vectors * blocks // 64))
+    rows = []
+    for j in range(vectors):
+        words.at = 16 * j * blocks
+        rows.append(normals(words, dim, np.float32))
+    return np.array(rows)
+
+
+def rank_codebook(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> list[int]:
+    """Return the reports of one block: a seed above the index of a candidate."""
+    heads = mechanism._coin.heads if heads is None else heads
+    vectors, top = mechanism.vectors, mechanism.top
+    bits = (2 * vectors - 1).bit_length()
+    seeds, coins, reports = Words(key, "codebook seeds", block), Words(key, "codebook coins", block), []
+    for x in rows.astype(float) / mechanism.radius:
+        seed = seeds.word() >> bits
+        flip = (coins.word() >> 11) / 2**53 >= (1 + min(float(np.linalg.norm(x)), 1.0)) / 2
+        u = directions(mechanism.dim, vectors, seed)
+        cosines = (u @ x) / np.linalg.norm(u, axis=1) * (-1 if flip else 1)
+        best = sorted(range(vectors), key=lambda j: -abs(cosines[j]))[:top]
+        raised = {2 * j + int(cosines[j] >= 0) for j in best}
+        inside = coins.word() < heads
+        chosen = [c for c in range(2 * vectors) if (c in raised) == inside]
+        numbers = word_below(coins, top), word_below(coins, 2 * vectors - top)
+        reports.append(seed << bits | chosen[numbers[0] if inside else numbers[1]])
+    return reports
 
 
 def discrete_laplace(coins, words: Words, rest: Words, n: int) -> list[int]:
