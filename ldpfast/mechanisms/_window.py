@@ -84,7 +84,8 @@ def best_design(epsilon: float, outputs: int) -> Design:
 class Window(Mechanism):
     """The discrete window mechanism: one of few codes, where those next to the number are more probable.
 
-    Its worst-case variance is smaller than those of `SignBit` and `Laplace` for `epsilon` from about 0.53 to 42.
+    Its largest variance for one number is smaller than those of `SignBit` and `Laplace` for `epsilon` from 0.53 to 42. For
+    people at both ends of the interval, `SignBit` has a smaller variance (`worst_variance`).
 
     Parameters
     ----------
@@ -106,8 +107,8 @@ class Window(Mechanism):
     Records: floats in [lower, upper], shape (n,). Reports: codes, uint8, shape (n,). The number is rounded at random to one
     of M + 1 equally spaced inputs. Input i is reported as one of M + w codes, where the w codes i, ..., i + w - 1 have
     e^epsilon times the probability of the others. With a public probability, the bit of `SignBit` is reported instead. M,
-    w and this probability have the smallest worst-case variance. For epsilon = 1, 2, 4 and 8 and the interval [-1, 1] it is
-    4.27, 0.988, 0.159 and 0.0112. O(n) time, 4 random bytes per number. `epsilon_realized` is at most 20.8, because words
+    w and this probability minimize the largest variance for one number. For epsilon = 1, 2, 4 and 8 and the interval [-1, 1]
+    it is 4.27, 0.988, 0.159 and 0.0112. O(n) time, 4 random bytes per number. `epsilon_realized` is at most 20.8, because words
     have 32 bits.
 
     Privacy
@@ -192,7 +193,7 @@ def _rows(coin: _coins.WindowCoin) -> list[list[int]]:
     rows = []
     for i in range(coin.steps + 1):
         row = [coin.each + (coin.per if i <= code < i + coin.width else 0) for code in range(coin.outputs)]
-        if coin.bit_words:  # the threshold of the bit is rounded up to an integer
+        if coin.bit_words:  # the threshold of the bit in the kernel is lower by at most two words
             ones = coin.tails + -((coin.tails - coin.heads) * i // coin.steps)
             row += [coin.bit_words - ones, ones]
         rows.append(row)
