@@ -9,6 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ldpfast as ldp
 from ldpfast import _coins
@@ -61,6 +63,26 @@ def test_reports_equal_the_reference(isa, dim, sampled, threshold, n, dtype):
     got = mechanism.privatize(x, rng=SEED, clip=True)
     assert got.dtype == np.min_scalar_type(2 * dim - 1)
     np.testing.assert_array_equal(got, by_blocks(reference.sampled_cube, mechanism, KEY, x))
+
+
+@st.composite
+def cubes(draw):
+    """Draw a mechanism with at most 62 signs."""
+    k = draw(st.integers(1, 62))
+    dim, threshold = draw(st.integers(k, 70)), draw(st.integers(k // 2 + 1, k))
+    least = max(0.1, 0.7 * threshold - 40)  # a coin with a signal
+    return ldp.SampledCube(dim, draw(st.floats(least, 10)), 1.7, sampled=k, threshold=threshold)
+
+
+@given(cubes(), st.integers(1, 40))
+def test_reports_of_any_design_equal_the_reference(mechanism, n):
+    x = rows_of(n, mechanism.dim, np.float64)
+    got = mechanism.privatize(x, rng=SEED)
+    if mechanism.sampled < mechanism.dim:
+        np.testing.assert_array_equal(got, reference.sampled_cube(mechanism, KEY, 0, x))
+    else:
+        signs = np.unpackbits(got, axis=1, count=mechanism.dim, bitorder="little")
+        np.testing.assert_array_equal(signs, reference.cap_cube(mechanism, KEY, 0, x))
 
 
 @pytest.mark.parametrize("n", [*SIZES, 0, 2, 31, 32, 33])
