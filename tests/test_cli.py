@@ -89,7 +89,7 @@ def test_the_table_names_file_and_mechanism(capsys, array):
     assert main(["estimate", str(array), "--epsilon", "4", "--lower=-1e1", "--upper", "10", "--clip"]) == 0
     out, err = capsys.readouterr()
     assert "array.npy" in out
-    assert "Laplace(lower=-10.0, upper=10.0, epsilon=4.0)" in out
+    assert "Window(lower=-10.0, upper=10.0, epsilon=4.0, outputs=16)" in out
     assert err == ""
 
 
@@ -376,7 +376,7 @@ def test_states_of_single_questions_are_estimated(capsys, tmp_path):
     "text, message",
     [
         ("epsilon = ", "a survey must be valid TOML"),
-        ("epsilon = 1\nquestion = 3", "entries epsilon, answers, weights, questions only, got 'question'"),
+        ("epsilon = 1\nquestion = 3", "entries epsilon, answers, weights, version, questions only, got 'question'"),
         ("questions = {}", "an entry 'epsilon': a number"),
         ("epsilon = 1", "an entry 'questions': a table of questions"),
         ("epsilon = 1\n[questions.a]\ntype = 3", "question 'a' must have a type, one of YesNo, Choice"),

@@ -278,6 +278,7 @@ def survey_vectors() -> dict:
         },
         3.0,
         answers=2,
+        version=1,
     )
     records = [
         {"smoker": True, "years": 33.25, "region": "östlich", "income": 12.0},

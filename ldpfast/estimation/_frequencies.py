@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,6 +148,7 @@ class Frequencies(Problem[FrequencyEstimate]):
     method: str = "auto"
     project: bool = False
     max_bits: int | None = None
+    later: ClassVar[dict[str, Any]] = {"max_bits": None}
     labels: tuple[Any, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

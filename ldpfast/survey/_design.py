@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding
+from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding, Window
 from ._questions import ColumnQuestion, Mean, SurveyQuestion
 from ._table import Table
 
+LATEST = 2  # version of the choice of mechanisms
 WORDS = 1 << 32  # random words that choose one question
 
 
@@ -44,30 +45,32 @@ def epsilon_per_answer(epsilon: float, answers: int) -> float:
     return each if Fraction(each) * answers <= Fraction(epsilon) else math.nextafter(each, 0)
 
 
-def mechanism_for(parts: list[ColumnQuestion], epsilon: float) -> Mechanism:
+def mechanism_for(parts: list[ColumnQuestion], epsilon: float, version: int) -> Mechanism:
     """Return the mechanism for an answer that combines one or two questions.
 
-    A single mean is sent as a number with Laplace noise where that has the smaller worst-case variance.
+    A single mean is sent as a number where Laplace noise has a smaller worst-case variance than one bit.
     """
     if len(parts) == 1 and isinstance(parts[0], Mean) and not parts[0].optional:
-        number = _number(parts[0].lower, parts[0].upper, epsilon)
+        number = _number(parts[0].lower, parts[0].upper, epsilon, version)
         if number is not None:
             return number
     return for_symbols(math.prod(part.k for part in parts), epsilon)
 
 
-def _number(lower: float, upper: float, epsilon: float) -> Laplace | None:
-    """Return the mechanism for a number where its largest variance is below that of one bit."""
+def _number(lower: float, upper: float, epsilon: float, version: int) -> Laplace | Window | None:
+    """Return the mechanism for a number where the largest variance of Laplace noise is below that of one bit."""
     try:
         number = Laplace(lower, upper, epsilon)
     except ValueError:
         return None
+    largest = float(number.variance(lower + number.grid / 2))
     try:
-        bit = SignBit(lower, upper, epsilon)
-    except ValueError:
-        return number
-    center, middle_of_step = lower + (upper - lower) / 2, lower + number.grid / 2
-    return number if number.variance(middle_of_step) < bit.variance(center) else None
+        if largest >= SignBit(lower, upper, epsilon).variance(lower + (upper - lower) / 2):
+            return None
+    except ValueError:  # no bit certifies this epsilon
+        pass
+    window = Window(lower, upper, epsilon)
+    return window if version > 1 and window.largest_variance < largest else number
 
 
 @lru_cache(maxsize=1024)
@@ -114,24 +117,24 @@ def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> flo
 
     It is the mean over the symbols. For means, it is in units of the squared length of the interval.
     """
-    if isinstance(mechanism, Laplace):
+    if isinstance(mechanism, Laplace | Window):
         length = mechanism.upper - mechanism.lower
         return float(mechanism.variance(mechanism.lower + length / 2)) / length**2 + 0.25
     return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
 
 
-def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilon: float) -> int:
+def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilon: float, version: int) -> int:
     """Return the number of answers per person with the smallest sum of variances; the smallest number among equals."""
-    return min(range(1, len(items) + 1), key=lambda m: sum(_variances(items, questions, epsilon, m)))
+    return min(range(1, len(items) + 1), key=lambda m: sum(_variances(items, questions, epsilon, m, version)))
 
 
-def _variances(items: list[Item], questions: dict[str, Any], epsilon: float, answers: int) -> list[float]:
+def _variances(items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, version: int) -> list[float]:
     """Return the variance of each estimate times the number of people; infinite where no coin can certify epsilon."""
     found = []
     for item in items:
         parts = [questions[name] for name in item.parts]
         try:
-            mechanism = mechanism_for(parts, epsilon_per_answer(epsilon, answers))
+            mechanism = mechanism_for(parts, epsilon_per_answer(epsilon, answers), version)
         except ValueError:
             found.append(math.inf)
             continue
@@ -186,9 +189,11 @@ class SurveyPlan:
         return self.table._repr_html_()
 
 
-def plan(items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, n: int) -> SurveyPlan:
+def plan(
+    items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, n: int, version: int
+) -> SurveyPlan:
     """Return the standard errors to expect from n people."""
-    stderr = np.array([_variances(items, questions, epsilon, m) for m in range(1, len(items) + 1)]).T
+    stderr = np.array([_variances(items, questions, epsilon, m, version) for m in range(1, len(items) + 1)]).T
     scale = [
         questions[item.parts[0]].upper - questions[item.parts[0]].lower
         if len(item.parts) == 1 and isinstance(questions[item.parts[0]], Mean)
@@ -200,4 +205,4 @@ def plan(items: list[Item], questions: dict[str, Any], epsilon: float, answers: 
 
 def uses_numbers(mechanism: Mechanism) -> bool:
     """Return whether the records of a mechanism are numbers instead of symbols."""
-    return isinstance(mechanism, Laplace)
+    return isinstance(mechanism, Laplace | Window)

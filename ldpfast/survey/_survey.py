@@ -60,6 +60,10 @@ class Survey(Described):
         Relative frequencies of the questions if everyone answers one; the default is 1. A question with weight 0 is not
         asked alone, and is declared for a `Cross` only. With more than one answer, all other weights must be equal.
 
+    version : int, default 2
+        Version of the choice of mechanisms. 1: a mean is sent with Laplace noise or as one bit. 2: `Window` takes the place of
+        Laplace noise where its variance is smaller. A saved survey without a version has version 1.
+
     Attributes
     ----------
     mechanisms : dict
@@ -102,9 +106,11 @@ class Survey(Described):
     epsilon: float
     answers: Any = field(default=1, kw_only=True)
     weights: Mapping[str, float] | None = field(default=None, kw_only=True)
+    version: int = field(default=_design.LATEST, kw_only=True)
     mechanisms: dict[str, Mechanism] = field(init=False, repr=False)
     guarantee: Guarantee = field(init=False, repr=False)
     kind: ClassVar[str] = "survey"
+    later: ClassVar[dict[str, Any]] = {"version": 1}
     _items: list[Item] = field(init=False, repr=False)
     _declared: dict[str, ColumnQuestion] = field(init=False, repr=False)
     _columns: list[str] = field(init=False, repr=False)
@@ -123,16 +129,18 @@ class Survey(Described):
             for name, question in questions.items()
             if weights[name]
         ]
-        answers = _checked_answers(self.answers, items, questions, epsilon)
+        version = _check.integer("version", self.version, 1, _design.LATEST)
+        answers = _checked_answers(self.answers, items, questions, epsilon, version)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
-        mechanisms = _mechanisms(items, questions, _design.epsilon_per_answer(epsilon, answers))
+        mechanisms = _mechanisms(items, questions, _design.epsilon_per_answer(epsilon, answers), version)
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
         self._set(
             questions=questions,
             epsilon=epsilon,
             answers=answers,
             weights=None if self.weights is None else dict(self.weights),
+            version=version,
             mechanisms=mechanisms,
             guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
             _items=items,
@@ -195,7 +203,7 @@ class Survey(Described):
             If `n` is not an integer >= 1.
         """
         n = _check.integer("n", n, 1)
-        return _design.plan(self._items, dict(self.questions), self.epsilon, self.answers, n)
+        return _design.plan(self._items, dict(self.questions), self.epsilon, self.answers, n, self.version)
 
     # People -----------------------------------------------------------------------------------------------------------
 
@@ -583,6 +591,7 @@ class Survey(Described):
             "epsilon": self.epsilon,
             "answers": self.answers,
             "weights": None if self.weights is None else dict(self.weights),
+            **{name: getattr(self, name) for name, first in self.later.items() if getattr(self, name) != first},
         }
 
     @classmethod
@@ -593,7 +602,8 @@ class Survey(Described):
                 raise ValueError("data must hold questions with different names")
             name = data["name"]
             questions[name] = described({key: value for key, value in data.items() if key != "name"}, "question")
-        return cls(questions, arguments["epsilon"], answers=arguments["answers"], weights=arguments["weights"])
+        options = {name: arguments[name] for name in ("answers", "weights", "version")}
+        return cls(questions, arguments["epsilon"], **options)
 
     def to_toml(self) -> str:
         """Return the survey as TOML, which `from_toml` and the command line read.
@@ -607,7 +617,9 @@ class Survey(Described):
         TypeError
             If a label is neither text, nor a number, a boolean or a date.
         """
-        return _toml.dump(self.questions, epsilon=self.epsilon, answers=self.answers, weights=self.weights)
+        return _toml.dump(
+            self.questions, epsilon=self.epsilon, answers=self.answers, weights=self.weights, version=self.version
+        )
 
     @classmethod
     def from_toml(cls, text: str) -> Survey:
@@ -616,8 +628,8 @@ class Survey(Described):
         Parameters
         ----------
         text : str
-            "epsilon", optionally "answers" and a table "weights", and one table per question: its "type" and the arguments
-            of that class.
+            "epsilon", optionally "answers", "version" and a table "weights", and one table per question: its "type" and
+            the arguments of that class.
 
         Returns
         -------
@@ -647,7 +659,7 @@ class Survey(Described):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        return ["questions", "epsilon", "answers", "weights"]
+        return ["questions", "epsilon", "answers", "weights", "version"]
 
     def _pinned(self) -> dict[str, Any]:
         return {
@@ -727,19 +739,19 @@ def _checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, Fract
     return found
 
 
-def _checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float) -> int:
+def _checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float, version: int) -> int:
     if answers == "all":
         return len(items)
     if answers == "auto":
         if len({item.weight for item in items}) > 1:
             return 1  # other numbers of answers have no weights
-        return _design.best_answers(items, questions, epsilon)
+        return _design.best_answers(items, questions, epsilon, version)
     if isinstance(answers, str):
         raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
     return _check.integer("answers", answers, 1, len(items))
 
 
-def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float) -> dict[str, Mechanism]:
+def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float, version: int) -> dict[str, Mechanism]:
     """Return the mechanism of each item."""
     found = {}
     for item in items:
@@ -747,7 +759,7 @@ def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float) ->
         if cells > MOST_CELLS:
             raise ValueError(f"question {item.name!r} must have at most {MOST_CELLS} different answers, got {cells}")
         try:
-            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon)
+            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon, version)
         except ValueError as error:
             raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
     return found

@@ -99,15 +99,15 @@ class Twin:
             for place, part in enumerate(parts):
                 declared: Any = survey.questions[part]
                 rounding = words(key, ROUNDING + place, block, len(asked), np.uint64)
-                if isinstance(declared, Mean) and not isinstance(mechanism, ldp.Laplace):
+                if isinstance(declared, Mean) and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                     self.used.append((key, f"rounding {place}", block))
                 cells = [rows[i][part] for i in asked]
-                if isinstance(mechanism, ldp.Laplace):
+                if isinstance(mechanism, ldp.Laplace | ldp.Window):
                     records = np.array(cells, np.float64)
                     continue
                 symbols = np.array([symbol(declared, cell, int(u)) for cell, u in zip(cells, rounding, strict=True)])
                 records = symbols if records is None else records * declared.k + symbols
-            if not isinstance(mechanism, ldp.Laplace):
+            if not isinstance(mechanism, ldp.Laplace | ldp.Window):
                 records = records.astype(mechanism.domain.dtype)
             kernel = mechanism._pipeline.kernel
             made = np.zeros((len(records), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))

@@ -225,10 +225,29 @@ def test_auto_asks_more_where_noise_is_small():
 
 def test_a_mean_is_sent_as_a_number_at_a_large_epsilon():
     survey = SURVEYS["large epsilon"]
-    assert isinstance(survey.mechanisms["age"], ldp.Laplace)
+    assert isinstance(survey.mechanisms["age"], ldp.Window)
     assert isinstance(survey.mechanisms["both"], ldp.RandomizedResponse)
     result = survey.run(people(20_000), rng=2)
     assert abs(result["age"].value - 50) < 6 * result["age"].stderr
+
+
+def test_surveys_without_a_version_keep_their_mechanisms():
+    """The description of a survey that was saved before versions existed gives the mechanisms and reports of that time."""
+    old = Survey({"age": Mean(0, 100), "smoker": YesNo()}, 9.0, version=1)
+    saved = old.to_dict()
+    assert "version" not in saved
+    twin = Survey.from_dict(saved)
+    assert twin == old
+    assert twin.version == 1
+    assert isinstance(twin.mechanisms["age"], ldp.Laplace)
+    new = Survey(old.questions, 9.0)
+    assert Survey.from_dict(new.to_dict()).mechanisms == new.mechanisms
+    assert new != old
+    assert new.mechanisms["age"].largest_variance < 0.1 * twin.mechanisms["age"].variance(50.0)
+    assert Survey.from_toml(old.to_toml()) == old
+    assert Survey.from_toml(new.to_toml()) == new
+    with pytest.raises(ValueError, match="version must be"):
+        Survey(old.questions, 9.0, version=3)
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------
