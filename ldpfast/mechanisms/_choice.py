@@ -126,7 +126,7 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
     Returns
     -------
     mechanism : RandomizedResponse, SubsetSelection, ProjectiveGeometryResponse, HadamardResponse or UnaryEncoding
-        Without `max_bits`: `RandomizedResponse` up to about 3 e^epsilon + 2 categories, `SubsetSelection` up to 4096, then
+        Without `max_bits`: `RandomizedResponse` up to about 1.4 e^epsilon + 1.5 categories, `SubsetSelection` up to 4096, then
         `ProjectiveGeometryResponse`. The choice depends on the arguments alone.
 
     Raises

@@ -32,8 +32,8 @@ class RandomizedResponse(ResponseMechanism):
 
     Notes
     -----
-    Records: integers in [0, k), shape (n,). Reports: codes of the smallest unsigned dtype that holds k - 1. This is the
-    best choice for few categories, k <= 3 e^epsilon + 2. The variance of a share near zero is
+    Records: integers in [0, k), shape (n,). Reports: codes of the smallest unsigned dtype that holds k - 1. No mechanism has a
+    smaller total variance for few categories, (k - 1) (k - 2) <= 2 e^(2 epsilon). The variance of a share near zero is
     (e^epsilon + k - 2) / (e^epsilon - 1)^2. O(n) time, 4 random bytes per person (8 if k > 256, or if 32 bits would
     lose more than 1e-5 of epsilon).
 

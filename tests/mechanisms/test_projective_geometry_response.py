@@ -271,3 +271,13 @@ def test_the_report_of_an_invalid_record_is_that_of_the_last_category(k, record,
         kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(300, value, record), out)
         outputs.append(out.tolist())
     assert outputs[0] == outputs[1] == outputs[2]
+
+
+@pytest.mark.parametrize("k, dtype", [(5, "u1"), (300, "u2"), (70_000, "u4")])
+def test_a_record_outside_of_the_domain_is_refused(k, dtype):
+    mechanism, x = ldp.ProjectiveGeometryResponse(k, 1.0), np.zeros(2100, dtype)
+    mechanism.privatize(x)
+    for value in (k, np.iinfo(dtype).max):
+        x[2060] = value
+        with pytest.raises(ValueError, match=rf"^x must be integers in \[0, k\) with k={k}; index 2060 is outside"):
+            mechanism.privatize(x)

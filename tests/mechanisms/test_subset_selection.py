@@ -67,6 +67,19 @@ def test_reports_equal_the_reference(isa, k, size, n):
     assert mechanism.report.invalidity(reports) is None
 
 
+def test_indices_of_the_incomplete_interval_are_rejected(isa):
+    """In these two record blocks, one of the first indices below n = 65175 is rejected: 2^32 mod n is nearly n."""
+    k, n = 65_176, 65_175
+    mechanism, x = ldp.SubsetSelection(k, 1.0, 700), np.arange(54, dtype=np.uint16)
+    reports, density = mechanism.privatize(x, rng=SEED), _density(n, 700)
+    assert density == 0  # so about 700 indices are drawn
+    for block, place in ((49, 12), (53, 318)):
+        halves = Words(KEY, reference.SUBSET_INDICES, block).take(400, "<u4").astype(np.uint64)
+        assert (halves[place] * np.uint64(n)) % (1 << 32) < (1 << 32) % n
+        expected = reference.subset_reports(mechanism, density, KEY, block, x[block : block + 1])
+        assert members(reports[block : block + 1], k) == expected
+
+
 @pytest.mark.parametrize("density", [0, 1, 2, 32, 40, 63])
 def test_the_first_draw_may_have_any_density(isa, density):
     """The size is right, even if all bits of the first draw are wrong."""
@@ -272,3 +285,13 @@ def test_the_report_of_an_invalid_record_is_that_of_the_last_category(isa, k, re
         kernel.privatize(stream.Stream(FIXED_KEY), 0, np.full(200, value, record), out)
         outputs.append(out.tolist())
     assert outputs[0] == outputs[1] == outputs[2]
+
+
+@pytest.mark.parametrize("k, dtype", [(5, "u1"), (300, "u2")])
+def test_a_record_outside_of_the_domain_is_refused(k, dtype):
+    mechanism, x = ldp.SubsetSelection(k, 1.0), np.zeros(2100, dtype)
+    mechanism.privatize(x)
+    for value in (k, np.iinfo(dtype).max):
+        x[2060] = value
+        with pytest.raises(ValueError, match=rf"^x must be integers in \[0, k\) with k={k}; index 2060 is outside"):
+            mechanism.privatize(x)
