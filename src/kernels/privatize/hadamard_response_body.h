@@ -31,58 +31,58 @@ static void NAME(draw_tails)(const hadamard_response *p, stream *s, uint32_t *ta
     }
 }
 
-#define DEFINE_BODY(in, in_type, out, out_type, narrow)                                                                     \
+#define DEFINE_BODY(in, in_type, out, out_type, narrow)                                                                       \
     LDP_INLINE in_type NAME(one_word_##in##_##out)(const hadamard_response *p, stream *s, const in_type *x, size_t n,         \
                                                    out_type *report)                                                          \
-    {                                                                                                                       \
+    {                                                                                                                         \
         const uint32_t mask = p->mask, heads = (uint32_t)p->heads, shift = 32 - (uint32_t)p->bits, last = p->k - 1;           \
-        uint32_t word[CODE_PIECE] LDP_ALIGNED;                                                                              \
-        in_type most = 0;                                                                                                   \
-        stream_draw(s, word, blocks_for(n, 4));                                                                             \
-        for (size_t i = 0; i < n; i++) { /* vector loop */                                                                  \
-            const uint32_t record = x[i], truth = record < last ? record : last;                                            \
-            report[i] = (out_type)NAME(set_parity)(truth, word[i] >> shift >= heads, word[i] & mask, narrow);               \
-            most = x[i] > most ? x[i] : most;                                                                               \
-        }                                                                                                                   \
-        return most;                                                                                                        \
-    }                                                                                                                       \
-                                                                                                                            \
+        uint32_t word[CODE_PIECE] LDP_ALIGNED;                                                                                \
+        in_type most = 0;                                                                                                     \
+        stream_draw(s, word, blocks_for(n, 4));                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                                                      \
+            const uint32_t record = x[i], truth = record < last ? record : last;                                              \
+            report[i] = (out_type)NAME(set_parity)(truth, word[i] >> shift >= heads, word[i] & mask, narrow);                 \
+            most = x[i] > most ? x[i] : most;                                                                                 \
+        }                                                                                                                     \
+        return most;                                                                                                          \
+    }                                                                                                                         \
+                                                                                                                              \
     LDP_INLINE in_type NAME(two_words_##in##_##out)(const hadamard_response *p, stream *s, const in_type *x, size_t n,        \
                                                     out_type *report)                                                         \
-    {                                                                                                                       \
-        const uint32_t mask = p->mask, last = p->k - 1;                                                                      \
-        uint32_t code[CODE_PIECE] LDP_ALIGNED, tails[CODE_PIECE] LDP_ALIGNED;                                               \
-        in_type most = 0;                                                                                                   \
-        stream_draw(s, code, blocks_for(n, 4));                                                                             \
-        NAME(draw_tails)(p, s, tails, n);                                                                                   \
-        for (size_t i = 0; i < n; i++) { /* vector loop */                                                                  \
-            const uint32_t record = x[i], truth = record < last ? record : last;                                            \
-            report[i] = (out_type)NAME(set_parity)(truth, tails[i], code[i] & mask, narrow);                                \
-            most = x[i] > most ? x[i] : most;                                                                               \
-        }                                                                                                                   \
-        return most;                                                                                                        \
-    }                                                                                                                       \
-                                                                                                                            \
+    {                                                                                                                         \
+        const uint32_t mask = p->mask, last = p->k - 1;                                                                       \
+        uint32_t code[CODE_PIECE] LDP_ALIGNED, tails[CODE_PIECE] LDP_ALIGNED;                                                 \
+        in_type most = 0;                                                                                                     \
+        stream_draw(s, code, blocks_for(n, 4));                                                                               \
+        NAME(draw_tails)(p, s, tails, n);                                                                                     \
+        for (size_t i = 0; i < n; i++) {                                                                                      \
+            const uint32_t record = x[i], truth = record < last ? record : last;                                              \
+            report[i] = (out_type)NAME(set_parity)(truth, tails[i], code[i] & mask, narrow);                                  \
+            most = x[i] > most ? x[i] : most;                                                                                 \
+        }                                                                                                                     \
+        return most;                                                                                                          \
+    }                                                                                                                         \
+                                                                                                                              \
     static int NAME(hadamard_response_##in##_##out)(const void *params, stream_key *key, uint64_t block, const void *records, \
-                                                    size_t n, void *reports)                                                \
-    {                                                                                                                       \
-        const hadamard_response *p = params;                                                                                \
-        stream s = stream_open(key, STREAM_HADAMARD_RESPONSE, block);                                                       \
-        int invalid = 0;                                                                                                    \
-        for (size_t at = 0; at < n; at += CODE_PIECE) {                                                                     \
-            const in_type *x = (const in_type *)records + at;                                                               \
-            out_type *report = (out_type *)reports + at;                                                                    \
-            const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;                                                   \
+                                                    size_t n, void *reports)                                                  \
+    {                                                                                                                         \
+        const hadamard_response *p = params;                                                                                  \
+        stream s = stream_open(key, STREAM_HADAMARD_RESPONSE, block);                                                         \
+        int invalid = 0;                                                                                                      \
+        for (size_t at = 0; at < n; at += CODE_PIECE) {                                                                       \
+            const in_type *x = (const in_type *)records + at;                                                                 \
+            out_type *report = (out_type *)reports + at;                                                                      \
+            const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;                                                     \
             const in_type most = p->bits < 32 ? NAME(one_word_##in##_##out)(p, &s, x, now, report)                            \
                                               : NAME(two_words_##in##_##out)(p, &s, x, now, report);                          \
-            invalid |= most > p->k - 1;                                                                                     \
-        }                                                                                                                   \
-        return invalid;                                                                                                     \
+            invalid |= most > p->k - 1;                                                                                       \
+        }                                                                                                                     \
+        return invalid;                                                                                                       \
     }
 
-DEFINE_BODY(u8, uint8_t, u8, uint8_t, 1)
-DEFINE_BODY(u8, uint8_t, u16, uint16_t, 1)
-DEFINE_BODY(u16, uint16_t, u16, uint16_t, 1)
-DEFINE_BODY(u16, uint16_t, u32, uint32_t, 0)
-DEFINE_BODY(u32, uint32_t, u32, uint32_t, 0)
+DEFINE_BODY(u8, uint8_t, u8, uint8_t, 1) /* vector loop */
+DEFINE_BODY(u8, uint8_t, u16, uint16_t, 1) /* vector loop */
+DEFINE_BODY(u16, uint16_t, u16, uint16_t, 1) /* vector loop */
+DEFINE_BODY(u16, uint16_t, u32, uint32_t, 0) /* vector loop */
+DEFINE_BODY(u32, uint32_t, u32, uint32_t, 0) /* vector loop */
 #undef DEFINE_BODY

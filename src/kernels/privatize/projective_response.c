@@ -54,22 +54,22 @@ static uint32_t respond(const projective_response *p, uint32_t truth, uint64_t c
     return point_of(p, z);
 }
 
-#define DEFINE_PROJECTIVE_RESPONSE(in, out)                                                                                   \
+#define DEFINE_PROJECTIVE_RESPONSE(in, out)                                                                                    \
     int privatize_projective_response_u##in##_u##out(const void *params, stream_key *key, uint64_t block, const void *records, \
-                                                     size_t n, void *reports)                                                 \
-    {                                                                                                                         \
-        const projective_response *p = params;                                                                                \
-        const uint##in##_t *x = records;                                                                                      \
-        uint##out##_t *report = reports;                                                                                      \
-        uint32_t most = 0;                                                                                                    \
-        reader words;                                                                                                         \
-        reader_open(&words, key, STREAM_PROJECTIVE_RESPONSE, block, 2 * n);                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                                      \
-            const uint32_t record = x[i], truth = record < p->k ? record : p->k - 1;                                          \
-            report[i] = (uint##out##_t)respond(p, truth, reader_word(&words), &words);                                        \
-            most = record > most ? record : most;                                                                             \
-        }                                                                                                                     \
-        return most >= p->k;                                                                                                  \
+                                                     size_t n, void *reports)                                                  \
+    {                                                                                                                          \
+        const projective_response *p = params;                                                                                 \
+        const uint##in##_t *x = records;                                                                                       \
+        uint##out##_t *report = reports;                                                                                       \
+        uint32_t most = 0;                                                                                                     \
+        reader words;                                                                                                          \
+        reader_open(&words, key, STREAM_PROJECTIVE_RESPONSE, block, 2 * n);                                                    \
+        for (size_t i = 0; i < n; i++) {                                                                                       \
+            const uint32_t record = x[i], truth = record < p->k ? record : p->k - 1;                                           \
+            report[i] = (uint##out##_t)respond(p, truth, reader_word(&words), &words);                                         \
+            most = record > most ? record : most;                                                                              \
+        }                                                                                                                      \
+        return most >= p->k;                                                                                                   \
     }
 
 DEFINE_PROJECTIVE_RESPONSE(8, 8)

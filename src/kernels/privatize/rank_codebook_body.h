@@ -8,10 +8,10 @@ static void PER_ISA(rank_magnitudes)(const float *v, uint32_t *rank, uint32_t n)
     uint32_t size[MOST_VECTORS];
     for (uint32_t i = 0; i < n; i++)
         size[i] = bits_f32(v[i]) & 0x7fffffffu;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) { /* vector loop */
         const uint32_t own = size[i];
         uint32_t larger = 0;
-        for (uint32_t j = 0; j < n; j++) /* vector loop */
+        for (uint32_t j = 0; j < n; j++)
             larger += (size[j] > own) | ((size[j] == own) & (j < i));
         rank[i] = larger;
     }
@@ -24,7 +24,7 @@ LDP_INLINE double NAME(load_row)(const rank_codebook *p, const REAL *x, float *y
     double square[8] = {0};
     size_t j = 0;
     for (; j + 8 <= p->dim; j += 8)
-        for (size_t l = 0; l < 8; l++) { /* vector loop */
+        for (size_t l = 0; l < 8; l++) {
             const double v = (double)x[j + l] * p->per_radius;
             y[j + l] = (float)v;
             square[l] += v * v;

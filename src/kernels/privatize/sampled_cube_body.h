@@ -14,11 +14,10 @@ static void NAME(uniform)(uint32_t dim, uint32_t *at, size_t n)
 /* Whether a coordinate is outside of the box or NaN. */
 LDP_INLINE int NAME(outside_box)(const sampled_cube *p, REAL v) { return !(v <= (REAL)p->radius) | !(v >= -(REAL)p->radius); }
 
-/* The random sign of a coordinate: 1 (plus) with probability (1 + v / radius) / 2, in steps of 2^-32. */
+/* The random sign of a coordinate: 1 (plus) with probability (1 + v / radius) / 2, in steps of 2^-32; 0 if it is NaN. */
 LDP_INLINE uint64_t NAME(round_sign)(const sampled_cube *p, REAL v, uint32_t word)
 {
-    const double limit = (double)v * p->per_unit, most = limit < 0x1p31 ? limit : 0x1p31;
-    return (double)(int32_t)word < (most > -0x1p31 ? most : -0x1p31);
+    return (double)(int32_t)word < (double)v * p->per_unit;
 }
 
 /* Signs of n <= 64 coordinates at the given positions. */
@@ -35,37 +34,36 @@ LDP_INLINE uint64_t NAME(signs_at)(const sampled_cube *p, const REAL *x, const u
     return signs;
 }
 
-#define DEFINE_BODY(type, report_type)                                                                                     \
-    static int NAME2(privatize_sampled_cube, type)(const void *params, stream_key *key, uint64_t block, const void *records, \
-                                                   size_t n, void *reports)                                                \
-    {                                                                                                                      \
-        const sampled_cube *p = params;                                                                                    \
-        const size_t k = p->sampled;                                                                                       \
-        uint32_t at[CUBE_TOGETHER * CUBE_SAMPLED + 4] LDP_ALIGNED;                                                                              \
-        int invalid = 0;                                                                                                   \
-        stream drawn = stream_open(key, STREAM_CUBE_COORDINATES, block);                                                   \
-        index_reader others;                                                                                               \
-        cube_streams s;                                                                                                    \
-        indices_open(&others, key, STREAM_CUBE_OTHERS, block, 8, p->dim);                                                  \
-        indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);                                          \
-        reader_open(&s.rounding, key, STREAM_CUBE_ROUNDING, block, n * ((k + 1) / 2));                                     \
-        reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, 2 * n);                                                       \
-        for (size_t first = 0; first < n; first += CUBE_TOGETHER) {                                                             \
-            const size_t now = n - first < CUBE_TOGETHER ? n - first : CUBE_TOGETHER;                                                \
-            stream_draw(&drawn, at, blocks_for(now * k, 4));                                                               \
-            NAME(uniform)(p->dim, at, now * k);                                                                            \
-            for (size_t i = 0; i < now; i++)                                                                               \
-                make_different(&others, at + i * k, k, (const REAL *)records + (first + i) * p->dim, sizeof(REAL));         \
-            for (size_t i = 0; i < now; i++) {                                                                             \
-                const REAL *x = (const REAL *)records + (first + i) * p->dim;                                              \
-                report_type *out = (report_type *)reports + (first + i) * k;                                               \
-                const uint64_t signs =                                                                                     \
-                    NAME(signs_at)(p, x, at + i * k, k, &s.rounding, &invalid) ^ draw_disagreements(p, &s);                \
-                for (size_t j = 0; j < k; j++)                                                                             \
-                    out[j] = (report_type)(2 * at[i * k + j] + (signs >> j & 1));                                          \
-            }                                                                                                              \
-        }                                                                                                                  \
-        return invalid;                                                                                                    \
+#define DEFINE_BODY(type, report_type)                                                                                         \
+    static int NAME2(privatize_sampled_cube, type)(const void *params, stream_key *key, uint64_t block, const void *records,   \
+                                                   size_t n, void *reports)                                                    \
+    {                                                                                                                          \
+        const sampled_cube *p = params;                                                                                        \
+        const size_t k = p->sampled;                                                                                           \
+        uint32_t at[CUBE_TOGETHER * CUBE_SAMPLED + 4] LDP_ALIGNED;                                                             \
+        int invalid = 0;                                                                                                       \
+        stream drawn = stream_open(key, STREAM_CUBE_COORDINATES, block);                                                       \
+        index_reader others;                                                                                                   \
+        cube_streams s;                                                                                                        \
+        indices_open(&others, key, STREAM_CUBE_OTHERS, block, 8, p->dim);                                                      \
+        indices_open(&s.members, key, STREAM_CUBE_MEMBERS, block, 8, p->sampled);                                              \
+        reader_open(&s.rounding, key, STREAM_CUBE_ROUNDING, block, n * ((k + 1) / 2));                                         \
+        reader_open(&s.signs, key, STREAM_CUBE_SIGNS, block, 2 * n);                                                           \
+        for (size_t first = 0; first < n; first += CUBE_TOGETHER) {                                                            \
+            const size_t now = n - first < CUBE_TOGETHER ? n - first : CUBE_TOGETHER;                                          \
+            stream_draw(&drawn, at, blocks_for(now * k, 4));                                                                   \
+            NAME(uniform)(p->dim, at, now * k);                                                                                \
+            for (size_t i = 0; i < now; i++)                                                                                   \
+                make_different(&others, at + i * k, k, (const REAL *)records + (first + i) * p->dim, sizeof(REAL));            \
+            for (size_t i = 0; i < now; i++) {                                                                                 \
+                const REAL *x = (const REAL *)records + (first + i) * p->dim;                                                  \
+                report_type *out = (report_type *)reports + (first + i) * k;                                                   \
+                const uint64_t signs = NAME(signs_at)(p, x, at + i * k, k, &s.rounding, &invalid) ^ draw_disagreements(p, &s); \
+                for (size_t j = 0; j < k; j++)                                                                                 \
+                    out[j] = (report_type)(2 * at[i * k + j] + (signs >> j & 1));                                              \
+            }                                                                                                                  \
+        }                                                                                                                      \
+        return invalid;                                                                                                        \
     }
 
 #define NAME2(stem, type) PER_ISA(LDP_PASTE(LDP_PASTE(stem, DTYPE), type))

@@ -59,28 +59,28 @@ LDP_INLINE void NAME(insert_own)(const subset_selection *p, const uint64_t *set,
     }
 }
 
-#define DEFINE_BODY(type, record_type)                                                                                      \
-    static int NAME(subset_selection_##type)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n, \
-                                             void *reports)                                                                 \
-    {                                                                                                                       \
-        const subset_selection *p = params;                                                                                 \
-        const record_type *x = records;                                                                                     \
-        const size_t words = subset_row_words(p->k);                                                                        \
-        uint64_t set[SUBSET_WORDS] LDP_ALIGNED, most = 0;                                                                   \
-        stream bits = stream_open(key, STREAM_SUBSET_BITS, block);                                                          \
-        reader coins;                                                                                                       \
-        index_reader indices;                                                                                               \
-        reader_open(&coins, key, STREAM_SUBSET_COINS, block, 2 * n);                                                        \
-        indices_open(&indices, key, STREAM_SUBSET_INDICES, block, READER_WORDS, p->k - 1);                                  \
-        NAME(draw_bits)(p, &bits, set, n * words);                                                                          \
-        for (size_t i = 0; i < n; i++) {                                                                                    \
-            const uint64_t record = x[i], truth = record < p->k - 1 ? record : p->k - 1;                                    \
-            const uint64_t own = -(uint64_t)(reader_word(&coins) < p->heads), rank = word_below(&coins, p->size);           \
-            NAME(adjust)(p, &indices, set + i * words, p->k - 1);                                                           \
-            NAME(insert_own)(p, set + i * words, truth, own, rank, (uint8_t *)reports + i * ((p->k + 7) / 8));              \
-            most = record > most ? record : most;                                                                           \
-        }                                                                                                                   \
-        return most >= p->k;                                                                                                \
+#define DEFINE_BODY(type, record_type)                                                                                 \
+    static int NAME(subset_selection_##type)(const void *params, stream_key *key, uint64_t block, const void *records, \
+                                             size_t n, void *reports)                                                  \
+    {                                                                                                                  \
+        const subset_selection *p = params;                                                                            \
+        const record_type *x = records;                                                                                \
+        const size_t words = subset_row_words(p->k);                                                                   \
+        uint64_t set[SUBSET_WORDS] LDP_ALIGNED, most = 0;                                                              \
+        stream bits = stream_open(key, STREAM_SUBSET_BITS, block);                                                     \
+        reader coins;                                                                                                  \
+        index_reader indices;                                                                                          \
+        reader_open(&coins, key, STREAM_SUBSET_COINS, block, 2 * n);                                                   \
+        indices_open(&indices, key, STREAM_SUBSET_INDICES, block, READER_WORDS, p->k - 1);                             \
+        NAME(draw_bits)(p, &bits, set, n * words);                                                                     \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const uint64_t record = x[i], truth = record < p->k - 1 ? record : p->k - 1;                               \
+            const uint64_t own = -(uint64_t)(reader_word(&coins) < p->heads), rank = word_below(&coins, p->size);      \
+            NAME(adjust)(p, &indices, set + i * words, p->k - 1);                                                      \
+            NAME(insert_own)(p, set + i * words, truth, own, rank, (uint8_t *)reports + i * ((p->k + 7) / 8));         \
+            most = record > most ? record : most;                                                                      \
+        }                                                                                                              \
+        return most >= p->k;                                                                                           \
     }
 
 DEFINE_BODY(u8, uint8_t)

@@ -12,9 +12,9 @@
 #include "privatize/randomized_response.h"
 
 typedef struct {
-    double lower, upper, slope;   /* 2^fraction_bits steps / (upper - lower) */
+    double lower, upper, slope; /* 2^fraction_bits steps / (upper - lower) */
     uint32_t fraction_bits, last; /* largest position: 2^fraction_bits steps - 1, which has 32 bits */
-    uint32_t width, per, direct;  /* direct = width per */
+    uint32_t width, per, direct; /* direct = width per */
     uint32_t per_factor, per_shift, each_factor, each_shift; /* for the divisions; see randomized_response.h */
     int divides; /* whether (width + 1) per is below 2^32, so that a quotient can be had by a division */
     uint32_t bit_words, bit_low, bit_slope, first_bit; /* the bit is 1 if U < bit_low + bit_slope position / 2^32 */

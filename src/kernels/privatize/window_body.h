@@ -12,7 +12,8 @@ LDP_INLINE NAME(words) NAME(high_half)(NAME(words) a, uint32_t b)
  * ones. There is one division, by `per` or by `each`. Both are even, so halves are divided. */
 LDP_INLINE NAME(words) NAME(codes)(const window *p, NAME(words) position, NAME(words) rest)
 {
-    const NAME(words) input = position >> p->fraction_bits, shift = NAME(high_half)(position << (32 - p->fraction_bits), p->per);
+    const NAME(words) input = position >> p->fraction_bits;
+    const NAME(words) shift = NAME(high_half)(position << (32 - p->fraction_bits), p->per);
     const NAME(words) direct = (NAME(words))(rest < p->direct);
     if (p->divides) {
         const NAME(words) dividend = (((rest + shift) & direct) | ((rest - p->direct) & ~direct)) >> 1;

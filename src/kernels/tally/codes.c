@@ -58,11 +58,11 @@ void tally_codes_u64(const void *format, const void *reports, size_t n, void *st
     count_64(*(const size_t *)format, reports, n, state);
 }
 
-#define DEFINE_CODE_ROWS(type)                                                                              \
-    void tally_code_rows_##type(const void *format, const void *reports, size_t n, void *state)             \
-    {                                                                                                       \
-        const code_rows *rows = format;                                                                     \
-        tally_codes_##type(&rows->k, reports, n * rows->items, state);                                      \
+#define DEFINE_CODE_ROWS(type)                                                                  \
+    void tally_code_rows_##type(const void *format, const void *reports, size_t n, void *state) \
+    {                                                                                           \
+        const code_rows *rows = format;                                                         \
+        tally_codes_##type(&rows->k, reports, n * rows->items, state);                          \
     }
 
 DEFINE_CODE_ROWS(u8)
