@@ -43,8 +43,8 @@ def _tail(k: int, threshold: int) -> tuple[int, int]:
 def _signal(k: int, threshold: int, epsilon: float) -> float:
     """Return m, the mean of the share of agreements minus that of disagreements, in floating point."""
     patterns, excess = _tail(k, threshold)
-    odds, whole = math.exp(min(epsilon, 300.0)), 1 << k
-    return (odds - 1) * (excess / whole / k) / (1 + (odds - 1) * (patterns / whole))
+    gain, whole = math.expm1(min(epsilon, 300.0)), 1 << k
+    return gain * (excess / whole / k) / (1 + gain * (patterns / whole))
 
 
 def _is_drawn(k: int, threshold: int) -> bool:
@@ -81,7 +81,7 @@ def best_design(dim: int, epsilon: float, sampled: int | None, threshold: int | 
             f" {MOST_DIM} and at least 1 of {1 << RARE_BITS} patterns with so many agreements, got {threshold}"
         )
     designs = [(k, _best_threshold(k, epsilon) if threshold is None else threshold) for k in sizes]
-    return min(designs, key=lambda design: dim / (design[0] * _signal(design[0], design[1], epsilon) ** 2))
+    return max(designs, key=lambda design: design[0] * _signal(design[0], design[1], epsilon) ** 2)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ._base import Mechanism
 
 MOST_OUTPUTS = 64
 MIXTURES = 1 << 20  # steps of the share of the bit in a mixture
+SMALLEST_EPSILON = 1e-9  # of a design; words of 32 bits cannot certify as little
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def worst_variance(moments: Floats) -> Floats:
 @lru_cache(maxsize=256)
 def best_design(epsilon: float, outputs: int) -> Design:
     """Return the design with the smallest worst-case variance that has at most `outputs` codes, besides those of the bit."""
-    odds = math.exp(min(epsilon, 40.0))
+    odds = math.exp(min(max(epsilon, SMALLEST_EPSILON), 40.0))
     bit = ((odds + 1) / (odds - 1)) ** 2  # mean square of the decoded bit
     best = (math.inf, Design(1, 1, 0))
     for width in range(1, outputs):
