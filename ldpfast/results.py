@@ -54,17 +54,18 @@ class Normal:
     ----------
     bias : float
         Bound on the bias.
-    few : bool
-        Whether the sum has so few reports that it is not nearly normal.
+    needed : int
+        Number of reports that are needed if there are too few for a nearly normal sum, else 0.
     """
 
     bias: float = 0.0
-    few: bool = False
+    needed: int = 0
 
     @classmethod
-    def of_sum(cls, n: int) -> Normal:
-        """Return the limits for a mean of n reports."""
-        return cls(few=n < NORMAL_FROM)
+    def of_sum(cls, n: int, share: float = 1.0) -> Normal:
+        """Return the limits for a mean of n reports, a random share of which is about the same coordinate."""
+        needed = math.ceil(NORMAL_FROM / share)
+        return cls(needed=needed if n < needed else 0)
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         from scipy.special import ndtri
@@ -295,12 +296,14 @@ class Estimate(Generic[Value]):
         Warns
         -----
         SmallSampleWarning
-            If the limits are normal and there are fewer than 30 reports. With one or two, 95 % limits cover 90 %.
+            If the limits are normal and there are fewer than 30 reports, or 30 dim / k reports of k sampled coordinates.
+            With one or two, 95 % limits cover 90 %.
         """
         tail = (1 - _check.probability("confidence", confidence)) / 2
-        if isinstance(self.rule, Normal) and self.rule.few:
+        if isinstance(self.rule, Normal) and self.rule.needed:
+            needed = self.rule.needed
             warn(
-                f"n = {self.n} is too small for normal limits to be reliable: at least {NORMAL_FROM} reports are needed",
+                f"n = {self.n} is too small for normal limits to be reliable: at least {needed} reports are needed",
                 SmallSampleWarning,
             )
         return self._bounds(tail / np.size(self.value) if simultaneous else tail)

@@ -43,7 +43,7 @@ def audit(
     ----------
     mechanism : Mechanism or callable
         A mechanism, or a function ``f(records, rng)`` that returns one report for each of the n records: an array of numbers,
-        or of rows of numbers. Rows of bytes are read as bits.
+        or of rows of numbers. Rows of unsigned integers are read as bits.
     x, x_prime : array_like
         Two records.
     n : int
@@ -68,10 +68,11 @@ def audit(
     Notes
     -----
     The first half of the reports chooses the event and the order of the records. The second half gives Clopper-Pearson limits
-    of the two probabilities, each with half of the allowed error. Numbers are put into 64 bins; rows are first projected on
-    the difference of the means. A frequent report whose likelihood ratio differs from that of its bin becomes a bin of its
-    own. The event consists of the bins with the largest likelihood ratios, as many as give the best bound on the first half.
-    A small result proves nothing: other records or other events may have a larger ratio.
+    of the two probabilities, each with half of the allowed error. Reports that hold a seed are decoded. Numbers are put into
+    64 bins; rows are first projected on the difference of the means. A frequent report whose likelihood ratio differs from
+    that of its bin becomes a bin of its own. The event consists of the bins with the largest likelihood ratios, as many as
+    give the best bound on the first half. A small result proves nothing: other records or other events may have a larger
+    ratio.
 
     Examples
     --------
@@ -112,6 +113,8 @@ def _reports(mechanism: Any, record: NDArray[Any], n: int, source: Any) -> NDArr
     records = np.repeat(record[np.newaxis], n, axis=0)
     if hasattr(mechanism, "privatize"):
         made = mechanism.privatize(records, rng=source)
+        if getattr(getattr(mechanism, "report", None), "seeded", False):
+            made = mechanism.decode(made)
     elif callable(mechanism):
         made = mechanism(records, source)
     else:
@@ -155,7 +158,7 @@ def _score(both: NDArray[Any], first: NDArray[np.int64], second: NDArray[np.int6
     """Return one number per report: the report, or the projection of its row on the difference of the two means."""
     if both.ndim == 1:
         return np.nan_to_num(both.astype(np.float64))
-    rows = np.unpackbits(both, axis=1) if both.dtype == np.uint8 else np.nan_to_num(both)
+    rows = np.unpackbits(both.view(np.uint8), axis=1) if both.dtype.kind == "u" else np.nan_to_num(both)
     direction = rows[first].mean(axis=0) - rows[second].mean(axis=0)
     score = rows @ direction.astype(np.float64)
     # Rounding makes the scores of equal rows equal: the last digits of a product can depend on the position of a row.

@@ -33,9 +33,12 @@ class Format(ABC):
     ----------
     aggregator : type of Aggregator
         Class of the aggregators of this format.
+    seeded : bool
+        Whether a report holds a public seed, so that only decoded reports can be compared.
     """
 
     aggregator: type[Aggregator]
+    seeded = False
 
     @property
     @abstractmethod

@@ -27,6 +27,7 @@ class Directions(Format):
     bound: float
     second_moment: float
     aggregator = VectorSums
+    seeded = True
 
     @property
     def index_bits(self) -> int:

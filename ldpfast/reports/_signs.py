@@ -50,7 +50,7 @@ class SignCounts(Aggregator):
         share = report.sampled / report.dim
         value = np.diff(self.counts, axis=1)[:, 0] * (report.reach / n)
         stderr = np.sqrt((report.reach**2 * share - np.clip(value, *self.span) ** 2) / n)
-        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(int(n * share)))
+        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n, share))
 
 
 @dataclass(frozen=True)
