@@ -8,13 +8,19 @@
 
 #include "privatize/bins.h"
 #include "privatize/clip.h"
+#include "privatize/hadamard_response.h"
 #include "privatize/l2_ball.h"
 #include "privatize/laplace.h"
 #include "privatize/linf_ball.h"
+#include "privatize/projective_response.h"
+#include "privatize/rank_codebook.h"
 #include "privatize/residue.h"
+#include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
+#include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
+#include "privatize/window.h"
 #include "random/cmac.h"
 #include "random/discrete_gaussian.h"
 #include "sgd/glm.h"
@@ -23,6 +29,8 @@
 #include "survey/assign.h"
 #include "survey/columns.h"
 #include "survey/encode.h"
+#include "tally/directions.h"
+#include "transform/walsh.h"
 
 enum { NUMBERS = 40960, CODES = 2048 };
 
@@ -97,6 +105,89 @@ static void balls(void)
         privatize("l-infinity", privatize_linf_ball_f64, &cube, small_doubles, linf_ball_rows(dim), bytes);
         privatize("l2, float", privatize_l2_ball_f32, &ball, small_floats, l2_ball_rows(dim), 4 * dim);
         privatize("l2", privatize_l2_ball_f64, &ball, small_doubles, l2_ball_rows(dim), 8 * dim);
+    }
+}
+
+static void sets(void)
+{
+    for (int bits = 20; bits <= 64; bits += bits == 20 ? 12 : 32) {
+        const hadamard_response p = {(uint64_t)0xbb << (bits - 8), 130, 255, bits};
+        privatize("Hadamard response", privatize_hadamard_response_u8_u8, &p, codes, 2001, 1);
+        privatize("Hadamard response, u16", privatize_hadamard_response_u8_u16, &p, codes, 2001, 2);
+    }
+    projective_response plane = {.heads = (uint64_t)11 << 60, .k = 127, .order = 2, .length = 7};
+    for (uint32_t i = 0; i <= plane.length; i++) { /* integers modulo 2 */
+        plane.power[i] = 1u << i;
+        plane.first[i] = (1u << i) - 1;
+        plane.sum[i & 1][i >> 1 & 1] = (uint8_t)((i ^ i >> 1) & 1);
+        plane.product[i & 1][i >> 1 & 1] = (uint8_t)(i & i >> 1 & 1);
+        plane.negative[i & 1] = plane.inverse[i & 1] = i & 1;
+    }
+    privatize("projective response", privatize_projective_response_u8_u8, &plane, codes, 2001, 1);
+    static const uint32_t k[] = {2, 64, 65, 130, 1000}, size[] = {1, 20, 64, 35, 180}, density[] = {0, 16, 63, 13, 10};
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        const subset_selection p = {(uint64_t)9 << 60, k[i], size[i], density[i]};
+        privatize("subset selection", privatize_subset_selection_u8, &p, codes, 60, (k[i] + 7) / 8);
+    }
+    static int64_t counts[1 << 16];
+    for (int log = 0; log <= 16; log += 4) {
+        for (size_t i = 0; i < (size_t)1 << log; i++)
+            counts[i] = (int64_t)(word() >> 40);
+        walsh_i64(counts, (size_t)1 << log);
+        print_hash("Walsh transform", log, counts, sizeof *counts << log);
+    }
+}
+
+static void windows(void)
+{
+    const window moving = {
+        -1, 1, 7.0 * (1 << 28), 29, 7u * (1u << 29) - 1, 5, 149536196, 747680980, 3854991419u, 26, 3311980810u, 25, 1, 0, 0,
+        0,  12};
+    window mixed = {-1,
+                    1,
+                    12.0 * (1 << 27),
+                    28,
+                    12u * (1u << 28) - 1,
+                    4,
+                    971444922,
+                    3885779688u,
+                    2373621970u,
+                    28,
+                    3975679574u,
+                    23,
+                    0,
+                    119194040,
+                    2143850,
+                    0,
+                    16};
+    mixed.bit_slope = (uint32_t)(((uint64_t)(117050190 - 2143850) << 32) / (12ull << 28));
+    privatize("window, float", privatize_window_f32, &moving, floats, 2001, 1);
+    privatize("window", privatize_window_f64, &moving, doubles, 2001, 1);
+    privatize("window with a bit, float", privatize_window_f32, &mixed, floats, 2001, 1);
+    privatize("window with a bit", privatize_window_f64, &mixed, doubles, 2001, 1);
+}
+
+static void cubes_and_codebooks(void)
+{
+    const sampled_cube few = {1, 0x1p31, (uint64_t)11 << 60, 5, {1, 5}, 10, 4, 3};
+    const sampled_cube some = {1, 0x1p31, (uint64_t)11 << 60, 11, {1, 11}, 10, 10, 9};
+    const sampled_cube all = {1, 0x1p31, (uint64_t)11 << 60, 0, {0}, 70, 70, 38};
+    privatize("sampled cube, float", privatize_sampled_cube_f32_u8, &few, floats, 500, 4);
+    privatize("sampled cube, u16", privatize_sampled_cube_f64_u16, &few, doubles, 500, 8);
+    privatize("sampled cube, u32", privatize_sampled_cube_f64_u32, &few, doubles, 500, 16);
+    privatize("cap cube, float", privatize_cap_cube_f32, &some, floats, 500, 2);
+    privatize("cap cube", privatize_cap_cube_f64, &all, doubles, 500, 9);
+    static const uint32_t dims[] = {1, 10, 100, 5000}, vectors[] = {16, 1, 64, 16}, top[] = {8, 1, 28, 7},
+                          bits[] = {5, 1, 7, 5};
+    static float rows[4 * 5000];
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        const uint32_t dim = dims[i], n = dim > 1000 ? 4 : 40;
+        const rank_codebook p = {1, 400, (uint64_t)11 << 60, dim, vectors[i], top[i], bits[i]};
+        const direction_format format = {{.dim = dim, .bound = 3.7}, bits[i]};
+        privatize("rank codebook, float", privatize_rank_codebook_f32, &p, small_floats, n, 8);
+        privatize("rank codebook", privatize_rank_codebook_f64, &p, small_doubles, n, 8);
+        expand_directions(&format, (const uint64_t *)out, 4, rows);
+        print_hash("directions", (int)dim, rows, 4 * dim * sizeof *rows);
     }
 }
 
@@ -251,7 +342,10 @@ int main(int count, char **arguments)
         small_floats[i] = (float)small_doubles[i];
     }
     codes_and_bits();
+    sets();
+    windows();
     balls();
+    cubes_and_codebooks();
     grids();
     steps_and_series();
     gaussians();

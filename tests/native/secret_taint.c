@@ -2,9 +2,9 @@
  * marked as undefined, so memcheck reports every conditional jump and every address that depends on them.
  * tools/secret_taint.py compiles and runs the program and reads the reports.
  *
- * The secrets are the records and the words of all streams, with two exceptions, which do not depend on the record: the
- * directions of the l2 ball, which are sent, and the set of others and the rank of subset selection. The program is linked with --wrap=stream_draw, so that words are marked where they leave the cipher. A
- * case fails if the marks do not reach its output.
+ * The secrets are the records and the words of all streams but those of `is_public`, which are drawn without the record and the
+ * private coin. The program is linked with --wrap=stream_draw, so that words are marked where they leave the cipher. A case fails
+ * if the marks do not reach its output.
  *
  * usage: secret_taint isa [case], a number of simd/dispatch.h; without a case, prints the names of all cases */
 #include <stdio.h>
@@ -19,11 +19,15 @@
 #include "privatize/l2_ball.h"
 #include "privatize/laplace.h"
 #include "privatize/linf_ball.h"
+#include "privatize/projective_response.h"
+#include "privatize/rank_codebook.h"
 #include "privatize/residue.h"
+#include "privatize/sampled_cube.h"
 #include "privatize/series.h"
 #include "privatize/sign_bit.h"
 #include "privatize/subset_selection.h"
 #include "privatize/unary_encoding.h"
+#include "privatize/window.h"
 #include "random/cmac.h"
 #include "sgd/glm.h"
 #include "sgd/quantile.h"
@@ -47,15 +51,17 @@ static int found, marking; /* whether the case exists; secrets that are marked a
 void __real_stream_draw(stream *s, void *to, size_t blocks);
 void __wrap_stream_draw(stream *s, void *to, size_t blocks);
 
+/* Directions of the l2 ball, seeds and directions of the rank codebook, and sets of other categories of subset selection. */
+static int is_public(uint32_t id)
+{
+    return id == STREAM_L2_DIRECTION || id == STREAM_CODEBOOK_SEEDS || id == STREAM_CODEBOOK_DIRECTION ||
+           id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES;
+}
+
 void __wrap_stream_draw(stream *s, void *to, size_t blocks)
 {
     __real_stream_draw(s, to, blocks);
-    if (!(marking & WORDS) || s->id == STREAM_L2_DIRECTION || s->id == STREAM_SUBSET_BITS || s->id == STREAM_SUBSET_INDICES)
-        return;
-    if (s->id == STREAM_SUBSET_COINS) /* a coin, then a rank */
-        for (size_t i = 0; i < blocks; i++)
-            (void)VALGRIND_MAKE_MEM_UNDEFINED((uint8_t *)to + i * AES_BLOCK, AES_BLOCK / 2);
-    else
+    if ((marking & WORDS) && !is_public(s->id))
         (void)VALGRIND_MAKE_MEM_UNDEFINED(to, blocks * AES_BLOCK);
 }
 
@@ -106,6 +112,24 @@ static void privatize(const char *name, privatize_fn *kernel, const void *params
     run(name, kernel, params, x, n, record_bytes, report_bytes, RECORDS | WORDS);
 }
 
+/* The low byte of each report: small codes have no more bits, and the seed of the rank codebook is public. */
+#define DEFINE_LOW_BYTES(name, kernel, type)                                                              \
+    static int name(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to) \
+    {                                                                                                     \
+        static type reports[2048];                                                                        \
+        const int invalid = kernel(params, k, block, x, n, reports);                                      \
+        for (size_t i = 0; i < n; i++)                                                                    \
+            ((uint8_t *)to)[i] = (uint8_t)reports[i];                                                     \
+        return invalid;                                                                                   \
+    }
+
+DEFINE_LOW_BYTES(hadamard_u8_u16, privatize_hadamard_response_u8_u16, uint16_t)
+DEFINE_LOW_BYTES(hadamard_u16_u16, privatize_hadamard_response_u16_u16, uint16_t)
+DEFINE_LOW_BYTES(hadamard_u16_u32, privatize_hadamard_response_u16_u32, uint32_t)
+DEFINE_LOW_BYTES(hadamard_u32_u32, privatize_hadamard_response_u32_u32, uint32_t)
+DEFINE_LOW_BYTES(indices_f32, privatize_rank_codebook_f32, uint64_t)
+DEFINE_LOW_BYTES(indices_f64, privatize_rank_codebook_f64, uint64_t)
+
 static void responses(void)
 {
     const uint32_t each = 33000000, fifth = 500000000;
@@ -137,26 +161,6 @@ static void responses(void)
     privatize("bins, f64", privatize_bins_f64, &one_cut, doubles, 1, 8, 1);
 }
 
-static void sets(void)
-{
-    const hadamard_response wide = {(uint64_t)3 << 62, 100, 127, 64}, narrow = {(uint64_t)3 << 30, 100, 127, 32};
-    const hadamard_response many = {(uint64_t)3 << 30, 130, 511, 32}, large = {(uint64_t)3 << 62, 1000, 131071, 64};
-    privatize("Hadamard response, u8 to u8", privatize_hadamard_response_u8_u8, &wide, codes, 300, 1, 1);
-    privatize("Hadamard response, u8 to u8", privatize_hadamard_response_u8_u8, &narrow, codes, 257, 1, 1);
-    privatize("Hadamard response, u8 to u8", privatize_hadamard_response_u8_u8, &narrow, codes, 1, 1, 1);
-    privatize("Hadamard response, u8 to u16", privatize_hadamard_response_u8_u16, &many, codes, 300, 1, 2);
-    privatize("Hadamard response, u16 to u16", privatize_hadamard_response_u16_u16, &many, codes_16, 300, 2, 2);
-    privatize("Hadamard response, u16 to u32", privatize_hadamard_response_u16_u32, &large, codes_16, 300, 2, 4);
-    privatize("Hadamard response, u32 to u32", privatize_hadamard_response_u32_u32, &large, codes_32, 300, 4, 4);
-
-    const subset_selection few = {(uint64_t)3 << 62, 130, 40, 15}, one = {(uint64_t)3 << 62, 9, 1, 0};
-    const subset_selection most = {(uint64_t)3 << 62, 1000, 700, 44};
-    privatize("subset selection, u8", privatize_subset_selection_u8, &few, codes, 40, 1, 17);
-    privatize("subset selection, u8", privatize_subset_selection_u8, &one, codes, 300, 1, 2);
-    privatize("subset selection, u8", privatize_subset_selection_u8, &few, codes, 1, 1, 17);
-    privatize("subset selection, u16", privatize_subset_selection_u16, &most, codes_16, 60, 2, 125);
-}
-
 static void sign_bits(void)
 {
     const sign_bit narrow = {-1, 1, 0.5, 1155000000u, ((uint64_t)1 << 32) - 2 * 1155000000ull, 32};
@@ -167,6 +171,103 @@ static void sign_bits(void)
         privatize("sign bit, 32 bits, f64", privatize_sign_bit_f64, &narrow, doubles, sizes[i], 8, 1);
         privatize("sign bit, 64 bits, f32", privatize_sign_bit_f32, &wide, floats, sizes[i], 4, 1);
         privatize("sign bit, 64 bits, f64", privatize_sign_bit_f64, &wide, doubles, sizes[i], 8, 1);
+    }
+}
+
+static void hadamard_responses(void)
+{
+    const uint64_t third = 0x5555555555555555u;
+    for (int bits = 20; bits <= 64; bits += bits == 20 ? 12 : 32) {
+        const hadamard_response small = {2 * (third >> (64 - bits)), 120, 127, bits};
+        const hadamard_response wider = {2 * (third >> (64 - bits)), 130, 255, bits};
+        const hadamard_response medium = {2 * (third >> (64 - bits)), 1000, 1023, bits};
+        const size_t sizes[] = {1, 256, 301};
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const size_t n = sizes[i];
+            privatize("Hadamard response, u8 u8", privatize_hadamard_response_u8_u8, &small, codes, n, 1, 1);
+            run("Hadamard response, u8 u16", hadamard_u8_u16, &wider, codes, n, 1, 1, RECORDS | WORDS);
+            run("Hadamard response, u16 u16", hadamard_u16_u16, &medium, codes_16, n, 2, 1, RECORDS | WORDS);
+            run("Hadamard response, u16 u32", hadamard_u16_u32, &medium, codes_16, n, 2, 1, RECORDS | WORDS);
+            run("Hadamard response, u32 u32", hadamard_u32_u32, &medium, codes_32, n, 4, 1, RECORDS | WORDS);
+        }
+    }
+}
+
+/* A design whose quotients are divisions, and one with comparisons and the bit. */
+static void windows(void)
+{
+    const window moving = {
+        -1, 1, 7.0 * (1 << 28), 29, 7u * (1u << 29) - 1, 5, 149536196, 747680980, 3854991419u, 26, 3311980810u, 25, 1, 0, 0,
+        0,  12};
+    window mixed = {-1,
+                    1,
+                    12.0 * (1 << 27),
+                    28,
+                    12u * (1u << 28) - 1,
+                    4,
+                    971444922,
+                    3885779688u,
+                    2373621970u,
+                    28,
+                    3975679574u,
+                    23,
+                    0,
+                    119194040,
+                    2143850,
+                    0,
+                    16};
+    const size_t sizes[] = {64, 256, 301};
+    mixed.bit_slope = (uint32_t)(((uint64_t)(117050190 - 2143850) << 32) / (12ull << 28));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        privatize("window, f32", privatize_window_f32, &moving, floats, sizes[i], 4, 1);
+        privatize("window, f64", privatize_window_f64, &moving, doubles, sizes[i], 8, 1);
+        privatize("window with a bit, f32", privatize_window_f32, &mixed, floats, sizes[i], 4, 1);
+        privatize("window with a bit, f64", privatize_window_f64, &mixed, doubles, sizes[i], 8, 1);
+    }
+}
+
+static void subsets(void)
+{
+    static const uint32_t k[] = {2, 8, 64, 65, 130}, size[] = {1, 3, 20, 64, 35}, density[] = {0, 17, 16, 63, 13};
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        const subset_selection p = {(uint64_t)9 << 60, k[i], size[i], density[i]};
+        privatize("subset selection, u8", privatize_subset_selection_u8, &p, codes, 31, 1, (k[i] + 7) / 8);
+        privatize("subset selection, u16", privatize_subset_selection_u16, &p, codes_16, 31, 2, (k[i] + 7) / 8);
+    }
+}
+
+static void codebooks(void)
+{
+    static const uint32_t dims[] = {1, 2, 10, 100}, vectors[] = {16, 1, 16, 64}, top[] = {8, 1, 8, 28}, bits[] = {5, 1, 5, 7};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        const rank_codebook p = {1, 40, (uint64_t)11 << 60, dims[i], vectors[i], top[i], bits[i]};
+        run("rank codebook, f32", indices_f32, &p, floats, 9, 4 * dims[i], 1, RECORDS | WORDS);
+        run("rank codebook, f64", indices_f64, &p, doubles, 9, 8 * dims[i], 1, RECORDS | WORDS);
+    }
+}
+
+/* Four of 10 coordinates with at most `wrong` disagreements. */
+static sampled_cube few_signs(uint32_t wrong)
+{
+    sampled_cube p = {1, 0x1p31, (uint64_t)11 << 60, wrong ? 5 : 1, {1, 5}, 10, 4, 4 - wrong};
+    return p;
+}
+
+static sampled_cube all_signs(uint32_t dim, uint32_t wrong)
+{
+    sampled_cube p = {1, 0x1p31, (uint64_t)11 << 60, wrong ? dim + 1 : 1, {1, dim + 1}, dim, dim, dim - wrong};
+    return p;
+}
+
+/* Given the coin and the coordinates, the time does not depend on the record. */
+static void cubes(void)
+{
+    for (uint32_t wrong = 0; wrong < 2; wrong++) {
+        const sampled_cube few = few_signs(wrong), all = all_signs(10, wrong);
+        run("sampled cube, the record alone, f32", privatize_sampled_cube_f32_u8, &few, floats, 40, 40, 4, RECORDS);
+        run("sampled cube, the record alone, f64", privatize_sampled_cube_f64_u8, &few, doubles, 40, 80, 4, RECORDS);
+        run("cap cube, the record alone, f32", privatize_cap_cube_f32, &all, floats, 40, 40, 2, RECORDS);
+        run("cap cube, the record alone, f64", privatize_cap_cube_f64, &all, doubles, 40, 80, 2, RECORDS);
     }
 }
 
@@ -343,6 +444,28 @@ static void unclaimed(void)
     p.per_grid = p.span = 1024;
     const linf_ball thin = {10, 1, 1 << 30, 0xbb00000000000000u, (uint64_t)1 << 62};
     const unary_encoding unary = {130, (uint64_t)1 << 62, 0};
+    const sampled_cube few = few_signs(1), all = all_signs(70, 32);
+    static projective_response plane = {.heads = (uint64_t)11 << 60, .k = 7, .order = 2, .length = 3};
+    for (uint32_t i = 0; i < 4; i++) { /* integers modulo 2 */
+        plane.power[i] = 1u << i;
+        plane.first[i] = (1u << i) - 1;
+        plane.sum[i & 1][i >> 1] = (uint8_t)((i & 1) ^ i >> 1);
+        plane.product[i & 1][i >> 1] = (uint8_t)(i & i >> 1);
+        plane.negative[i & 1] = plane.inverse[i & 1] = i & 1;
+    }
+    privatize("not claimed: projective response, u8 u8", privatize_projective_response_u8_u8, &plane, codes, 30, 1, 1);
+    privatize("not claimed: projective response, u8 u16", privatize_projective_response_u8_u16, &plane, codes, 30, 1, 2);
+    privatize("not claimed: projective response, u16 u16", privatize_projective_response_u16_u16, &plane, codes_16, 30, 2, 2);
+    privatize("not claimed: projective response, u16 u32", privatize_projective_response_u16_u32, &plane, codes_16, 30, 2, 4);
+    privatize("not claimed: projective response, u32 u32", privatize_projective_response_u32_u32, &plane, codes_32, 30, 4, 4);
+    privatize("not claimed: sampled cube, f32 u8", privatize_sampled_cube_f32_u8, &few, floats, 40, 40, 4);
+    privatize("not claimed: sampled cube, f32 u16", privatize_sampled_cube_f32_u16, &few, floats, 40, 40, 8);
+    privatize("not claimed: sampled cube, f32 u32", privatize_sampled_cube_f32_u32, &few, floats, 40, 40, 16);
+    privatize("not claimed: sampled cube, f64 u8", privatize_sampled_cube_f64_u8, &few, doubles, 40, 80, 4);
+    privatize("not claimed: sampled cube, f64 u16", privatize_sampled_cube_f64_u16, &few, doubles, 40, 80, 8);
+    privatize("not claimed: sampled cube, f64 u32", privatize_sampled_cube_f64_u32, &few, doubles, 40, 80, 16);
+    privatize("not claimed: cap cube, f32", privatize_cap_cube_f32, &all, floats, 9, 280, 9);
+    privatize("not claimed: cap cube, f64", privatize_cap_cube_f64, &all, doubles, 9, 560, 9);
     privatize("not claimed: Laplace", privatize_laplace_f64, &p, doubles, 300, 8, 8);
     privatize("not claimed: l-infinity ball, thin ties", privatize_linf_ball_f32, &thin, floats, 9, 40, 2);
     privatize("not claimed: unary encoding, several rows", privatize_unary_encoding_u8, &unary, codes, 40, 1, 17);
@@ -379,8 +502,12 @@ int main(int count, char **arguments)
     key_open(&key, bytes);
     fill();
     responses();
-    sets();
     sign_bits();
+    hadamard_responses();
+    windows();
+    subsets();
+    codebooks();
+    cubes();
     unary_rows();
     balls();
     series_terms();
