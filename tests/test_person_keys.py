@@ -73,6 +73,12 @@ MECHANISMS = [
     (ldp.Bins([0.0, 1.0], 1.0), np.linspace(-1, 3, 40), lambda x: (float(x),)),
     (ldp.LinfBall(3, 1.0), np.linspace(-1, 1, 120).reshape(40, 3), lambda x: (tuple(x),)),
     (ldp.L2Ball(2, 1.0), np.linspace(-0.5, 0.5, 80).reshape(40, 2), lambda x: (tuple(x),)),
+    (ldp.HadamardResponse(300, 1.0), np.arange(40) * 7, lambda x: (int(x),)),
+    (ldp.ProjectiveGeometryResponse(300, 1.0), np.arange(40) * 7, lambda x: (int(x),)),
+    (ldp.SubsetSelection(9, 1.0), np.arange(40) % 9, lambda x: (int(x),)),
+    (ldp.Window(-1, 3, 1.0), np.linspace(-1, 3, 40), lambda x: (float(x),)),
+    (ldp.SampledCube(3, 1.0), np.linspace(-1, 1, 120).reshape(40, 3), lambda x: (tuple(x),)),
+    (ldp.RankCodebook(2, 1.0), np.linspace(-0.5, 0.5, 80).reshape(40, 2), lambda x: (tuple(x),)),
 ]
 PERSONS = {
     "int": list(range(-3, 37)),

@@ -200,7 +200,7 @@ def test_the_guarantee_is_that_of_the_mechanism(kind):
 
 
 def test_value_stderr_and_limits_have_the_same_shape(kind):
-    estimate = kind.mechanism.run(kind.records(40), rng=1)
+    estimate = kind.mechanism.run(kind.records(500), rng=1)
     assert np.shape(estimate.value) == np.shape(estimate.stderr)
     for limit in estimate.interval():
         assert np.shape(limit) == np.shape(estimate.value)
@@ -209,12 +209,12 @@ def test_value_stderr_and_limits_have_the_same_shape(kind):
 
 
 def test_a_dict_survives_json(kind):
-    estimate = kind.mechanism.run(kind.records(40), rng=1)
+    estimate = kind.mechanism.run(kind.records(500), rng=1)
     data = json.loads(json.dumps(estimate.to_dict(), allow_nan=False))
     assert set(data) == {"value", "stderr", "interval", "confidence", "n", "guarantee"}
     assert_same(np.array(data["value"], float), estimate.value)
     assert_same(np.array(data["interval"][0], float), estimate.interval(0.95)[0])
-    assert data["n"] == 40
+    assert data["n"] == 500
     assert data["guarantee"] == {
         "definition": "local",
         "epsilon": estimate.epsilon,

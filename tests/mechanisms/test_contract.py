@@ -17,6 +17,7 @@ from ldpfast import _core, _threads, mechanisms
 from ldpfast._core.stream import Stream
 from ldpfast.estimation import SeriesDensity, VectorMean
 from ldpfast.mechanisms import _pipeline
+from ldpfast.reports import SampledSigns
 
 from ..support.examples import (
     CATEGORIES,
@@ -36,7 +37,7 @@ from ..support.examples import (
 from ..support.keys import KEY, SEED
 from ..support.statistics import ALPHA, hoeffding_radius
 
-REPORT_DTYPES = {"L2Ball": None, "PrivUnit": None} | dict.fromkeys(
+REPORT_DTYPES = {"L2Ball": None, "PrivUnit": None, "RankCodebook": "uint64"} | dict.fromkeys(
     ["Laplace", "LaplaceResidue", "LaplaceVector", "LaplaceOneHot"], "float64"
 )
 
@@ -49,12 +50,13 @@ def reporter(mechanism):
 def report_dtype(example):
     """Return the documented dtype of reports."""
     mechanism = reporter(example.mechanism)
-    if isinstance(mechanism, ldp.RandomizedResponse):
-        return np.dtype("uint8" if mechanism.k <= 256 else "uint16" if mechanism.k <= 65536 else "uint32")
+    sets = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse
+    if isinstance(mechanism, ldp.RandomizedResponse | sets | ldp.SampledCube):
+        codes = mechanism.report.k if hasattr(mechanism.report, "k") else 2 * mechanism.dim
+        packed = isinstance(mechanism, ldp.SampledCube) and mechanism.sampled == mechanism.dim
+        return np.dtype("uint8" if packed or codes <= 256 else "uint16" if codes <= 65536 else "uint32")
     if isinstance(mechanism, mechanisms.TreeResponse):
         return np.dtype("uint16" if mechanism.k == 5000 else "uint8")
-    if isinstance(mechanism, ldp.HadamardResponse | ldp.ProjectiveGeometryResponse):
-        return np.dtype("uint8" if mechanism.k < 128 else "uint16" if mechanism.k < 65536 else "uint32")
     return np.dtype(REPORT_DTYPES.get(type(mechanism).__name__, "uint8") or example.dtype)
 
 
@@ -64,7 +66,11 @@ def report_shape(mechanism, n):
         return (n, math.ceil(mechanism.k / 8))
     if isinstance(mechanism, mechanisms.LaplaceOneHot):
         return (n, mechanism.k)
-    if isinstance(mechanism, ldp.LinfBall):
+    if isinstance(mechanism, ldp.RankCodebook):
+        return (n,)
+    if isinstance(mechanism, ldp.SampledCube) and mechanism.sampled < mechanism.dim:
+        return (n, mechanism.sampled)
+    if isinstance(mechanism, ldp.LinfBall | ldp.SampledCube):
         return (n, math.ceil(mechanism.dim / 8))
     return (n, mechanism.dim) if hasattr(mechanism, "dim") else (n,)
 
@@ -259,7 +265,16 @@ def test_out_may_hold_a_single_report(mechanism, records):
 IN_PLACE = (ldp.Warner, ldp.RandomizedResponse, ldp.Laplace, ldp.L2Ball, ldp.LaplaceVector, ldp.PrivUnit)
 
 
-@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, IN_PLACE)], ids=repr)
+# Records and reports have the same dtype and shape.
+IN_PLACE_EXAMPLES = [m for m in MECHANISMS if isinstance(m, IN_PLACE)] + [
+    m
+    for m in MECHANISMS
+    if isinstance(m, ldp.HadamardResponse | ldp.ProjectiveGeometryResponse)
+    and m.privatize(records_of(m, 1)).dtype == records_of(m, 1).dtype
+]
+
+
+@pytest.mark.parametrize("mechanism", IN_PLACE_EXAMPLES, ids=repr)
 def test_out_may_be_the_records_themselves(mechanism):
     """Reports must not overwrite records that have not been read yet."""
     x = records_of(mechanism, 50)
@@ -374,7 +389,8 @@ def test_the_guarantee_is_the_realized_epsilon(mechanism):
 def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
     largest = {"Warner": 1, "RandomizedResponse": 300, "UnaryEncoding": 13, "LinfBall": 8}
     largest |= {"SignBit": 1, "Residue": 256, "Bins": 256, "SmoothedBins": 256, "FiniteChannel": 3, "TreeResponse": 250}
-    largest |= {"HadamardResponse": 256, "ProjectiveGeometryResponse": 200, "SubsetSelection": 5}
+    largest |= {"HadamardResponse": 256, "ProjectiveGeometryResponse": 13, "SubsetSelection": 13}
+    largest |= {"Window": 1, "SampledCube": 8}
     if np.prod(decoded_shape(mechanism, 1)) <= largest.get(type(mechanism).__name__, 0):
         assert mechanism.channel().epsilon() == mechanism.epsilon_realized
     else:
@@ -421,6 +437,12 @@ def flips_of_points(n):
     return ~mechanism.supported(mechanism.privatize(np.zeros(n, np.uint8), rng=9))[:, 0]
 
 
+def up(mechanism, x):
+    """Return whether the decoded reports are above the center of their range, for mechanisms with two of them."""
+    decoded = mechanism.decode(mechanism.privatize(x, rng=9))
+    return decoded > (decoded.min() + decoded.max()) / 2
+
+
 FLIPS = {
     "Warner": lambda n: ldp.Warner(1.0).privatize(np.zeros(n, np.uint8), rng=9),
     "RandomizedResponse": lambda n: ldp.RandomizedResponse(2, 1.0).privatize(np.zeros(n, np.uint8), rng=9),
@@ -434,6 +456,9 @@ FLIPS = {
     "LinfBall": lambda n: ldp.LinfBall(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
     "L2Ball": lambda n: ldp.L2Ball(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9) > 0,
     "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, 2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
+    "SampledCube": lambda n: ldp.SampledCube(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
+    "RankCodebook": lambda n: up(ldp.RankCodebook(1, 1.0, vectors=1), np.full((n, 1), -1.0)),
+    "Window": lambda n: up(ldp.Window(0.0, 1.0, 1.0, 2), np.zeros(n)),
 }
 SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has the same stream of signs
 
@@ -529,7 +554,8 @@ def test_the_estimate_is_the_mean_of_the_decoded_reports(example, mechanism):
 
 
 def test_the_value_lies_in_its_interval(mechanism, records):
-    estimate = mechanism.run(np.concatenate([records] * 3), rng=5)
+    copies = 3 if not isinstance(mechanism.report, SampledSigns) else math.ceil(3 * mechanism.dim / mechanism.sampled)
+    estimate = mechanism.run(np.concatenate([records] * copies), rng=5)
     low, high = estimate.interval()
     assert (low <= estimate.value).all() if np.ndim(low) else low <= estimate.value
     assert np.all(estimate.value <= high)
@@ -747,6 +773,9 @@ NAN_TEXT, CLIPPED_TEXT = "had NaN, which counts as the center", "were clipped to
         (ldp.L2Ball(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (ldp.LaplaceVector(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (ldp.PrivUnit(2, 1.0), [[0.0, number] for number in NUMBERS]),
+        (ldp.Window(0, 1, 1.0), NUMBERS),
+        (ldp.SampledCube(2, 1.0), [[number, 0.0] for number in NUMBERS]),
+        (ldp.RankCodebook(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (VectorMean(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (SeriesDensity(1.0, n_terms=3), NUMBERS),
     ],

@@ -33,6 +33,11 @@ N = 200_000
         (ldp.LinfBall(3, 1.0), [1.0, -1.0, 1.0], 5),
         (ldp.LinfBall(4, 1.0), [1.0, -1.0, 1.0, -1.0], 5),
         (ldp.LinfBall(4, 1.0, ties="thin"), [1.0, -1.0, 1.0, -1.0], 5),
+        (ldp.HadamardResponse(5, 1.0), 2, 2),
+        (ldp.ProjectiveGeometryResponse(13, 2.0), 12, 12),
+        (ldp.SubsetSelection(5, 1.0), 3, 3),
+        (ldp.Window(-1.0, 1.0, 1.0), 1.0, 1),
+        (ldp.SampledCube(3, 2.0, sampled=3), [1.0, -1.0, 1.0], 5),
     ],
     ids=repr,
 )
@@ -62,6 +67,13 @@ UNBIASED = [
     (ldp.L2Ball(2, 1.0), ball(N, 2, "l2", 1.0)),
     (ldp.L2Ball(10, 2.0, 3.0), ball(N, 10, "l2", 3.0).astype(np.float32)),
     (ldp.L2Ball(100, 1.0), ball(20_000, 100, "l2", 1.0).astype(np.float32)),
+    (ldp.Window(-2.0, 5.0, 0.7), np.random.default_rng(1).uniform(-2, 5, N)),
+    (ldp.Window(-2.0, 5.0, 4.0), np.random.default_rng(1).uniform(-2, 5, N).astype(np.float32)),
+    (ldp.SampledCube(8, 2.0, 2.0), ball(N, 8, "linf", 2.0)),
+    (ldp.SampledCube(8, 3.0, sampled=8), ball(N, 8, "linf", 1.0)),
+    (ldp.SampledCube(70, 2.0, sampled=70), ball(20_000, 70, "linf", 1.0).astype(np.float32)),
+    (ldp.RankCodebook(3, 2.0, 3.0), ball(N, 3, "l2", 3.0)),
+    (ldp.RankCodebook(30, 4.0), ball(20_000, 30, "l2", 1.0).astype(np.float32)),
 ]
 
 
@@ -72,7 +84,9 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
     Detects a bias of seven standard errors, and a variance that is wrong by a few percent.
     """
     largest = (
-        mechanism.scale if hasattr(mechanism, "scale") else np.abs(mechanism.decode(np.array([0, 1], np.uint8))).max()
+        mechanism.scale
+        if hasattr(mechanism, "scale")
+        else np.abs(mechanism.decode(np.arange(mechanism.report.k, dtype=np.uint8))).max()
     )
     bound = float(largest + np.abs(x).max())
     error = (mechanism.decode(mechanism.privatize(x, rng=STATISTICS_SEED)) - x).reshape(len(x), -1)
@@ -94,13 +108,19 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
         (ldp.UnaryEncoding(8, 2.0), np.arange(200) % 8),
         (ldp.L2Ball(4, 2.0), np.linspace(-0.5, 0.5, 800).reshape(200, 4)),
         (ldp.Laplace(0.0, 1.0, 1.0), np.linspace(0, 1, 200)),
+        (ldp.HadamardResponse(8, 1.0), np.arange(200) % 8),
+        (ldp.ProjectiveGeometryResponse(8, 2.0), np.arange(200) % 8),
+        (ldp.SubsetSelection(8, 1.0), np.arange(200) % 8),
+        (ldp.Window(0.0, 1.0, 2.0), np.linspace(0, 1, 200)),
+        (ldp.SampledCube(4, 2.0), np.linspace(-1, 1, 800).reshape(200, 4)),
+        (ldp.RankCodebook(4, 2.0), np.linspace(-0.5, 0.5, 800).reshape(200, 4)),
     ],
     ids=lambda v: repr(v) if hasattr(v, "epsilon") else "",
 )
 def test_intervals_have_their_coverage(mechanism, x):
     """The coverage of 95 % intervals in 2000 runs is at least 95 % minus Hoeffding's radius (7.3 percentage points)."""
     truth = mechanism.variance(x[:1]).shape[1:]
-    target = np.eye(mechanism.report.k)[x].mean(0) if truth and x.ndim == 1 else np.asarray(x, float).mean(0)
+    target = np.eye(truth[0])[x].mean(0) if truth and x.ndim == 1 else np.asarray(x, float).mean(0)
     generator = np.random.default_rng(STATISTICS_SEED)
     covered = 0.0
     for _ in range(2000):

@@ -72,6 +72,13 @@ def test_no_mechanism_exceeds_its_guarantee(mechanism):
         (ldp.L2Ball(5, 1.0), 0.9),
         (ldp.L2Ball(32, 1.0), 0.85),
         (ldp.LaplaceVector(3, 1.0), 0.5),
+        (ldp.HadamardResponse(9, 1.0), 0.9),
+        (ldp.ProjectiveGeometryResponse(9, 1.0), 0.85),
+        (ldp.SubsetSelection(9, 1.0), 0.85),
+        (ldp.Window(-1.0, 3.0, 1.0), 0.9),
+        (ldp.SampledCube(5, 2.0), 0.85),
+        (ldp.SampledCube(200, 2.0), 0.85),
+        (ldp.RankCodebook(5, 1.0), 0.85),
     ],
     ids=lambda value: repr(value).replace(" ", ""),
 )

@@ -331,6 +331,11 @@ FINITE = [
     lambda e: ldp.LinfBall(3, e),
     lambda e: ldp.LinfBall(4, e),
     lambda e: ldp.LinfBall(4, e, ties="thin"),
+    lambda e: ldp.HadamardResponse(5, e),
+    lambda e: ldp.ProjectiveGeometryResponse(5, e),
+    lambda e: ldp.SubsetSelection(5, e),
+    lambda e: ldp.SampledCube(3, e),
+    lambda e: ldp.SampledCube(4, e, sampled=4),
 ]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast.estimation import Frequencies, HistogramDensity, SeriesDensity, TruncatedMean, VectorMean
 from ldpfast.mechanisms import for_categories
-from ldpfast.reports import Aggregator
+from ldpfast.reports import Aggregator, SampledSigns
 
 from ..support.aggregation import aggregate, reports_of
 from ..support.errors import raises
@@ -77,14 +77,17 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
     mechanism, reports = kind.mechanism, reports_of(kind, n)
     aggregator = aggregate(mechanism, reports)
     if hasattr(aggregator, "counts"):
-        if reports.ndim == 2:
+        if isinstance(mechanism.report, SampledSigns):
+            one_hot = (reports[:, :, None] == np.arange(2 * mechanism.dim)).sum(axis=1).reshape(n, -1, 2)
+        elif reports.ndim == 2:
             one_hot = np.unpackbits(reports, axis=1, count=mechanism.report.k, bitorder="little")
         else:
             one_hot = reports[:, None] == np.arange(mechanism.report.k)
         assert_same(aggregator.counts, one_hot.sum(axis=0).astype(np.int64))
-    elif isinstance(mechanism, ldp.L2Ball | ldp.PrivUnit):
-        shift = 10 if reports.dtype == np.float32 else 0
-        steps = np.rint(reports.astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
+    elif isinstance(mechanism, ldp.L2Ball | ldp.PrivUnit | ldp.RankCodebook):
+        rows = mechanism.decode(reports)
+        shift = 0 if reports.dtype == np.float64 else 10  # rows of public directions have single precision
+        steps = np.rint(rows * (2.0 ** (40 - shift) / mechanism.scale))
         assert wide(aggregator._state) == [sum(map(int, column)) << shift for column in steps.T]
     else:
         lower = mechanism.report.lower

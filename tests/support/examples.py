@@ -59,9 +59,11 @@ CATEGORIES = [
     *(ldp.RandomizedResponse(k, 1.5) for k in (2, 3, 8, 9, 128, 300, 70_000)),
     *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
     *(LaplaceOneHot(k, 2.0) for k in (2, 13, 300)),
-    *(ldp.HadamardResponse(k, 1.0) for k in (2, 9, 256, 300, 70_000)),
-    *(ldp.ProjectiveGeometryResponse(k, epsilon) for k, epsilon in ((2, 1.0), (16, 1.0), (200, 2.0), (70_000, 2.0))),
-    *(ldp.SubsetSelection(k, epsilon) for k, epsilon in ((2, 1.0), (5, 0.5), (128, 1.0), (300, 2.0))),
+    *(ldp.HadamardResponse(k, 1.5) for k in (2, 13, 256, 300, 65_536, 70_000)),
+    ldp.HadamardResponse(9, 20.0),
+    *(ldp.ProjectiveGeometryResponse(k, 2.0) for k in (2, 13, 256, 300, 65_536, 70_000)),
+    *(ldp.SubsetSelection(k, 1.5) for k in (2, 8, 13, 128, 1000)),
+    *(ldp.SubsetSelection(k, 2.0, size) for k, size in ((13, 1), (13, 12), (65, 40))),
 ]
 TREES = [
     TreeResponse(2, 1.0),
@@ -76,13 +78,25 @@ SYMBOLS = [
     ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0),
     SmoothedBins([0.5, 2.5], 1.0, 1.0),
 ]
-INTERVALS = [ldp.SignBit(-1.0, 3.0, 1.0), ldp.Laplace(-1.0, 3.0, 1.0), ldp.Laplace(10.0, 20.0, 0.25)]
+INTERVALS = [
+    ldp.SignBit(-1.0, 3.0, 1.0),
+    ldp.Laplace(-1.0, 3.0, 1.0),
+    ldp.Laplace(10.0, 20.0, 0.25),
+    ldp.Window(-1.0, 3.0, 1.0),
+    ldp.Window(10.0, 20.0, 0.25, 2),
+    ldp.Window(-1.0, 3.0, 6.0, 64),
+]
 WRAPPED = [LaplaceResidue(2.0, 0.25, 1.0), LaplaceResidue(7.5, -3.0, 0.25)]
 VECTORS = [
     *(ldp.LinfBall(d, 1.0, 2.0, ties) for d in (1, 2, 8, 27, 64, 100, 1000) for ties in ("keep", "thin")),
     *(ldp.L2Ball(d, 1.0, 2.0) for d in (1, 2, 3, 32, 100, 5000)),
     *(ldp.LaplaceVector(d, 1.0, 2.0, norm) for d in (1, 3, 50) for norm in ("l2", "linf")),
     *(ldp.PrivUnit(d, epsilon, 2.0) for d, epsilon in ((1, 1.0), (2, 1.0), (3, 4.0), (100, 1.0), (300, 4.0))),
+    *(ldp.SampledCube(d, 2.0, 2.0) for d in (1, 2, 8, 27, 100, 200)),
+    ldp.SampledCube(9, 4.0, 2.0, sampled=9),
+    ldp.SampledCube(64, 1.0, 2.0, sampled=64),
+    ldp.SampledCube(200, 1.0, 2.0, sampled=62),
+    *(ldp.RankCodebook(d, 2.0, 2.0, vectors=vectors) for d, vectors in ((1, 16), (2, 16), (100, 64), (300, 1))),
 ]
 GRADIENTS = [
     Gradient("logistic", (0.5,), 1.0),
@@ -108,6 +122,8 @@ EXAMPLES = [
     ),
     *(Example(m, "float32") for m in (*GRADIENTS[:2], *HESSIANS[:2])),
     Example(ldp.PrivUnit(5, 4.0), "float32"),
+    *(Example(m, "float32") for m in (INTERVALS[3], INTERVALS[5], ldp.RankCodebook(5, 4.0, vectors=7))),
+    *(Example(ldp.SampledCube(d, 2.0), "float32") for d in (1, 27, 200)),
 ]
 
 # One mechanism of each kind, for tests that do not depend on the parameters.
@@ -132,6 +148,10 @@ KINDS = [
     Example(ldp.PrivUnit(5, 1.0)),
     Example(ldp.PrivUnit(5, 1.0), "float32"),
     Example(LaplaceOneHot(9, 1.0)),
+    Example(ldp.Window(-1.0, 3.0, 1.0)),
+    Example(ldp.SampledCube(27, 2.0)),
+    Example(ldp.SampledCube(27, 2.0), "float32"),
+    Example(ldp.RankCodebook(5, 1.0)),
     Example(GRADIENTS[1]),
     Example(HESSIANS[1]),
 ]
@@ -139,7 +159,7 @@ KINDS = [
 
 def decoded_shape(mechanism: Mechanism, n: int) -> tuple[int, ...]:
     """Return the shape of ``decode(privatize(x))`` for n records."""
-    if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace | LaplaceResidue):
+    if isinstance(mechanism, ldp.Warner | ldp.SignBit | ldp.Laplace | ldp.Window | LaplaceResidue):
         return (n,)
     if isinstance(mechanism, ldp.FiniteChannel):
         return (n, len(mechanism.rows))
