@@ -26,6 +26,7 @@ from ldpfast.estimation import (
     VectorMean,
     project_simplex,
 )
+from ldpfast.estimation._frequencies import MECHANISMS as METHODS
 
 from ..support.errors import CLIP_HINT, logged_text, raises, state_of_record
 
@@ -95,7 +96,7 @@ RULES = [
     (partial(SparseMean, 3, 1.0, 1.0), "penalty", ([-1, -0.5], ValueError, "{name} must be a number >= 0, got {value!r}")),
     (partial(SparseMean, 3, 1.0, 1.0), "penalty", NOT_FINITE, NO_NUMBER),
     (partial(Frequencies, 3, 1.0), "project", ([1, "yes", None], TypeError, "{name} must be a bool, got {kind}")),
-    (partial(estimation.frequencies, [0, 1], 3, 1.0), "mechanism", *choices("auto", "k-ary", "symmetric", "optimized")),
+    (partial(estimation.frequencies, [0, 1], 3, 1.0), "mechanism", *choices(*METHODS)),
     (partial(SeriesDensity, 1.0), "n", *COUNT),
     (partial(SeriesDensity, 1.0, 100), "smoothness", ([0.5, 0, -1], ValueError, "{name} must be > 1/2, got {value!r}")),
     (partial(SeriesDensity, 1.0, 100), "smoothness", NOT_FINITE, NO_NUMBER),

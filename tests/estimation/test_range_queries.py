@@ -206,21 +206,18 @@ def tree_variances(mechanism):
 def flat_variances(k, epsilon):
     """The same for `Frequencies`, whose shares are shifted so that they add up to 1.
 
-    The covariance of one decoded report is a I plus a constant, of which the shift leaves a (I - 1 1^T / k).
+    The covariance of one decoded report is a I plus a constant, of which the shift leaves a (I - 1 1^T / k). The decoded shares
+    of these mechanisms add up to 1, so that a (1 - 1 / k) is the variance of one of them.
     """
     mechanism = Frequencies(k, epsilon).mechanism
-    coin = mechanism._coin
-    p, q = float(coin.p), float(coin.q)
-    if isinstance(mechanism, ldp.RandomizedResponse):
-        each = 1 / (k * (p - q) ** 2)
-    else:
-        each = (p * (1 - p) / k + (1 - 1 / k) * q * (1 - q)) / (p - q) ** 2 + 1 / k
+    assert isinstance(mechanism, ldp.RandomizedResponse | ldp.SubsetSelection)
+    each = float(mechanism.debiasing.variance(1 / k)) * k / (k - 1)
     low, high = np.triu_indices(k + 1, 1)
     return each * (high - low) * (1 - (high - low) / k)
 
 
 # epsilon: first power of two from which on both the mean and the largest variance are smaller, of "hierarchy" and "haar".
-CROSSINGS = {0.25: (32, 16), 0.5: (64, 16), 1.0: (64, 32), 2.0: (128, 128), 4.0: (64, 256)}
+CROSSINGS = {0.25: (64, 32), 0.5: (64, 32), 1.0: (64, 32), 2.0: (128, 128), 4.0: (64, 256)}
 
 
 @pytest.mark.parametrize("epsilon", CROSSINGS)
