@@ -80,6 +80,12 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
     TypeError, ValueError
         If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
 
+    Notes
+    -----
+    The variance is that of the report of a given record, so the choice is for the mean of the people who are asked. If all
+    records may be at the ends of the interval and the mean of their population is wanted, the variance of the records counts
+    too, and no mechanism has a smaller error than `SignBit` (`bounds.compare`).
+
     Examples
     --------
     >>> from ldpfast.mechanisms import for_interval
