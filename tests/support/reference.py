@@ -342,14 +342,16 @@ PUBLIC_KEY = bytes(range(32))  # of the directions
 
 
 def directions(dim: int, vectors: int, seed: int) -> np.ndarray:
-    """Return public random vectors, in double precision. Each row of normal numbers starts with a new block of AES."""
-    blocks = -(-(-(-dim // 64) * 64 * 3) // 16)
+    """Return public random vectors, in double precision. Each group of rows starts with a new block of AES."""
+    most = 1 << (2 * vectors - 1).bit_length() - 1  # the power of two from the number of vectors on
+    together = min(max(1, 512 // dim), most)
+    blocks = -(-(-(-together * dim // 64) * 64 * 3) // 16)
     words = Words(PUBLIC_KEY, "codebook direction", seed, -(-vectors * blocks // 64))
-    rows = []
-    for j in range(vectors):
-        words.at = 16 * j * blocks
-        rows.append(normals(words, dim, np.float32))
-    return np.array(rows)
+    rows: list[np.ndarray] = []
+    for group in range(-(-vectors // together)):
+        words.at = 16 * group * blocks
+        rows += [*normals(words, together * dim, np.float32).reshape(together, dim)]
+    return np.array(rows[:vectors])
 
 
 def rank_codebook(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> list[int]:

@@ -56,11 +56,10 @@ static int NAME(privatize_rank_codebook)(const void *params, stream_key *key, ui
         const double square = NAME(load_row)(p, (const REAL *)records + i * p->dim, y);
         const double norm = clamp_unit(__builtin_sqrt(square), 0); /* with a NaN anywhere: the center */
         const uint32_t flip = unit_interval(reader_word(&coins)) >= (1 + norm) / 2;
-        direction_rows rows = directions_of(&public_key, seed[i] >> p->bits, p->dim);
+        direction_rows rows = directions_of(&public_key, seed[i] >> p->bits, p->dim, (size_t)1 << (p->bits - 1));
         for (uint32_t j = 0; j < p->vectors; j++) {
             float product[2];
-            direction_row(&rows, j, u);
-            PER_ISA(row_products)(u, y, p->dim, product);
+            PER_ISA(row_products)(direction_row(&rows, j, u), y, p->dim, product);
             cosine[j] = product[1] / __builtin_sqrtf(product[0]);
             plus[j] = flip ^ 1 ^ bits_f32(cosine[j]) >> 31;
         }

@@ -7,26 +7,34 @@
 
 enum { MOST_DIRECTION = 16384 }; /* numbers of a row */
 
-/* The rows of one seed. */
+/* The rows of one seed. Short rows are drawn in groups, so that few numbers of a chunk are not used. */
 typedef struct {
-    stream rows;
-    size_t dim, blocks; /* AES blocks per row */
+    stream source;
+    size_t dim, together, blocks; /* rows per group, AES blocks per group */
+    size_t group; /* that is in the buffer */
 } direction_rows;
 
 /* Opens the public key. */
 void directions_open(stream_key *key);
 
-LDP_INLINE direction_rows directions_of(stream_key *key, uint64_t seed, size_t dim)
+/* `most` is at least the number of rows. */
+LDP_INLINE direction_rows directions_of(stream_key *key, uint64_t seed, size_t dim, size_t most)
 {
-    const size_t blocks = blocks_for(normals_room(dim), 3); /* three bytes per number */
-    return (direction_rows){stream_open(key, STREAM_CODEBOOK_DIRECTION, seed), dim, blocks};
+    const size_t fit = dim < NORMALS_CHUNK ? NORMALS_CHUNK / dim : 1, together = fit < most ? fit : most;
+    const size_t blocks = blocks_for(normals_room(together * dim), 3); /* three bytes per number */
+    return (direction_rows){stream_open(key, STREAM_CODEBOOK_DIRECTION, seed), dim, together, blocks, (size_t)-1};
 }
 
-/* Writes row j; `out` has room for normals_room(dim). */
-LDP_INLINE void direction_row(direction_rows *d, size_t j, float *out)
+/* Row j, in the buffer, which has room for MOST_DIRECTION numbers and is the same for all rows of a seed. */
+LDP_INLINE const float *direction_row(direction_rows *d, size_t j, float *buffer)
 {
-    d->rows.next = j * d->blocks;
-    normals_f32(&d->rows, out, d->dim);
+    const size_t group = j / d->together;
+    if (group != d->group) {
+        d->source.next = group * d->blocks;
+        normals_f32(&d->source, buffer, d->together * d->dim);
+        d->group = group;
+    }
+    return buffer + j % d->together * d->dim;
 }
 
 #endif
