@@ -15,69 +15,48 @@ LDP_INLINE uint32_t NAME(set_parity)(uint32_t truth, uint32_t tails, uint32_t co
     return code ^ (row & -row & -((parity ^ tails) & 1));
 }
 
-/* 1 (tails) for each private coin of n <= CODE_PIECE records that has a word of its own. */
-static void NAME(draw_tails)(const hadamard_response *p, stream *s, uint32_t *tails, size_t n)
+/* Draws uniform codes, with other bits above them, and 1 (tails) or 0 for the private coins of n <= CODE_PIECE records. */
+static void NAME(draw_codes)(const hadamard_response *p, stream *s, uint32_t *code, uint32_t *tails, size_t n)
 {
+    const uint32_t heads = (uint32_t)p->heads, shift = 32 - (uint32_t)p->bits;
     uint64_t word[CODE_PIECE] LDP_ALIGNED;
-    if (p->bits == 32) {
-        const uint32_t heads = (uint32_t)p->heads;
-        stream_draw(s, tails, blocks_for(n, 4));
-        for (size_t i = 0; i < n; i++) /* vector loop */
-            tails[i] = tails[i] >= heads;
-    } else {
+    stream_draw(s, code, blocks_for(n, 4));
+    if (p->bits == 64) {
         stream_draw(s, word, blocks_for(n, 8));
         for (size_t i = 0; i < n; i++) /* vector loop */
             tails[i] = word[i] >= p->heads;
+        return;
     }
+    const uint32_t *coin = code;
+    if (p->bits == 32) {
+        stream_draw(s, tails, blocks_for(n, 4));
+        coin = tails;
+    }
+    for (size_t i = 0; i < n; i++) /* vector loop */
+        tails[i] = coin[i] >> shift >= heads;
 }
 
 #define DEFINE_BODY(in, in_type, out, out_type, narrow)                                                                       \
-    LDP_INLINE in_type NAME(one_word_##in##_##out)(const hadamard_response *p, stream *s, const in_type *x, size_t n,         \
-                                                   out_type *report)                                                          \
-    {                                                                                                                         \
-        const uint32_t mask = p->mask, heads = (uint32_t)p->heads, shift = 32 - (uint32_t)p->bits, last = p->k - 1;           \
-        uint32_t word[CODE_PIECE] LDP_ALIGNED;                                                                                \
-        in_type most = 0;                                                                                                     \
-        stream_draw(s, word, blocks_for(n, 4));                                                                               \
-        for (size_t i = 0; i < n; i++) {                                                                                      \
-            const uint32_t record = x[i], truth = record < last ? record : last;                                              \
-            report[i] = (out_type)NAME(set_parity)(truth, word[i] >> shift >= heads, word[i] & mask, narrow);                 \
-            most = x[i] > most ? x[i] : most;                                                                                 \
-        }                                                                                                                     \
-        return most;                                                                                                          \
-    }                                                                                                                         \
-                                                                                                                              \
-    LDP_INLINE in_type NAME(two_words_##in##_##out)(const hadamard_response *p, stream *s, const in_type *x, size_t n,        \
-                                                    out_type *report)                                                         \
-    {                                                                                                                         \
-        const uint32_t mask = p->mask, last = p->k - 1;                                                                       \
-        uint32_t code[CODE_PIECE] LDP_ALIGNED, tails[CODE_PIECE] LDP_ALIGNED;                                                 \
-        in_type most = 0;                                                                                                     \
-        stream_draw(s, code, blocks_for(n, 4));                                                                               \
-        NAME(draw_tails)(p, s, tails, n);                                                                                     \
-        for (size_t i = 0; i < n; i++) {                                                                                      \
-            const uint32_t record = x[i], truth = record < last ? record : last;                                              \
-            report[i] = (out_type)NAME(set_parity)(truth, tails[i], code[i] & mask, narrow);                                  \
-            most = x[i] > most ? x[i] : most;                                                                                 \
-        }                                                                                                                     \
-        return most;                                                                                                          \
-    }                                                                                                                         \
-                                                                                                                              \
     static int NAME(hadamard_response_##in##_##out)(const void *params, stream_key *key, uint64_t block, const void *records, \
                                                     size_t n, void *reports)                                                  \
     {                                                                                                                         \
         const hadamard_response *p = params;                                                                                  \
+        const uint32_t mask = p->mask, last = p->k - 1;                                                                       \
         stream s = stream_open(key, STREAM_HADAMARD_RESPONSE, block);                                                         \
-        int invalid = 0;                                                                                                      \
+        uint32_t code[CODE_PIECE] LDP_ALIGNED, tails[CODE_PIECE] LDP_ALIGNED;                                                 \
+        in_type most = 0;                                                                                                     \
         for (size_t at = 0; at < n; at += CODE_PIECE) {                                                                       \
             const in_type *x = (const in_type *)records + at;                                                                 \
             out_type *report = (out_type *)reports + at;                                                                      \
             const size_t now = n - at < CODE_PIECE ? n - at : CODE_PIECE;                                                     \
-            const in_type most = p->bits < 32 ? NAME(one_word_##in##_##out)(p, &s, x, now, report)                            \
-                                              : NAME(two_words_##in##_##out)(p, &s, x, now, report);                          \
-            invalid |= most > p->k - 1;                                                                                       \
+            NAME(draw_codes)(p, &s, code, tails, now);                                                                        \
+            for (size_t i = 0; i < now; i++) {                                                                                \
+                const uint32_t record = x[i], truth = record < last ? record : last;                                          \
+                report[i] = (out_type)NAME(set_parity)(truth, tails[i], code[i] & mask, narrow);                              \
+                most = x[i] > most ? x[i] : most;                                                                             \
+            }                                                                                                                 \
         }                                                                                                                     \
-        return invalid;                                                                                                       \
+        return most > last;                                                                                                   \
     }
 
 DEFINE_BODY(u8, uint8_t, u8, uint8_t, 1) /* vector loop */

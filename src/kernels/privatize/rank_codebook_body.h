@@ -1,6 +1,6 @@
 /* Bottleneck: the normal numbers and their key stream, J rows for each record. */
 #if !REAL_IS_DOUBLE
-#include "random/row_products_body.h"
+#include "simd/row_products_body.h"
 
 /* Number of larger magnitudes; equal ones are ranked by their index. The ranks are a permutation for all bits, also of NaN. */
 static void PER_ISA(rank_magnitudes)(const float *v, uint32_t *rank, uint32_t n)
@@ -58,9 +58,9 @@ static int NAME(privatize_rank_codebook)(const void *params, stream_key *key, ui
         const uint32_t flip = unit_interval(reader_word(&coins)) >= (1 + norm) / 2;
         direction_rows rows = directions_of(&public_key, seed[i] >> p->bits, p->dim, (size_t)1 << (p->bits - 1));
         for (uint32_t j = 0; j < p->vectors; j++) {
-            float product[2];
-            PER_ISA(row_products)(direction_row(&rows, j, u), y, p->dim, product);
-            cosine[j] = product[1] / __builtin_sqrtf(product[0]);
+            double sum[3] = {0};
+            PER_ISA(add_products_f32)(direction_row(&rows, j, u), y, 1, p->dim, sum);
+            cosine[j] = (float)sum[1] / __builtin_sqrtf((float)sum[0]);
             plus[j] = flip ^ 1 ^ bits_f32(cosine[j]) >> 31;
         }
         PER_ISA(rank_magnitudes)(cosine, rank, p->vectors);

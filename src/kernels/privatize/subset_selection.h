@@ -2,7 +2,7 @@
  * docs/proofs/subset_selection.md.
  *
  * Privacy: a uniform set of `size` of the k - 1 other categories is drawn without the record. With heads, a uniform member is
- * removed and the own category is added, by masks over all words. No branch and no address depends on the record or the coin. */
+ * removed and the true category is added, by masks over all words. No branch and no address depends on the record or the coin. */
 #ifndef LDP_SUBSET_SELECTION_H
 #define LDP_SUBSET_SELECTION_H
 
@@ -11,7 +11,7 @@
 enum { SUBSET_WORDS = 1024, SUBSET_DIGITS = 6 }; /* of a block of rows; of the density of the first draw */
 
 typedef struct {
-    uint64_t heads; /* of 2^64 words: the set holds the own category */
+    uint64_t heads; /* of 2^64 words: the set holds the true category */
     uint32_t k, size;
     uint32_t density; /* of 2^SUBSET_DIGITS: probability that a category is in the first draw */
 } subset_selection;

@@ -39,7 +39,7 @@ static void NAME(adjust)(const subset_selection *p, index_reader *indices, uint6
 }
 
 /* Writes the report: the set without the member of the given rank where `own` is all ones, and with the indices from `truth` on
- * moved by one, which leaves the place of the own bit. */
+ * moved by one, which leaves the place of the bit of the true category. */
 LDP_INLINE void NAME(insert_own)(const subset_selection *p, const uint64_t *set, uint64_t truth, uint64_t own, uint64_t rank,
                                  uint8_t *out)
 {

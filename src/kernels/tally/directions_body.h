@@ -1,5 +1,5 @@
 #if !REAL_IS_DOUBLE
-#include "random/row_products_body.h"
+#include "simd/row_products_body.h"
 
 static void NAME(expand_directions)(const direction_format *p, const uint64_t *reports, size_t n, float *rows)
 {
@@ -9,10 +9,10 @@ static void NAME(expand_directions)(const direction_format *p, const uint64_t *r
     for (size_t i = 0; i < n; i++) {
         const uint64_t index = reports[i] & (((uint64_t)1 << p->bits) - 1);
         direction_rows drawn = directions_of(&key, reports[i] >> p->bits, p->sums.dim, (size_t)1 << (p->bits - 1));
-        float product[2];
+        double sum[3] = {0};
         const float *row = direction_row(&drawn, index / 2, u);
-        PER_ISA(row_products)(row, row, p->sums.dim, product);
-        const float scale = (float)(p->sums.bound * (index & 1 ? 1 : -1)) / __builtin_sqrtf(product[0]);
+        NAME(add_products)(row, row, 1, p->sums.dim, sum);
+        const float scale = (float)(p->sums.bound * (index & 1 ? 1 : -1)) / __builtin_sqrtf((float)sum[0]);
         for (size_t j = 0; j < p->sums.dim; j++) /* vector loop */
             rows[i * p->sums.dim + j] = row[j] * scale;
     }
