@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -140,6 +141,17 @@ class Debiasing:
     zero: float
     one: float
 
+    @classmethod
+    def of(cls, p: Fraction, q: Fraction) -> Debiasing:
+        """Return the debiasing of a bit that is 1 with probability p for 1 and with probability q for 0."""
+        return cls(float(-q / (p - q)), float((1 - q) / (p - q)))
+
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q of a 1, for 1 and for 0."""
+        gain = self.one - self.zero
+        return (1 - self.zero) / gain, -self.zero / gain
+
     def __call__(self, share: Any) -> Any:
         return self.zero + (self.one - self.zero) * share
 
@@ -196,6 +208,12 @@ class SupportDebiasing:
 
 
 AnyDebiasing = Debiasing | MatrixDebiasing | NumberDebiasing | SupportDebiasing
+
+
+def line_of(debiasing: AnyDebiasing | None) -> Debiasing | None:
+    """Return the debiasing of the bits or of the shares of supporting reports; None for other maps."""
+    line = debiasing.line if isinstance(debiasing, SupportDebiasing) else debiasing
+    return line if isinstance(line, Debiasing) else None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import _coins
 from ..estimation import GaussianMean, GradientDescent, MedianSGD
-from ..mechanisms import L2Ball, Laplace, LinfBall, RandomizedResponse, SignBit, UnaryEncoding
+from ..mechanisms import L2Ball, Laplace, LinfBall, RandomizedResponse, SignBit, SubsetSelection, UnaryEncoding
 from ._case import AnyArray
 from ._numpy import CHUNK
 
@@ -80,12 +80,12 @@ def check_l2(mechanism: L2Ball, x: AnyArray, direction: AnyArray, reports: AnyAr
     ) + 1e-4 * scale / math.sqrt(mechanism.dim)
 
 
-def check_unary(mechanism: UnaryEncoding, x: AnyArray, reports: AnyArray) -> bool:
+def check_unary(mechanism: UnaryEncoding | SubsetSelection, x: AnyArray, reports: AnyArray) -> bool:
     """Check the share of ones at every position, and at the positions of the records."""
-    coin, n = _coins.unary(mechanism.epsilon, False), len(x)
+    n = len(x)
     if reports.shape != (n, (mechanism.k + 7) // 8):
         return False
-    p, q = float(coin.p), float(coin.q)
+    p, q = mechanism.debiasing.probabilities
     own = reports[np.arange(n), x >> 3] >> (x & 7) & 1
     expected = q + (p - q) * np.bincount(x, minlength=mechanism.k) / n
     return shares_agree(count_bits(reports)[: mechanism.k], expected, n) and shares_agree(

@@ -11,7 +11,7 @@ import numpy as np
 from ..mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
 from ..mechanisms._hadamard_response import walsh
 from ._case import Answer, AnyArray, Case
-from ._checks import bernstein, count_bits, shares_agree
+from ._checks import bernstein, check_unary, shares_agree
 from ._data import ball, categories, cube, direction, people
 from ._numpy_beyond import numpy_codebook, numpy_cube, numpy_hadamard, numpy_subset, numpy_window
 
@@ -22,8 +22,7 @@ def check_hadamard(mechanism: HadamardResponse, x: AnyArray, reports: AnyArray) 
     if reports.shape != x.shape or reports.max() >= mechanism.report.k:
         return False
     own = np.bitwise_count(reports & (x + reports.dtype.type(1))) % 2 == 0
-    q = -line.zero / (line.one - line.zero)
-    p = (1 - line.zero) / (line.one - line.zero)
+    p, q = line.probabilities
     hits = mechanism._hits(np.bincount(reports, minlength=mechanism.report.k))
     expected = q + (p - q) * np.bincount(x, minlength=k) / n
     return shares_agree(hits, expected, n) and shares_agree(np.array([own.sum()]), np.array([p]), n)
@@ -31,16 +30,8 @@ def check_hadamard(mechanism: HadamardResponse, x: AnyArray, reports: AnyArray) 
 
 def check_subset(mechanism: SubsetSelection, x: AnyArray, reports: AnyArray) -> bool:
     """Check the sizes of the sets, the share of sets with each category, and of those with the record's."""
-    n, line, k = len(x), mechanism.debiasing, mechanism.k
-    if reports.shape != (n, (k + 7) // 8) or (np.bitwise_count(reports).sum(axis=1) != mechanism.size).any():
-        return False
-    q = -line.zero / (line.one - line.zero)
-    p = (1 - line.zero) / (line.one - line.zero)
-    own = reports[np.arange(n), x >> 3] >> (x & 7) & 1
-    expected = q + (p - q) * np.bincount(x, minlength=k) / n
-    return shares_agree(count_bits(reports)[:k], expected, n) and shares_agree(
-        np.array([own.sum(dtype=np.int64)]), np.array([p]), n
-    )
+    sizes = np.bitwise_count(reports).sum(axis=-1)
+    return bool((sizes == mechanism.size).all()) and check_unary(mechanism, x, reports)
 
 
 def check_window(mechanism: Window, x: AnyArray, reports: AnyArray) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Floats
-from ..results import Debiasing, SupportDebiasing
+from ..results import line_of
 from ._bound import Bound, bound, check_epsilon, check_integer, check_n, is_paper
 from ._contraction import tanh_half
 from ._methods import information_factor
@@ -157,9 +157,8 @@ def share_variance(mechanism: Any, k: int) -> float:
     """Return the variance of one estimated share from the report of a random person, at equal shares."""
     from ..reports import Grid
 
-    debiasing = mechanism.debiasing
-    line = debiasing.line if isinstance(debiasing, SupportDebiasing) else debiasing
-    if isinstance(line, Debiasing):
+    line = line_of(mechanism.debiasing)
+    if line is not None:
         return float(line.variance(1 / k))
     sampling = (1 - 1 / k) / k
     if isinstance(mechanism.report, Grid):

@@ -17,7 +17,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
 from ..privacy import Channel, Guarantee, TwoLevel
 from ..reports import Aggregator, Codes, Format, Question
-from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, SupportDebiasing
+from ..results import AnyDebiasing, Estimate, MatrixDebiasing, line_of
 from ._pipeline import Kernel, Pipeline
 from ._python import PythonKernel, integer_weights, invert
 
@@ -211,8 +211,8 @@ class Mechanism(Question, ABC):
         The person is drawn at random from the worst population.
         """
         low, high = self.value_range
-        line = self.debiasing.line if isinstance(self.debiasing, SupportDebiasing) else self.debiasing
-        if isinstance(line, Debiasing):  # a decoded bit has two values
+        line = line_of(self.debiasing)
+        if line is not None:  # a decoded bit has two values
             return float(line.variance(min(max((line.zero + line.one) / 2, low), high)))
         inputs = np.arange(self.domain.k) if isinstance(self.domain, Categories) else None
         if inputs is None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from .. import _check
-from ..results import Debiasing, SupportDebiasing
+from ..results import line_of
 from ._base import Mechanism
 from ._hadamard_response import HadamardResponse
 from ._l2_ball import L2Ball
@@ -30,12 +30,15 @@ AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 ForCategories = RandomizedResponse | UnaryEncoding | SubsetSelection | HadamardResponse | ProjectiveGeometryResponse
 
 
-def _best(
-    makers: Iterable[Callable[[], AnyMechanism]], variance: Callable[[AnyMechanism], float], max_bits: int | None
+def best(
+    makers: Iterable[Callable[[], AnyMechanism]],
+    variance: Callable[[AnyMechanism], float],
+    max_bits: int | None = None,
+    tolerance: float = 0.0,
 ) -> AnyMechanism:
     """Return the mechanism with the smallest variance among those that accept their arguments and fit the report size.
 
-    It is the first whose variance is above the smallest by less than the rounding of coins. Raise the first error if there are
+    It is the first whose variance is above the smallest by at most a relative `tolerance`. Raise the first error if there are
     none.
     """
     most = None if max_bits is None else _check.integer("max_bits", max_bits, 1)
@@ -51,10 +54,20 @@ def _best(
             found.append(mechanism)
     if found:
         variances = [variance(mechanism) for mechanism in found]
-        return next(m for m, v in zip(found, variances, strict=True) if v <= min(variances) * (1 + ROUNDING))
+        return next(m for m, v in zip(found, variances, strict=True) if v <= min(variances) * (1 + tolerance))
     if least:
         raise ValueError(f"max_bits must be at least {min(least)} for these arguments, got {most}")
     raise errors[0]
+
+
+def largest_variance(mechanism: SignBit | Window | Laplace) -> float:
+    """Return the largest variance of a decoded report over all records in the interval."""
+    if isinstance(mechanism, Window):
+        return mechanism.largest_variance
+    # Largest for SignBit at the center, and for Laplace in the middle of a grid step, where rounding adds most.
+    length = mechanism.upper - mechanism.lower
+    step = mechanism.grid if isinstance(mechanism, Laplace) else length
+    return float(mechanism.variance(mechanism.lower + step / 2))
 
 
 def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | None = None) -> Mechanism:
@@ -94,27 +107,19 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
     >>> for_interval(0, 1, epsilon=2.0)
     Window(lower=0.0, upper=1.0, epsilon=2.0, outputs=16)
     """
-    makers: list[Callable[[], Mechanism]] = [
+    makers: list[Callable[[], SignBit | Window | Laplace]] = [
         partial(SignBit, lower, upper, epsilon),
         partial(Window, lower, upper, epsilon),
         partial(Laplace, lower, upper, epsilon),
     ]
-
-    def largest_variance(mechanism: Mechanism) -> float:
-        if isinstance(mechanism, Window):
-            return mechanism.largest_variance
-        # Largest for SignBit at the center, and for Laplace in the middle of a grid step, where rounding adds most.
-        x = lower + (mechanism.grid / 2 if isinstance(mechanism, Laplace) else (upper - lower) / 2)
-        return float(mechanism.variance(x))
-
-    return _best(makers, largest_variance, max_bits)
+    return best(makers, largest_variance, max_bits, ROUNDING)
 
 
 def total_variance(mechanism: ForCategories) -> float:
     """Return the sum of the variances of the shares of all categories, times the number of people; the same for all data."""
-    debiasing, k = mechanism.debiasing, mechanism.k
-    line: Debiasing = debiasing.line if isinstance(debiasing, SupportDebiasing) else debiasing
-    return float(line.variance(1.0) + (k - 1) * line.variance(0.0))
+    line = line_of(mechanism.debiasing)
+    assert line is not None
+    return float(line.variance(1.0) + (mechanism.k - 1) * line.variance(0.0))
 
 
 def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> ForCategories:
@@ -162,7 +167,7 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
             partial(UnaryEncoding, k, epsilon, "symmetric"),
             partial(UnaryEncoding, k, epsilon, "optimized"),
         ]
-    return _best(makers, total_variance, max_bits)
+    return best(makers, total_variance, max_bits, ROUNDING)
 
 
 def for_box(dim: int, epsilon: float, radius: float = 1.0, *, max_bits: int | None = None) -> SampledCube | LinfBall:
@@ -202,7 +207,7 @@ def for_box(dim: int, epsilon: float, radius: float = 1.0, *, max_bits: int | No
     ]
     if max_bits is not None:
         makers += [partial(SampledCube, dim, epsilon, radius, sampled=k) for k in range(1, min(dim, MOST_SAMPLED) + 1)]
-    return _best(makers, lambda mechanism: mechanism.worst_variance, max_bits)
+    return best(makers, lambda mechanism: mechanism.worst_variance, max_bits, ROUNDING)
 
 
 def for_ball(
@@ -253,4 +258,4 @@ def for_ball(
     ]
     if _check.flag("allow_ideal", allow_ideal):
         makers.append(partial(PrivUnit, dim, epsilon, radius))
-    return _best(makers, lambda mechanism: mechanism.scale, max_bits)
+    return best(makers, lambda mechanism: mechanism.scale, max_bits, ROUNDING)

@@ -88,7 +88,7 @@ class ProjectiveGeometryResponse(SetResponse):
 
     Use it for many categories and `epsilon` of at most about 3: its reports have about log2(k) bits, and for k from 1024
     to 2^20 its total variance is at most 2 % above that of `SubsetSelection`. The loss grows quickly if e^epsilon is above
-    the largest order of a field, 64, and for k above 2^20, where only small fields are used. Compare `total_variance`.
+    the largest order of a field, 64, and for k above 2^20, where only small fields are used. `bounds.compare` shows it.
 
     Parameters
     ----------

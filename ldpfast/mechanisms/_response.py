@@ -22,7 +22,7 @@ from ._pipeline import Kernel
 @lru_cache(maxsize=256)
 def debiasing_of(coin: _coins.ResponseCoin | _coins.UnaryCoins) -> Debiasing:
     """Return the debiasing of a category that is reported with probability p if it is true, else with q."""
-    return Debiasing(float(-coin.q / (coin.p - coin.q)), float((1 - coin.q) / (coin.p - coin.q)))
+    return Debiasing.of(coin.p, coin.q)
 
 
 def one_hot(categories: AnyArray, k: int) -> NDArray[np.bool_]:

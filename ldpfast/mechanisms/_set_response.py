@@ -39,11 +39,7 @@ class SetResponse(Mechanism):
             epsilon_realized=coin.epsilon_realized,
             domain=Categories(k),
             report=Codes(coin.outputs),
-            debiasing=SupportDebiasing(
-                self.supported,
-                self._hits,
-                Debiasing(float(-q / (p - q)), float((1 - q) / (p - q))),
-            ),
+            debiasing=SupportDebiasing(self.supported, self._hits, Debiasing.of(p, q)),
             kernel=kernel,
             coin=coin,
             _common=common,

@@ -105,7 +105,7 @@ class SubsetSelection(Mechanism):
             epsilon_realized=coin.epsilon_realized,
             domain=Categories(k),
             report=Bits(k, onehot=True),
-            debiasing=Debiasing(float(-q / (p - q)), float((1 - q) / (p - q))),
+            debiasing=Debiasing.of(p, q),
             kernel=privatize.SubsetSelection(k, size, coin.heads, _density(k - 1, size)),
             coin=coin,
         )

@@ -50,7 +50,7 @@ class BitCounts(CountAggregator):
         n, k, debiasing = self.n, self.report.k, self.debiasing
         assert isinstance(debiasing, Debiasing)
         gain = debiasing.one - debiasing.zero
-        own, other = (1 - debiasing.zero) / gain, -debiasing.zero / gain  # probabilities of a one for a category
+        own, other = debiasing.probabilities
         excess = float(self._state.sum()) - n * (own + (k - 1) * other)
         variance = n * (own * (1 - own) + (k - 1) * other * (1 - other))
         if abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR):

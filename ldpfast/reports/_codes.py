@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Debiasing, Estimate, MatrixDebiasing, Normal, NumberDebiasing, SupportDebiasing
+from ..results import AnyDebiasing, Estimate, MatrixDebiasing, Normal, NumberDebiasing, SupportDebiasing
 from ._base import Format
 from ._counts import CountAggregator
 
@@ -30,10 +30,6 @@ class CodeCounts(CountAggregator):
         if isinstance(self.debiasing, SupportDebiasing):
             return self.debiasing.hits(self._state)
         return self._state if self.report.onehot else self._state[1]
-
-    @property
-    def _line(self) -> Debiasing:
-        return self.debiasing.line if isinstance(self.debiasing, SupportDebiasing) else super()._line
 
     def _covariance(self, n: int) -> Floats | None:
         share, debiasing, line = self._state / n, self.debiasing, self._line

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
-from ..results import Binomial, Debiasing, Estimate
+from ..results import Binomial, Debiasing, Estimate, line_of
 from ._base import Aggregator
 
 
 class CountAggregator(Aggregator):
-    """64-bit counts of ones. Each count is binomial, so intervals are Clopper-Pearson intervals."""
+    """64-bit counts. By default each one that is debiased is binomial, so intervals are Clopper-Pearson intervals."""
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -36,8 +36,9 @@ class CountAggregator(Aggregator):
     @property
     def _line(self) -> Debiasing:
         """Debiasing of the share of a count of `_hits`."""
-        assert isinstance(self.debiasing, Debiasing)
-        return self.debiasing
+        line = line_of(self.debiasing)
+        assert line is not None
+        return line
 
     def estimate(self) -> Estimate[Any]:
         n, hits, debiasing = self._require_reports(), self._hits().copy(), self._line

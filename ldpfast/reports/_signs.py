@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing, Estimate, Normal
-from ._base import Aggregator, Format
+from ._base import Format
+from ._counts import CountAggregator
 
 
-class SignCounts(Aggregator):
+class SignCounts(CountAggregator):
     """Number of minus and plus signs of each coordinate, 64-bit counts."""
 
     report: SampledSigns
@@ -26,12 +27,8 @@ class SignCounts(Aggregator):
         return self._state.reshape(-1, 2).copy()
 
     def _is_possible(self) -> bool:
-        state = self._state
-        total = sum(state.tolist()) == self.n * self.report.sampled
-        return bool((state >= 0).all() and (state.reshape(-1, 2).sum(axis=1) <= self.n).all()) and total
-
-    def _combine(self, state: AnyArray, other: AnyArray) -> None:
-        state += other
+        total = sum(self._state.tolist()) == self.n * self.report.sampled
+        return super()._is_possible() and total and bool((self.counts.sum(axis=1) <= self.n).all())
 
     def estimate(self) -> Estimate[Any]:
         """Return the unbiased estimate from all reports so far.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding, Window
+from ..mechanisms._choice import best, largest_variance
 from ._questions import ColumnQuestion, Mean, SurveyQuestion
 from ._table import Table
 
@@ -59,18 +61,15 @@ def mechanism_for(parts: list[ColumnQuestion], epsilon: float, version: int) -> 
 
 def _number(lower: float, upper: float, epsilon: float, version: int) -> Laplace | Window | None:
     """Return the mechanism for a number where the largest variance of Laplace noise is below that of one bit."""
-    try:
-        number = Laplace(lower, upper, epsilon)
-    except ValueError:
+    makers: list[Callable[[], SignBit | Laplace]] = [
+        partial(SignBit, lower, upper, epsilon),
+        partial(Laplace, lower, upper, epsilon),
+    ]
+    chosen = best(makers, largest_variance)
+    if isinstance(chosen, SignBit):
         return None
-    largest = float(number.variance(lower + number.grid / 2))
-    try:
-        if largest >= SignBit(lower, upper, epsilon).variance(lower + (upper - lower) / 2):
-            return None
-    except ValueError:  # no bit certifies this epsilon
-        pass
-    window = Window(lower, upper, epsilon)
-    return window if version > 1 and window.largest_variance < largest else number
+    numbers: list[Callable[[], Laplace | Window]] = [lambda: chosen, partial(Window, lower, upper, epsilon)]
+    return chosen if version == 1 else best(numbers, largest_variance)
 
 
 @lru_cache(maxsize=1024)
@@ -79,20 +78,12 @@ def for_symbols(k: int, epsilon: float) -> Mechanism:
 
     Its shares have covariances of a simple form, which margins and conditional shares need.
     """
-    found: list[RandomizedResponse | UnaryEncoding] = []
-    errors = []
-    for make in (
+    makers: list[Callable[[], RandomizedResponse | UnaryEncoding]] = [
         partial(RandomizedResponse, k, epsilon),
         partial(UnaryEncoding, k, epsilon, "symmetric"),
         partial(UnaryEncoding, k, epsilon, "optimized"),
-    ):
-        try:
-            found.append(make())
-        except ValueError as error:
-            errors.append(error)
-    if not found:
-        raise errors[0]
-    return min(found, key=lambda mechanism: float(mechanism.debiasing.variance(0.0)))
+    ]
+    return best(makers, lambda mechanism: float(mechanism.debiasing.variance(0.0)))
 
 
 def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
