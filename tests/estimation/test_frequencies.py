@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpfast.estimation import Frequencies, project_simplex
+from ldpfast.estimation import Frequencies, frequencies, project_simplex
 
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.one_shot import WORDS
@@ -160,3 +160,25 @@ def test_arrow_columns_whose_type_cannot_hold_the_labels_are_refused(labels, col
     """A cast of the labels to the type of the column would count other answers."""
     with pytest.raises(TypeError, match=r"^x must hold labels like the declared categories, got type "):
         Frequencies(labels, 30.0).privatize(column)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ({"max_bits": 2.5}, TypeError, "max_bits must be an integer, got float"),
+        ({"max_bits": 0}, ValueError, "max_bits must be an integer >= 1, got 0"),
+        ({"max_bits": 6}, ValueError, "max_bits must be at least 7 for these arguments, got 6"),
+        ({"max_bits": 8, "mechanism": "k-ary"}, ValueError, "max_bits must be None for method='k-ary', got 8"),
+    ],
+)
+def test_bad_report_sizes(arguments, error, message):
+    with pytest.raises(error, match=message):
+        frequencies([0, 1], 100, 1.0, **arguments)
+
+
+def test_short_reports_are_used_and_described():
+    problem = Frequencies(100, 1.0, max_bits=8)
+    assert problem.mechanism.report_bits <= 8
+    assert Frequencies.from_dict(problem.to_dict()) == problem
+    assert problem.fingerprint != Frequencies(100, 1.0).fingerprint
+    assert "max_bits" not in Frequencies(100, 1.0).to_dict()

@@ -126,5 +126,20 @@ def test_bad_arguments(call, message):
         call()
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: for_categories(9, 1.0, max_bits=2.5), "max_bits must be an integer, got float"),
+        (lambda: for_interval(0, 1, 1.0, max_bits=float("nan")), "max_bits must be an integer, got float"),
+        (lambda: for_box(3, 1.0, max_bits="3"), "max_bits must be an integer, got str"),
+        (lambda: for_ball(3, 1.0, max_bits=True), "max_bits must be an integer, got bool"),
+        (lambda: for_ball(3, 1.0, allow_ideal=1), "allow_ideal must be a bool, got int"),
+    ],
+)
+def test_arguments_of_a_wrong_type(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
 def test_all_choices_are_public():
     assert {"for_ball", "for_box", "for_categories", "for_interval"} <= set(mechanisms.__all__)

@@ -246,8 +246,9 @@ def test_surveys_without_a_version_keep_their_mechanisms():
     assert new.mechanisms["age"].largest_variance < 0.1 * twin.mechanisms["age"].variance(50.0)
     assert Survey.from_toml(old.to_toml()) == old
     assert Survey.from_toml(new.to_toml()) == new
-    with pytest.raises(ValueError, match="version must be"):
-        Survey(old.questions, 9.0, version=3)
+    for version, error in ((0, ValueError), (3, ValueError), (2.0, TypeError), (True, TypeError), (None, TypeError)):
+        with pytest.raises(error, match="version must be an integer"):
+            Survey(old.questions, 9.0, version=version)
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------
