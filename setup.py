@@ -4,7 +4,7 @@ All Cython modules and all C files are linked into one extension file, ``ldpfast
 and all modules share one copy of the kernels and of the choice of instruction set. ``ldpfast/_core/__init__.py`` loads the
 modules.
 
-The environment variable LDPFAST_BUILD sets the mode: release (default), debug, coverage, sanitize.
+The environment variable LDPFAST_BUILD sets the mode: release (default), debug, coverage, races, sanitize.
 """
 
 import os
@@ -25,9 +25,12 @@ FLAGS = {
     "release": ["-O3", "-g0"],
     "debug": ["-O0", "-g"],
     "coverage": ["-O1", "-g"],
+    "races": ["-O1", "-g", "-fsanitize=thread"],
     "sanitize": ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"],
 }
 ALWAYS = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"]
+
+WINDOWS = sys.platform == "win32"
 
 # Functions of other libraries are found when the module is loaded: otherwise their first call, between two steps of the cipher,
 # saves the registers with the round keys on the stack.
@@ -70,6 +73,9 @@ modules = cythonize(
     },
 )
 setup(
+    # Without this, setuptools uses the compiler of Visual Studio, which cannot compile the kernels. The environment variable CC
+    # names a Clang that compiles for x86_64-windows-gnu.
+    options={"build_ext": {"compiler": "mingw32"}} if WINDOWS else {},
     cmdclass={"build_ext": BuildInParallel},
     ext_modules=[
         Extension(
@@ -79,6 +85,7 @@ setup(
             include_dirs=[str(SRC / "kernels")],
             depends=HEADERS,
             extra_compile_args=FLAGS[mode] + ALWAYS,
+            libraries=["bcrypt"] if WINDOWS else [],
             extra_link_args=LINK + [flag for flag in FLAGS[mode] if flag.startswith("-fsanitize")],
             define_macros=[("CYTHON_TRACE_NOGIL", "1")] if mode == "coverage" else [],
         )

@@ -13,7 +13,7 @@ from disassembly import instructions, is_x86_64
 # Object files and functions with this claim. See docs/proofs/README.md.
 CLAIMED = {
     r"kernels/privatize/(?!laplace)\w+\.o": r".",
-    r"kernels/random/coins\.o": r".",
+    r"kernels/random/coins(_direct)?\.o": r".",
     r"kernels/sgd/quantile\.o": r"piece|steps",
 }
 COMPARE, JUMP = re.compile(r"\tv?u?comis[sd]\s"), re.compile(r"\tj(?!mp)\w+\s")

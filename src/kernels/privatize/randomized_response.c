@@ -1,5 +1,7 @@
 #include "privatize/randomized_response.h"
 
+#include "simd/branchless.h"
+
 #define KERNEL_BODY "privatize/randomized_response_body.h"
 #include "simd/each_isa.h"
 
@@ -14,7 +16,7 @@
         for (size_t i = 0; i < n; i++) {                                                                       \
             const uint64_t record = x[i], truth = record < p->k - 1 ? record : p->k - 1;                       \
             const uint64_t past = word[i] - p->direct;                                                         \
-            uint64_t other = (uint64_t)((unsigned __int128)past * p->reciprocal >> 64);                        \
+            uint64_t other = high_product_u64(past, p->reciprocal);                                            \
             other += past - other * p->words_per_symbol >= p->words_per_symbol;                                \
             const uint64_t replaced = -(uint64_t)(word[i] >= p->direct);                                       \
             out[i] = (uint##type##_t)((truth & ~replaced) | (other & replaced));                               \

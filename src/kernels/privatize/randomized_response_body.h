@@ -1,3 +1,5 @@
+typedef uint32_t NAME(response_words) __attribute__((vector_size(V_BYTES)));
+
 /* One 32-bit word per report. The division is a multiplication. Bottleneck: the key stream. */
 static int NAME(respond)(const randomized_response *p, stream *s, const uint8_t *x, size_t n, uint8_t *out)
 {
@@ -8,10 +10,10 @@ static int NAME(respond)(const randomized_response *p, stream *s, const uint8_t 
     uint8_t most = 0;
     stream_draw(s, word, blocks_for(n, 4));
     for (size_t i = 0; i < n; i += V_BYTES / 4) {
-        PER_ISA(int32s) past;
+        NAME(response_words) past;
         memcpy(&past, word + i, sizeof past);
-        past = (past - (int32_t)direct) >> 1 & 0x7fffffff; /* not used if the word is below `direct` */
-        past = PER_ISA(high_product)(past, reciprocal) >> shift;
+        past = (past - direct) >> 1; /* not used if the word is below `direct` */
+        past = (NAME(response_words))PER_ISA(high_product)((PER_ISA(int32s))past, reciprocal) >> shift;
         memcpy(other + i, &past, sizeof past);
     }
     for (size_t i = 0; i < n; i++) { /* vector loop */

@@ -1,4 +1,5 @@
 #include "random/aes_forms.h"
+#include "simd/processor.h"
 
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
@@ -9,14 +10,13 @@ int aes_form_supported(int form)
     if (form == AES_PORTABLE)
         return 1;
 #if LDP_X86
-    __builtin_cpu_init();
-    const int ni = __builtin_cpu_supports("aes"), vaes = ni && __builtin_cpu_supports("vaes");
+    const processor_features found = processor_read();
     if (form == AES_NI)
-        return ni;
+        return found.aes;
     if (form == AES_VAES256)
-        return vaes && __builtin_cpu_supports("avx2");
+        return found.vaes;
     if (form == AES_VAES512)
-        return vaes && __builtin_cpu_supports("avx512f");
+        return found.vaes && found.avx512;
 #elif defined(__aarch64__) && defined(__linux__)
     if (form == AES_ARMV8)
         return (getauxval(AT_HWCAP) >> 3 & 1) != 0; /* HWCAP_AES */

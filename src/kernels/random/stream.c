@@ -1,8 +1,5 @@
 #include "random/stream.h"
 
-#include <sys/random.h>
-#include <unistd.h>
-
 enum { NO_SEGMENT = -1 };
 
 /* Derives the subkey of a span and segment, unless it is in use. */
@@ -37,8 +34,6 @@ void stream_draw(stream *s, void *out, size_t blocks)
         blocks -= now;
     }
 }
-
-int key_from_system(uint8_t *bytes) { return getentropy(bytes, KEY_BYTES); }
 
 void key_open(stream_key *key, const uint8_t *bytes)
 {

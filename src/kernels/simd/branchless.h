@@ -57,6 +57,20 @@ LDP_INLINE double unless_nan_f64(double x, double v, double instead)
     return double_of((bits_f64(v) & ~nan) | (bits_f64(instead) & nan));
 }
 
+/* High half of the product of two words. */
+#if defined(__LP64__)
+LDP_INLINE uint64_t high_product_u64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); }
+#else
+LDP_INLINE uint64_t high_product_u64(uint64_t a, uint64_t b)
+{
+    const uint64_t low_a = (uint32_t)a, high_a = a >> 32, low_b = (uint32_t)b, high_b = b >> 32;
+    uint64_t one = high_a * low_b + (low_a * low_b >> 32);
+    __asm__("" : "+r"(one)); /* otherwise Clang makes a call of a library function out of all this */
+    const uint64_t other = low_a * high_b + (uint32_t)one;
+    return high_a * high_b + (one >> 32) + (other >> 32);
+}
+#endif
+
 /* The smaller and the larger of two integers, and a where `sign` is negative, else b. Compilers may turn these into jumps, so they
  * are written out where there are conditional moves. */
 #if LDP_X86

@@ -1,18 +1,16 @@
 #include "simd/dispatch.h"
+#include "simd/processor.h"
 
 int ldp_isa_supported(int isa)
 {
     if (isa == LDP_PLAIN)
         return 1;
 #if LDP_X86
-    __builtin_cpu_init();
-    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-               __builtin_cpu_supports("popcnt");
+    const processor_features found = processor_read();
     if (isa == LDP_AVX2)
-        return avx2;
+        return found.avx2;
     if (isa == LDP_AVX512)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+        return found.avx512;
 #endif
     return 0;
 }

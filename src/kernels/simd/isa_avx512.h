@@ -35,7 +35,18 @@ LDP_INLINE int32s_avx512 mark_less_avx512(int32s_avx512 v, floats_avx512 a, floa
     return (int32s_avx512)_mm512_mask_or_epi32((__m512i)v, less, (__m512i)v, (__m512i)bit);
 }
 
-LDP_INLINE uint64_t less_avx512(int32s_avx512 a, int32s_avx512 b) { return _mm512_cmplt_epi32_mask((__m512i)a, (__m512i)b); }
+/* Bits of a mask in a general register. Assembly, because GCC 12 may store 16 bits of a mask on the stack and read 64 there. */
+LDP_INLINE uint64_t bits_of_mask(__mmask16 mask)
+{
+    uint64_t bits;
+    __asm__("kmovw %1, %k0" : "=r"(bits) : "k"(mask));
+    return bits;
+}
+
+LDP_INLINE uint64_t less_avx512(int32s_avx512 a, int32s_avx512 b)
+{
+    return bits_of_mask(_mm512_cmplt_epi32_mask((__m512i)a, (__m512i)b));
+}
 
 LDP_INLINE int32s_avx512 clamp_int32_avx512(int32s_avx512 v, int32_t least, int32_t most)
 {
@@ -122,14 +133,14 @@ LDP_INLINE void store_bits_avx512(uint8_t *out, uint64_t bits) { _mm512_storeu_s
 LDP_INLINE uint64_t words_below_avx512(const uint32_t *word, uint32_t top)
 {
     __m512i t = _mm512_set1_epi32((int)top);
-    return _mm512_cmplt_epu32_mask(_mm512_loadu_si512(word), t) |
-           (uint64_t)_mm512_cmplt_epu32_mask(_mm512_loadu_si512(word + 16), t) << 16;
+    return bits_of_mask(_mm512_cmplt_epu32_mask(_mm512_loadu_si512(word), t)) |
+           bits_of_mask(_mm512_cmplt_epu32_mask(_mm512_loadu_si512(word + 16), t)) << 16;
 }
 
 LDP_INLINE uint64_t words_equal_avx512(const uint32_t *word, uint32_t top)
 {
     __m512i t = _mm512_set1_epi32((int)top);
-    return _mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word), t) |
-           (uint64_t)_mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word + 16), t) << 16;
+    return bits_of_mask(_mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word), t)) |
+           bits_of_mask(_mm512_cmpeq_epu32_mask(_mm512_loadu_si512(word + 16), t)) << 16;
 }
 #endif

@@ -1,5 +1,8 @@
 /* Requirements on the compiler and the machine, and all code that depends on the compiler.
  *
+ * With LDP_FREESTANDING only the plain C is compiled, for any little-endian machine, with or without a C library: the client of
+ * a survey is made from some of these files (clients/c).
+ *
  * Kernels are plain C without Python.h, without allocation, and without global state except the instruction set in use
  * (dispatch.h). They do not check their parameters. What an invalid record does is said in privatize/kernel.h. In kernels
  * whose time is claimed to be independent of the record, no branch and no address depends on it. */
@@ -8,7 +11,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#if __STDC_HOSTED__
 #include <string.h>
+#else /* there may be no header, but compilers need both functions */
+#define memcpy __builtin_memcpy
+#define memset __builtin_memset
+#endif
 
 #if !defined(__GNUC__)
 #error "ldpfast needs GCC >= 11 or Clang >= 15 (vector extensions)"
@@ -17,11 +25,20 @@
 #elif defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 15
 #error "ldpfast needs Clang >= 15"
 #endif
-#if !defined(__linux__) && !defined(__APPLE__)
-#error "ldpfast supports Linux and macOS"
+#if !defined(LDP_FREESTANDING)
+#if !defined(__linux__) && !defined(__APPLE__) && !defined(_WIN64)
+#error "ldpfast supports Linux, macOS and Windows"
+#elif defined(_WIN64) && (!defined(__clang__) || !defined(__x86_64__))
+#error "on Windows, ldpfast needs Clang and x86-64 (GCC does not align the stack for AVX there)"
+#elif !defined(__LP64__) && !defined(_WIN64)
+#error "ldpfast needs a 64-bit machine"
 #endif
-#if !defined(__LP64__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "ldpfast needs a 64-bit little-endian machine"
+#endif
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "ldpfast needs a little-endian machine"
+#endif
+#if __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
+#error "ldpfast needs arithmetic on doubles that is not done in a wider type"
 #endif
 #if defined(__FAST_MATH__)
 #error "ldpfast must not be compiled with -ffast-math: NaN checks and equal bits on every machine depend on it"
@@ -30,7 +47,7 @@
 #define LDP_ALIGNED __attribute__((aligned(64)))
 #define LDP_INLINE static inline __attribute__((always_inline))
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(LDP_FREESTANDING)
 #define LDP_X86 1
 #else
 #define LDP_X86 0

@@ -5,6 +5,7 @@
 
 #include "simd/platform.h"
 
+#if !defined(LDP_FREESTANDING)
 #if LDP_X86
 #include <xmmintrin.h>
 
@@ -35,5 +36,6 @@ LDP_INLINE void subnormals_restore(uint64_t before)
     __asm__ volatile("" : : : "memory");
     set_float_mode(before);
 }
+#endif
 
 #endif

@@ -18,7 +18,7 @@ LENGTH = b"\x01\x00"  # bits of a derived key, big-endian
 
 
 def cmac(key, bytes message):
-    """Return the AES-256-CMAC of a message. For tests."""
+    """Return the AES-256-CMAC of a message of at least one byte."""
     cdef uint8_t k[32]
     cdef uint8_t state[16]
     cdef cmac_key c

@@ -13,9 +13,6 @@ from ldpfast._core.kernels cimport (
 )
 from ldpfast._core.privatize cimport L2Ball
 
-cdef extern from "<stdlib.h>" nogil:
-    void *aligned_alloc(size_t alignment, size_t size)
-
 ctypedef fused real:
     float
     double
@@ -292,11 +289,11 @@ cdef int workspace_open(workspace *s, size_t people, size_t padded) noexcept nog
     """Allocate one zeroed piece of memory, aligned to a cache line, with room for reports of doubles; return -1 on failure."""
     cdef size_t vector = 8 * padded, numbers = (people + 15) // 16 * 16
     cdef size_t bytes = (people + 2) * vector + (7 * 8 + 4) * numbers + 5 * people * vector // 2
-    s.memory = aligned_alloc(64, (bytes + 63) // 64 * 64)
+    s.memory = malloc(bytes + 63)  # Windows has no aligned_alloc
     if s.memory is NULL:
         return -1
-    memset(s.memory, 0, bytes)
-    s.positions = <double *>s.memory
+    s.positions = <double *>((<size_t>s.memory + 63) // 64 * 64)
+    memset(s.positions, 0, bytes)
     s.report = s.positions + (people + 1) * padded
     s.responses = s.report + padded
     s.reports.size = s.responses + numbers
