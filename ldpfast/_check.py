@@ -107,15 +107,17 @@ def interval(lower: Any, upper: Any) -> tuple[float, float]:
 
 def ascending(name: str, values: Any, most: int) -> tuple[float, ...]:
     """Return between 1 and `most` finite numbers in strictly ascending order."""
-    try:
-        numbers = tuple(real(name, v) for v in ([values] if np.ndim(values) == 0 else values))
-    except TypeError:
-        raise TypeError(f"{name} must be numbers, got {type(values).__name__}") from None
+    numbers = []
+    for value in [values] if np.ndim(values) == 0 else values:
+        try:
+            numbers.append(real(name, value))
+        except TypeError:
+            raise TypeError(f"{name} must be numbers, got {type(value).__name__}") from None
     if not 1 <= len(numbers) <= most:
         raise ValueError(f"{name} must be between 1 and {most} numbers, got {len(numbers)}")
     if any(a >= b for a, b in itertools.pairwise(numbers)):
-        raise ValueError(f"{name} must be strictly ascending, got {numbers!r}")
-    return numbers
+        raise ValueError(f"{name} must be strictly ascending, got {tuple(numbers)!r}")
+    return tuple(numbers)
 
 
 def array(name: str, values: ArrayLike) -> AnyArray:

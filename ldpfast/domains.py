@@ -23,6 +23,17 @@ from ._core import ranges
 from ._extras import optional
 from ._typing import AnyArray
 
+__all__ = [
+    "Ball",
+    "Box",
+    "Categories",
+    "Domain",
+    "Interval",
+    "Labels",
+    "Reals",
+    "categories",
+]
+
 MAX = sys.float_info.max
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 PIECE_ROWS = 1 << 16  # records that are checked together for an error message
@@ -129,7 +140,15 @@ def _ends(ends: ArrayLike, dtype: np.dtype[Any]) -> AnyArray:
 
 @dataclass(frozen=True)
 class Categories(Domain):
-    """Integers in [0, k)."""
+    """Integers in [0, k).
+
+    Examples
+    --------
+    >>> from ldpfast.domains import Categories
+    >>> domain = Categories(5)
+    >>> domain.describe(), domain.dtype
+    ('integers in [0, k) with k=5', dtype('uint8'))
+    """
 
     k: int
     booleans: bool = False
@@ -172,7 +191,16 @@ class Categories(Domain):
 
 @dataclass(frozen=True)
 class Labels(Categories):
-    """The declared categories `labels`, with their positions as codes. `k` is their number."""
+    """The declared categories `labels`, with their positions as codes. `k` is their number.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> domain = ldp.estimation.Frequencies(["foot", "car"], 1.0).domain
+    >>> records, _ = domain.records(["car", "foot"])
+    >>> records.tolist()
+    [1, 0]
+    """
 
     labels: tuple[Any, ...] = ()
 
@@ -260,31 +288,53 @@ def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, .
     ------
     TypeError, ValueError
         If `k` is neither an integer >= 2 nor at least two different labels.
+
+    Examples
+    --------
+    >>> from ldpfast.domains import categories
+    >>> domain, labels = categories(["foot", "car"])
+    >>> domain.k, labels
+    (2, ('foot', 'car'))
     """
+    return declared_categories("k", k, booleans)
+
+
+def declared_categories(name: str, k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:
+    """Return what `categories` returns; `name` is that of the argument, for messages."""
     k = getattr(k, "categories", k)  # categories of a pandas dtype
     if isinstance(k, Set | Mapping):
         raise TypeError(
-            f"k must list the categories in the order of the estimates, got {type(k).__name__}, which has none"
+            f"{name} must list the categories in the order of the estimates, got {type(k).__name__}, which has none"
         )
     if not hasattr(k, "__len__") or isinstance(k, str | bytes):
-        return Categories(_check.integer("k", k, 2), booleans), None
+        try:
+            return Categories(_check.integer(name, k, 2), booleans), None
+        except TypeError:
+            raise TypeError(f"{name} must be an integer, or a list of labels, got {type(k).__name__}") from None
     if any(isinstance(label, np.datetime64 | np.timedelta64) for label in k):
-        raise TypeError("k must list dates as datetime.date or datetime.datetime, got NumPy dates")
+        raise TypeError(f"{name} must list dates as datetime.date or datetime.datetime, got NumPy dates")
     labels = tuple(k.tolist() if hasattr(k, "tolist") else k)
     try:
         repeated = [label for label, count in Counter(labels).items() if count > 1]
     except TypeError:
-        raise TypeError("k must be a number of categories, or a list of labels that can be hashed") from None
+        raise TypeError(f"{name} must be a number of categories, or a list of labels that can be hashed") from None
     if repeated:
-        raise ValueError(f"k must list each category once, got {repeated[0]!r} more than once")
+        raise ValueError(f"{name} must list each category once, got {repeated[0]!r} more than once")
     if len(labels) < 2:
-        raise ValueError(f"k must be at least 2 categories, got {len(labels)}")
+        raise ValueError(f"{name} must be at least 2 categories, got {len(labels)}")
     return Labels(len(labels), False, labels), labels
 
 
 @dataclass(frozen=True)
 class Reals(Domain):
-    """Any finite number. Estimates are shares of the symbols that numbers are mapped to."""
+    """Any finite number. Estimates are shares of the symbols that numbers are mapped to.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> ldp.Bins([0.5], 1.0).domain
+    Reals()
+    """
 
     @property
     def range(self) -> tuple[float, float]:
@@ -302,7 +352,15 @@ class Reals(Domain):
 
 @dataclass(frozen=True)
 class Interval(Domain):
-    """Numbers in [lower, upper]."""
+    """Numbers in [lower, upper].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.domains import Interval
+    >>> Interval(0.0, 1.0).invalid(np.array([0.5, 2.0, np.nan])).tolist()
+    [False, True, True]
+    """
 
     lower: float
     upper: float
@@ -324,7 +382,15 @@ class Interval(Domain):
 
 @dataclass(frozen=True)
 class Ball(Domain):
-    """Vectors of `dim` numbers with a norm ("l2" or "linf") of at most `radius`; the l2 norm has a rounding tolerance."""
+    """Vectors of `dim` numbers with a norm ("l2" or "linf") of at most `radius`; the l2 norm has a rounding tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.domains import Ball
+    >>> Ball(2, 1.0, "l2").invalid(np.array([[0.6, 0.6], [1.0, 1.0]])).tolist()
+    [False, True]
+    """
 
     dim: int
     radius: float
@@ -365,7 +431,15 @@ class Ball(Domain):
 
 @dataclass(frozen=True)
 class Box(Domain):
-    """Rows of numbers, the j-th in [lower[j], upper[j]]."""
+    """Rows of numbers, the j-th in [lower[j], upper[j]].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.domains import Box
+    >>> Box((0.0, 0.0), (1.0, 10.0)).invalid(np.array([[0.5, 5.0], [5.0, 0.5]])).tolist()
+    [False, True]
+    """
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]

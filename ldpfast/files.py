@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from ._extras import optional
 from .survey import Coded, ColumnQuestion, Piece, Source, YesNo
 
+__all__ = ["FileTable"]
+
 BLOCK_BYTES = 1 << 22  # bytes of a CSV file that are parsed at a time; a longer record raises
 CHUNK_ROWS = 1 << 17
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # texts of missing values, in lower case
@@ -472,8 +474,25 @@ class FileTable(Source):
 
     Raises
     ------
+    TypeError
+        If `paths` is a single path.
     ValueError
-        If there is no file, or the suffix of one is not known; if a column answers questions of two kinds.
+        If there is no file, a file is given twice, or the suffix of one is not known; if a column answers questions of two
+        kinds.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from ldpfast.files import FileTable
+    >>> from ldpfast.survey import Choice, Survey, YesNo
+    >>> survey = Survey({"region": Choice(["north", "south"]), "smoker": YesNo()}, epsilon=2.0)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     _ = path.write_text("region,smoker\\nnorth,yes\\nsouth,no\\nsouth,no\\n")
+    ...     aggregator = survey.collect(FileTable([path], survey.column_questions))
+    >>> aggregator.n
+    3
     """
 
     def __init__(
@@ -482,9 +501,15 @@ class FileTable(Source):
         questions: Mapping[str, ColumnQuestion],
         progress: Callable[[float], None] | None = None,
     ) -> None:
+        if isinstance(paths, str | Path):
+            raise TypeError(f"paths must be a sequence of paths, got {type(paths).__name__}")
         if not paths:
             raise ValueError("paths must be at least one file, got none")
         self._paths = list(paths)
+        files = [str(path) if path == STDIN else Path(path).resolve() for path in self._paths]
+        for path, file in zip(self._paths, files, strict=True):
+            if files.count(file) > 1:
+                raise ValueError(f"paths must be different files, got {str(path)!r} twice")
         for path in self._paths:
             open_table(path, [])
         self._spellings: dict[str, list[tuple[str, ...]] | None] = {}

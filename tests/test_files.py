@@ -522,6 +522,12 @@ def test_damaged_files_of_other_formats(tmp_path, suffix, data, message):
 def test_a_column_answers_questions_of_one_kind():
     with pytest.raises(ValueError, match="column 'x' must answer questions of one kind"):
         FileTable(["a.csv"], {"x": Mean(0, 1), "y": Choice(3, column="x")})
+    with pytest.raises(TypeError, match="paths must be a sequence of paths, got str"):
+        FileTable("people.csv", {})
+    with pytest.raises(ValueError, match=r"paths must be different files, got 'people\.csv' twice"):
+        FileTable(["people.csv", "other.csv", "./people.csv"], {})
+    with pytest.raises(ValueError, match="paths must be different files, got '-' twice"):
+        FileTable(["-", "-"], {})
     with pytest.raises(ValueError, match="paths must be at least one file"):
         FileTable([], {})
 

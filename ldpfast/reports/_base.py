@@ -164,6 +164,17 @@ class Aggregator(ABC):
     ----------
     n : int
         Number of reports so far.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.RandomizedResponse(3, 2.0)
+    >>> server = mechanism.aggregator().update(mechanism.privatize([0, 1, 1, 2] * 25, rng=1))
+    >>> other = ldp.Aggregator.from_bytes(mechanism.aggregator().update(mechanism.privatize([2, 2], rng=2)).to_bytes())
+    >>> server.merge(other).n
+    102
+    >>> server.estimate().value.shape
+    (3,)
     """
 
     def __init__(
@@ -268,7 +279,7 @@ class Aggregator(ABC):
             raise ValueError(f"other must aggregate answers to the same question: {difference}")
         common = self._batches & other._batches
         if common:
-            raise ValueError(f"other must hold no batch that was already counted, got {len(common)} such batches")
+            raise ValueError(f"other must hold no batch that was already counted, got {len(common)} of them")
         self._add([other._state], other.n)
         self._batches |= other._batches
         return self
@@ -376,14 +387,28 @@ class Aggregator(ABC):
 
 
 def hash_of_batch(name: str) -> str:
-    """Return what is stored of the name of a batch."""
+    """Return what is stored of the name of a batch.
+
+    Examples
+    --------
+    >>> from ldpfast.reports import hash_of_batch
+    >>> hash_of_batch("monday")
+    'd618fb157a4b382e92fcd4a830c5fa8a'
+    """
     if not isinstance(name, str):
         raise TypeError(f"batch must be a str, got {type(name).__name__}")
     return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def read_batches(value: Any) -> set[str]:
-    """Return what a saved state holds of the names of batches."""
+    """Return what a saved state holds of the names of batches.
+
+    Examples
+    --------
+    >>> from ldpfast.reports import hash_of_batch, read_batches
+    >>> read_batches([hash_of_batch("monday")]) == {hash_of_batch("monday")}
+    True
+    """
     if not isinstance(value, list) or not all(isinstance(name, str) and _BATCH.fullmatch(name) for name in value):
         raise ValueError("the batches are not a list of 32 hexadecimal digits each")
     return set(value)

@@ -19,7 +19,16 @@ LOG_ERROR = math.log(2e12)  # a warning without reason has a probability below 1
 
 
 class BitCounts(CountAggregator):
-    """Number of reports with each bit set, by positional population count."""
+    """Number of reports with each bit set, by positional population count.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.UnaryEncoding(4, 2.0)
+    >>> counts = mechanism.aggregator().update(mechanism.privatize([0, 1, 1, 3], rng=1))
+    >>> type(counts).__name__, counts.n, counts.counts.shape
+    ('BitCounts', 4, (4,))
+    """
 
     report: Bits
 
@@ -51,7 +60,7 @@ class BitCounts(CountAggregator):
         assert isinstance(debiasing, Debiasing)
         gain = debiasing.one - debiasing.zero
         own, other = debiasing.probabilities
-        excess = float(self._state.sum()) - n * (own + (k - 1) * other)
+        excess = sum(self._state.tolist()) - n * (own + (k - 1) * other)  # without overflow
         variance = n * (own * (1 - own) + (k - 1) * other * (1 - other))
         if abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR):
             total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
@@ -67,6 +76,13 @@ class Bits(Format):
     """k bits per person, packed in little bit order and padded with zeros to whole bytes.
 
     If `onehot`, the bits stand for k shares that add up to 1.
+
+    Examples
+    --------
+    >>> from ldpfast.reports import Bits
+    >>> format = Bits(12)
+    >>> format.shape, format.nbytes
+    ((2,), 2)
     """
 
     k: int

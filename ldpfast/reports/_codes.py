@@ -19,7 +19,16 @@ COVARIANCE_LIMIT = 256  # largest number of coordinates for which the covariance
 
 
 class CodeCounts(CountAggregator):
-    """Histogram of codes. For flags (one bit per report), the statistic is the number of ones."""
+    """Histogram of codes. For flags (one bit per report), the statistic is the number of ones.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.RandomizedResponse(4, 2.0)
+    >>> counts = mechanism.aggregator().update(mechanism.privatize([0, 1, 1, 3], rng=1))
+    >>> type(counts).__name__, int(counts.counts.sum())
+    ('CodeCounts', 4)
+    """
 
     report: Codes
 
@@ -73,6 +82,13 @@ class Codes(Format):
     """One code in [0, k) per person.
 
     If `onehot`, a code stands for a vector of k shares. Otherwise it stands for a number; if k is 2, it is a flag.
+
+    Examples
+    --------
+    >>> from ldpfast.reports import Codes
+    >>> format = Codes(300)
+    >>> format.dtype(None), format.bits
+    (dtype('uint16'), 9)
     """
 
     k: int

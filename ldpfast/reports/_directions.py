@@ -20,6 +20,13 @@ class Directions(Format):
 
     A report stands for a vector of `dim` numbers with Euclidean norm `bound`, in single precision. `second_moment` is the
     largest second moment of a coordinate, over all records.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.RankCodebook(100, 1.0)
+    >>> mechanism.report.nbytes, mechanism.decode(mechanism.privatize([0.0] * 100, rng=1)).shape
+    (8, (100,))
     """
 
     dim: int

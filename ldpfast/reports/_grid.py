@@ -15,7 +15,16 @@ from ._sums import ExactSums
 
 
 class GridSums(ExactSums):
-    """Sums of j and j^2 of reports lower + grid (j + 1/2)."""
+    """Sums of j and j^2 of reports lower + grid (j + 1/2).
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.Laplace(0, 10, 1.0)
+    >>> sums = mechanism.aggregator().update(mechanism.privatize([4.0] * 10_000, rng=1))
+    >>> bool(abs(sums.estimate().value - 4) < 1)
+    True
+    """
 
     report: Grid
 
@@ -50,6 +59,13 @@ class Grid(Format):
     ----------
     noise_variance : float
         Variance of the noise in one number.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> format = ldp.Laplace(0, 10, 1.0).report
+    >>> type(format).__name__, format.nbytes
+    ('Grid', 8)
     """
 
     dim: int

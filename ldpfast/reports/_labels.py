@@ -116,6 +116,10 @@ class Question(Described):
             return np.empty((0, *self.report.shape), self.report.dtype(np.dtype(np.float64)))
         if isinstance(reports, list | tuple) and isinstance(reports[0], bytes | bytearray | memoryview):
             return read_messages(self, reports)
+        if is_binary(reports):
+            if reports.null_count:
+                raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
+            return self.read(reports.to_pylist())
         if hasattr(reports, "__arrow_c_stream__") and hasattr(reports, "schema"):
             return read_table(self, reports)
         return reports  # type: ignore[no-any-return]
@@ -149,8 +153,49 @@ def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
     return question.report.unpack(whole[:, size:])
 
 
+def messages_of(question: Question, reports: AnyArray) -> Any:
+    """Return valid reports as messages, in an Arrow array of binary values."""
+    pa = optional("pyarrow", "files")
+    packed = question.report.pack(reports)
+    head = np.broadcast_to(np.frombuffer(question._head, np.uint8), (len(packed), len(question._head)))
+    whole = np.ascontiguousarray(np.concatenate([head, packed], axis=1))
+    fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(whole.shape[1]), len(whole), [None, pa.py_buffer(whole)])
+    return fixed.cast(pa.binary())
+
+
+def is_binary(reports: Any) -> bool:
+    """Return whether reports are an Arrow array of binary values."""
+    kind = getattr(reports, "type", None)
+    if kind is None or not hasattr(reports, "null_count"):
+        return False
+    types = optional("pyarrow", "files").types
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def binary_buffers(reports: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Return joined messages of an Arrow array, the start of the first and the ends of all, without a copy."""
+    pa = optional("pyarrow", "files")
+    if reports.null_count:
+        raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
+    if not len(reports):
+        return b"", np.zeros(1, np.int64)
+    array = reports.cast(pa.large_binary())
+    array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+    ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    return np.frombuffer(array.buffers()[2] or b"", np.uint8), np.ascontiguousarray(ends)
+
+
 def check_table_schema(asked: Described, noun: str, schema: Any) -> None:
-    """Raise unless the metadata of an Arrow table hold the schema of a question or a survey, which is called `noun`."""
+    """Raise unless the metadata of an Arrow table hold the schema of a question or a survey, which is called `noun`.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> from ldpfast.reports import check_table_schema
+    >>> mechanism = ldp.Warner(1.0)
+    >>> table = mechanism.to_arrow(mechanism.privatize([True, False], rng=1))
+    >>> check_table_schema(mechanism, "question", table.schema)  # raises if it is another question
+    """
     text = (schema.metadata or {}).get(SCHEMA_KEY)
     if text is None:
         raise ValueError(f'reports must be a table with the schema of its {noun} in the metadata, under "ldpfast"')

@@ -17,7 +17,16 @@ from ._counts import CountAggregator
 
 
 class SignCounts(CountAggregator):
-    """Number of minus and plus signs of each coordinate, 64-bit counts."""
+    """Number of minus and plus signs of each coordinate, 64-bit counts.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> mechanism = ldp.SampledCube(10, 1.0)
+    >>> counts = mechanism.aggregator().update(mechanism.privatize(np.zeros((100, 10)), rng=1))
+    >>> counts.counts.shape
+    (10, 2)
+    """
 
     report: SampledSigns
 
@@ -55,6 +64,14 @@ class SampledSigns(Format):
     """The signs of `sampled` of `dim` coordinates, as items 2 j + 1 (plus) or 2 j (minus) for coordinate j.
 
     A sign decodes to +-`reach`, and the other coordinates to 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.reports import SampledSigns
+    >>> format = SampledSigns(4, sampled=1, reach=9.0)
+    >>> format.decode(np.array([[3]], np.uint8), None).tolist()  # plus at coordinate 1
+    [[0.0, 9.0, 0.0, 0.0]]
     """
 
     dim: int

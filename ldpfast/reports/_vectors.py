@@ -21,6 +21,14 @@ class VectorSums(ExactSums):
     """Sums of vectors of a known length, in steps of bound 2^-40. The standard error does not depend on the records.
 
     It is that of the largest second moment of a coordinate, which the format knows.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> mechanism = ldp.L2Ball(3, 1.0)
+    >>> sums = mechanism.aggregator().update(mechanism.privatize(np.zeros((100, 3)), rng=1))
+    >>> type(sums).__name__, sums.estimate().value.shape
+    ('VectorSums', (3,))
     """
 
     report: Vectors | Directions
@@ -41,6 +49,13 @@ class Vectors(Format):
 
     `moment` is the largest second moment of a coordinate, over all records. None is for reports whose second moments are the
     same in all coordinates for every record, so that they are bound^2 / dim.
+
+    Examples
+    --------
+    >>> from ldpfast.reports import Vectors
+    >>> format = Vectors(3, bound=2.0)
+    >>> format.shape, format.nbytes
+    ((3,), 24)
     """
 
     dim: int

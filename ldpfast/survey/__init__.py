@@ -4,15 +4,15 @@
 server, `run` for both in one process, and `plan` tells beforehand how exact the answers will be.
 """
 
+from .._frames import Coded, Piece, Source
+from .._table import Table
 from ._aggregator import SurveyAggregator
 from ._client import SurveyClient
 from ._design import SurveyPlan
-from ._frames import Coded, Piece, Source
 from ._questions import Choice, ColumnQuestion, Cross, Histogram, Mean, SurveyQuestion, YesNo
 from ._repeated import Repeated, RepeatedClient, RepeatedRound
 from ._result import Answer, CrossAnswer, HistogramAnswer, SurveyResult
 from ._survey import Survey
-from ._table import Table
 
 __all__ = [
     "Answer",

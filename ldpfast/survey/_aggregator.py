@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.survey import FAULTS, split_messages
+from .._core.survey import split_messages
 from .._described import from_dict as described
 from .._envelope import seal, unseal
 from .._extras import optional
 from .._schema import first_difference, read_integer
 from .._typing import AnyArray
 from ..reports import MOST_REPORTS, check_table_schema, hash_of_batch, read_batches
+from ..reports._labels import binary_buffers, is_binary
+from ._messages import joined_messages, message_error
 from ._result import SurveyResult
 
 if TYPE_CHECKING:
@@ -35,6 +37,15 @@ class SurveyAggregator:
         What the reports answer.
     n : int
         Number of people so far.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> survey = Survey({"smoker": YesNo()}, 1.0)
+    >>> server = survey.aggregator().update(survey.privatize({"smoker": [True, False] * 50}, rng=1), batch="monday")
+    >>> ldp.Aggregator.from_bytes(server.to_bytes()).n
+    100
     """
 
     def __init__(self, survey: Survey) -> None:
@@ -74,9 +85,9 @@ class SurveyAggregator:
         if isinstance(reports, bytes | bytearray | memoryview):
             reports = [reports]
         if isinstance(reports, list | tuple):
-            added._add_messages(*_joined_messages(reports))
-        elif _is_binary(reports):
-            added._add_messages(*_binary_buffers(reports))
+            added._add_messages(*joined_messages(reports))
+        elif is_binary(reports):
+            added._add_messages(*binary_buffers(reports))
         elif hasattr(reports, "__arrow_c_stream__"):
             added._add_tables(reports)
         else:
@@ -92,7 +103,7 @@ class SurveyAggregator:
         sizes = np.array([mechanism.report.nbytes for mechanism in mechanisms], np.int64)
         questions, packed, fault = split_messages(data, ends, survey._head, sizes, survey.answers)
         if fault is not None:
-            raise _message_error(survey, data, ends, *fault)
+            raise message_error(survey, data, ends, *fault)
         assert questions is not None
         asked = np.zeros((len(questions), len(mechanisms)), np.bool_)
         if len(survey._pairs):
@@ -181,7 +192,7 @@ class SurveyAggregator:
             raise ValueError(f"other must aggregate answers to the same survey: {difference}")
         common = self._batches & other._batches
         if common:
-            raise ValueError(f"other must hold no batch that was already counted, got {len(common)} such batches")
+            raise ValueError(f"other must hold no batch that was already counted, got {len(common)} of them")
         self._add(other)
         self._batches |= other._batches
         return self
@@ -319,59 +330,6 @@ class SurveyAggregator:
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
-
-
-def _joined_messages(messages: Sequence[Any]) -> tuple[bytes, NDArray[np.int64]]:
-    """Return messages as one text, and the start of the first and the ends of all."""
-    try:
-        lengths = np.fromiter(map(len, messages), np.int64, len(messages))
-        data = b"".join(messages)
-    except TypeError:
-        wrong = next(i for i, m in enumerate(messages) if not isinstance(m, bytes | bytearray | memoryview))
-        raise TypeError(
-            f"reports must be messages of type bytes, got {type(messages[wrong]).__name__} at index {wrong}"
-        ) from None
-    return data, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def _is_binary(reports: Any) -> bool:
-    """Return whether reports are an Arrow array of binary values."""
-    kind = getattr(reports, "type", None)
-    if kind is None or not hasattr(reports, "null_count"):
-        return False
-    types = optional("pyarrow", "files").types
-    return bool(types.is_binary(kind) or types.is_large_binary(kind))
-
-
-def _binary_buffers(reports: Any) -> tuple[Any, NDArray[np.int64]]:
-    """Return the messages of an Arrow array of binary values, without a copy."""
-    pa = optional("pyarrow", "files")
-    if reports.null_count:
-        raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
-    if not len(reports):
-        return b"", np.zeros(1, np.int64)
-    array = reports.cast(pa.large_binary())
-    array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
-    ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
-    return np.frombuffer(array.buffers()[2] or b"", np.uint8), np.ascontiguousarray(ends)
-
-
-def _message_error(survey: Survey, data: Any, ends: NDArray[np.int64], index: int, fault: int) -> ValueError:
-    what = FAULTS[fault]
-    message = bytes(memoryview(data)[ends[index] : ends[index + 1]])
-    if what == "version":
-        return ValueError(f"reports must be messages of version {survey._head[0]}, got {message[0]} at index {index}")
-    if what == "fingerprint":
-        return ValueError(
-            f"reports must answer the survey with the fingerprint {survey.fingerprint}, "
-            f"got {message[1:9].hex()} at index {index}"
-        )
-    rule = {
-        "length": f"messages with {survey.answers} answers and nothing else",
-        "question": f"messages with numbers of questions below {len(survey.mechanisms)}",
-        "order": "messages with different questions in ascending order",
-    }[what]
-    return ValueError(f"reports must be {rule}; that at index {index} is not")
 
 
 def _check_schema(survey: Survey, schema: Any) -> None:

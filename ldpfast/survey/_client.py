@@ -10,7 +10,8 @@ import numpy as np
 from .._core.stream import Stream
 from .._core.survey import Column
 from .._person_keys import PersonKeys
-from ._frames import Symbols
+from ._client_table import check_optional
+from ._columns import Symbols
 from ._persons import person_answers
 from ._questions import ColumnQuestion, number_of
 
@@ -19,10 +20,18 @@ if TYPE_CHECKING:
 
 
 class SurveyClient:
-    """The device of one person: turns a record into a message. `Survey.client` makes one.
+    """The device of one person: turns a record into a message. `Survey.client` makes one. docs/clients.md has others.
 
     It never raises because of a value, for an error that depends on a record would itself be a report. Numbers out of range
     count as the nearest end; what is missing or unknown counts as "no answer".
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> survey = Survey({"smoker": YesNo(optional=True)}, 1.0)
+    >>> message = survey.client().answer({"smoker": True})
+    >>> survey.aggregator().update([message]).n
+    1
     """
 
     def __init__(self, survey: Survey, secret: bytes | None, person: int | str | bytes | None) -> None:
@@ -30,12 +39,7 @@ class SurveyClient:
             raise ValueError("secret and person must be given together")
         self._survey = survey
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
-        required = [name for name, question in survey._declared.items() if not question.optional]
-        if required:
-            raise ValueError(
-                "every question must be optional for a client, which cannot refuse a missing value; "
-                f"not optional: {', '.join(map(repr, required))}"
-            )
+        check_optional(survey._declared)
         self._sizes = [mechanism.report.nbytes for mechanism in survey.mechanisms.values()]
 
     def answer(self, record: Mapping[str, Any]) -> bytes:
@@ -75,15 +79,19 @@ class SurveyClient:
             return survey._head + b"".join(
                 q.to_bytes(2, "little") + found[q].tobytes() for q in np.flatnonzero(answered[0]).tolist()
             )
+        return self._message(Stream(), columns)
+
+    def _message(self, stream: Stream, columns: list[Column]) -> bytes:
+        """Return the message of the person who is the first of a stream."""
         reports = [np.zeros(size, np.uint8) for size in self._sizes]
         asked = [np.zeros(1, np.uint8) for _ in self._sizes]
-        survey._kernel.privatize(Stream(), 0, columns, 0, 1, True, reports, asked)
+        self._survey._kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
         parts = [
             q.to_bytes(2, "little") + report.tobytes()
             for q, (report, flag) in enumerate(zip(reports, asked, strict=True))
             if flag[0]
         ]
-        return survey._head + b"".join(parts)
+        return self._survey._head + b"".join(parts)
 
 
 def column_of(value: Any, question: ColumnQuestion) -> Column:

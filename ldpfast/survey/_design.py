@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._plots import CURVES, LINES, MARKERS, axes, draw_grid, text_of
+from .._table import Table
 from .._typing import Floats
 from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding, Window
 from ..mechanisms._choice import best, largest_variance
 from ._questions import ColumnQuestion, Mean, SurveyQuestion
-from ._table import Table
 
 LATEST = 2  # version of the choice of mechanisms
 WORDS = 1 << 32  # random words that choose one question
@@ -149,6 +150,15 @@ class SurveyPlan:
         shares are equal, or of a mean where half of the people are at each end. Infinite where no mechanism exists.
     answers : int
         Number of answers per person in this survey.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Mean, Survey, YesNo
+    >>> plan = Survey({"smoker": YesNo(), "age": Mean(0, 120)}, 2.0).plan(10_000)
+    >>> plan.names, plan.answers
+    (('smoker', 'age'), 1)
+    >>> plan.stderr.shape
+    (2, 2)
     """
 
     n: int
@@ -158,7 +168,7 @@ class SurveyPlan:
 
     @property
     def table(self) -> Table:
-        """The standard errors, one row per question; the column of this survey is marked with *."""
+        """The standard errors, one row per question; the column of this survey is marked with an asterisk."""
         columns = {
             f"{m} answer{'s' * (m > 1)}{' *' * (m == self.answers)}": [float(x) for x in self.stderr[:, m - 1]]
             for m in range(1, self.stderr.shape[1] + 1)
@@ -173,11 +183,42 @@ class SurveyPlan:
         """Return the fields as types for JSON."""
         return {"n": self.n, "answers": self.answers, "stderr": self.table.to_dict()}
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the standard errors against the number of answers per person, one curve per question.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        """
+        ax, numbers = axes(ax), np.arange(1, self.stderr.shape[1] + 1)
+        for at, (name, stderr) in enumerate(zip(self.names, self.stderr, strict=True)):
+            style, known = at // len(CURVES), np.where(np.isfinite(stderr), stderr, np.nan)
+            line = {"linestyle": LINES[style % len(LINES)], "marker": MARKERS[at % len(MARKERS)]}
+            ax.plot(numbers, known, color=CURVES[at % len(CURVES)], markersize=4, label=text_of(name), **line)
+        ax.axvline(self.answers, color="0.5", linewidth=0.8, label="this survey")
+        ax.set_yscale("log")
+        ax.set_xticks(numbers[:: -(-len(numbers) // 15)])
+        ax.set_xlabel("number of answers per person")
+        ax.set_ylabel(f"expected standard error (unit of the answer)\nn = {self.n:,}")
+        draw_grid(ax)
+        ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        return ax
+
     def __repr__(self) -> str:
         return f"{self.table!r}\nexpected standard errors for n = {self.n:,}; * is this survey"
 
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        return self.table._html(f"expected standard errors for n = {self.n:,}; * is this survey")
 
 
 def plan(

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _check
 from .._described import Described
 from .._typing import Floats
-from ..domains import categories
+from ..domains import declared_categories
 
 MOST_BINS = 1 << 16
 MOST_LABELS = 1 << 20
@@ -119,6 +119,12 @@ class YesNo(ColumnQuestion):
     ------
     TypeError
         If an argument has a wrong type.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import YesNo
+    >>> YesNo().labels, YesNo(optional=True).k
+    (('no', 'yes'), 3)
     """
 
     optional: bool = field(default=False, kw_only=True)
@@ -159,6 +165,12 @@ class Choice(ColumnQuestion):
     ------
     TypeError, ValueError
         If `categories` is neither an integer >= 2 nor at least 2 different labels.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Choice
+    >>> Choice(["foot", "car"], optional=True).labels
+    ('foot', 'car')
     """
 
     categories: Any
@@ -168,7 +180,7 @@ class Choice(ColumnQuestion):
 
     def __post_init__(self) -> None:
         self._check_common()
-        domain, labels = categories(self.categories)
+        domain, labels = declared_categories("categories", self.categories)
         if domain.k > MOST_LABELS:
             raise ValueError(f"categories must be at most {MOST_LABELS}, got {domain.k}")
         if labels is not None and None in labels:
@@ -204,6 +216,15 @@ class Mean(ColumnQuestion):
     Notes
     -----
     A number is rounded at random to the lower or the upper end, so that its mean is unchanged, and the end is the answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.survey import Mean, Survey
+    >>> result = Survey({"age": Mean(0, 120)}, 2.0).run({"age": np.arange(8000) % 80}, rng=1)
+    >>> low, high = result["age"].interval()
+    >>> low < 39.5 < high
+    True
     """
 
     lower: float
@@ -252,6 +273,12 @@ class Histogram(ColumnQuestion):
     ------
     TypeError, ValueError
         If `edges` are not at least 3 strictly ascending finite numbers.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Histogram
+    >>> Histogram([0, 18, 65, 120]).labels
+    ('0 to 18', '18 to 65', '65 to 120')
     """
 
     edges: Any
@@ -292,6 +319,13 @@ class Cross(SurveyQuestion):
     ------
     TypeError, ValueError
         If `a` and `b` are not the names of different questions.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Choice, Cross, Survey, YesNo
+    >>> survey = Survey({"way": Choice(["foot", "car"]), "smoker": YesNo(), "both": Cross("way", "smoker")}, 3.0)
+    >>> survey.run({"way": ["foot", "car"] * 500, "smoker": [True, False] * 500}, rng=1)["both"].value.shape
+    (2, 2)
     """
 
     a: str

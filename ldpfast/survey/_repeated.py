@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _coins, _schema
 from .._described import Described, made_again
 from .._described import from_dict as described
+from .._frames import whole_column
 from .._person_keys import PIECE_ROWS, PersonKeys, category_fields, is_personal
 from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse
@@ -23,7 +24,7 @@ from ..privacy import Channel, Guarantee
 from ..reports import Aggregator, Codes, Question
 from ..results import Debiasing
 from ._client import column_of
-from ._frames import column_for, first_fault, whole_column
+from ._columns import column_for, first_fault
 from ._persons import ROUNDING, cells_of, encoded, fields_of
 from ._questions import ColumnQuestion
 from ._result import Answer, answer_to
@@ -253,6 +254,15 @@ class RepeatedRound(Question):
     ------
     TypeError, ValueError
         If `repeated` is not a `Repeated`, or `number` is not an integer in [0, 2^32).
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> from ldpfast.survey import Repeated, YesNo
+    >>> first = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=30).in_round(0)
+    >>> keys = ldp.PersonKeys(bytes(32), np.arange(4), question="smoker")  # use secrets.token_bytes(32)
+    >>> first.privatize([True, False, True, True], keys=keys).shape
+    (4,)
     """
 
     repeated: Repeated
@@ -384,6 +394,14 @@ class RepeatedClient:
     ----------
     answered : frozenset of int
         Rounds that were answered. The device must store it, for the next client.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Repeated, YesNo
+    >>> question = Repeated(YesNo(optional=True), permanent=3.0, round=1.0, rounds=30)
+    >>> client = question.client(bytes(32), "person 7", question="smoker")  # use secrets.token_bytes(32)
+    >>> len(client.answer(True, 0))
+    12
     """
 
     def __init__(self, repeated: Repeated, keys: PersonKeys, answered: Iterable[int]) -> None:

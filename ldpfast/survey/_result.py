@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from .._plots import BLUE, figure
+from .._plots import axes, draw_intervals, draw_matrix, figure, text_of, unit_of
+from .._table import Table, decimals, estimate_columns, html_table
 from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import Estimate
 from ._questions import NO_ANSWER, ColumnQuestion, Histogram, texts_of
 from ._shares import Shares
-from ._table import Table
 
 ONE_SIGMA = 0.15865525393145707  # probability that a normal variable is more than one standard deviation above its mean
 
@@ -39,6 +39,15 @@ class Answer(Estimate[Any]):
         Share of people without an answer, for optional questions.
     range : tuple of float
         Smallest and largest possible value.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Choice, Survey
+    >>> survey = Survey({"way": Choice(["foot", "car"])}, 2.0)
+    >>> answer = survey.run({"way": ["foot", "car", "car", "car"] * 1000}, rng=1)["way"]
+    >>> low, high = answer.interval()
+    >>> answer.labels, bool(low[1] < 0.75 < high[1])
+    (('foot', 'car'), True)
     """
 
     labels: tuple[Any, ...] | None = None
@@ -77,9 +86,23 @@ class Answer(Estimate[Any]):
         tail = (1 - _check.probability("confidence", confidence)) / 2
         if _check.flag("simultaneous", simultaneous):
             tail /= self._numbers
+        return self._bounds(tail)
+
+    def _bounds(self, tail: float = (1 - 0.95) / 2) -> tuple[Any, Any]:
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
         low, high = np.clip(low, *self.range), np.clip(high, *self.range)
         return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
+
+    def _names(self) -> tuple[str, str]:
+        return "share" if self.range == (0.0, 1.0) else "mean", "answer"
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        entries = self.entries
+        return [entries[at] for at in places]
+
+    def _parts(self) -> list[tuple[str, Estimate[Any]]]:
+        parts = super()._parts()
+        return parts if self.missing is None else [*parts, (NO_ANSWER, self.missing)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of `Estimate.to_dict`, with the labels and the share without an answer."""
@@ -106,6 +129,17 @@ class HistogramAnswer(Answer):
     ----------
     edges : tuple of float
         Ends of the bins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.survey import Histogram, Survey
+    >>> survey = Survey({"age": Histogram([0, 20, 40, 60, 80])}, 4.0)
+    >>> age = survey.run({"age": np.arange(8000) % 80}, rng=1)["age"]
+    >>> bool(abs(age.quantile(0.5).value - 40) < 3)
+    True
+    >>> age.cdf().labels
+    ('up to 20', 'up to 40', 'up to 60')
     """
 
     edges: tuple[float, ...] = ()
@@ -187,6 +221,16 @@ class CrossAnswer(Answer):
         is before yes, and low before high.
     names : tuple of str
         Names of the two questions.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Choice, Cross, Survey, YesNo
+    >>> survey = Survey({"way": Choice(["foot", "car"]), "smoker": YesNo(), "both": Cross("way", "smoker")}, 6.0)
+    >>> both = survey.run({"way": ["foot", "car"] * 5000, "smoker": [True, False] * 5000}, rng=1)["both"]
+    >>> both.labels, both.columns
+    (('foot', 'car'), ('no', 'yes'))
+    >>> bool(both.given("way").value[0] > 0.9)  # share of smokers among people on foot
+    True
     """
 
     names: tuple[str, str] = ("", "")
@@ -259,6 +303,42 @@ class CrossAnswer(Answer):
         found = self._shares.ratio(rows.reshape(flat), given.reshape(flat))
         columns = None if other.scalar else other.labels
         return _answer(found, self, labels=condition.labels, columns=columns, range=other.range)
+
+    def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Draw the joint shares as a heat map; up to 64 of them are written in their cells, with half of the interval.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+        simultaneous : bool, default False
+            Whether the intervals hold simultaneously for everything that the result of the survey reports.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        low, high = self.interval(confidence, simultaneous)
+        assert self.labels is not None
+        assert self.columns is not None
+        halves = np.ravel(high - low) / 2
+        digits = decimals(float(halves.max())) or 2
+        texts = [f"{x:.{digits}f}\n+- {half:.{digits}f}" for x, half in zip(self.value.flat, halves, strict=True)]
+        ax = axes(ax)
+        kind = self._interval_text(confidence, simultaneous)
+        draw_matrix(ax, self.value, self.labels, self.columns, f"share of people, +- half the {kind}", texts)
+        ax.set_xlabel(f"{text_of(self.names[1])}\n{self._source_text()}")
+        ax.set_ylabel(text_of(self.names[0]))
+        return ax
 
     def _axis(self, name: str) -> int:
         if name not in self.names:
@@ -344,6 +424,16 @@ class SurveyResult(Mapping[str, Answer]):
         Number of people who took part.
     guarantee : privacy.Guarantee
         Privacy guarantee of each person, for all answers together.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> survey = Survey({"smoker": YesNo(), "drinks": YesNo()}, 2.0)
+    >>> result = survey.run({"smoker": [True] * 99, "drinks": [False] * 99}, rng=1)
+    >>> list(result), result.n
+    (['smoker', 'drinks'], 99)
+    >>> result.table()["question"]
+    ['smoker', 'drinks']
     """
 
     def __init__(self, answers: Mapping[str, Answer], n: int, guarantee: Guarantee) -> None:
@@ -378,17 +468,19 @@ class SurveyResult(Mapping[str, Answer]):
         rows: dict[str, list[Any]] = {
             name: [] for name in ("question", "answer", "estimate", "stderr", "low", "high", "n")
         }
-        for name, answer in self.items():
-            parts = [(answer, answer.entries)]
-            if answer.missing is not None:
-                parts.append((answer.missing, [NO_ANSWER]))
-            for part, labels in parts:
-                low, high = part.interval(confidence, simultaneous)
-                numbers = (np.ravel(x).tolist() for x in (part.value, part.stderr, low, high))
-                columns = ([name] * len(labels), labels, *numbers, [part.n] * len(labels))
-                for column, values in zip(rows.values(), columns, strict=True):
-                    column += values
+        for name, labels, part in self._labeled_parts():
+            low, high = part.interval(confidence, simultaneous)
+            numbers = (np.ravel(x).tolist() for x in (part.value, part.stderr, low, high))
+            columns = ([name] * len(labels), labels, *numbers, [part.n] * len(labels))
+            for column, values in zip(rows.values(), columns, strict=True):
+                column += values
         return Table(rows)
+
+    def _labeled_parts(self) -> Iterator[tuple[str, list[str], Estimate[Any]]]:
+        """Yield the estimates of all questions, each with the name of the question and the labels of its numbers."""
+        for name, answer in self.items():
+            for label, part in answer._parts():
+                yield name, [label] if label else answer.entries, part
 
     def to_frame(self, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Return `table` as a pandas DataFrame.
@@ -438,15 +530,9 @@ class SurveyResult(Mapping[str, Answer]):
         page = figure(8, 0.26 * sum(heights) + 0.5)
         panels = page.subplots(len(self), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
         for (name, answer), ax in zip(self.items(), panels, strict=True):
-            labels, (low, high) = answer.entries, map(np.ravel, answer.interval(confidence))
-            value = np.clip(np.ravel(answer.value), low, high)
-            places = np.arange(len(labels))
-            ax.errorbar(value, places, xerr=[value - low, high - value], fmt="o", color=BLUE, markersize=4, capsize=2)
-            ax.set_yticks(places, labels, fontsize=8)
-            ax.set_ylim(len(labels) - 0.4, -0.6)
-            ax.set_title(f"{name}: {'mean' if answer.range != (0.0, 1.0) else 'share'}", fontsize=10, loc="left")
-            ax.grid(axis="x", alpha=0.3)
-            ax.spines[["top", "right"]].set_visible(False)
+            draw_intervals(ax, answer.entries, *map(np.ravel, (answer.value, *answer.interval(confidence))))
+            quantity = answer._names()[0]
+            ax.set_title(f"{text_of(name)}: {quantity}{unit_of(quantity)}", fontsize=10, loc="left")
         panels[-1].set_xlabel(f"estimate with {100 * confidence:g} % interval, n = {self.n:,}, {self._total()}")
         if path is not None:
             page.savefig(path, dpi=120)
@@ -459,4 +545,11 @@ class SurveyResult(Mapping[str, Answer]):
         return f"{self.table()!r}\nn = {self.n:,}, {self._total()}, 95 % intervals"
 
     def _repr_html_(self) -> str:
-        return f"{self.table()._repr_html_()}<p>n = {self.n:,}, {self._total()}, 95 % intervals</p>"
+        columns: dict[str, list[str]] = {"question": [], "answer": []}
+        for name, labels, part in self._labeled_parts():
+            numbers = estimate_columns(part.value, part.stderr, *part._bounds())
+            numbers |= {"question": [name] * len(labels), "answer": labels, "n": [f"{part.n:,}"] * len(labels)}
+            for column, texts in numbers.items():
+                columns.setdefault(column, []).extend(texts)
+        note = f"n = {self.n:,}, {self._total()}, 95 % intervals"
+        return html_table(columns, {"question", "answer"}, note)

@@ -18,6 +18,7 @@ from .._core.survey import ROWS, Column, SurveyKernel
 from .._described import Described, made_again
 from .._described import from_dict as described
 from .._extras import optional
+from .._frames import Groups, Piece, pieces
 from .._person_keys import PersonKeys, Persons, is_personal
 from .._random import open_stream
 from .._warnings import warn
@@ -28,9 +29,9 @@ from ..results import ClippedWarning, SmallSampleWarning
 from . import _design, _toml
 from ._aggregator import LABEL, SurveyAggregator
 from ._client import SurveyClient
+from ._client_table import check_optional, client_table
+from ._columns import column_for, first_fault, number_outside
 from ._design import Item, SurveyPlan
-from ._frames import Piece, column_for, first_fault, pieces
-from ._groups import Groups
 from ._persons import person_answers
 from ._questions import ColumnQuestion, Cross, Histogram, SurveyQuestion, declared
 from ._result import Answer, SurveyResult, answer_to, cross_answer
@@ -345,6 +346,53 @@ class Survey(Described):
         """
         return SurveyClient(self, secret, person)
 
+    def client_table(self) -> bytes:
+        """Return what clients in C and JavaScript need to make the messages of `client`.
+
+        Returns
+        -------
+        table : bytes
+            Fingerprint, encodings and the integers of the coins, with a checksum; no labels. docs/clients.md says what each
+            byte means and how the clients are built. Equal surveys have equal tables.
+
+        Raises
+        ------
+        ValueError
+            If a question is not optional.
+
+        Privacy
+        -------
+        A table is public, but must come from a trusted source: a client keeps the guarantee of the survey that the table
+        describes, whatever that is.
+
+        Examples
+        --------
+        >>> import ldpfast as ldp
+        >>> from ldpfast.survey import Mean, YesNo
+        >>> survey = ldp.Survey({"smoker": YesNo(optional=True), "age": Mean(0, 100, optional=True)}, epsilon=2.0)
+        >>> len(survey.client_table())
+        213
+        """
+        check_optional(self._declared)
+        return client_table(self)
+
+    def client_schema(self) -> str:
+        """Return the text that the client in JavaScript reads beside `client_table`: it has the labels of the answers.
+
+        Returns
+        -------
+        text : str
+            `schema` as canonical JSON (RFC 8785). `fingerprint` is the start of the SHA-256 of its UTF-8.
+
+        Examples
+        --------
+        >>> import hashlib, ldpfast as ldp
+        >>> survey = ldp.Survey({"smoker": ldp.survey.YesNo(optional=True)}, epsilon=2.0)
+        >>> hashlib.sha256(survey.client_schema().encode()).hexdigest()[:16] == survey.fingerprint
+        True
+        """
+        return _schema.canonical_json(self.schema()).decode()
+
     def run(self, frame: Any, *, by: str | None = None, rng: RNGLike = None, clip: bool = False) -> Any:
         """Privatize and estimate in one process, block by block: for simulation, or on a trusted device.
 
@@ -368,20 +416,22 @@ class Survey(Described):
 
         Warns
         -----
+        UserWarning
+            If a question asks for the column `by`, which is not protected.
         SmallSampleWarning
             With `by`, if subgroups are left out because a question has no answers there.
         ClippedWarning
-            With `clip`, if numbers were out of range, with their share by column.
+            With `clip`, if numbers were out of range or categories were not declared, with their share by column.
 
         Privacy
         -------
         Each person's answers are `guarantee.epsilon`-LDP. The column `by` is not protected.
         """
-        aggregators = self._collect(frame, by, rng, clip)
+        collected = self.collect(frame, by=by, rng=rng, clip=clip)
         if by is None:
-            return aggregators[None].estimate()
+            return collected.estimate()
         found, empty = {}, []
-        for value, aggregator in aggregators.items():
+        for value, aggregator in collected.items():
             if aggregator.is_answered:
                 found[value] = aggregator.estimate()
             else:
@@ -391,11 +441,57 @@ class Survey(Described):
             warn(f"subgroups are left out because a question has no answer there: {listed}", SmallSampleWarning)
         return found
 
-    def _collect(self, frame: Any, by: str | None, rng: RNGLike, clip: bool) -> dict[Any, SurveyAggregator]:
-        """Return an aggregator for each subgroup."""
+    def collect(self, frame: Any, *, by: str | None = None, rng: RNGLike = None, clip: bool = False) -> Any:
+        """Privatize the records of people and count the answers block by block, without storing reports.
+
+        Parameters
+        ----------
+        frame, by, rng, clip
+            As for `run`.
+
+        Returns
+        -------
+        aggregator : SurveyAggregator
+            Equal to ``aggregator().update(privatize(frame))`` with the same key. Aggregators of parts of the people can be
+            merged, and saved with `to_bytes`. With `by` a dict of aggregators by the values of the column.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `privatize`.
+
+        Warns
+        -----
+        UserWarning
+            If a question asks for the column `by`, which is not protected.
+        ClippedWarning
+            With `clip`, if numbers were out of range or categories were not declared, with their share by column.
+
+        Privacy
+        -------
+        Each person's answers are `guarantee.epsilon`-LDP. The column `by` is not protected. The aggregator of very few people
+        is hardly less than their reports.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> survey = Survey({"smokes": YesNo()}, epsilon=1.0)
+        >>> by_region = survey.collect({"smokes": [True, False, False], "region": ["N", "S", "S"]}, by="region", rng=1)
+        >>> {region: aggregator.n for region, aggregator in by_region.items()}
+        {'N': 1, 'S': 2}
+        """
+        self._warn_public(by)
+        aggregators, clipped = self._collect(frame, by, rng, clip)
+        self._warn_clipped(sum(aggregator.n for aggregator in aggregators.values()), clipped)
+        return aggregators[None] if by is None else aggregators
+
+    def _collect(
+        self, frame: Any, by: str | None, rng: RNGLike, clip: bool
+    ) -> tuple[dict[Any, SurveyAggregator], dict[str, int]]:
+        """Return the aggregators of the subgroups, and how many cells were clipped, by question."""
         source, groups = _Source(rng), None if by is None else Groups(by)
         found: list[SurveyAggregator] = [] if groups else [self.aggregator()]
-        clipped = {name: 0 for name, question in self._declared.items() if question.encoding != "symbol"}
+        clipped = dict.fromkeys(self._columns, 0)
         people = 0
         for piece in self._pieces(frame, clip, by, source.column):
             columns = self._columns_of(piece, clip)
@@ -407,11 +503,11 @@ class Survey(Described):
             else:
                 self._run_persons(piece, columns, source.keys, clip, members, found)
             if clip:
-                self._count_clipped(columns, piece.n, clipped)
+                self._count_clipped(piece, columns, clipped)
             people += piece.n
         source.check_people(people)
-        _warn_clipped(people, {self._declared[name].column or name: count for name, count in clipped.items()})
-        return {None: found[0]} if groups is None else dict(zip(groups.values, found, strict=True))
+        by_value = {None: found[0]} if groups is None else dict(zip(groups.values, found, strict=True))
+        return by_value, clipped
 
     def _run_piece(
         self,
@@ -489,14 +585,42 @@ class Survey(Described):
 
             raise first_fault(question.column or name, question, columns[part], first, n, clip, place)
 
-    def _count_clipped(self, columns: list[Column], n: int, clipped: dict[str, int]) -> None:
-        """Add the number of cells that are out of range."""
-        for name, column in zip(self._declared, columns, strict=False):
-            if name in clipped:
-                lower, upper = self._declared[name].valid_range()
-                for start in range(0, n, ROWS):
-                    numbers = column.numbers(start, min(ROWS, n - start))
-                    clipped[name] += int(((numbers < lower) | (numbers > upper)).sum())
+    def _count_clipped(self, piece: Piece, columns: list[Column], clipped: dict[str, int]) -> None:
+        """Add the number of cells of each question that are out of range, or hold an undeclared category."""
+        for name, read in dict(
+            zip(self._columns, columns, strict=True)
+        ).items():  # some are there twice, as number and rounded
+            question, cells = self._declared[name], read
+            if question.encoding == "symbol":
+                if not question.optional:  # an undeclared category has raised an error
+                    continue
+                column = question.column or name
+                cells = column_for(column, question, piece.columns[column], clip=False)
+            clipped[name] += sum(
+                number_outside(question, cells, i, min(ROWS, piece.n - i)) for i in range(0, piece.n, ROWS)
+            )
+
+    def _warn_public(self, by: str | None) -> None:
+        """Warn if a question asks for the column that divides people, whose values are not protected."""
+        for name, question in self._declared.items():
+            if (question.column or name) == by:
+                warn(
+                    f"by must be a public column, which is not protected, got {by!r}: question {name!r} asks for it; a Cross "
+                    "with this question estimates subgroups privately",
+                    UserWarning,
+                )
+
+    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
+        """Warn if cells of n people were clipped, by question."""
+        reasons = {False: "numbers were moved to the nearest end", True: 'undeclared categories count as "no answer"'}
+        for symbols, reason in reasons.items():
+            places = [
+                f"{count} of {n} ({count / n:.2g} of all) in column {(self._declared[name].column or name)!r}"
+                for name, count in clipped.items()
+                if count and symbols == (self._declared[name].encoding == "symbol")
+            ]
+            if places:
+                warn(f"{reason}: {', '.join(places)}", ClippedWarning)
 
     # The server -------------------------------------------------------------------------------------------------------
 
@@ -733,7 +857,7 @@ def _checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, Fract
     unknown = [name for name in given if name not in questions]
     if unknown:
         raise ValueError(f"weights must be of the questions {', '.join(map(repr, questions))}, got {unknown[0]!r}")
-    found = {name: Fraction(_check.real("weights", given.get(name, 1))) for name in questions}
+    found = {name: Fraction(_check.real(f"weights[{name!r}]", given.get(name, 1))) for name in questions}
     if min(found.values()) < 0 or not any(found.values()):
         raise ValueError(f"weights must be >= 0, and not all 0, got {weights!r}")
     return found
@@ -768,9 +892,3 @@ def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float, ve
 def _part(question: ColumnQuestion) -> tuple[str, int, bool, float, float, Any]:
     """Return a question in the form of `SurveyKernel`."""
     return question.encoding, question.k, question.optional, *question.valid_range(), question.limits()
-
-
-def _warn_clipped(n: int, clipped: dict[str, int]) -> None:
-    parts = [f"{count} of {n} ({count / n:.2g} of all) in column {name!r}" for name, count in clipped.items() if count]
-    if parts:
-        warn(f"numbers were moved to the nearest end: {', '.join(parts)}", ClippedWarning)

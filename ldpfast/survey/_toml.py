@@ -36,6 +36,8 @@ def parse(text: str) -> dict[str, Any]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if text.endswith(".toml") and "\n" not in text:
+            raise ValueError("text must be the content of a TOML file, got the name of a file") from None
         raise ValueError(f"a survey must be valid TOML: {error}") from None
     unknown = sorted(set(data) - set(OPTIONS))
     if unknown:

@@ -213,7 +213,7 @@ def test_a_batch_is_counted_once():
             aggregator.update(reports, batch="2026-11-21/part-7")
         assert aggregator.to_bytes() == before
     for other in (first, second):
-        with raises(ValueError, "other must hold no batch that was already counted, got 1 such batches"):
+        with raises(ValueError, "other must hold no batch that was already counted, got 1 of them"):
             merged.merge(other)
     assert merged.n == 9
     assert merged.update(reports, batch="part-9").n == 12
@@ -261,6 +261,15 @@ def test_shares_of_the_right_mechanism_are_no_warning(k, epsilon, n, variant):
     mechanism = ldp.UnaryEncoding(k, epsilon, variant)
     for seed in range(20):
         mechanism.run(np.arange(n) % k, rng=seed)  # warnings are errors
+
+
+def test_the_total_of_very_many_ones_does_not_overflow():
+    """A hundred counts of more than 2^58 add up to more than 2^64."""
+    mechanism, n = ldp.UnaryEncoding(100, 1.0), 1 << 60
+    p, q = mechanism._coin.p, mechanism._coin.q
+    count = round(n * (q + (p - q) / 100))
+    estimate = mechanism.aggregator()._add([np.full(100, count)], n).estimate()  # warnings are errors
+    np.testing.assert_allclose(estimate.value, 0.01, rtol=1e-9)
 
 
 # Copies ---------------------------------------------------------------------------------------------------------------

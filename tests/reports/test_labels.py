@@ -14,6 +14,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _schema
 from ldpfast.estimation import Frequencies, VectorMean
+from ldpfast.reports._labels import messages_of
 
 from ..support.aggregation import reports_of
 from ..support.errors import raises
@@ -51,6 +52,19 @@ def test_messages_are_counted_like_plain_reports(asked):
     for message in reversed(messages):
         one_by_one.update([memoryview(message)])
     assert one_by_one == plain
+
+
+def test_messages_in_arrow_arrays(asked):
+    question, reports = asked
+    found = messages_of(question, reports)
+    assert found.to_pylist() == [question.message(report) for report in reports]
+    plain = question.aggregator().update(reports)
+    for messages in (found, found.slice(5), pa.chunked_array([found.slice(0, 5), found.slice(5)])):
+        whole = len(messages) == len(found)
+        assert question.aggregator().update(messages) == (plain if whole else question.aggregator().update(reports[5:]))
+    assert question.aggregator().update(found.slice(0, 0)) == question.aggregator()
+    with raises(ValueError, "reports must be messages without null, got 1 nulls"):
+        question.aggregator().update(pa.array([*found.to_pylist(), None]))
 
 
 def test_tables_are_counted_like_plain_reports(asked, tmp_path):

@@ -19,6 +19,7 @@ from ldpfast._envelope import seal, unseal
 from ldpfast.estimation import GaussianMean, MedianSGD
 from ldpfast.survey import Survey, SurveyAggregator, YesNo
 from ldpfast.survey._aggregator import MAGIC
+from ldpfast.survey._messages import messages_of as survey_messages
 
 from ..support.surveys import SURVEYS, people, questions
 
@@ -49,6 +50,15 @@ def test_messages_and_tables_count_alike():
     one = SURVEY.aggregator().update(MESSAGES[0])
     assert one == SURVEY.aggregator().update(TABLE.slice(0, 1))
     assert WHOLE.n == 900
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_tables_become_messages(name):
+    survey = SURVEYS[name]
+    table = survey.privatize(people(70), rng=3)
+    assert survey_messages(survey, table).to_pylist() == messages_of(survey, table)
+    assert survey_messages(survey, table.slice(9, 20)).to_pylist() == messages_of(survey, table)[9:29]
+    assert survey_messages(survey, table.slice(0, 0)).to_pylist() == []
 
 
 def test_a_message_has_the_documented_size():

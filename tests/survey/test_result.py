@@ -260,7 +260,7 @@ def test_the_plot_has_a_panel_per_question(tmp_path):
     )
     figure = small.plot(tmp_path / "survey.png")
     assert (tmp_path / "survey.png").stat().st_size > 1000
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["age: mean", "region: share"]
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["age: mean (unit of the records)", "region: share"]
     assert "95 % interval" in figure.axes[-1].get_xlabel()
 
 

@@ -66,7 +66,7 @@ def test_run_equals_the_estimate_from_reports(name, threads):
         result = survey.run(frame, rng=8)
         assert result.to_dict() == survey.estimate(survey.privatize(frame, rng=8)).to_dict()
         aggregator = survey.aggregator().update(survey.privatize(frame, rng=8))
-        assert survey._collect(frame, None, 8, False)[None] == aggregator
+        assert survey.collect(frame, rng=8) == aggregator
     finally:
         ldp.set_num_threads(before)
 
@@ -85,7 +85,7 @@ def test_pieces_of_streams_do_not_change_the_reports():
     table = pa.table({"smoker": np.arange(n) % 3 == 0})
     for rows in (150_001, 2048):
         reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=rows))
-        assert survey._collect(reader, None, 9, False) == survey._collect(table, None, 9, False)
+        assert survey.collect(reader, rng=9) == survey.collect(table, rng=9)
 
 
 def test_each_call_has_a_fresh_key():
@@ -249,6 +249,13 @@ def test_surveys_without_a_version_keep_their_mechanisms():
     for version, error in ((0, ValueError), (3, ValueError), (2.0, TypeError), (True, TypeError), (None, TypeError)):
         with pytest.raises(error, match="version must be an integer"):
             Survey(old.questions, 9.0, version=version)
+
+
+def test_the_name_of_a_file_is_not_toml():
+    with pytest.raises(ValueError, match=r"^text must be the content of a TOML file, got the name of a file$"):
+        Survey.from_toml("survey.toml")
+    with pytest.raises(ValueError, match=r"^a survey must be valid TOML: "):
+        Survey.from_toml("epsilon")
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast._core.survey import MISSING, ROWS, UNDECLARED, Column
-from ldpfast.survey import Choice, Histogram, Mean, Survey, YesNo
-from ldpfast.survey._frames import column_for, whole_column
+from ldpfast._frames import whole_column
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.survey._columns import column_for
 
 WORDS = ("red", "green", "blue")
 N = 40
@@ -326,6 +327,15 @@ def test_the_row_of_a_bad_cell_is_named_whoever_is_asked(row, threads):
         ldp.set_num_threads(before)
 
 
+def test_clipped_cells_are_counted_once():
+    """At this epsilon the kernel has a Mean twice: as a number, and rounded for the table."""
+    survey = Survey({"age": Mean(0, 100), "smokes": YesNo(), "both": Cross("age", "smokes")}, 6.0)
+    assert any(isinstance(mechanism, ldp.Window) for mechanism in survey.mechanisms.values())
+    people = {"age": np.array([101.0] * 5 + [50.0] * 35), "smokes": np.zeros(40, bool)}
+    with pytest.warns(ldp.ClippedWarning, match=r"end: 5 of 40 \(0.12 of all\) in column 'age'$"):
+        survey.collect(people, clip=True)
+
+
 def test_clip_moves_numbers_and_warns():
     values = frame(age=np.array([-5.0, 200.0, np.inf, -np.inf] + [50.0] * 36))
     with pytest.warns(ldp.ClippedWarning, match=r"4 of 40 \(0.1 of all\) in column 'age'"):
@@ -337,6 +347,33 @@ def test_clip_moves_numbers_and_warns():
         SURVEY.run(frame(age=np.full(N, np.nan)), clip=True)
     with pytest.raises(TypeError, match="clip must be a bool"):
         SURVEY.run(PLAIN, clip=1)
+
+
+@pytest.mark.parametrize("method", ["run", "collect"])
+def test_a_question_about_the_column_of_subgroups_warns(method):
+    survey = Survey({"color": Choice(["red", "green"]), "age": Mean(0, 100, column="years")}, 2.0)
+    people = {"color": np.array(["red", "green"] * 50), "years": np.full(100, 50.0), "place": np.array(["a", "b"] * 50)}
+    for by, name in (("color", "color"), ("years", "age")):
+        with pytest.warns(
+            UserWarning, match=f"by must be a public column, .* got '{by}': question '{name}' asks for it"
+        ):
+            getattr(survey, method)(people, by=by)
+    getattr(survey, method)(people, by="place")
+
+
+def test_clip_warns_of_undeclared_categories():
+    survey = Survey({"color": Choice(["red", "green"], optional=True), "age": Mean(0, 100)}, 2.0)
+    people = {"color": np.array(["red"] * 6 + ["blue", None, "Green", "green"], object), "age": np.full(10, 50.0)}
+    with pytest.raises(ValueError, match=r"column 'color' must hold .*; row 6 holds another value"):
+        survey.collect(people)
+    message = r"^undeclared categories count as \"no answer\": 2 of 10 \(0.2 of all\) in column 'color'$"
+    for values in (people["color"], pd.Categorical(people["color"]), pa.array(people["color"])):
+        with pytest.warns(ldp.ClippedWarning, match=message):
+            survey.collect({**people, "color": values}, clip=True)
+    people["age"][:3] = -1
+    moved = "^numbers were moved to the nearest end: 3 of 10 .* 'age'$"
+    with pytest.warns(ldp.ClippedWarning, match=moved), pytest.warns(ldp.ClippedWarning, match=message):
+        survey.collect(people, clip=True)
 
 
 def test_columns_check_their_buffers():

@@ -1,225 +1,22 @@
-"""Tables of people: any container of columns, read in pieces and without a copy where types allow.
+"""Columns of a table in the form that the kernel of a survey reads.
 
 Error messages name a column and a row, never the value of a cell.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
-from .._core.survey import MISSING, ROWS, UNDECLARED, Column
+from .._core.survey import MISSING, UNDECLARED, Column
 from .._extras import optional
+from .._frames import Coded, arrow_array, package_of
 from ._questions import ColumnQuestion
 
 MOST_ENTRIES = 1 << 16  # of a table of symbols for integers
-PIECE_ROWS = 64 * ROWS  # rows of a stream that are put together
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Consecutive rows of a table.
-
-    Attributes
-    ----------
-    start, n : int
-        Number of the first row, a multiple of `ROWS`, and number of rows.
-    columns : dict
-        Arrays of n values by the names of the columns.
-    """
-
-    start: int
-    n: int
-    columns: Mapping[str, Any]
-    place: Callable[[int], str] = "row {}".format  # position of a row of the table, for error messages
-    ROWS: ClassVar[int] = ROWS
-
-
-class Source(ABC):
-    """A table that is read in pieces."""
-
-    @abstractmethod
-    def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
-        """Yield the columns with the given names, in pieces whose lengths are multiples of `Piece.ROWS` but for the last."""
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A column of symbols.
-
-    Attributes
-    ----------
-    codes : ndarray of int32
-        The symbols; -1 where the value is missing.
-    """
-
-    codes: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-
-# Pieces of a table ----------------------------------------------------------------------------------------------------
-
-
-def pieces(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
-    """Yield the columns of a table in pieces, whose lengths are multiples of `ROWS` except for the last.
-
-    Parameters
-    ----------
-    frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
-        A stream is read once, in constant memory.
-    names : sequence of str
-        Names of the columns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `frame` is no table; if it lacks a column or has two of that name; if columns have different lengths.
-    """
-    if isinstance(frame, Source):
-        yield from frame.pieces(names)
-    elif isinstance(frame, Mapping):
-        yield _mapping(frame, names, list(frame))
-    elif _package(frame) == "pandas" and hasattr(frame, "columns"):
-        yield _mapping(frame, names, list(frame.columns))
-    elif hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
-        yield from _stream(frame, names)
-    else:
-        raise TypeError(
-            "frame must be a mapping of arrays, a data frame, or export an Arrow stream or array, "
-            f"got {type(frame).__name__}"
-        )
-
-
-def _package(value: Any) -> str:
-    return type(value).__module__.partition(".")[0]
-
-
-def _require(names: Sequence[str], existing: list[Any]) -> None:
-    for name in names:
-        if existing.count(name) != 1:
-            fault = "lacks it" if name not in existing else "has it more than once"
-            listed = ", ".join(map(repr, existing[:50])) + (", ..." if len(existing) > 50 else "")
-            raise ValueError(f"frame must have one column {name!r}: it {fault}; its columns are {listed}")
-
-
-def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
-    _require(names, existing)
-    given = {name: frame[name] for name in names}
-    series = [name for name in names if _package(given[name]) == "pandas" and hasattr(given[name], "index")]
-    for name in series[1:]:
-        if not given[name].index.equals(given[series[0]].index):
-            raise ValueError(f"columns {series[0]!r} and {name!r} must have the same pandas index, for rows are people")
-    columns = {name: whole_column(name, values) for name, values in given.items()}
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
-        raise ValueError(f"frame must have columns of one length, got: {listed}")
-    return Piece(0, next(iter(lengths.values()), 0), columns)
-
-
-def whole_column(name: str, values: Any) -> Any:
-    """Return a column as a NumPy array of numbers or booleans, a pandas categorical, or an Arrow array."""
-    if isinstance(values, Coded):
-        return values
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"column {name!r} must not be a masked array")
-    if _package(values) == "pandas":
-        if not hasattr(values, "dtype"):
-            raise TypeError(f"column {name!r} must be an array, got a {type(values).__name__}")
-        if type(values.dtype).__name__ == "CategoricalDtype":
-            return getattr(values, "array", values)  # the categorical of a series
-        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
-            values = values.to_numpy()
-    if isinstance(values, Mapping | Set):
-        raise TypeError(f"column {name!r} must be in the order of the rows, got {type(values).__name__}")
-    if isinstance(values, str | bytes) or not (hasattr(values, "__len__") or hasattr(values, "__arrow_c_stream__")):
-        raise TypeError(f"column {name!r} must be an array, got {type(values).__name__}")
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ValueError(f"column {name!r} must have shape (n,), got shape {values.shape}")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.dtype.itemsize <= 8:
-        kind = np.dtype(np.float32) if values.dtype == np.float16 else values.dtype.newbyteorder("=")
-        return _check.laid_out(values, kind)
-    return _arrow_array(name, values)
-
-
-def _arrow_array(name: str, values: Any) -> Any:
-    pa = optional("pyarrow", "files")
-    if isinstance(values, pa.Array):
-        return values
-    try:
-        if hasattr(values, "__arrow_c_array__"):
-            return pa.array(values)
-        if isinstance(values, pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
-            return _joined(pa.chunked_array(values))
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # the messages hold values
-        raise TypeError(f"column {name!r} must hold values of one type that Arrow has") from None
-
-
-def _joined(column: Any) -> Any:
-    """Return a chunked Arrow array as one array."""
-    pa = optional("pyarrow", "files")
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    joined = column.unify_dictionaries().combine_chunks()
-    return pa.concat_arrays(joined.chunks) if isinstance(joined, pa.ChunkedArray) else joined
-
-
-def _stream(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
-    pa = optional("pyarrow", "files")
-    try:
-        if isinstance(frame, pa.Table):
-            schema, batches = frame.schema, None
-        elif hasattr(frame, "__arrow_c_stream__"):
-            batches = pa.RecordBatchReader.from_stream(frame)
-            schema = batches.schema
-        else:
-            batches = iter([pa.record_batch(frame)])
-            schema = pa.record_batch(frame).schema
-    except (pa.ArrowException, TypeError, ValueError):
-        raise TypeError(f"frame must export a table with named columns, got {type(frame).__name__}") from None
-    _require(names, schema.names)
-    if batches is None:
-        batches = frame.select(names).to_batches()
-    start, waiting, kept = 0, 0, []
-
-    def piece(table: Any, first: int) -> Piece:
-        return Piece(first, table.num_rows, {name: _joined(table.column(name)) for name in names})
-
-    for batch in batches:
-        kept.append(batch.select(names))
-        waiting += batch.num_rows
-        if waiting < PIECE_ROWS:
-            continue
-        # A block that two batches share is put together; the rest of a batch is not copied.
-        table = pa.Table.from_batches(kept)
-        at, whole = 0, waiting // ROWS * ROWS
-        for stop in _cuts([part.num_rows for part in kept], whole):
-            yield piece(table.slice(at, stop - at), start + at)
-            at = stop
-        kept, start, waiting = table.slice(whole).to_batches(), start + whole, waiting - whole
-    if waiting:
-        yield piece(pa.Table.from_batches(kept), start)
-
-
-def _cuts(lengths: list[int], whole: int) -> list[int]:
-    """Return where to cut batches: at the multiples of `ROWS` around their borders, or only at the end of small ones."""
-    if sum(lengths) < 4 * ROWS * len(lengths):
-        return [whole]
-    borders = np.cumsum(lengths)
-    cuts = {int(border) // ROWS * ROWS for border in borders} | {-(-int(border) // ROWS) * ROWS for border in borders}
-    return sorted({cut for cut in cuts if 0 < cut < whole} | {whole})
-
-
-# Columns for the kernel -----------------------------------------------------------------------------------------------
 
 
 def column_for(name: str, question: ColumnQuestion, values: Any, clip: bool) -> Column:
@@ -257,8 +54,8 @@ def _numbers(name: str, question: ColumnQuestion, values: Any) -> Column:
     if isinstance(values, np.ndarray):
         plain = values.view(np.uint8) if values.dtype == np.bool_ else values
         return Column(plain.dtype.name, plain, None, 0, len(plain))
-    if _package(values) == "pandas":
-        return _numbers(name, question, _arrow_array(name, values))
+    if package_of(values) == "pandas":
+        return _numbers(name, question, arrow_array(name, values))
     pa = optional("pyarrow", "files")
     kind, is_ = values.type, pa.types
     wrong = TypeError(f"column {name!r} must hold {question.describe()}, got type {kind}")
@@ -352,7 +149,7 @@ def _symbols(name: str, symbols: Symbols, values: Any) -> Column:
             return Column("uint8", values.view(np.uint8), None, 0, len(values), 0, symbols.table([False, True]))
         if values.dtype.kind in "iu" and integers is not None:
             return Column(values.dtype.name, values, None, 0, len(values), *_unsigned(values.dtype.name, *integers))
-    if _package(values) == "pandas":  # a categorical, with code -1 for missing values
+    if package_of(values) == "pandas":  # a categorical, with code -1 for missing values
         codes, categories = np.ascontiguousarray(values.codes), values.categories.tolist()
         table = np.concatenate([[symbols.missing], symbols.table(categories)]).astype(np.uint32)
         return Column(codes.dtype.name, codes, None, 0, len(codes), -1, table)
@@ -387,6 +184,14 @@ def _unsigned(width: str, base: int, table: NDArray[np.uint32]) -> tuple[int, ND
     if base >= 0 or not width.startswith("uint"):
         return base, table
     return 0, (table[-base:] if -base < len(table) - 1 else np.array([UNDECLARED, table[-1]], np.uint32))
+
+
+def number_outside(question: ColumnQuestion, column: Column, first: int, n: int) -> int:
+    """Return the number of cells that are out of range or hold an undeclared category, in n rows of a column."""
+    if question.encoding == "symbol":
+        return int((column.symbols(first, n) == UNDECLARED).sum())
+    numbers, (lower, upper) = column.numbers(first, n), question.valid_range()
+    return int(((numbers < lower) | (numbers > upper)).sum())
 
 
 def first_fault(

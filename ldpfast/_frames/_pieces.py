@@ -1,0 +1,235 @@
+"""Tables of people: any container of columns, read in pieces and without a copy where types allow.
+
+Error messages name a column and a row, never the value of a cell.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._core.survey import ROWS
+from .._extras import optional
+
+PIECE_ROWS = 64 * ROWS  # rows of a stream that are put together
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rows of a table.
+
+    Attributes
+    ----------
+    start, n : int
+        Number of the first row, a multiple of `ROWS`, and number of rows.
+    columns : dict
+        Arrays of n values by the names of the columns.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Piece
+    >>> piece = Piece(0, 2, {"age": [31.0, 64.0]})
+    >>> piece.place(1)
+    'row 1'
+    """
+
+    start: int
+    n: int
+    columns: Mapping[str, Any]
+    place: Callable[[int], str] = "row {}".format  # position of a row of the table, for error messages
+    ROWS: ClassVar[int] = ROWS
+
+
+class Source(ABC):
+    """A table that is read in pieces."""
+
+    @abstractmethod
+    def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
+        """Yield the columns with the given names, in pieces whose lengths are multiples of `Piece.ROWS` but for the last."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of symbols.
+
+    Attributes
+    ----------
+    codes : ndarray of int32
+        The symbols; -1 where the value is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.survey import Coded, Survey, YesNo
+    >>> frame = {"smoker": Coded(np.array([0, 1, 1, 0], np.int32))}
+    >>> Survey({"smoker": YesNo()}, 1.0).privatize(frame, rng=1).num_rows
+    4
+    """
+
+    codes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+# Pieces of a table ----------------------------------------------------------------------------------------------------
+
+
+def pieces(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
+    """Yield the columns of a table in pieces, whose lengths are multiples of `ROWS` except for the last.
+
+    Parameters
+    ----------
+    frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
+        A stream is read once, in constant memory.
+    names : sequence of str
+        Names of the columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `frame` is no table; if it lacks a column or has two of that name; if columns have different lengths.
+    """
+    if isinstance(frame, Source):
+        yield from frame.pieces(names)
+    elif isinstance(frame, Mapping):
+        yield _mapping(frame, names, list(frame))
+    elif package_of(frame) == "pandas" and hasattr(frame, "columns"):
+        yield _mapping(frame, names, list(frame.columns))
+    elif hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        yield from _stream(frame, names)
+    else:
+        raise TypeError(
+            "frame must be a mapping of arrays, a data frame, or export an Arrow stream or array, "
+            f"got {type(frame).__name__}"
+        )
+
+
+def package_of(value: Any) -> str:
+    """Return the top-level package of the class of a value."""
+    return type(value).__module__.partition(".")[0]
+
+
+def require_columns(names: Sequence[str], existing: list[Any]) -> None:
+    """Raise ValueError unless a table has one column of each name."""
+    for name in names:
+        if existing.count(name) != 1:
+            fault = "lacks it" if name not in existing else "has it more than once"
+            listed = ", ".join(map(repr, existing[:50])) + (", ..." if len(existing) > 50 else "")
+            raise ValueError(f"frame must have one column {name!r}: it {fault}; its columns are {listed}")
+
+
+def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
+    require_columns(names, existing)
+    given = {name: frame[name] for name in names}
+    series = [name for name in names if package_of(given[name]) == "pandas" and hasattr(given[name], "index")]
+    for name in series[1:]:
+        if not given[name].index.equals(given[series[0]].index):
+            raise ValueError(f"columns {series[0]!r} and {name!r} must have the same pandas index, for rows are people")
+    columns = {name: whole_column(name, values) for name, values in given.items()}
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise ValueError(f"frame must have columns of one length, got: {listed}")
+    return Piece(0, next(iter(lengths.values()), 0), columns)
+
+
+def whole_column(name: str, values: Any) -> Any:
+    """Return a column as a NumPy array of numbers or booleans, a pandas categorical, or an Arrow array."""
+    if isinstance(values, Coded):
+        return values
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"column {name!r} must not be a masked array")
+    if package_of(values) == "pandas":
+        if not hasattr(values, "dtype"):
+            raise TypeError(f"column {name!r} must be an array, got a {type(values).__name__}")
+        if type(values.dtype).__name__ == "CategoricalDtype":
+            return getattr(values, "array", values)  # the categorical of a series
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
+            values = values.to_numpy()
+    if isinstance(values, Mapping | Set):
+        raise TypeError(f"column {name!r} must be in the order of the rows, got {type(values).__name__}")
+    if isinstance(values, str | bytes) or not (hasattr(values, "__len__") or hasattr(values, "__arrow_c_stream__")):
+        raise TypeError(f"column {name!r} must be an array, got {type(values).__name__}")
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ValueError(f"column {name!r} must have shape (n,), got shape {values.shape}")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.dtype.itemsize <= 8:
+        kind = np.dtype(np.float32) if values.dtype == np.float16 else values.dtype.newbyteorder("=")
+        return _check.laid_out(values, kind)
+    return arrow_array(name, values)
+
+
+def arrow_array(name: str, values: Any) -> Any:
+    pa = optional("pyarrow", "files")
+    if isinstance(values, pa.Array):
+        return values
+    try:
+        if hasattr(values, "__arrow_c_array__"):
+            return pa.array(values)
+        if isinstance(values, pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
+            return _joined(pa.chunked_array(values))
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # the messages hold values
+        raise TypeError(f"column {name!r} must hold values of one type that Arrow has") from None
+
+
+def _joined(column: Any) -> Any:
+    """Return a chunked Arrow array as one array."""
+    pa = optional("pyarrow", "files")
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    joined = column.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(joined.chunks) if isinstance(joined, pa.ChunkedArray) else joined
+
+
+def _stream(frame: Any, names: Sequence[str]) -> Iterator[Piece]:
+    pa = optional("pyarrow", "files")
+    try:
+        if isinstance(frame, pa.Table):
+            schema, batches = frame.schema, None
+        elif hasattr(frame, "__arrow_c_stream__"):
+            is_reader = isinstance(frame, pa.RecordBatchReader)
+            batches = frame if is_reader else pa.RecordBatchReader.from_stream(frame)
+            schema = batches.schema
+        else:
+            batches = iter([pa.record_batch(frame)])
+            schema = pa.record_batch(frame).schema
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TypeError(f"frame must export a table with named columns, got {type(frame).__name__}") from None
+    require_columns(names, schema.names)
+    if batches is None:
+        batches = frame.select(names).to_batches()
+    start, waiting, kept = 0, 0, []
+
+    def piece(table: Any, first: int) -> Piece:
+        return Piece(first, table.num_rows, {name: _joined(table.column(name)) for name in names})
+
+    for batch in batches:
+        kept.append(batch.select(names))
+        waiting += batch.num_rows
+        if waiting < PIECE_ROWS:
+            continue
+        # A block that two batches share is put together; the rest of a batch is not copied.
+        table = pa.Table.from_batches(kept)
+        at, whole = 0, waiting // ROWS * ROWS
+        for stop in _cuts([part.num_rows for part in kept], whole):
+            yield piece(table.slice(at, stop - at), start + at)
+            at = stop
+        kept, start, waiting = table.slice(whole).to_batches(), start + whole, waiting - whole
+    if waiting:
+        yield piece(pa.Table.from_batches(kept), start)
+
+
+def _cuts(lengths: list[int], whole: int) -> list[int]:
+    """Return where to cut batches: at the multiples of `ROWS` around their borders, or only at the end of small ones."""
+    if sum(lengths) < 4 * ROWS * len(lengths):
+        return [whole]
+    borders = np.cumsum(lengths)
+    cuts = {int(border) // ROWS * ROWS for border in borders} | {-(-int(border) // ROWS) * ROWS for border in borders}
+    return sorted({cut for cut in cuts if 0 < cut < whole} | {whole})

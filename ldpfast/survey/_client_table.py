@@ -1,0 +1,77 @@
+"""The table of a survey for clients in other languages: what they need to make messages. docs/clients.md has every byte."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from .. import _schema
+from .._core.person import cmac
+from ..mechanisms import Mechanism, RandomizedResponse, UnaryEncoding
+from ..reports import MESSAGE_VERSION
+from ._questions import ColumnQuestion
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+MAGIC = b"LDPCLNT\x01"  # whose last byte is the version of the table
+ENCODINGS = {"symbol": 0, "low-high": 1, "bin": 2}
+RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY = 1, 2, 3
+NO_PART = 0xFFFF
+CHECKSUM_BYTES = 16
+_HEADER = struct.Struct("<8sB3xI32sHHH2x")
+_PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<HHBBHII3Q")
+
+
+def check_optional(questions: dict[str, ColumnQuestion]) -> None:
+    """Raise unless every question may be without an answer.
+
+    Raises
+    ------
+    ValueError
+        With the names of the others.
+    """
+    required = [name for name, question in questions.items() if not question.optional]
+    if required:
+        raise ValueError(
+            "every question must be optional for a client, which cannot refuse a missing value; "
+            f"not optional: {', '.join(map(repr, required))}"
+        )
+
+
+def client_table(survey: Survey) -> bytes:
+    """Return the table of a survey whose questions are all optional."""
+    declared = list(survey._declared.values())
+    thresholds = survey._thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
+    start = _HEADER.size + len(declared) * _PART.size + len(survey._items) * _QUESTION.size + len(thresholds)
+    parts, questions, rest = [], [], bytearray()
+    for question in declared:
+        limits = question.limits()
+        if limits is None:
+            numbers = struct.pack("<2d", *question.valid_range())
+        else:
+            numbers = struct.pack("<I12x", start + len(rest))
+            rest += limits.astype("<f8").tobytes()
+        parts.append(_PART.pack(ENCODINGS[question.encoding], question.k, numbers))
+    for item, (first, second) in zip(survey._items, survey._places, strict=True):
+        name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
+        place = NO_PART if second < 0 else second
+        questions.append(_QUESTION.pack(first, place, kind, bits, shift, start + len(rest), len(name), *integers))
+        rest += name
+    size = start + len(rest) + CHECKSUM_BYTES
+    digest = _schema.digest(survey.schema())
+    header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, len(declared), len(survey._items), survey.answers)
+    body = b"".join([header, *parts, *questions, thresholds, rest])
+    return body + cmac(bytes(32), body)
+
+
+def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
+    """Return number, bits, shift and three integers of a mechanism. Optional questions have no other mechanisms."""
+    coin: Any = mechanism._coin
+    if isinstance(mechanism, RandomizedResponse):
+        direct = coin.keep - coin.words_per_symbol
+        return RANDOMIZED_RESPONSE, coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal
+    if isinstance(mechanism, UnaryEncoding):
+        kind = OPTIMIZED_UNARY if mechanism.variant == "optimized" else SYMMETRIC_UNARY
+        return kind, 64, 0, coin.other, 0, 0
+    raise TypeError(f"a client must answer by randomized response or unary encoding, got {type(mechanism).__name__}")

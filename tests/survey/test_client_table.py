@@ -1,0 +1,109 @@
+"""The table of a survey for clients in other languages, read by the page that specifies it."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+
+import numpy as np
+import pytest
+
+from ldpfast import _schema
+from ldpfast.mechanisms import RandomizedResponse, UnaryEncoding
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+
+from ..support import person_keys
+from ..support.client_vectors import vectors
+
+
+def read(table: bytes) -> dict:
+    """Return the fields of a table, as docs/clients.md describes them."""
+    magic, message, size, digest, values, questions, answers = struct.unpack_from("<8sB3xI32sHHH2x", table)
+    parts = []
+    for i in range(values):
+        encoding, k = struct.unpack_from("<II", table, 56 + 24 * i)
+        if encoding == 1:
+            numbers = struct.unpack_from("<2d", table, 64 + 24 * i)
+        elif encoding == 2:
+            numbers = struct.unpack_from(f"<{k - 2}d", table, struct.unpack_from("<I12x", table, 64 + 24 * i)[0])
+        else:
+            assert table[64 + 24 * i : 80 + 24 * i] == bytes(16)
+            numbers = ()
+        parts.append((encoding, k, numbers))
+    start, asked = 56 + 24 * values, []
+    for i in range(questions):
+        *places, at, length, a, b, c = struct.unpack_from("<HHBBHII3Q", table, start + 40 * i)
+        asked.append((*places, table[at : at + length].decode(), a, b, c))
+    count = questions - 1 if answers == 1 else 0
+    thresholds = struct.unpack_from(f"<{count}I", table, start + 40 * questions)
+    return {
+        "head": (magic, message, size, digest), "answers": answers, "parts": parts, "questions": asked,
+        "thresholds": thresholds, "checksum": table[-16:],
+    }  # fmt: skip
+
+
+def test_a_table_says_what_the_survey_asks():
+    for survey, _ in vectors():
+        table = survey.client_table()
+        found = read(table)
+        assert found["head"] == (b"LDPCLNT\x01", 1, len(table), _schema.digest(survey.schema()))
+        assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
+        assert found["answers"] == survey.answers
+        assert list(found["thresholds"]) == (survey._thresholds.tolist() if survey.answers == 1 else [])
+        declared = list(survey._declared)
+        for (encoding, k, numbers), question in zip(found["parts"], survey._declared.values(), strict=True):
+            assert k == question.k
+            assert encoding == {"symbol": 0, "low-high": 1, "bin": 2}[question.encoding]
+            if isinstance(question, Histogram):
+                assert numbers == question.edges[1:-1]
+            else:
+                assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
+        for fields, item in zip(found["questions"], survey._items, strict=True):
+            first, second, kind, bits, shift, name, *integers = fields
+            mechanism = survey.mechanisms[item.name]
+            coin = mechanism._coin
+            places = [declared.index(part) for part in item.parts]
+            assert [place for place in (first, second) if place != 0xFFFF] == places
+            assert name == item.name
+            if isinstance(mechanism, RandomizedResponse):
+                assert (kind, bits) == (1, coin.bits)
+                assert integers[0] + mechanism.k * integers[1] == 1 << bits
+                assert integers[1:] == [coin.words_per_symbol, coin.reciprocal]
+                assert shift == coin.shift
+            else:
+                assert (kind, bits, shift, *integers) == (3, 64, 0, coin.other, 0, 0)
+
+
+def test_the_schema_is_the_text_that_the_digest_belongs_to():
+    for survey, _ in vectors():
+        text = survey.client_schema()
+        assert hashlib.sha256(text.encode()).digest() == survey.client_table()[16:48]
+        assert Survey.from_dict(_schema.read_json(text.encode())["asks"]) == survey
+
+
+def test_equal_surveys_have_equal_tables():
+    questions = {"a": YesNo(optional=True), "b": Mean(0, 1, optional=True)}
+    survey = Survey(questions, 2.0)
+    assert Survey.from_dict(survey.to_dict()).client_table() == survey.client_table()
+    assert Survey(questions, 2.0).client_table() == survey.client_table()
+    assert Survey(questions, 2.5).client_table() != survey.client_table()
+
+
+def test_every_question_must_be_optional():
+    survey = Survey({"a": YesNo(), "b": Mean(0, 1, optional=True), "c": Choice(3)}, 1.0)
+    with pytest.raises(ValueError, match=r"^every question must be optional for a client.*; not optional: 'a', 'c'$"):
+        survey.client_table()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0])
+def test_optional_questions_have_no_other_mechanisms(epsilon, version):
+    """Numbers with noise are for means that are always answered, which a client cannot promise."""
+    questions = {
+        "yes": YesNo(optional=True), "mean": Mean(0, 1, optional=True), "bins": Histogram(np.arange(30.0), optional=True),
+        "few": Choice(2, optional=True), "many": Choice(1000, optional=True), "cross": Cross("mean", "bins"),
+        "means": Cross("mean", "yes"),
+    }  # fmt: skip
+    survey = Survey(questions, epsilon, version=version)
+    assert {type(mechanism) for mechanism in survey.mechanisms.values()} <= {RandomizedResponse, UnaryEncoding}
+    assert survey.client_table()
