@@ -33,7 +33,7 @@ ONE_THREAD = (
     "decode",
 )
 THREADED = ("ldpfast", "numba")
-NO_NUMBA = ("tally", "gaussian-simulated", "central", "cube", "codebook", "decode")
+NO_NUMBA = ("tally", "gaussian-simulated", "survey", "central", "cube", "codebook", "decode")
 
 
 @lru_cache(maxsize=1)

@@ -187,6 +187,7 @@ def draw_panel(ax: Axes, panel: Panel, rows: dict[str, dict[str, float]], limits
     labels = {0.1: "0.1 ns", 1: "1 ns", 10: "10 ns", 100: "100 ns", 1e3: "1 µs", 1e4: "10 µs", 1e5: "100 µs"}
     ticks = [t for t in labels if low <= t <= high]
     ax.set_xticks(ticks, [labels[t] for t in ticks])
+    ax.set_xlabel("time per unit in nanoseconds (ns) or microseconds (µs)", fontsize=9, color=GRAY)
     ax.tick_params(axis="x", colors=GRAY, labelsize=9, length=0)
     ax.tick_params(axis="x", which="minor", length=0)
     ax.grid(axis="x", color=PALE, linewidth=0.8, zorder=0)

@@ -1,4 +1,4 @@
-"""ldpfast: fast private statistics.
+"""Statistics from data that each person has randomized before sending it, so nobody ever collects the true answers.
 
 Mechanisms turn records into differentially private reports with exact guarantees. Aggregators turn reports into
 estimates with intervals. Submodules are imported when they are first used.
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         UnaryEncoding,
         Warner,
         Window,
+        simulate,
     )
     from .results import ClippedWarning, DoubtfulWarning, Estimate, SmallSampleWarning
     from .survey import Survey
@@ -82,6 +83,7 @@ __all__ = [
     "reports",
     "results",
     "set_num_threads",
+    "simulate",
     "survey",
 ]
 

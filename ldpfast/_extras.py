@@ -7,6 +7,8 @@ from typing import Any
 
 # What the extras of pyproject.toml install.
 PACKAGES = {
+    "dask": "dask[dataframe,distributed] and pyarrow",
+    "spark": "pyspark, pyarrow and pandas",
     "files": "pyarrow and rich",
     "plot": "matplotlib",
     "sklearn": "scikit-learn",

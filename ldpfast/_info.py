@@ -25,6 +25,12 @@ def info() -> Info:
     -------
     info : dict
         With the keys ``version``, ``isa``, ``isas``, ``aes`` (implementation of the generator), ``threads``.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> ldp.info()["version"] == ldp.__version__
+    True
     """
     return {
         "version": __version__,

@@ -1,14 +1,26 @@
-"""Colors, axes and figures shared by all plots."""
+"""Colors, axes, figures and drawings shared by all plots."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
+import numpy as np
+
 from ._extras import optional
+from ._typing import Floats
 
 # The palette of Okabe and Ito, which color-blind readers can distinguish.
 BLACK, BLUE, VERMILION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
 ORANGE, PURPLE, SKY, YELLOW, GRAY = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442", "#999999"
+CURVES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK)
+LINES, MARKERS = ("-", "--", ":", "-."), "osD^v"  # other styles tell curves apart where colors do not
+ROW, COLUMN = 0.16, 0.45  # inches that a row of text and a column of short text need
+LONGEST_LABEL = 48  # characters
+TALLEST, SHORTEST = 12.0, 1.6  # inches of figures with one row per number
+MOST_TEXTS = 64  # cells of a heat map in which the number is written
 
 
 def figure(width: float, height: float, extra: str = "plot") -> Any:
@@ -24,15 +36,29 @@ def figure(width: float, height: float, extra: str = "plot") -> Any:
     return optional("matplotlib.figure", extra).Figure(figsize=(width, height), layout="constrained")
 
 
-def axes(ax: Any) -> Any:
-    """Return `ax`, or the axes of a new figure if `ax` is None.
+def axes(ax: Any, height: float = 4.8, width: float = 6.4) -> Any:
+    """Return `ax`, or the axes of a new figure of the given size in inches if `ax` is None.
+
+    The figure is one of pyplot, so that notebooks show it.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed (extra "plot").
+    TypeError
+        If `ax` is not an `Axes`.
     """
-    return optional("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot() if ax is None else ax
+    if ax is not None:
+        if not hasattr(ax, "get_figure") or not hasattr(ax, "plot"):
+            raise TypeError(f"ax must be a matplotlib Axes or None, got {type(ax).__name__}")
+        return ax
+    return optional("matplotlib.pyplot", "plot").subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def draw_grid(ax: Any, axis: str = "both") -> None:
+    """Draw a light grid, and remove the frame at the top and at the right."""
+    ax.grid(axis=axis, alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def finish(ax: Any, title: str, xlabel: str, ylabel: str, /, grid: str = "both", **legend: Any) -> None:
@@ -40,6 +66,139 @@ def finish(ax: Any, title: str, xlabel: str, ylabel: str, /, grid: str = "both",
     ax.set_title(title, fontsize=11)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
-    ax.grid(axis=grid, alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
+    draw_grid(ax, grid)
     ax.legend(**{"fontsize": 9, "title_fontsize": 9, **legend})
+
+
+def text_of(label: Any) -> str:
+    """Return a label that matplotlib shows as it is: not as a formula, not too long, and not left out of a legend."""
+    text = str(label)
+    text = text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 3]}..."
+    return (" " + text if text.startswith("_") else text).replace("$", r"\$")
+
+
+def unit_of(quantity: str) -> str:
+    """Return the unit of an estimated quantity as the end of a label. Shares and coefficients of a density have none."""
+    if "share" in quantity or "coefficient" in quantity:
+        return ""
+    return " (unit of the records)" if "mean" in quantity or "quantile" in quantity else " (unit of the parameter)"
+
+
+def height_of_rows(rows: int) -> float:
+    """Return the height in inches of a figure with this number of rows, within limits."""
+    return min(max(1.0 + 1.4 * ROW * rows, SHORTEST), TALLEST)
+
+
+def _step(least: float) -> int:
+    """Return the smallest of 1, 2, 5, 10, 20, 50, ... that is at least a number."""
+    steps = (digit * int(10**power) for power in count() for digit in (1, 2, 5))
+    return next(step for step in steps if step >= least)
+
+
+def label_rows(ax: Any, labels: Sequence[Any]) -> None:
+    """Label the places 0, 1, ... of the vertical axis, from the top down. Leave labels out that would overlap."""
+    step = _step(len(labels) * ROW / (ax.bbox.height / ax.figure.dpi))
+    places = [at for at in range(0, len(labels), step) if str(labels[at])]
+    ax.set_yticks(places, [text_of(labels[at]) for at in places], fontsize=9)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+
+
+def draw_intervals(ax: Any, labels: Sequence[Any], value: Floats, low: Floats, high: Floats) -> None:
+    """Draw numbers with their intervals, one row per number from the top down.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+    labels : sequence
+        Label of every row.
+    value, low, high : ndarray
+        Numbers and limits. Infinite limits are not drawn.
+    """
+    places, finite = np.arange(len(labels)), np.isfinite(low) & np.isfinite(high)
+    thick = min(4.0, 50 * ax.bbox.height / ax.figure.dpi / len(labels))  # points; thinner where rows are narrow
+    ends = np.column_stack([low, high, np.full(len(places), np.nan)])[finite]  # one line with gaps: fast for many rows
+    ax.plot(ends.ravel(), np.repeat(places[finite], 3), color=SKY, linewidth=thick, solid_capstyle="butt")
+    ax.plot(value, places, "o", color=BLACK, markersize=thick)
+    label_rows(ax, labels)
+    draw_grid(ax, "x")
+
+
+def draw_errors(ax: Any, labels: Sequence[Any], errors: Sequence[float], markers: Sequence[str]) -> None:
+    """Draw positive numbers on a logarithmic axis, one row per number from the top down. Zeros are not drawn."""
+    for place, (error, marker) in enumerate(zip(errors, markers, strict=True)):
+        if 0 < error < math.inf:
+            ax.plot([error], [place], marker, color=BLUE, markersize=6)
+    label_rows(ax, labels)
+    ax.set_xscale("log")
+    ax.margins(x=0.1)
+    draw_grid(ax, "x")
+
+
+def draw_band(
+    ax: Any, x: Floats, value: Floats, low: Floats, high: Floats, *, label: str, band: str, **line: Any
+) -> None:
+    """Draw a curve with a band and their legend. With ``drawstyle="steps-post"``, both are step functions."""
+    step = {"steps-post": "post"}.get(line.get("drawstyle", ""))
+    ax.fill_between(x, low, high, step=step, color=SKY, alpha=0.35, linewidth=0, label=band)
+    ax.plot(x, value, color=BLUE, label=label, **line)
+    ax.legend()
+
+
+def draw_matrix(
+    ax: Any, values: Floats, rows: Sequence[Any], columns: Sequence[Any], quantity: str, texts: Sequence[str] = ()
+) -> None:
+    """Draw a heat map, with a color bar, the labels of rows and columns, and texts in the cells.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+    values : ndarray, shape (rows, columns)
+        Numbers. White is 0 or the smallest number; darker is more.
+    rows, columns : sequence
+        Labels.
+    quantity : str
+        Label of the color bar.
+    texts : sequence of str
+        Texts of all cells, row by row. They are left out if there are more than 64.
+    """
+    lowest, highest = min(0.0, float(values.min())), float(values.max())
+    image = ax.imshow(values, aspect="auto", cmap="Blues", interpolation="nearest", vmin=lowest, vmax=highest)
+    ax.figure.colorbar(image, ax=ax, label=quantity)
+    label_rows(ax, rows)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    longest = max(len(str(label)) for label in columns)
+    room = ROW if longest > 5 else COLUMN
+    step = _step(len(columns) * room / (ax.bbox.width / ax.figure.dpi))
+    names = list(map(text_of, columns[::step]))
+    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if longest > 5 else {}
+    ax.set_xticks(range(0, len(columns), step), names, fontsize=9, **turned)
+    if len(texts) <= MOST_TEXTS:
+        for at, text in enumerate(texts):
+            row, column = divmod(at, len(columns))
+            dark = values[row, column] > lowest + 0.6 * (highest - lowest)
+            ax.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else "black")
+
+
+def draw_bounds(ax: Any, x: Floats, lower: Floats, upper: Floats, nonprivate: Floats) -> None:
+    """Draw a lower and an upper bound along an axis, with the estimator without privacy, on logarithmic axes.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+    x : ndarray
+        Positions on the axis.
+    lower, upper, nonprivate : ndarray
+        Errors. Lower bounds far below all upper ones are not drawn.
+    """
+    shown = np.where(lower > upper.min() * 1e-6, lower, np.nan)
+    ax.fill_between(x, shown, upper, color=BLUE, alpha=0.12, linewidth=0)
+    ax.plot(x, shown, color=BLUE, label="lower bound for every procedure")
+    ax.plot(x, upper, color=VERMILION, linestyle="-.", label="upper bound for the best of ldpfast")
+    if nonprivate.min() > 0:
+        ax.plot(x, nonprivate, color=BLACK, linestyle="--", label="without privacy")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    draw_grid(ax)

@@ -51,6 +51,12 @@ def get_num_threads() -> int:
     n : int
         The initial value is the environment variable ``LDPFAST_NUM_THREADS`` or, without it, the number of processors
         available to this process.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> ldp.get_num_threads() >= 1
+    True
     """
     return _threads
 
@@ -67,6 +73,15 @@ def set_num_threads(n: int) -> None:
     ------
     TypeError, ValueError
         If `n` is not an integer >= 1.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> before = ldp.get_num_threads()
+    >>> ldp.set_num_threads(1)
+    >>> ldp.get_num_threads()
+    1
+    >>> ldp.set_num_threads(before)
     """
     global _threads
     n = _check.integer("n", n, 1)
@@ -89,7 +104,8 @@ def _after_fork() -> None:
     _lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def parallel_map(work: Callable[[int, int], T], n: int, unit: int, size: int) -> list[T]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -12,10 +12,29 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, _limits
+from . import _check, _limits, _plots
+from ._table import estimate_columns, html_table, shown_places
 from ._typing import Floats
 from ._warnings import warn
 from .privacy import Guarantee
+
+__all__ = [
+    "AnyDebiasing",
+    "Binomial",
+    "ClippedWarning",
+    "Debiasing",
+    "DoubtfulWarning",
+    "Estimate",
+    "IntervalRule",
+    "MatrixDebiasing",
+    "Normal",
+    "NumberDebiasing",
+    "RandomScaling",
+    "SmallSampleWarning",
+    "SupportDebiasing",
+    "random_scaling",
+    "random_scaling_quantile",
+]
 
 Value = TypeVar("Value", bound=float | Floats, covariant=True)
 
@@ -57,6 +76,14 @@ class Normal:
         Bound on the bias.
     needed : int
         Number of reports that are needed if there are too few for a nearly normal sum, else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import Normal
+    >>> low, high = Normal().bounds(np.array(3.0), np.array(1.0), tail=0.025)
+    >>> round(float(low), 2), round(float(high), 2)
+    (1.04, 4.96)
     """
 
     bias: float = 0.0
@@ -93,6 +120,12 @@ def random_scaling_quantile(tail: float) -> float:
     """Return t with P(T > t) = tail for T = W(1) / sqrt(integral of (W(r) - r W(1))^2 dr), W a Brownian motion.
 
     It is computed from P(|T| > t) = (2 / pi) integral of sqrt(u / sinh u) dphi over (0, pi / 2), u = t / sin phi.
+
+    Examples
+    --------
+    >>> from ldpfast.results import random_scaling_quantile
+    >>> round(random_scaling_quantile(0.025), 2)
+    6.75
     """
     from scipy.integrate import quad
     from scipy.optimize import brentq
@@ -116,6 +149,14 @@ class RandomScaling:
 
     stderr^2 is 6 V / n: the mean of V is a sixth of the asymptotic variance (S. Lee, Y. Liao, M. H. Seo, Y. Shin, "Fast
     and robust online inference with stochastic gradient descent via random scaling", AAAI 2022).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import RandomScaling
+    >>> low, high = RandomScaling().bounds(np.array(3.0), np.array(1.0), tail=0.025)
+    >>> round(float(high - 3), 2)  # wider than 1.96 standard errors
+    2.75
     """
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
@@ -128,6 +169,14 @@ def random_scaling(n: float, total: Any, squares: Any, cross: Any) -> Floats:
 
     S_s is the sum of the first s positions. `total` is S_n; `squares` and `cross` are the sums over s of S_s^2 and of
     s S_s. The square of the standard error is 6 V / n with V = (1 / n^2) sum of s^2 (S_s / s - S_n / n)^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import random_scaling
+    >>> sums, s = np.cumsum([1.0, 3.0, 2.0, 2.0]), np.arange(1, 5)
+    >>> round(float(random_scaling(4, sums[-1], (sums**2).sum(), (s * sums).sum())), 3)
+    0.306
     """
     mean = np.asarray(total) / n
     spread = squares - 2 * mean * cross + mean**2 * (n * (n + 1) * (2 * n + 1) / 6)
@@ -136,7 +185,15 @@ def random_scaling(n: float, total: Any, squares: Any, cross: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Debiasing:
-    """The affine map from a reported bit to an unbiased number: 0 is decoded as `zero`, 1 as `one`."""
+    """The affine map from a reported bit to an unbiased number: 0 is decoded as `zero`, 1 as `one`.
+
+    Examples
+    --------
+    >>> from ldpfast.results import Debiasing
+    >>> debiasing = Debiasing(zero=-0.5, one=1.5)
+    >>> round(debiasing(0.4), 9), debiasing.probabilities
+    (0.3, (0.75, 0.25))
+    """
 
     zero: float
     one: float
@@ -168,6 +225,14 @@ class MatrixDebiasing:
     ----------
     matrix : ndarray, shape (outputs, inputs)
         A right inverse of the channel: ``channel @ matrix`` is the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import MatrixDebiasing
+    >>> channel = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> MatrixDebiasing(np.linalg.inv(channel))([0.5, 0.5]).round(9).tolist()
+    [0.5, 0.5]
     """
 
     matrix: Floats
@@ -183,7 +248,14 @@ class MatrixDebiasing:
 
 @dataclass(frozen=True, eq=False)
 class NumberDebiasing:
-    """The map from codes to unbiased numbers: code z is decoded as ``values[z]``."""
+    """The map from codes to unbiased numbers: code z is decoded as ``values[z]``.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> ldp.Window(0, 1, 1.0).debiasing.values.shape
+    (14,)
+    """
 
     values: Floats
 
@@ -200,6 +272,13 @@ class SupportDebiasing:
         ``hits(counts)`` returns the number of reports that support each category, from the int64 counts of the codes.
     line : Debiasing
         Debiasing of the share of reports that support a category.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> debiasing = ldp.ProjectiveGeometryResponse(10, 1.0).debiasing
+    >>> debiasing.supported(np.array([0, 1])).shape
+    (2, 10)
     """
 
     supported: Callable[[NDArray[Any]], NDArray[np.bool_]]
@@ -211,7 +290,15 @@ AnyDebiasing = Debiasing | MatrixDebiasing | NumberDebiasing | SupportDebiasing
 
 
 def line_of(debiasing: AnyDebiasing | None) -> Debiasing | None:
-    """Return the debiasing of the bits or of the shares of supporting reports; None for other maps."""
+    """Return the debiasing of the bits or of the shares of supporting reports; None for other maps.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> from ldpfast.results import line_of
+    >>> line_of(ldp.ProjectiveGeometryResponse(10, 1.0).debiasing).zero < 0
+    True
+    """
     line = debiasing.line if isinstance(debiasing, SupportDebiasing) else debiasing
     return line if isinstance(line, Debiasing) else None
 
@@ -221,6 +308,15 @@ class Binomial:
     """Debiased Clopper-Pearson limits of a share of hits among n.
 
     They are valid for every n, and also for records that are fixed rather than random (Hoeffding 1956).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import Binomial, Debiasing
+    >>> rule = Binomial(np.array(3), 10, Debiasing(0.0, 1.0))
+    >>> low, high = rule.bounds(np.array(0.3), np.array(0.145), tail=0.025)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.067, 0.652)
     """
 
     hits: NDArray[np.int64]
@@ -257,6 +353,18 @@ class Estimate(Generic[Value]):
     covariance : ndarray or None
         Covariance matrix of a vector value, if it is known and small enough. It is a plug-in estimate: for few reports,
         its diagonal may be smaller than the square of the conservative `stderr`.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> estimate = ldp.Warner(1.0).run(np.arange(10_000) % 4 == 0, rng=1)
+    >>> bool(abs(estimate.value - 0.25) < 5 * estimate.stderr)
+    True
+    >>> low, high = estimate.interval(confidence=0.99)
+    >>> low < estimate.value < high
+    True
+    >>> estimate.n, estimate.epsilon <= 1.0
+    (10000, True)
     """
 
     value: Value
@@ -343,6 +451,79 @@ class Estimate(Generic[Value]):
             "n": self.n,
             "guarantee": self.guarantee.to_dict(),
         }
+
+    def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Draw the value with its interval, one row per number.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+        simultaneous : bool, default False
+            Whether the intervals hold for all numbers at once.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        low, high = self.interval(confidence, simultaneous)
+        labels = self._entries(range(np.size(self.value)))
+        ax = _plots.axes(ax, _plots.height_of_rows(len(labels)))
+        _plots.draw_intervals(ax, labels, *map(np.ravel, (self.value, low, high)))
+        quantity, entry = self._names()
+        known = np.isfinite(low).any() and np.isfinite(high).any()
+        kind = f" with {self._interval_text(confidence, simultaneous)}" if known else ", no interval"
+        ax.set_xlabel(f"{quantity}{kind}{_plots.unit_of(quantity)}\n{self._source_text()}")
+        ax.set_ylabel(entry if len(labels) > 1 else "")
+        return ax
+
+    def _names(self) -> tuple[str, str]:
+        """Return what the numbers are, and what each of several numbers is about.
+
+        If the intervals are those of something else, this follows after a comma, such as "projected share, and share".
+        """
+        return "estimate", "entry"
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        """Return the labels of the numbers at places of the flattened value; an empty text for a single number."""
+        shape = np.shape(self.value)
+        return [", ".join(map(str, np.unravel_index(at, shape))) for at in places]
+
+    def _parts(self) -> list[tuple[str, Estimate[Any]]]:
+        """Return this estimate, with an empty name, and further ones of single numbers that its tables have."""
+        return [("", self)]
+
+    def _interval_text(self, confidence: float = 0.95, simultaneous: bool = False) -> str:
+        return f"{100 * confidence:g} % interval{', simultaneous' * simultaneous}"
+
+    def _band_text(self, confidence: float, simultaneous: bool) -> str:
+        return f"{100 * confidence:g} %, {'simultaneous' if simultaneous else 'pointwise'}"
+
+    def _source_text(self) -> str:
+        return f"n = {self.n:,}, {self._short_guarantee()}"
+
+    def _repr_html_(self) -> str:
+        (names, entry), parts = self._names(), self._parts()
+        quantity = names.partition(",")[0] if len(parts) == 1 else "estimate"
+        columns: dict[str, list[str]] = {entry: []}
+        for label, part in parts:
+            places = shown_places(np.size(part.value))
+            columns[entry] += [label] if label else part._entries(places)
+            for name, texts in estimate_columns(part.value, part.stderr, *part._bounds(), places).items():
+                columns.setdefault(quantity if name == "estimate" else name, []).extend(texts)
+        if not any(columns[entry]):
+            del columns[entry]
+        total = sum(np.size(part.value) for _, part in parts)
+        return html_table(columns, {entry}, f"{self._source_text()}, {self._interval_text()}", total)
 
     def _short_guarantee(self) -> str:
         """Return a short text of the guarantee, with the name of its parameter."""

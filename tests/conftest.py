@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,12 +18,17 @@ settings.register_profile(
     "ldpfast", derandomize=True, deadline=None, max_examples=40, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("ldpfast")
+os.environ.setdefault("MPLBACKEND", "Agg")  # plots need no screen
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--slow", action="store_true", help="also run the tests marked slow: minutes, coverage of intervals"
     )
+    parser.addoption("--engines", action="store_true", help="also run the tests of Dask, Spark and other engines")
+    parser.addoption("--accountants", action="store_true", help="also compare with dp-accounting and OpenDP")
+    parser.addoption("--site", help="also run the tests of the documentation site in this folder (`make docs`)")
+    parser.addoption("--browser", help="Chromium, for the tests of the site that need a browser")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -29,6 +37,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = [item for item in items if item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close the figures of a test, for matplotlib warns of many open ones."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(params=EXAMPLES, ids=str)

@@ -29,6 +29,7 @@ ROOMS = (
     {"survey"},
     {"central"},
     {"bounds"},
+    {"_jobs"},
     {"arrow", "files", "dask", "spark"},
     {"experiments"},
     {"bench"},

@@ -77,7 +77,9 @@ def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
     made += [(ldp.ProjectiveGeometryResponse(k, 2.0), labels(n, k)) for k in (2, 13, 256, 300, 65_536, 70_000)]
     made += [(ldp.SubsetSelection(k, 1.5), labels(n, k)) for k in (2, 13, 128, 1000)]
     made += [(ldp.SubsetSelection(13, 2.0, 12), labels(n, 13)), (ldp.SubsetSelection(65, 2.0, 40), labels(n, 65))]
-    made += [(ldp.Window(-4.0, 5.0, e, outputs), numbers(n)) for e, outputs in ((0.25, 2), (1.0, 16), (6.0, 64))]
+    made += [
+        (ldp.Window(-4.0, 5.0, e, outputs=outputs), numbers(n)) for e, outputs in ((0.25, 2), (1.0, 16), (6.0, 64))
+    ]
     made += [(ldp.SampledCube(d, 2.0, 2.0), rows(40_000 // d, d, 2.0)) for d in (1, 2, 27, 200, 40_000)]
     made += [
         (ldp.SampledCube(d, 1.0, 2.0, sampled=sampled), rows(400, d, 2.0))

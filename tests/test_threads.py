@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -154,6 +155,32 @@ def test_concurrent_callers_get_their_own_results(threads):
         caller.join(60)
     for answer, wanted in zip(answers, expected, strict=True):
         assert_same(answer, wanted)
+
+
+def test_concurrent_callers_share_a_mechanism_of_each_kind(kind, threads):
+    """One object with its compiled kernel serves several threads, which start at the same time."""
+    mechanism, records = kind.mechanism, kind.records(300)
+    expected = [mechanism.privatize(records, rng=seed) for seed in range(4)]
+    values = [mechanism.estimate(reports).value for reports in expected]
+    together = threading.Barrier(4, timeout=60)
+
+    def call(seed):
+        together.wait()
+        reports = mechanism.privatize(records, rng=seed)
+        return reports, mechanism.estimate(reports).value
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(call, range(4)))
+    for (reports, value), wanted, wanted_value in zip(answers, expected, values, strict=True):
+        assert_same(reports, wanted)
+        assert_same(value, wanted_value)
+
+
+def test_the_compiled_modules_leave_the_global_lock_as_it_is():
+    """A free-threaded interpreter enables its lock at the import of a module that does not declare that it needs none."""
+    code = "import sys, numpy; enabled = getattr(sys, '_is_gil_enabled', lambda: True); before = enabled(); "
+    result = run_python(code + "import ldpfast._core; print(enabled() == before, len(sys.modules) > 100)")
+    assert result.stdout.strip() == "True True", result.stderr
 
 
 def test_the_number_may_change_between_calls():

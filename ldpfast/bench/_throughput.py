@@ -25,6 +25,13 @@ class Throughput:
         Microseconds of one call of ``privatize`` for a single record.
     report_bytes : int
         Size of one report.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> from ldpfast import bench
+    >>> bench.throughput(ldp.Warner(epsilon=1.0), [True] * 100_000).report_bytes
+    1
     """
 
     privatize: float

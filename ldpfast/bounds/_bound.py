@@ -9,9 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from .._plots import axes, draw_bounds, draw_errors, height_of_rows
+from .._table import html_table
 from .._typing import Floats
 
 Number = Any  # a float for numbers, an array for arrays
+UNITS = {"squared error": "squared unit of the parameter", "integrated squared error": "records between 0 and 1"}
+
+
+def with_unit(loss: str) -> str:
+    """Return the label of an axis with errors: the loss and its unit."""
+    return f"{loss} ({UNITS.get(loss, 'unit of the parameter')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +41,15 @@ class Bound:
         Upper bound for the usual estimator without privacy.
     loss : str
         Loss in which the errors are measured.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.mean_l2(10_000, 10, 1.0)
+    >>> bound.lower <= bound.upper
+    True
+    >>> bound.loss, round(bound.gap, 1)
+    ('squared error', 23.6)
     """
 
     lower: Number
@@ -59,6 +76,61 @@ class Bound:
         return {
             name: value if isinstance(value, str) else np.asarray(value).tolist() for name, value in vars(self).items()
         }
+
+    def plot(self, ax: Any = None, *, x: ArrayLike | None = None, xlabel: str = "x") -> Any:
+        """Draw the bounds, against n or epsilon if they are arrays, with the error without privacy.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+        x : array_like of float, optional
+            The numbers > 0 that the bounds are for, such as n. Needed for arrays, with one dimension.
+        xlabel : str, default "x"
+            What `x` is, with its unit.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        TypeError, ValueError
+            If the bounds are arrays and `x` does not have their shape, or the other way around.
+        """
+        shape = np.shape(self.lower)
+        if len(shape) > 1:
+            raise ValueError(f"plot requires bounds of at most one dimension, got shape {shape}")
+        if not shape:
+            if x is not None:
+                raise ValueError("x must be None for bounds that are numbers")
+            rows = {"lower bound": self.lower, "upper bound": self.upper, "without privacy": self.nonprivate}
+            ax = axes(ax, height_of_rows(len(rows)))
+            labels = [name if error > 0 else f"{name}: 0" for name, error in rows.items()]
+            draw_errors(ax, labels, list(rows.values()), "os^")
+            ax.set_xlabel(with_unit(self.loss))
+            ax.set_ylabel("bound")
+            return ax
+        places = None if x is None else _check.numbers("x", x)
+        if places is None or places.shape != shape or (places <= 0).any():
+            given = "None" if places is None else f"{places.min():g} in shape {places.shape}"
+            raise ValueError(f"x must be numbers > 0 of the shape {shape} of the bounds, got {given}")
+        ax = axes(ax)
+        draw_bounds(ax, places, self.lower, self.upper, self.nonprivate)
+        ax.set_xlabel(xlabel)
+        ax.set_ylabel(with_unit(self.loss))
+        ax.legend(fontsize=8)
+        return ax
+
+    def _repr_html_(self) -> str:
+        names = ("lower", "upper", "rate", "nonprivate", "gap")
+        parts = [np.ravel(getattr(self, name)).tolist() for name in names]
+        columns = {name: [f"{x:.4g}" for x in part] for name, part in zip(names, parts, strict=True)}
+        if np.ndim(self.lower):
+            columns = {"index": [", ".join(map(str, at)) for at in np.ndindex(np.shape(self.lower))], **columns}
+        return html_table(columns, (), f"{self.loss}; {self.source}")
 
     def __repr__(self) -> str:
         if np.ndim(self.lower):

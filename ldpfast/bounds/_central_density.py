@@ -43,6 +43,13 @@ def central_density(n: ArrayLike, epsilon: ArrayLike, dim: ArrayLike, *, mode: s
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Proposition 5
        and eq. 19. The constants are derived here: pairs of tents on m^d cubes, one up and one down.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.central_density(10_000, 1.0, dim=1)
+    >>> 0 < bound.lower < bound.upper
+    True
     """
     theorem = f"{BARBER}, Proposition 5,"
     number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), check_integer(theorem, "dim", dim)

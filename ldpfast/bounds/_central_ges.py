@@ -45,6 +45,13 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLi
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
        Theorem 1.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.central_ges(10_000, 1.0, 0.0, ges=0.5)
+    >>> 0 < bound.lower
+    True
     """
     theorem = f"{CHAUDHURI}, Theorem 1,"
     number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("delta", delta)

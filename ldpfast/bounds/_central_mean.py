@@ -132,6 +132,13 @@ def central_mean(
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Propositions
        2 and 4, table 1. The lower bound that spreads over coordinates, and the constants, are derived here.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.central_mean(10_000, 5, 3, privacy="pure", epsilon=1.0)
+    >>> 0 < bound.nonprivate < bound.upper
+    True
     """
     theorem = f"{BARBER}, Propositions 2 and 4,"
     number, d, k = (

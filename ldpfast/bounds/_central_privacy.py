@@ -94,6 +94,12 @@ def tv_of_releases(
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Theorem 2,
        without its factor 2.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.tv_of_releases(100, 0.01, epsilon=0.1), 3)
+    0.05
     """
     theorem = f"{BARBER}, Theorem 2,"
     number, t = check_n(theorem, n), _check.numbers("tv", tv)

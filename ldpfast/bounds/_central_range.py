@@ -39,6 +39,13 @@ def central_range(n: ArrayLike, epsilon: ArrayLike, low: ArrayLike, high: ArrayL
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
        Theorem 2.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.central_range(10_000, 1.0, low=0, high=10)
+    >>> bound.lower <= bound.upper
+    True
     """
     theorem = f"{CHAUDHURI}, Theorem 2,"
     number, a = check_n(theorem, n), check_epsilon(theorem, epsilon)

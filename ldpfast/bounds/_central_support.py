@@ -57,6 +57,13 @@ def central_support(
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Proposition
        3.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.central_support(10_000, 0.01, t=2.0)
+    >>> bound.lower <= bound.upper
+    True
     """
     theorem = f"{BARBER}, Proposition 3,"
     number, most = check_n(theorem, n), check_scale(theorem, "t", t)

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _check
+from .._plots import BLACK, axes, draw_errors, height_of_rows
+from .._table import html_table
 from .._typing import Floats
-from ._bound import Bound
+from ._bound import Bound, with_unit
 from ._planning import MOST_PEOPLE
 from ._problem import PROBLEMS, Problem, Solution
 
 if TYPE_CHECKING:
     from ..mechanisms import Mechanism
+
+MARKERS = {"exact": "o", "bound": "<", "limit": "D", "ideal": "x"}  # how an error is known; a bound may be smaller
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,15 @@ class Row:
         Size of one report.
     efficiency : float
         Ratio of the lower bound to the error.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> row = bounds.compare("multinomial", 10_000, 1.0, k=100).best
+    >>> row.kind, row.bits
+    ('exact', 100)
+    >>> 0 < row.efficiency < 1
+    True
     """
 
     mechanism: str
@@ -59,6 +72,17 @@ class Comparison:
         Bounds of the problem.
     rows : tuple of Row
         Mechanisms, the best first.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> print(bounds.compare("mean_l2", 10_000, 1.0, dim=10))
+    mean_l2, n = 10,000, epsilon = 1: squared error
+                             error  known    bits efficiency
+    PrivUnit              0.006073  ideal     640     0.0487
+    RankCodebook           0.00622  exact      64     0.0476
+    VectorMean (L2Ball)   0.006997  exact     640     0.0423
+    LaplaceVector           0.0801  exact     640     0.0037
     """
 
     problem: str
@@ -77,10 +101,50 @@ class Comparison:
         described = {"problem": self.problem, "n": self.n, "epsilon": self.epsilon, "bound": self.bound.to_dict()}
         return {**described, "rows": [dict(vars(row)) for row in self.rows]}
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the errors of the mechanisms, the best at the top, with the lower bound for every procedure.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        """
+        ax = axes(ax, height_of_rows(len(self.rows)) + 0.4)
+        labels = [f"{row.mechanism} ({row.kind})" for row in self.rows]
+        draw_errors(ax, labels, [row.error for row in self.rows], [MARKERS[row.kind] for row in self.rows])
+        if self.bound.lower > 0:
+            ax.axvline(self.bound.lower, color=BLACK, linestyle="--", label="lower bound for every procedure")
+            ax.legend(fontsize=8, loc="lower left", bbox_to_anchor=(0, 1))
+        ax.set_xlabel(f"{with_unit(self.bound.loss)}\n{self._subject()}")
+        ax.set_ylabel("mechanism")
+        return ax
+
+    def _subject(self) -> str:
+        return f"{self.problem}, n = {self.n:,.0f}, epsilon = {self.epsilon:g}"
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "mechanism": [row.mechanism for row in self.rows],
+            "error": [f"{row.error:.4g}" for row in self.rows],
+            "known": [row.kind for row in self.rows],
+            "bits": [f"{row.bits:d}" for row in self.rows],
+            "efficiency": [f"{row.efficiency:.3g}" for row in self.rows],
+        }
+        return html_table(columns, {"mechanism", "known"}, f"{self._subject()}: {self.bound.loss}")
+
     def __str__(self) -> str:
         width = max((len(row.mechanism) for row in self.rows), default=0)
         lines = [
-            f"{self.problem}, n = {self.n:,.0f}, epsilon = {self.epsilon:g}: {self.bound.loss}",
+            f"{self._subject()}: {self.bound.loss}",
             f"{'':{width}} {'error':>10} {'known':>6} {'bits':>7} {'efficiency':>10}",
         ]
         lines += [

@@ -58,6 +58,12 @@ def tv_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
     ----------
     .. [1] R. L. Dobrushin, "Central limit theorem for nonstationary Markov chains", 1956: the coefficient. Its value
        for a private channel is derived here.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.tv_contraction(1.0, 0.1), 4)
+    0.0462
     """
     a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
     if is_paper(mode):
@@ -98,6 +104,12 @@ def kl_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Theorem 1: the published form, whose factor min(4, e^(2 epsilon)) can be omitted.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.kl_contraction(1.0, 0.1), 5)
+    0.00733
     """
     a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
     if is_paper(mode):
@@ -126,6 +138,12 @@ def chi_square_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
     References
     ----------
     .. [1] S. Asoodeh, H. Zhang, "Contraction of locally differentially private mechanisms", 2022.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.chi_square_contraction(1.0, 0.1), 5)
+    0.01086
     """
     a, t = check_epsilon("Asoodeh and Zhang", epsilon), _check_tv("Asoodeh and Zhang", tv)
     return _plain((2 * np.sinh(a / 2) * t) ** 2)
@@ -153,6 +171,12 @@ def hellinger_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
     -----
     Derived here, like the sharp form of `kl_contraction`. Let s = abs(m - m') / min(m, m'), which is at most E T. The
     summand is abs(m - m') (sqrt(1 + s) - 1) / (sqrt(1 + s) + 1), and abs(m - m') sums to at most 2 tanh(epsilon / 2) T.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.hellinger_contraction(1.0, 0.1), 5)
+    0.00366
     """
     a, t = check_epsilon("the Hellinger contraction", epsilon), _check_tv("the Hellinger contraction", tv)
     return _plain(2 * deficit(a, t))
@@ -206,6 +230,12 @@ def divergence_contraction(epsilon: ArrayLike, divergence: ArrayLike) -> Number:
     References
     ----------
     .. [1] S. Asoodeh, H. Zhang, "Contraction of locally differentially private mechanisms", 2022.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.divergence_contraction(1.0, 0.1), 5)  # of a Kullback-Leibler divergence of 0.1
+    0.02136
     """
     a, value = check_epsilon("Asoodeh and Zhang", epsilon), _check.numbers("divergence", divergence, infinite=True)
     _check.condition("Asoodeh and Zhang", "divergence >= 0", value >= 0, divergence=value)
@@ -242,6 +272,12 @@ def tensorized_kl(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> 
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 3 (eq. 14).
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.tensorized_kl(1.0, [0.1] * 100), 3)  # of the reports of 100 people
+    0.733
     """
     t = np.atleast_1d(_check_tv("Corollary 3", tv))
     if is_paper(mode):
@@ -286,6 +322,12 @@ def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, tv: ArrayLike, *, mode: str 
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Proposition 1.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.tensorized_tv(100, 1.0, 0.1), 3)
+    0.554
     """
     number, t = check_n("Proposition 1", n), _check_tv("Proposition 1", tv)
     if is_paper(mode):
@@ -344,6 +386,12 @@ def mutual_information(epsilon: ArrayLike, tv: ArrayLike, n: ArrayLike = 1, *, m
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 3 (eq. 15).
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.mutual_information(1.0, [[0.0, 0.1], [0.1, 0.0]], n=100), 3)
+    0.366
     """
     t = _check_tv("Corollary 3", tv)
     if t.ndim != 2 or t.shape[0] != t.shape[1]:

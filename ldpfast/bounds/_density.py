@@ -70,6 +70,13 @@ def density(
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 7. The family of terms m + 1 to 2 m, and that of tents, are derived here.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.density(10_000, 1.0, smoothness=2)
+    >>> 0 < bound.lower < bound.upper
+    True
     """
     theorem = f"{DJW}, Corollary 7,"
     number, a, beta = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("smoothness", smoothness)

@@ -72,6 +72,13 @@ def gaussian_mean(
     ----------
     .. [1] M. Joseph, J. Kulkarni, J. Mao, Z. S. Wu, "Locally private Gaussian estimation", NeurIPS 2019. The constants
        are derived here.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.gaussian_mean(100_000, 1.0, sigma=2.0, mu_bound=100)
+    >>> 0 < bound.nonprivate < bound.upper
+    True
     """
     from scipy.special import ndtr, ndtri
 

@@ -64,6 +64,12 @@ def logistic(
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 6.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bounds.logistic(100_000, 3, 1.0).loss
+    'squared error'
     """
     theorem = f"{DJW}, Corollary 6,"
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)

@@ -59,6 +59,13 @@ def mean_1d(
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 1.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.mean_1d(10_000, 1.0, moment=3)
+    >>> 0 < bound.lower < bound.upper
+    True
     """
     theorem = f"{DJW}, Corollary 1,"
     number, k = check_n(theorem, n), _check.numbers("moment", moment, infinite=True)

@@ -53,6 +53,13 @@ def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike 
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 4. The construction with independent coordinates is derived here.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.mean_l2([1_000, 10_000], 10, 1.0)
+    >>> (bound.lower < bound.upper).tolist()
+    [True, True]
     """
     theorem = f"{DJW}, Corollary 4,"
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)

@@ -44,6 +44,13 @@ def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 2.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.median(10_000, 1.0, radius=1)
+    >>> 0 < bound.lower < bound.upper
+    True
     """
     theorem = f"{DJW}, Corollary 2,"
     number, r = check_n(theorem, n), check_scale(theorem, "radius", radius)

@@ -212,6 +212,14 @@ def fano(
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Theorem 2 and Proposition 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import bounds
+    >>> family = 0.2 + 0.02 * (5 * np.eye(5) - 1)  # symbol v is more probable in hypothesis v
+    >>> round(bounds.fano(family, 100, 1.0, separation=0.1), 5)
+    0.00081
     """
     rows = _check.families("family", family, 2)
     near = _check.integer("neighbors", neighbors, 1)
@@ -275,6 +283,13 @@ def assouad(
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Theorem 3 and Proposition 3. Its proof assumes that a record is independent of earlier reports,
        which does not hold under a mixture of products.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> corners = [[0.4, 0.1, 0.4, 0.1], [0.1, 0.4, 0.4, 0.1], [0.4, 0.1, 0.1, 0.4], [0.1, 0.4, 0.1, 0.4]]
+    >>> round(bounds.assouad(corners, 100, 1.0, separation=0.1), 5)
+    0.00014
     """
     rows = _check.families("family", family, 2)
     k = len(rows).bit_length() - 1
@@ -352,6 +367,12 @@ def packing(
     References
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, Theorem 3.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> round(bounds.packing(100, 1000, 0.001, epsilon=1.0), 3)
+    0.856
     """
     many, number = _check.integer("points", points, 2), _check.integer("n", n, 1)
     p, a = _check.positive("share", share), float(check_epsilon("Theorem 3", _check.real("epsilon", epsilon)))

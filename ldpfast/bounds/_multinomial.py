@@ -96,6 +96,13 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Local privacy and minimax bounds: sharp rates for probability
        estimation", NIPS 2013, Theorem 1.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.multinomial(10_000, 100, 1.0)
+    >>> round(bound.upper / bound.nonprivate)  # times as many people as without privacy
+    365
     """
     theorem = "Duchi, Jordan, Wainwright 2013, Theorem 1,"
     number, cells, a = check_n(theorem, n), check_integer(theorem, "k", k, 2), check_epsilon(theorem, epsilon)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, YELLOW, figure
+from .._plots import GREEN, ORANGE, PURPLE, SKY, YELLOW, draw_bounds, figure
 from .._typing import Floats
-from ._bound import Bound
+from ._bound import Bound, with_unit
 from ._comparison import curves
 from ._plan import Plan
 from ._problem import PROBLEMS
@@ -35,21 +35,11 @@ def paint(ax: Any, bound: Bound, mechanisms: dict[str, Floats], x: Floats, xlabe
     xlabel : str
         Label of the axis.
     """
-    # Lower bounds outside the figure are not drawn.
-    lower = np.where(bound.lower > bound.upper.min() * 1e-6, bound.lower, np.nan)
-    ax.fill_between(x, lower, bound.upper, color=BLUE, alpha=0.12, linewidth=0)
-    ax.plot(x, lower, color=BLUE, label="lower bound for every procedure")
-    ax.plot(x, bound.upper, color=VERMILION, label="upper bound for the best of ldpfast")
-    if bound.nonprivate.min() > 0:
-        ax.plot(x, bound.nonprivate, color=BLACK, linestyle="--", label="without privacy")
+    draw_bounds(ax, x, bound.lower, bound.upper, bound.nonprivate)
     for color, (label, errors) in zip(COLORS, mechanisms.items(), strict=False):
         ax.plot(x, errors, color=color, marker=".", linestyle=":", label=label)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
     ax.set_xlabel(xlabel)
-    ax.set_ylabel(bound.loss)
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_ylabel(with_unit(bound.loss))
     ax.legend(fontsize=8)
 
 
@@ -77,7 +67,7 @@ def save(plan: Plan, path: Path) -> None:
     most = problem.most_epsilon(plan.fixed)
     epsilons = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), most)
     for ax, n, epsilon, xlabel in (
-        (left, people, np.full(len(people), plan.epsilon), "people n"),
+        (left, people, np.full(len(people), plan.epsilon), "number of people n"),
         (right, np.full(POINTS, float(plan.n)), epsilons, "epsilon"),
     ):
         found = problem.bound(n=n, epsilon=epsilon, **plan.fixed)

@@ -40,6 +40,10 @@ def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, 
         return standard, goal
     if isinstance(target, str):
         target = PROBLEMS[_check.choice("target", target, PROBLEMS)].bound
+    if isinstance(target, type):
+        raise TypeError(
+            f"target must be a function of bounds, its name, or a mechanism, got the class {target.__name__}"
+        )
     if not callable(target):
         raise TypeError(f"target must be a function of bounds, its name, or a mechanism, got {type(target).__name__}")
     if confidence is not None:

@@ -61,6 +61,13 @@ def sparse_mean(
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), Corollary 5.
     .. [2] J. Duchi, R. Rogers, "Lower bounds for locally private estimation via communication complexity", COLT 2019.
+
+    Examples
+    --------
+    >>> from ldpfast import bounds
+    >>> bound = bounds.sparse_mean(10_000, 100, 1.0)
+    >>> 0 < bound.lower < bound.upper
+    True
     """
     theorem = f"{DJW}, Corollary 5,"
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._plots import axes
+from .._plots import axes, draw_band
 from .._random import open_stream
 from .._typing import AnyArray, Floats
 from ..estimation import project_simplex
@@ -36,6 +36,16 @@ class CubeHistogram(Estimate[Floats]):
     ----------
     risk : float
         Upper bound on the expected integrated squared error, for densities with slopes of at most `lipschitz`.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> x = np.random.default_rng(1).beta(2, 5, 10_000)
+    >>> density = ldp.central.histogram_density(x, epsilon=1.0, bins=10, rng=1)
+    >>> density(0.25) > density(0.75)
+    True
+    >>> round(float(density.project().value.sum()), 9)
+    1.0
     """
 
     risk: float = field(default=0.0, kw_only=True)
@@ -87,13 +97,17 @@ class CubeHistogram(Estimate[Floats]):
         shares = project_simplex(self.value.ravel()).reshape(self.value.shape)
         return CubeHistogram(shares, self.stderr, self.n, self.guarantee, None, self.rule, risk=self.risk)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Plot a density of one or two dimensions.
+    def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Draw a density of one dimension with its intervals, or one of two dimensions as a heat map without them.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; new ones by default.
+            Axes to draw on; those of a new figure by default.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+        simultaneous : bool, default False
+            Whether the intervals hold for all cells at once.
 
         Returns
         -------
@@ -101,22 +115,31 @@ class CubeHistogram(Estimate[Floats]):
 
         Raises
         ------
-        ValueError
-            If there are more than two dimensions.
+        TypeError, ValueError
+            If there are more than two dimensions, or `confidence` is not a number in (0, 1).
         ImportError
             If matplotlib is not installed (extra "plot").
         """
-        density = self.value * self.bins**self.value.ndim
         if self.value.ndim > 2:
             raise ValueError(f"plot requires a histogram of at most 2 dimensions, got {self.value.ndim}")
-        ax = axes(ax)
+        limits = self.interval(confidence, simultaneous)
+        ax, density = axes(ax), self.value * self.bins**self.value.ndim
         if self.value.ndim == 1:
-            ax.stairs(density, np.linspace(0, 1, self.bins + 1), fill=True, alpha=0.6)
-            ax.set_ylabel("density")
+            ends = [self.bins * np.append(part, part[-1]) for part in (self.value, *limits)]
+            label, band = f"private estimate, {self._source_text()}", self._interval_text(confidence, simultaneous)
+            draw_band(ax, np.linspace(0, 1, self.bins + 1), *ends, label=label, band=band, drawstyle="steps-post")
+            ax.set_xlim(0, 1)
+            ax.set_xlabel("value of the record (unit of the records)")
+            ax.set_ylabel("density (per unit of the records)")
         else:
-            image = ax.imshow(density.T, origin="lower", extent=(0, 1, 0, 1), aspect="auto")
-            ax.figure.colorbar(image, ax=ax, label="density")
+            image = ax.imshow(density.T, origin="lower", extent=(0, 1, 0, 1), aspect="auto", cmap="cividis")
+            ax.figure.colorbar(image, ax=ax, label=f"density (per squared unit of the records)\n{self._source_text()}")
+            ax.set_xlabel("first coordinate (unit of the records)")
+            ax.set_ylabel("second coordinate (unit of the records)")
         return ax
+
+    def _names(self) -> tuple[str, str]:
+        return "share", "cell"
 
     __repr__ = Estimate.__repr__
 
@@ -172,6 +195,15 @@ def histogram_density(
     ----------
     .. [1] R. F. Barber, J. C. Duchi, "Privacy and statistical risk: formalisms and minimax bounds", 2014, section 4; k
        in eq. 19 has to be read as the number of bins per axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.random.default_rng(1).beta(2, 5, 10_000)
+    >>> density = central.histogram_density(x, epsilon=1.0, rng=1)
+    >>> density(0.25) > density(0.75)
+    True
     """
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
     records = array(x, nan, rows=True)
@@ -230,6 +262,12 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
     ------
     TypeError, ValueError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> central.best_bins(10_000, 1.0), central.best_bins(10_000, 1.0, dim=2)
+    (12, 6)
     """
     n, dim = _check.integer("n", n, 1), _check.integer("dim", dim, 1)
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)

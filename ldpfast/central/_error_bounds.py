@@ -52,6 +52,13 @@ def smooth_sensitivity_error(
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012, theorem 3,
        with the exponent of its proof and the calibrated scale.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> error = central.smooth_sensitivity_error(100_000, epsilon=1.0, delta=1e-6, sensitivity=5.0, lower=0, upper=10)
+    >>> 0 < error < 0.1
+    True
     """
     n, (low, high) = _check.integer("n", n, 1), _check.interval(lower, upper)
     scale, beta = calibrate(epsilon, _check.probability("delta", delta))
@@ -96,6 +103,12 @@ def mean_error(n: int, *, epsilon: float, deviation: float, sensitivity: float, 
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012, theorem 5,
        with half of the noise: 1 / epsilon times the sensitivity is sufficient.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> round(central.mean_error(10_000, epsilon=1.0, deviation=2.0, sensitivity=5.0), 3)
+    0.065
     """
     n, epsilon = _check.integer("n", n, 1), _check.positive("epsilon", epsilon)
     spread, change = _check.real("deviation", deviation), _check.positive("sensitivity", sensitivity)

@@ -12,17 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._plots import BLUE, GREEN, ORANGE, PURPLE, VERMILION, axes
+from .._plots import CURVES, LINES, axes
 from .._typing import Floats
 from ._m_estimate import Huber, Logistic, Quantile
 from ._smooth import trim_share
 
-COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
-
 
 @dataclass(frozen=True)
 class Mean:
-    """Mean of a distribution."""
+    """Mean of a distribution.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> central.influence(central.Mean(), [1.0, 2.0, 3.0], 5.0)
+    3.0
+    """
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,13 @@ class TrimmedMean:
     ------
     TypeError, ValueError
         If `trim` is out of range.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> from ldpfast import central
+    >>> round(central.gross_error_sensitivity(central.TrimmedMean(0.1), norm()), 3)
+    1.602
     """
 
     trim: float = 0.1
@@ -392,6 +404,15 @@ def influence(functional: Functional | str, distribution: Any, x: ArrayLike, rho
     ----------
     .. [1] F. R. Hampel, "The influence curve and its role in robust estimation", JASA 69 (1974).
     .. [2] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> from ldpfast import central
+    >>> central.influence("mean", norm(), [-3.0, 0.0, 3.0]).tolist()
+    [-3.0, 0.0, 3.0]
+    >>> central.influence("median", norm(), [-3.0, 3.0]).round(3).tolist()
+    [-1.253, 1.253]
     """
     points = np.asarray(_check.floats("x", _check.array("x", x)), np.float64)
     if np.isnan(points).any():
@@ -443,6 +464,15 @@ def gross_error_sensitivity(
     Notes
     -----
     All these functionals are monotone in x, so the supremum is at one of the ends.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> from ldpfast import central
+    >>> round(central.gross_error_sensitivity("median", norm()), 3)
+    1.253
+    >>> central.gross_error_sensitivity("mean", norm())
+    inf
     """
     low, high = (float(end) if math.isinf(end) else _check.real("lower and upper", end) for end in (lower, upper))
     if not low < high:
@@ -486,6 +516,14 @@ def plot_influence(
     Privacy
     -------
     None if `distribution` is data.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> from ldpfast import central
+    >>> ax = central.plot_influence(["median", "huber"], norm(), lower=-4, upper=4)
+    >>> ax.get_xlabel()
+    'value of the added record (unit of the records)'
     """
     low, high = _check.interval(lower, upper)
     curves = [(as_functional(functional), _function(functional, distribution, rho)) for functional in functionals]
@@ -493,9 +531,11 @@ def plot_influence(
     points = np.linspace(low, high, 401)
     ax.axhline(0, color="0.7", linewidth=0.8)
     for k, (functional, function) in enumerate(curves):
-        ax.plot(points, function(points), color=COLORS[k % len(COLORS)], label=repr(functional))
+        style = {"color": CURVES[k % len(CURVES)], "linestyle": LINES[k % len(LINES)]}
+        ax.plot(points, function(points), label=repr(functional), **style)
     ax.set_xlim(low, high)
-    ax.set_xlabel("value of the added record")
-    ax.set_ylabel("influence" if rho == 0 else f"influence of a share of {rho:g}")
+    ax.set_xlabel("value of the added record (unit of the records)")
+    name = "influence" if rho == 0 else f"influence of a share of {rho:g}"
+    ax.set_ylabel(f"{name} (unit of the estimate)")
     ax.legend()
     return ax

@@ -107,6 +107,15 @@ class Quantile(Psi):
     ------
     TypeError, ValueError
         If `q` is not in (0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.random.default_rng(1).uniform(0, 10, 10_000)
+    >>> estimate = central.m_estimate(x, central.Quantile(0.9), epsilon=1.0, lower=0, upper=10, rng=1)
+    >>> bool(abs(estimate.value - 9) < 0.3)
+    True
     """
 
     q: float = 0.5
@@ -144,6 +153,15 @@ class Huber(Psi):
     ------
     TypeError, ValueError
         If `c` is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.random.default_rng(1).normal(5, 1, 10_000)
+    >>> estimate = central.m_estimate(x, central.Huber(1.5), epsilon=1.0, lower=0, upper=10, rng=1)
+    >>> bool(abs(estimate.value - 5) < 0.1)
+    True
     """
 
     c: float = 1.345
@@ -188,6 +206,15 @@ class Logistic(Psi):
     ------
     TypeError, ValueError
         If `scale` is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.random.default_rng(1).normal(5, 1, 10_000)
+    >>> estimate = central.m_estimate(x, central.Logistic(0.5), epsilon=1.0, lower=0, upper=10, rng=1)
+    >>> bool(abs(estimate.value - 5) < 0.1)
+    True
     """
 
     scale: float = 1.0
@@ -223,6 +250,15 @@ class Custom(Psi):
     ------
     TypeError, ValueError
         If `function` is not callable, or zero is not between the bounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> psi = central.Custom(lambda x, theta: np.clip(theta - x, -2, 1), -2, 1)  # large records count more
+    >>> x = np.random.default_rng(1).normal(5, 1, 10_000)
+    >>> bool(5 < central.m_estimate(x, psi, epsilon=1.0, lower=0, upper=10, rng=1).value < 6)
+    True
     """
 
     function: Callable[[Any, Any], Any]
@@ -494,6 +530,12 @@ def m_estimate_sample_size(
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012,
        theorem 4.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> central.m_estimate_sample_size("logistic", 0.1, epsilon=1.0, slope=0.4, lower=0, upper=10) < 100_000
+    True
     """
     psi, epsilon, error = as_psi(psi), check_epsilon(epsilon), _check.positive("error", error)
     _check.choice("prior", prior, PRIORS)
@@ -556,6 +598,12 @@ def quantile_error(
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012. Their
        theorem 4 does not cover quantiles, whose psi has no derivative.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> round(central.quantile_error(10_000, epsilon=1.0, density=(0.1, 0.4), lower=0, upper=10), 3)
+    0.324
     """
     n, epsilon, (low, high) = _check.integer("n", n, 1), check_epsilon(epsilon), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 2

@@ -191,6 +191,14 @@ def m_estimate(
     ----------
     .. [1] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
     .. [2] F. McSherry, K. Talwar, "Mechanism design via differential privacy", FOCS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.random.default_rng(1).normal(5, 1, 10_000)
+    >>> bool(abs(central.m_estimate(x, "huber", epsilon=1.0, lower=0, upper=10, rng=1).value - 5) < 0.1)
+    True
     """
     psi, epsilon = as_psi(psi), check_epsilon(epsilon)
     start = Prior(_check.choice("prior", prior, PRIORS), *_check.interval(lower, upper))

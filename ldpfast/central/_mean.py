@@ -39,6 +39,14 @@ class MeanEstimate(Estimate[Any]):
         Standard deviation of the noise added to each coordinate.
     risk : float
         Upper bound on the expected squared Euclidean error, from public parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> estimate = central.mean(np.ones(10_000), epsilon=1.0, moment=2, radius=2, rng=1)
+    >>> bool(abs(estimate.value - 1) < 0.1), estimate.noise > 0
+    (True, True)
     """
 
     level: float = field(default=0.0, kw_only=True)
@@ -48,6 +56,9 @@ class MeanEstimate(Estimate[Any]):
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as plain types."""
         return {**super().to_dict(), "level": self.level, "noise": self.noise, "risk": self.risk}
+
+    def _names(self) -> tuple[str, str]:
+        return "mean", "coordinate"
 
     __repr__ = Estimate.__repr__
 

@@ -40,6 +40,14 @@ class QuantileEstimate(Estimate[float]):
     ----------
     q : float
         Probability of the quantile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> estimate = central.quantile(np.arange(10_000), 0.9, epsilon=1.0, lower=0, upper=10_000, rng=1)
+    >>> estimate.rank_error() < 0.01  # the rank of the value is at most 1 % away
+    True
     """
 
     q: float = field(default=0.5, kw_only=True)
@@ -70,6 +78,9 @@ class QuantileEstimate(Estimate[float]):
             return 1.0
         unlikely = np.flatnonzero(self.table.astype(np.float64) * (SIZE / TOP) <= miss)
         return min(1.0, (float(unlikely[0]) / 2 + 0.5) / self.n) if len(unlikely) else 1.0
+
+    def _names(self) -> tuple[str, str]:
+        return f"quantile {self.q:g}", "entry"
 
     __repr__ = Estimate.__repr__
 
@@ -234,6 +245,14 @@ def median(
     Privacy
     -------
     The guarantee of `quantile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.random.default_rng(1).normal(5, 1, 10_000)
+    >>> bool(abs(central.median(x, epsilon=1.0, lower=0, upper=10, rng=1).value - 5) < 0.1)
+    True
     """
     return quantile(
         x,

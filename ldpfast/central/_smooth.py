@@ -202,6 +202,14 @@ def smooth_sensitivity_quantile(
     References
     ----------
     .. [1] K. Nissim, S. Raskhodnikova, A. Smith, "Smooth sensitivity and sampling in private data analysis", STOC 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.linspace(0, 10, 1001)
+    >>> bool(central.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 10) < 0.1)  # not private; the global sensitivity is 10
+    True
     """
     q, beta = _check.probability("q", q), _check_beta(beta)
     data = _Sorted.of(x, *_check.interval(lower, upper), nan)
@@ -237,6 +245,14 @@ def smooth_sensitivity_trimmed_mean(
     Notes
     -----
     The cost is that of `smooth_sensitivity_quantile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.linspace(4, 6, 1001)
+    >>> bool(central.smooth_sensitivity_trimmed_mean(x, 0.1, 0.1, 0, 10) < 0.01)  # not private
+    True
     """
     trim, beta = trim_share(trim), _check_beta(beta)
     data = _Sorted.of(x, *_check.interval(lower, upper), nan)
@@ -271,6 +287,12 @@ def smooth_sensitivity_mean(x: ArrayLike, beta: float, lower: float, upper: floa
     Notes
     -----
     O(n) time. The result is close to the global sensitivity, (upper - lower) / n; use `central.mean`.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> round(central.smooth_sensitivity_mean([1.0, 2.0, 3.0], 0.1, 0, 10), 3)  # not private
+    3.016
     """
     beta, (low, high) = _check_beta(beta), _check.interval(lower, upper)
     records = _records.numbers(x, low, high, nan)
@@ -389,6 +411,14 @@ def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
 
     The published choice, scale = 2 / epsilon and beta = epsilon / (2 log(1 / delta)), is safe for small epsilon only.
     At epsilon = 16 and delta = 1e-6 its true delta is at least 3.9e-6.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> central.laplace_delta(1.0, 1.0, 0.0)  # noise for the global sensitivity
+    0.0
+    >>> central.laplace_delta(1.0, 2.0, 0.01) < 1e-12
+    True
     """
     epsilon = _check_epsilon(epsilon)
     beta, scale = _check_beta(beta), _check_scale(epsilon, scale)
@@ -463,6 +493,13 @@ def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple
     -----
     About 40 ms for new arguments; the results for 256 arguments are cached. Compared with the published choice, scale /
     beta is 1.5 times smaller at epsilon = 1, delta = 1e-6, and 1.9 times at epsilon = 0.1.
+
+    Examples
+    --------
+    >>> from ldpfast import central
+    >>> scale, beta = central.calibrate(1.0, 1e-6)
+    >>> central.laplace_delta(1.0, scale, beta) <= 1e-6
+    True
     """
     epsilon, delta = _check_epsilon(epsilon), _check_delta(delta)
     return _calibrate(epsilon, delta, None if scale is None else _check_scale(epsilon, scale))
@@ -625,6 +662,15 @@ def trimmed_mean(
     ----------
     .. [1] K. Nissim, S. Raskhodnikova, A. Smith, "Smooth sensitivity and sampling in private data analysis", STOC 2007.
     .. [2] K. Chaudhuri, D. Hsu, "Convergence rates for differentially private statistical estimation", ICML 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import central
+    >>> x = np.random.default_rng(1).normal(5, 1, 10_000)
+    >>> estimate = central.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=0, upper=10, rng=1)
+    >>> bool(abs(estimate.value - 5) < 0.1)
+    True
     """
     trim, (low, high) = trim_share(trim), _check.interval(lower, upper)
     grid, (scale, beta) = PublicGrid(low, high, "uniform"), _calibrate_rounded(epsilon, delta)

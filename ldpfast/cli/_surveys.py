@@ -25,10 +25,9 @@ from ..survey import Choice, Mean, Survey, SurveyAggregator, SurveyResult
 from ._arguments import generator, replaced
 
 PRIVACY_NOTE = (
-    "Each record is privatized separately, and the estimate is computed from the reports alone. The interval and the "
-    "categories must be public knowledge, not taken from the data. An error caused by the data (a number out of range, an "
-    "undeclared category, text, a missing value) is outside the guarantee. --clip avoids this error for numbers that are "
-    "out of range, --missing category that for missing values."
+    "Each record is privatized separately{}. Ends of intervals and categories must be public knowledge, not taken from the "
+    "data. An error caused by the data (a number out of range, an undeclared category, text, a missing value) is outside "
+    "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values."
 )
 STATE = ".ldp"  # suffix of saved states
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
@@ -39,7 +38,7 @@ def add_commands(commands: Any, seed: str) -> None:
     privatize = commands.add_parser(
         "privatize",
         help="privatize the rows of files for a survey; writes a Parquet file of reports",
-        epilog=PRIVACY_NOTE,
+        epilog=PRIVACY_NOTE.format("", "`optional = true` of a question in the survey"),
     )
     privatize.add_argument("survey", type=Path, metavar="SURVEY", help="survey in TOML; see `Survey.from_toml`")
     _add_files(privatize)
@@ -63,7 +62,7 @@ def add_commands(commands: Any, seed: str) -> None:
     estimate = commands.add_parser(
         "estimate",
         help="estimates from a saved state; or from columns of files, which are privatized first",
-        epilog=PRIVACY_NOTE,
+        epilog=PRIVACY_NOTE.format(", and the estimate is computed from the reports alone", "--missing category"),
     )
     estimate.add_argument(
         "files",
@@ -125,16 +124,21 @@ def _privatize(arguments: argparse.Namespace) -> int:
         survey = Survey.from_toml(arguments.survey.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise ValueError(f"{arguments.survey} must be UTF-8 text") from None
+    except ValueError as error:
+        raise ValueError(f"{arguments.survey}: {error}") from None
     rng = generator(arguments.seed)
     with _progress(arguments.files, False) as progress, replaced(arguments.output) as temporary:
         table = FileTable(arguments.files, survey.column_questions, progress)
         pieces = survey.privatize_pieces(table, rng=rng, clip=arguments.clip)
-        first = next(pieces)
         n = 0
-        with parquet.ParquetWriter(temporary, first.schema) as writer:
-            for piece in pieces:
-                writer.write_table(piece)
-                n += piece.num_rows
+        try:
+            first = next(pieces)
+            with parquet.ParquetWriter(temporary, first.schema) as writer:
+                for piece in pieces:
+                    writer.write_table(piece)
+                    n += piece.num_rows
+        except ValueError as error:
+            raise ValueError(_with_options(str(error), "`optional = true` in the survey")) from None
     print(
         f"{n} reports of the survey {survey.fingerprint}, epsilon = {survey.guarantee.epsilon:.6g}: {arguments.output}"
     )
@@ -195,7 +199,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
             try:
                 result = survey.run(table, rng=rng, clip=arguments.clip)
             except ValueError as error:
-                raise ValueError(_with_options(str(error))) from None
+                raise ValueError(_with_options(str(error), "--missing category")) from None
         extra = {
             "files": list(arguments.files),
             "mechanisms": {name: repr(mechanism) for name, mechanism in survey.mechanisms.items()},
@@ -219,9 +223,9 @@ def _estimate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _with_options(message: str) -> str:
-    """Return an error message with the options of the command line instead of the arguments of Python."""
-    message = message.replace(", which needs optional=True", "; --missing category accepts it")
+def _with_options(message: str, missing: str) -> str:
+    """Return an error message with what the command line has instead of the arguments of Python."""
+    message = message.replace(", which needs optional=True", f"; {missing} accepts it")
     return message.replace(". clip=True moves", "; --clip moves")
 
 
@@ -231,7 +235,7 @@ def _with_options(message: str) -> str:
 def _survey_for(arguments: argparse.Namespace) -> Survey:
     """Return the survey with a question for each column."""
     if arguments.epsilon is None:
-        raise ValueError("--epsilon must be given for files of records")
+        raise ValueError("--epsilon must be given for files of records; files of reports are for `ldpfast aggregate`")
     for path in arguments.files:
         open_table(path, [])  # raises where the format is not known
     columns = arguments.column or [Path(arguments.files[0]).name]

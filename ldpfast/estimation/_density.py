@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._plots import BLUE, SKY, axes
+from .._plots import BLUE, axes, draw_band
 from .._typing import Floats
 from ..results import Estimate
 from ._frequencies import project_simplex
@@ -104,7 +104,7 @@ class DensityEstimate(Estimate[Floats]):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in; new ones by default.
+            Axes to draw on; those of a new figure by default.
         confidence : float, default 0.95
             Confidence level of the band.
         simultaneous : bool, default True
@@ -118,17 +118,24 @@ class DensityEstimate(Estimate[Floats]):
         ------
         ImportError
             If matplotlib is not installed (extra "plot").
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
         """
-        ax = axes(ax)
-        step = (self.upper - self.lower) / 1000
-        grid = self.lower + step * (np.arange(1000) + 0.5)
+        grid = self._grid()
         low, high = self.band(grid, confidence, simultaneous)
-        kind = "simultaneous" if simultaneous else "pointwise"
-        ax.fill_between(grid, low, high, color=SKY, alpha=0.35, linewidth=0, label=f"{100 * confidence:g} %, {kind}")
-        ax.plot(grid, self(grid), color=BLUE, label=f"private estimate, n = {self.n:,}")
+        ax = axes(ax)
+        label, band = f"private estimate, n = {self.n:,}", self._band_text(confidence, simultaneous)
+        draw_band(ax, grid, self(grid), low, high, label=label, band=band)
+        return self._finish(ax)
+
+    def _grid(self) -> Floats:
+        """Return the points at which the density is drawn."""
+        return np.asarray(self.lower + (self.upper - self.lower) / 1000 * (np.arange(1000) + 0.5))
+
+    def _finish(self, ax: Any) -> Any:
         ax.set_xlim(self.lower, self.upper)
-        ax.set_ylabel("density")
-        ax.legend()
+        ax.set_xlabel("value of the record (unit of the records)")
+        ax.set_ylabel("density (per unit of the records)")
         return ax
 
     def _evaluate(self, points: ArrayLike, function: Any) -> Any:
@@ -159,6 +166,14 @@ class ProjectedDensity:
         The density f before projection.
     tau : float
         Number such that max(f - tau, 0) has integral one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import series_density
+    >>> density = series_density(np.random.default_rng(1).beta(2, 5, 10_000), 2.0, rng=1).project()
+    >>> bool((density(np.linspace(0, 1, 101)) >= 0).all())
+    True
     """
 
     estimate: DensityEstimate
@@ -167,3 +182,25 @@ class ProjectedDensity:
     def __call__(self, points: ArrayLike) -> Any:
         """Return the density at the given points, like `DensityEstimate.__call__`."""
         return self.estimate._evaluate(points, lambda x: np.maximum(self.estimate._density(x) - self.tau, 0))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the density, without a band.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        """
+        ax, grid = axes(ax), self.estimate._grid()
+        ax.plot(grid, self(grid), color=BLUE, label=f"projected estimate, n = {self.estimate.n:,}")
+        ax.legend()
+        return self.estimate._finish(ax)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -61,6 +62,12 @@ def project_simplex(v: ArrayLike) -> Floats:
     ----------
     .. [1] J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra, "Efficient projections onto the l1-ball for learning in
        high dimensions", ICML 2008.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import project_simplex
+    >>> project_simplex([0.75, 0.5, -0.25]).tolist()
+    [0.625, 0.375, 0.0]
     """
     values = np.asarray(_check.floats("v", _check.array("v", v)), np.float64)
     if values.ndim == 0 or values.shape[-1] == 0:
@@ -83,6 +90,15 @@ class FrequencyEstimate(Estimate[Floats]):
         Declared labels, in the order of the shares.
     raw : ndarray
         Unbiased shares, to which standard errors and intervals refer. `value` is equal to `raw`, or is its projection.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import frequencies
+    >>> estimate = frequencies(["car", "foot", "car"] * 1000, ["foot", "car", "train"], 1.0, rng=1)
+    >>> estimate.categories
+    ('foot', 'car', 'train')
+    >>> round(float(estimate.projected.sum()), 9)
+    1.0
     """
 
     categories: tuple[Any, ...] | None = None
@@ -92,6 +108,12 @@ class FrequencyEstimate(Estimate[Floats]):
     def projected(self) -> Floats:
         """Shares projected on the simplex: none is negative and their sum is 1, but they are biased."""
         return project_simplex(self.raw)
+
+    def _names(self) -> tuple[str, str]:
+        return "share" if np.array_equal(self.value, self.raw) else "projected share, and share", "category"
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        return super()._entries(places) if self.categories is None else [str(self.categories[at]) for at in places]
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary like that of `Estimate.to_dict`, with the labels."""
@@ -141,6 +163,15 @@ class Frequencies(Problem[FrequencyEstimate]):
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Local privacy and minimax bounds: sharp rates for probability
        estimation", NIPS 2013.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import Frequencies
+    >>> problem = Frequencies(["foot", "car", "train"], 2.0)
+    >>> reports = problem.privatize(["car", "foot", "car", "train"] * 1000, rng=1)
+    >>> low, high = problem.estimate(reports).interval(simultaneous=True)
+    >>> bool((low < [0.25, 0.5, 0.25]).all() and (high > [0.25, 0.5, 0.25]).all())
+    True
     """
 
     k: Any

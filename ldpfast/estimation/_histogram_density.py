@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,24 @@ MOST_BINS = 1 << 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HistogramEstimate(DensityEstimate):
-    """Density estimated by a histogram with bins of equal width; `value` contains the shares of the bins."""
+    """Density estimated by a histogram with bins of equal width; `value` contains the shares of the bins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import histogram_density
+    >>> density = histogram_density(np.random.default_rng(1).uniform(0, 1, 10_000), 2.0, bins=5, rng=1)
+    >>> low, high = density.band(0.5)
+    >>> low < 1 < high
+    True
+    """
+
+    def _names(self) -> tuple[str, str]:
+        return "share", "bin"
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        edges = np.linspace(self.lower, self.upper, len(self.value) + 1)
+        return [f"{edges[at]:.6g} to {edges[at + 1]:.6g}" for at in places]
 
     def _bins(self, x: Floats) -> NDArray[np.intp]:
         return _bin_index(x, self.lower, self.upper, len(self.value))
@@ -90,6 +108,16 @@ class HistogramDensity(Problem[HistogramEstimate]):
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import HistogramDensity
+    >>> problem = HistogramDensity(2.0, bins=5)
+    >>> reports = problem.privatize(np.random.default_rng(1).beta(2, 5, 10_000), rng=1)
+    >>> density = problem.estimate(reports)
+    >>> density(0.25) > density(0.75)
+    True
     """
 
     epsilon: float

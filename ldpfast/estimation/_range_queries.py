@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check
+from .. import _check, _plots
 from .._typing import Floats
 from ..domains import Categories
 from ..mechanisms import TreeResponse
@@ -58,6 +58,16 @@ class RangeEstimate(Estimate[Floats]):
     `value` are the shares of the k bins. They add up to 1, and some may be negative. All standard errors are for the
     population that the records were drawn from, by chance and independently. They contain the noise, the choice of the
     levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits are normal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import RangeQueries
+    >>> estimate = RangeQueries(100, 1.0).run(np.arange(100_000) % 100, rng=1)
+    >>> bool(abs(estimate.range(20, 50).value - 0.3) < 0.05)
+    True
+    >>> bool(abs(estimate.quantile(0.5).value - 50) < 5)
+    True
     """
 
     _tree: Tree = field(default=None, compare=False)  # type: ignore[assignment]
@@ -148,6 +158,42 @@ class RangeEstimate(Estimate[Floats]):
         value, rule = np.floor((first + last) / 2), Crossing(self._all, asked)
         low, high = rule.bounds(value, value, ONE_SIGMA)
         return _estimate(value, (high - low) / 2, self, rule)
+
+    def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Draw the distribution function with its band.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+        confidence : float, default 0.95
+            Confidence level of the band.
+        simultaneous : bool, default False
+            Whether the band holds for all numbers at once.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        cdf = self.cdf()
+        low, high = cdf.interval(confidence, simultaneous)
+        ax = _plots.axes(ax)
+        label, band = f"estimate, {self._source_text()}", self._band_text(confidence, simultaneous)
+        bins = np.arange(len(cdf.value), dtype=np.float64)
+        _plots.draw_band(ax, bins, cdf.value, low, high, label=label, band=band, drawstyle="steps-post")
+        ax.set_xlabel("bin (number from 0)")
+        ax.set_ylabel("share of records up to this bin")
+        return ax
+
+    def _names(self) -> tuple[str, str]:
+        return "share", "bin"
 
     @cached_property
     def _cumulative(self) -> Floats:

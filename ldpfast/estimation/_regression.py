@@ -352,14 +352,23 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     validation errors read raw data as well. Intervals of "newton" cover; those of "sgd" cover less than nominal, 0.86 to
     0.93 for 0.95: see `NewtonStep` and `GradientDescent`.
 
-    Privacy
-    -------
-    See `Gradient`: exact per row. Fitting again costs epsilon again.
+    Privacy: see `Gradient`, exact per row. Fitting again costs epsilon again.
 
     References
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), section 4.2.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import LogisticRegression
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.uniform(-0.7, 0.7, (300_000, 2))
+    >>> y = rng.random(300_000) < 1 / (1 + np.exp(x[:, 1] - 2 * x[:, 0]))
+    >>> model = LogisticRegression(2.0, solver="sgd", random_state=1).fit(x, y)
+    >>> bool(np.abs(model.coef_ - [2, -1]).max() < 0.5)
+    True
     """
 
     _family = "logistic"
@@ -526,9 +535,16 @@ class LinearRegression(_Regressor):
     Time, raw data and coverage as for `LogisticRegression`. The gradient is bounded by residual
     times the norm of a row.
 
-    Privacy
-    -------
-    See `Gradient`: exact per row. Fitting again costs epsilon again.
+    Privacy: see `Gradient`, exact per row. Fitting again costs epsilon again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import LinearRegression
+    >>> x = np.random.default_rng(1).uniform(-0.7, 0.7, (300_000, 2))
+    >>> model = LinearRegression(2.0, solver="sgd", random_state=1).fit(x, x @ [0.6, -0.4])
+    >>> bool(np.abs(model.coef_ - [0.6, -0.4]).max() < 0.1)
+    True
     """
 
     _family = "linear"
@@ -561,9 +577,18 @@ class PoissonRegression(_Regressor):
     Responses are numbers >= 0. Time, raw data and coverage as for `LogisticRegression`, but intervals of "newton" do not cover
     if mean responses are above `residual`. The gradient is bounded by residual times the norm of a row.
 
-    Privacy
-    -------
-    See `Gradient`: exact per row. Fitting again costs epsilon again.
+    Privacy: see `Gradient`, exact per row. Fitting again costs epsilon again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import PoissonRegression
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.uniform(-0.7, 0.7, (300_000, 2))
+    >>> y = rng.poisson(np.exp(x @ [0.6, -0.4]))
+    >>> model = PoissonRegression(2.0, residual=3, solver="sgd", random_state=1).fit(x, y)
+    >>> bool(np.abs(model.coef_ - [0.6, -0.4]).max() < 0.3)
+    True
     """
 
     _family = "poisson"

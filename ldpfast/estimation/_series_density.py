@@ -35,9 +35,21 @@ class SeriesEstimate(DensityEstimate):
     ----------
     scale : float
         Standard deviation of a coefficient in one report.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import series_density
+    >>> density = series_density(np.random.default_rng(1).uniform(0, 1, 10_000), 2.0, rng=1)
+    >>> low, high = density.band(np.linspace(0, 1, 5), simultaneous=True)
+    >>> bool((low < 1).all() and (high > 1).all())
+    True
     """
 
     scale: float = math.nan
+
+    def _names(self) -> tuple[str, str]:
+        return "coefficient", "term"
 
     def _density(self, x: Floats) -> Floats:
         out = np.empty_like(x)
@@ -120,6 +132,16 @@ class SeriesDensity(Problem[SeriesEstimate]):
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), eq. 34 to 39 and corollary 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import SeriesDensity
+    >>> problem = SeriesDensity(2.0, n=10_000, smoothness=2)
+    >>> reports = problem.privatize(np.random.default_rng(1).beta(2, 5, 10_000), rng=1)
+    >>> density = problem.estimate(reports)
+    >>> density(0.25) > density(0.75)
+    True
     """
 
     epsilon: float

@@ -32,6 +32,15 @@ class SparseEstimate(Estimate[Floats]):
         Unbiased mean, before the threshold.
     penalty : float
         Threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import sparse_mean
+    >>> x = np.zeros((100_000, 20))
+    >>> x[:, 3] = 0.9
+    >>> sparse_mean(x, 1.0, radius=1, rng=1).support.tolist()
+    [3]
     """
 
     raw: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -41,6 +50,9 @@ class SparseEstimate(Estimate[Floats]):
     def support(self) -> NDArray[np.intp]:
         """Indices of the coordinates that are not zero."""
         return np.flatnonzero(self.value)
+
+    def _names(self) -> tuple[str, str]:
+        return "thresholded mean, and mean", "coordinate"
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,16 @@ class SparseMean(Problem[SparseEstimate]):
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), corollary 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import SparseMean
+    >>> problem = SparseMean(20, 1.0, radius=1)
+    >>> x = np.zeros((100_000, 20))
+    >>> x[:, 3] = 0.9
+    >>> problem.estimate(problem.privatize(x, rng=1)).support.tolist()
+    [3]
     """
 
     dim: int

@@ -30,6 +30,13 @@ class MeanSquaredError(NamedTuple):
         Variance that the mechanism adds, divided by n.
     squared_bias : float
         Square of the bias caused by clipping.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import TruncatedMean
+    >>> error = TruncatedMean(1.0, moment=3, radius=2, n=10_000).mean_squared_error()
+    >>> error.total == error.sampling + error.noise + error.squared_bias
+    True
     """
 
     sampling: float
@@ -95,6 +102,16 @@ class TruncatedMean(Problem[Estimate[float]]):
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), eq. 10 and corollary 1. The constant of the bias used here, (k-1)^(k-1) / k^k, is sharp; the
        published one is larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import TruncatedMean
+    >>> x = np.random.default_rng(1).exponential(2, 20_000)
+    >>> problem = TruncatedMean(1.0, moment=3, radius=4, n=len(x), rule="opt")
+    >>> low, high = problem.estimate(problem.privatize(x, rng=1)).interval()
+    >>> low < 2 < high
+    True
     """
 
     epsilon: float

@@ -32,6 +32,17 @@ class VectorEstimate(Estimate[Floats]):
         Center of the ball or box that contains the records.
     scale : ndarray
         Standard deviation of each coordinate of a decoded report, for a record at the center.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import vector_mean
+    >>> estimate = vector_mean(np.full((10_000, 3), 0.5), 1.0, rng=1)
+    >>> low, high = estimate.interval(simultaneous=True)
+    >>> bool((low < 0.5).all() and (high > 0.5).all())
+    True
+    >>> estimate.shrunken.shape
+    (3,)
     """
 
     center: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -73,6 +84,9 @@ class VectorEstimate(Estimate[Floats]):
         limit = float(chdtri(dim, 1 - _check.probability("confidence", confidence)))
         return Region(self.value, self.scale / math.sqrt(self.n), self.center, self.n, limit)
 
+    def _names(self) -> tuple[str, str]:
+        return "mean", "coordinate"
+
 
 @dataclass(frozen=True, eq=False)
 class Region:
@@ -94,6 +108,14 @@ class Region:
         Number of reports.
     limit : float
         Quantile of the chi-square distribution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import vector_mean
+    >>> region = vector_mean(np.full((10_000, 3), 0.5), 1.0, rng=1).region()
+    >>> bool(region.contains([0.5, 0.5, 0.5])), bool(region.contains([0.0, 0.0, 0.0]))
+    (True, False)
     """
 
     value: Floats
@@ -164,6 +186,16 @@ class VectorMean(Problem[VectorEstimate]):
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), eq. 25 and 26, corollary 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import VectorMean
+    >>> problem = VectorMean(2, 1.0, norm="linf", lower=[0, 0], upper=[1, 10])
+    >>> estimate = problem.estimate(problem.privatize(np.tile([0.5, 2.0], (20_000, 1)), rng=1))
+    >>> low, high = estimate.interval(simultaneous=True)
+    >>> bool((low < [0.5, 2.0]).all() and (high > [0.5, 2.0]).all())
+    True
     """
 
     dim: int

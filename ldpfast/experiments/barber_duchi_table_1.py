@@ -190,7 +190,7 @@ class TableStudy(Study):
             self.errors[line.privacy].draw(ax, (BLACK, "o", ""), "measured error, on the worst records", of_mean=True)
             fixed, label = f"dimension {AT_DIM}", "number of people n"
         else:
-            fixed, label = f"n = {AT_SIZE:,}", "dimension"
+            fixed, label = f"n = {AT_SIZE:,}", "dimension (number of coordinates)"
         for side, color in (("upper", VERMILION), ("lower", BLUE)):
             values, rates = getattr(line.bound, side), line.rates(side)
             ax.plot(line.places, values, color=color, label=f"{side} bound")
@@ -199,7 +199,7 @@ class TableStudy(Study):
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.tick_params(labelleft=True)
-        finish(ax, f"{DEFINITIONS[line.privacy]}, {fixed}", label, "squared error")
+        finish(ax, f"{DEFINITIONS[line.privacy]}, {fixed}", label, "squared error (squared unit of the records)")
         ax.get_legend().remove()
 
 

@@ -53,7 +53,7 @@ MEDIANS, MEANS = (SAMPLE, EXPONENTIAL, SMOOTH, STEPS), (SAMPLE, NOISE, BITS)
 
 @dataclass(frozen=True)
 class Counts:
-    """Integer answers of a survey.
+    """Integer answers of a survey, in `unit`.
 
     A uniform number of [-1/2, 1/2] is added to each answer of a sample, so that the distribution is continuous.
     """
@@ -62,6 +62,7 @@ class Counts:
     values: Floats  # of the whole population, without the added uniform numbers
     lower: float
     upper: float
+    unit: str = "unit of the records"
 
     @property
     def mean(self) -> float:
@@ -97,13 +98,13 @@ class Counts:
 def visits() -> Counts:
     """Return the visits to a doctor in a year, capped at 20, from the RAND health insurance experiment."""
     numbers = np.minimum(records(RAND)["mdvis"].to_numpy(), MOST_VISITS).astype(np.float64)
-    return Counts("Visits to a doctor in a year", numbers, -0.5, MOST_VISITS + 0.5)
+    return Counts("Visits to a doctor in a year", numbers, -0.5, MOST_VISITS + 0.5, "visits per year")
 
 
 def ratings() -> Counts:
     """Return the marriage ratings by the wives of Fair's survey, from 1 (very poor) to 5 (very good)."""
     numbers = records(FAIR)["rate_marriage"].to_numpy().astype(np.float64)
-    return Counts("Wives rate their marriage, 1 to 5", numbers, 0.5, 5.5)
+    return Counts("Wives rate their marriage, 1 to 5", numbers, 0.5, 5.5, "rating points")
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ def _draw(panel: Panel, ax: Any) -> None:
     ax.set_xticks([], minor=True)
     ax.tick_params(labelbottom=True, labelleft=True)
     title = f"{people.name}, n = {len(people.values):,}: {panel.statistic} ({panel.truth:.2f})"
-    finish(ax, title, "epsilon (small: more private)", f"mean error of the {panel.statistic}")
+    finish(ax, title, "epsilon (small: more private)", f"mean error of the {panel.statistic}\n({people.unit})")
 
 
 # Measurements ---------------------------------------------------------------------------------------------------------

@@ -103,14 +103,16 @@ class SmoothStudy(Study):
         left.axhline(PUBLISHED, color=BLACK, linestyle="--", label="published, for every epsilon")
         left.set_ylim(PUBLISHED / 2, 1e3)  # room for the legend
         title = "Smooth sensitivity of the median, uniform records"
-        _finish(left, title, "n times the smooth sensitivity", "mean, and 90 % of the samples")
+        _finish(left, title, "n times the smooth sensitivity (unit of the records)", "mean, and 90 % of the samples")
         for curves, ax in ((self.added, middle), (self.errors, right)):
             for method, curve in curves.items():
                 curve.draw(ax, STYLES[method], method, of_mean=True)
         given = f"epsilon {AT_EPSILON:g}, delta {DELTA:g} for smooth sensitivity"
         bands = "mean and two standard errors"
-        _finish(middle, f"Distance from the median of the sample\n{given}", "mean distance", bands)
-        _finish(right, f"Error of the median\n{given}", "mean absolute error", bands)
+        _finish(
+            middle, f"Distance from the median of the sample\n{given}", "mean distance (unit of the records)", bands
+        )
+        _finish(right, f"Error of the median\n{given}", "mean absolute error (unit of the records)", bands)
 
 
 def _finish(ax: Any, title: str, ylabel: str, legend: str) -> None:

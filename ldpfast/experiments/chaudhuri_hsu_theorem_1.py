@@ -155,7 +155,7 @@ class SensitivityStudy(Study):
             ax.set_xscale("log")
             ax.set_yscale("log")
             ax.tick_params(labelleft=True)
-            finish(ax, f"n = {panel.n:,}", "epsilon", "mean absolute error")
+            finish(ax, f"n = {panel.n:,}", "epsilon", "mean absolute error (unit of the records)")
             ax.get_legend().remove()
         handles, names = axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=3)

@@ -71,7 +71,7 @@ def mean_of(name: str, people: Floats, lower: float, upper: float) -> Problem:
     length, off_center = upper - lower, truth - (lower + upper) / 2
     return Problem(
         f"mean of {name}",
-        "squared error of the mean",
+        "squared error of the mean (squared unit of the records)",
         people,
         truth,
         {
@@ -101,7 +101,7 @@ def shares_of(name: str, people: NDArray[np.uint8], k: int) -> Problem:
 
     return Problem(
         f"shares of {name}",
-        "squared error, summed over categories",
+        "squared error, summed over categories (squared share)",
         people,
         truth,
         {
@@ -137,7 +137,7 @@ def histogram_of(name: str, people: Floats, lower: float, upper: float, bins: in
     spread = 1 - float(np.sum(truth**2))
     return Problem(
         f"histogram of {name}",
-        "integrated squared error",
+        "integrated squared error (per unit of the records)",
         people,
         truth,
         {

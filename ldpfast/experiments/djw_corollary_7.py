@@ -187,7 +187,7 @@ def _finish(ax: Any, title: str) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     legend = {"loc": "upper right", "title": "mean, and 90 % of the runs"}
-    finish(ax, title, "number of people n", "integrated squared error", **legend)
+    finish(ax, title, "number of people n", "integrated squared error (per unit of the records)", **legend)
 
 
 def _draw_panel(panel: Panel, ax: Any) -> None:
@@ -196,7 +196,7 @@ def _draw_panel(panel: Panel, ax: Any) -> None:
         ax.plot(panel.points, values, color=color, label=label)
     ax.fill_between(panel.points, *panel.band, color=BLUE, alpha=0.2, linewidth=0, label="95 % at each point")
     ax.axhline(0, color=GRAY, linewidth=0.8)
-    finish(ax, panel.title, "x", "density")
+    finish(ax, panel.title, "record (unit of the records)", "density (per unit of the records)")
 
 
 def _measure(

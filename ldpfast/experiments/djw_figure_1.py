@@ -308,7 +308,7 @@ def draw(study: Study, ax: Any) -> None:
             label="" if method != CUBE else "exact formulas",
         )
     title = f"Error of {DRUGS} yes-or-no answers, epsilon {EPSILON:g} for all"
-    _finish(ax, title, study.name, "mean squared error of a share (between 0 and 1)", 500)
+    _finish(ax, title, study.name, "mean squared error of a share (squared share)", 500)
 
 
 def _finish(ax: Any, title: str, name: str, ylabel: str, top: float) -> None:

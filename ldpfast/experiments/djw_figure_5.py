@@ -135,7 +135,7 @@ def _finish(ax: Any, errors: Errors, title: str, legend: str) -> None:
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_xticks([], minor=True)
     xlabel = "assumed number of moments k"
-    ylabel = "mean error, relative to the mean"
+    ylabel = "mean error (percent of the mean)"
     finish(ax, title, xlabel, ylabel, title=legend, loc="upper center", ncols=2)
 
 

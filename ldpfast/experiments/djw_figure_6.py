@@ -114,7 +114,7 @@ class MedianStudy(Study):
             ax.set_yscale("log")
             ax.set_ylim(bottom=panel.curve(PLAIN).mean.min() / 5)  # cuts bands that are far below the mean
             title = f"{panel.people.name}: interval [0, {panel.upper:,.0f}]"
-            finish(ax, title, "number of people n", "E|guess - X| - E|median - X|")
+            finish(ax, title, "number of people n", f"E|guess - X| - E|median - X| ({panel.people.unit_name})")
             ax.get_legend().remove()
         handles, names = axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=len(names))

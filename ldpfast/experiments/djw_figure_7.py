@@ -174,7 +174,14 @@ class LogisticStudy(Study):
             ax.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
             ax.set_xticks([], minor=True)
             legend: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 0.08)}  # above the line at the bottom
-            finish(ax, data, "epsilon", "held-out error", title="mean and two standard errors", **legend)
+            finish(
+                ax,
+                data,
+                "epsilon",
+                "held-out error (share of the records)",
+                title="mean and two standard errors",
+                **legend,
+            )
         figure.suptitle(
             "Figure 7: logistic regression for four values of epsilon, three quarters of the records used for training"
         )

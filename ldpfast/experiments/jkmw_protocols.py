@@ -161,7 +161,7 @@ class GaussianStudy(Study):
         return [row for found in self.errors for row in found.rows()]
 
     def draw(self, figure: Any) -> None:
-        """Draw the search (docs/gaussian.png)."""
+        """Draw the search (docs/jkmw-protocols.png)."""
         (records, corner), (levels, bars) = figure.subplots(
             2, 2, width_ratios=(3, 1), height_ratios=(1, 3.6), sharex="col"
         )
@@ -183,7 +183,7 @@ class GaussianStudy(Study):
             ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
             ax.set_xticks([], minor=True)
             title = f"{'known' if known else 'unknown'} sigma, n = {n:,}"
-            finish(ax, title, "epsilon", "|error| epsilon sqrt(n) / sigma")
+            finish(ax, title, "epsilon", "|error| epsilon sqrt(n) / sigma (no unit)")
             ax.get_legend().remove()
         handles, names = axes[0, 0].get_legend_handles_labels()
         figure.legend(
@@ -223,8 +223,8 @@ def _draw_records(search: Search, ax: Any) -> None:
     )
     ax.set_ylim(0, 0.45)
     ax.set_title("The records, which the server does not see", fontsize=11)
-    ax.set_xlabel("record")
-    ax.set_ylabel("density")
+    ax.set_xlabel("record (units of sigma)")
+    ax.set_ylabel("density\n(per sigma)")
     ax.tick_params(labelbottom=True)
     ax.spines[["top", "right"]].set_visible(False)
     ax.margins(x=0)
@@ -275,8 +275,8 @@ def _draw_levels(search: Search, ax: Any) -> None:
     ax.set_ylim(last + 0.85, -0.6)
     ax.set_xlim(-search.end, search.end)
     ax.set_title("The search: one group of people for each row", fontsize=11)
-    ax.set_xlabel("record; the digit in a cell is its residue modulo 4")
-    ax.set_ylabel("width of the cells")
+    ax.set_xlabel("record (units of sigma); the digit in a cell is its residue modulo 4")
+    ax.set_ylabel("width of the cells (units of sigma)")
     ax.tick_params(left=False)
     ax.spines[["top", "right", "left"]].set_visible(False)
 
@@ -294,7 +294,7 @@ def _draw_shares(search: Search, ax: Any) -> None:
     ax.set_yticks([])
     ax.set_xlim(min(-0.05, float(search.shares.min()) - 0.03), 1)
     ax.set_title("Shares of the answers", fontsize=11)
-    ax.set_xlabel("share, debiased")
+    ax.set_xlabel("debiased share")
     ax.set_ylabel("residue, 0 to 3 from the top")
     ax.grid(axis="x", alpha=0.3)
     ax.spines[["top", "right", "left"]].set_visible(False)

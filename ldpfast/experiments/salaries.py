@@ -25,11 +25,12 @@ UNIT = 25_000.0  # intervals are [0, radius UNIT]
 
 @dataclass(frozen=True)
 class Population:
-    """The number of each person, in increasing order; `unit` is the scale of the intervals."""
+    """The number of each person, in increasing order; `unit` is the scale of the intervals, in `unit_name`."""
 
     name: str
     values: Floats
     unit: float
+    unit_name: str = "unit of the records"
 
     @property
     def mean(self) -> float:
@@ -65,7 +66,7 @@ def salaries() -> Population:
     from scipy.optimize import brentq
 
     share = brentq(lambda share: _mixture(share).mean() - MEAN, 0.3, 0.64)
-    return Population("Salaries (stand-in)", _mixture(share), UNIT)
+    return Population("Salaries (stand-in)", _mixture(share), UNIT, "dollars")
 
 
 def _mixture(share: float) -> Floats:
@@ -87,14 +88,14 @@ def _mixture(share: float) -> Floats:
 @cache
 def visits() -> Population:
     """Return real data: visits to a doctor in a year (20,190 records of the RAND health insurance experiment)."""
-    return _real("Visits to a doctor (RAND, real)", "mdvis", 5.0)
+    return _real("Visits to a doctor (RAND, real)", "mdvis", 5.0, "visits per year")
 
 
 @cache
 def diseases() -> Population:
     """Return real data: index of chronic diseases, in [0, 60], for the same records."""
-    return _real("Index of chronic diseases (RAND, real)", "disea", 10.0)
+    return _real("Index of chronic diseases (RAND, real)", "disea", 10.0, "points of the index")
 
 
-def _real(name: str, column: str, unit: float) -> Population:
-    return Population(name, np.sort(records(RAND)[column].to_numpy().astype(np.float64)), unit)
+def _real(name: str, column: str, unit: float, unit_name: str) -> Population:
+    return Population(name, np.sort(records(RAND)[column].to_numpy().astype(np.float64)), unit, unit_name)

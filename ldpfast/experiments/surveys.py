@@ -118,7 +118,7 @@ def questions() -> list[Question]:
             np.minimum(rand["mdvis"].to_numpy(), MOST_VISITS).astype(np.float64),
             partial(for_interval, 0.0, float(MOST_VISITS)),
             upper=float(MOST_VISITS),
-            unit="visits",
+            unit="visits per year",
         ),
         Question(
             RAND,
@@ -314,7 +314,7 @@ def _draw_answers(group: Sequence[Comparison], ax: Any) -> None:
     ax.axhline(0, color=BLACK, linewidth=0.8)
     ax.set_xticks(places, question.answers)
     ax.set_ylim(top=1.8 * truth.max())  # room for the legend
-    _finish(ax, group, "answer")
+    _finish(ax, group, "answer (category)")
 
 
 def _interval(ax: Any, x: NDArray[Any], value_low_high: Floats, **style: Any) -> None:
@@ -326,4 +326,4 @@ def _interval(ax: Any, x: NDArray[Any], value_low_high: Floats, **style: Any) ->
 def _finish(ax: Any, group: Sequence[Comparison], xlabel: str) -> None:
     question = group[0].question
     title = f"{question.text}\n{question.survey}, n = {group[0].estimate.n:,}"
-    finish(ax, title, xlabel, "% of people" if question.unit == "%" else question.unit, grid="y")
+    finish(ax, title, xlabel, "share (% of people)" if question.unit == "%" else f"mean ({question.unit})", grid="y")

@@ -187,4 +187,4 @@ def draw(whole: Whole, ax: Any) -> None:
     ax.set_xticks(places, answer.labels)
     ax.set_ylim(0, 100)
     about = f"{whole.name}, all questions at a total epsilon of {whole.result.guarantee.epsilon:.3g}"
-    finish(ax, f"{title}\n{about}", "subgroup", "% of people", grid="y")
+    finish(ax, f"{title}\n{about}", "subgroup (category)", "share (% of people)", grid="y")

@@ -23,6 +23,7 @@ from ._rank_codebook import RankCodebook
 from ._residue import Residue
 from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit
+from ._simulate import simulate
 from ._smoothed_bins import SmoothedBins
 from ._subset_selection import SubsetSelection
 from ._tree_response import TreeResponse
@@ -63,4 +64,5 @@ __all__ = [
     "for_categories",
     "for_interval",
     "half_space_constant",
+    "simulate",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from dataclasses import is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,18 +15,22 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
 from ..privacy import Channel, Guarantee, TwoLevel
-from ..reports import Aggregator, Codes, Format, Question
+from ..reports import Aggregator, Codes, Format
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing, line_of
+from ._draws import Counts, multinomial, shares_of
 from ._pipeline import Kernel, Pipeline
 from ._python import PythonKernel, integer_weights, invert
+from ._record_question import RecordQuestion
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .._typing import RNGLike
 
 CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumerate
 
 
-class Mechanism(Question, ABC):
+class Mechanism(RecordQuestion):
     """An immutable description of one channel: its records, its reports and its privacy guarantee.
 
     Mechanisms are compared by their parameters, can be pickled, and have a `repr` that can be evaluated.
@@ -48,6 +51,15 @@ class Mechanism(Question, ABC):
         Format of reports.
     debiasing : Debiasing, MatrixDebiasing or None
         Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.Laplace(0, 10, 1.0)
+    >>> isinstance(mechanism, ldp.Mechanism)
+    True
+    >>> ldp.Mechanism.from_dict(mechanism.to_dict()) == mechanism
+    True
     """
 
     kind: ClassVar[str] = "mechanism"
@@ -199,6 +211,43 @@ class Mechanism(Question, ABC):
         mean = np.tensordot(probability, decoded, 1)
         return np.asarray((np.tensordot(probability, decoded**2, 1) - mean**2)[records])
 
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the state of the reports of many people, drawn from its distribution at a cost that does not grow with them.
+
+        The default draws the codes of a mechanism with `channel_rows`, a domain of Categories and reports of Codes.
+
+        Parameters
+        ----------
+        records : ndarray
+            Different records, a result of ``domain.convert``.
+        people : ndarray of int64
+            Number of people with each record, > 0.
+        generator : numpy.random.Generator
+            Source of randomness. The state is simulated, and protects nobody.
+
+        Returns
+        -------
+        state : ndarray
+            State of the aggregator, as ``report.tally`` makes it from reports.
+
+        Raises
+        ------
+        ValueError
+            If there is no exact form at such a cost.
+        """
+        rows = self.channel_rows()
+        if rows is None or not isinstance(self.domain, Categories) or not isinstance(self.report, Codes):
+            raise self._no_exact_state("its reports have too many values")
+        weights = integer_weights(rows, self.domain.k, self.report.k)
+        codes = multinomial(generator, people, np.array([shares_of(weights[record]) for record in records.tolist()]))
+        return np.asarray(codes.sum(axis=0))
+
+    def _no_exact_state(self, reason: str) -> ValueError:
+        return ValueError(
+            f"mechanism must have reports that can be simulated by exact counts, got {self!r}: {reason}. Privatize and "
+            "count a sample of records instead"
+        )
+
     @property
     def value_range(self) -> tuple[float, float]:
         """Interval that holds each coordinate of the expected decoded report: that of the domain unless overridden."""
@@ -336,15 +385,7 @@ class Mechanism(Question, ABC):
         -----
         Memory does not depend on the number of records.
         """
-        self.domain.check_clip(clip)
-        if is_personal(rng):
-            return self.estimate(self.privatize(x, rng=rng, clip=clip))
-        records, _ = self.domain.records(x)
-        aggregator = self.aggregator()
-        if len(records):
-            states = self._pipeline.run(records, rng, self.report.new_state, clip=clip)
-            aggregator._add(states, len(records))
-        return aggregator.estimate()
+        return self.collect(x, rng=rng, clip=clip).estimate()
 
     def decode(self, reports: ArrayLike) -> Floats:
         """Return unbiased numbers from reports, one row per report.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from .._typing import AnyArray, Floats
 from ..domains import Domain
 from ..reports import Grid
 from ._base import Mechanism
+from ._draws import Counts, dot, multinomial, shares_of
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 STEPS_PER_EPSILON = 1024  # grid steps in one unit of noise: rounding adds less than 1e-6 of the variance
 
@@ -20,6 +25,10 @@ def grid_steps(epsilon: float, dim: int = 1) -> int:
     """Return the number of grid steps of one coordinate, so that rounding adds a negligible variance."""
     steps = STEPS_PER_EPSILON * min(epsilon, 2.0**40) / dim  # _coins.geometric rejects epsilons far below 2^40
     return max(1, math.ceil(steps))
+
+
+MOST_DIGITS = 20  # binary digits of noise that is drawn by the counts of all its values
+ROUNDING_BITS = 16  # random bits that round a number to the grid
 
 
 class DiscreteLaplace(Mechanism):
@@ -98,6 +107,55 @@ class DiscreteLaplace(Mechanism):
         steps = (self.numbers(records).astype(np.float64) - self.report.lower) / self.grid
         part = steps - np.floor(steps)
         return np.asarray(self.report.noise_variance + self.grid**2 * part * (1 - part))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the sums of the integers of the reports and of their squares, as words of 64 bits.
+
+        People whose numbers are rounded to the same index are counted by the sign and the digits of their noise.
+        """
+        if self._coin.digits > MOST_DIGITS:
+            raise self._no_exact_state(f"its noise has more than 2^{MOST_DIGITS} values")
+        numbers = self.numbers(records).reshape(len(records), -1)
+        sums = [self._grid_sums(column, people, generator) for column in numbers.T]
+        words = [
+            (number >> shift) % _coins.WORD for part in zip(*sums, strict=True) for number in part for shift in (0, 64)
+        ]
+        return np.array(words, np.uint64).reshape(-1, 2)
+
+    def _grid_sums(self, numbers: AnyArray, people: Counts, generator: Generator) -> tuple[int, int]:
+        """Return the sums of the integers of one coordinate and of their squares."""
+        steps = (numbers.astype(np.float64) - self.report.lower) * (1 / self.grid)
+        parts = np.floor(steps * 2**ROUNDING_BITS + 0.5).astype(np.int64)  # as the kernel rounds them
+        up = generator.binomial(people, (parts & (1 << ROUNDING_BITS) - 1) * 2.0**-ROUNDING_BITS)
+        below = parts >> ROUNDING_BITS
+        indices = np.concatenate([below, below + 1])
+        at, place = np.unique(indices, return_inverse=True)
+        here = np.zeros(len(at), np.int64)
+        np.add.at(here, place, np.concatenate([people - up, up]))
+        positive = generator.binomial(here, 0.5)
+        total = square = 0
+        for index, signed in zip(at.tolist(), np.column_stack([positive, here - positive]), strict=True):
+            # A report is index + G or index - 1 - G, with G the geometric variable.
+            for base, sign, count in ((index, 1, int(signed[0])), (index - 1, -1, int(signed[1]))):
+                first, second = self._noise_sums(count, generator)
+                total += count * base + sign * first
+                square += count * base**2 + 2 * sign * base * first + second
+        return total, square
+
+    def _noise_sums(self, people: int, generator: Generator) -> tuple[int, int]:
+        """Return the sums of the geometric variables of some people and of their squares."""
+        coin, total, square, offset = self._coin, 0, 0, 0
+        values = np.arange(1 << coin.digits)
+        while people:
+            more = int(generator.binomial(people, coin.carry / _coins.WIDE))
+            counts = np.array([people - more])
+            for weights in reversed(coin.groups):
+                counts = multinomial(generator, counts, shares_of(weights)).ravel()
+            first, second = dot(counts, values), dot(counts, values**2)
+            total += offset * (people - more) + first
+            square += offset**2 * (people - more) + 2 * offset * first + second
+            people, offset = more, offset + (1 << coin.digits)
+        return total, square
 
     @property
     def worst_variance(self) -> float:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, _coins
+from .. import _check, _coins, _finite_field
 from .._core import privatize, transform
 from .._typing import AnyArray
+from ._draws import Counts
+from ._hyperplanes import count_vectors
 from ._set_response import SetResponse
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 MOST_CATEGORIES = (1 << 31) - 1  # codes have at most 31 bits
 
@@ -20,6 +26,26 @@ def walsh(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     values = np.array(counts, np.int64)
     transform.walsh(values)
     return values
+
+
+def draw_parities(even: Counts, odd: Counts, bits: int, generator: Generator) -> Counts:
+    """Return the numbers of codes of people whose code is uniform among those with a given parity.
+
+    Parameters
+    ----------
+    even, odd : ndarray of int64
+        Entry a - 1 holds the people whose code has an even or odd number of common binary ones with a.
+    bits : int
+        Length of a code. There are at most 2^bits - 1 entries.
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    counts : ndarray of int64, shape (2^bits,)
+    """
+    planes = np.zeros(((1 << bits) - 1, 2), np.int64)  # over the field of two elements, point a - 1 is the vector a
+    planes[: len(even), 0], planes[: len(odd), 1] = even, odd
+    return count_vectors(generator, _finite_field.field(2), bits, planes, 0)
 
 
 @dataclass(frozen=True)
@@ -86,6 +112,9 @@ class HadamardResponse(SetResponse):
     def supported(self, codes: AnyArray) -> NDArray[np.bool_]:
         common = codes.astype(np.uint64)[:, np.newaxis] & np.arange(1, self.k + 1, dtype=np.uint64)
         return np.asarray(np.bitwise_count(common) % 2 == 0)
+
+    def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+        return draw_parities(inside, outside, self.k.bit_length(), generator)
 
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         values = walsh(counts)

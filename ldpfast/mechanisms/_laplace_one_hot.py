@@ -86,6 +86,9 @@ class LaplaceOneHot(DiscreteLaplace):
     def encode(self, records: AnyArray) -> AnyArray:
         return one_hot(records, self.k).astype(np.float32)
 
+    def numbers(self, records: AnyArray) -> AnyArray:
+        return self.encode(records)
+
     def report_variance(self, records: AnyArray) -> Floats:
         return np.full((len(records), self.k), self.report.noise_variance)
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .. import _check, _coins
+from .._typing import AnyArray
 from ..domains import Ball
 from ..reports import Grid
 from ._discrete_laplace import DiscreteLaplace, grid_steps
+from ._draws import Counts
 from ._half_space import check_ball
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,11 @@ class LaplaceVector(DiscreteLaplace):
             l1_limit=limit,
             radius=radius,
         )
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        if self.norm == "l2":
+            raise self._no_exact_state('the coordinates are independent for norm="linf" only')
+        return super().report_state(records, people, generator)
 
 
 def _box_steps(dim: int, epsilon: float) -> tuple[int, int, int]:

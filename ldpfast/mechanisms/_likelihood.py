@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,13 @@ from .._typing import AnyArray, Floats
 from ..domains import Domain
 from ..privacy import TwoLevel
 from ._base import Mechanism
+from ._draws import Counts
 from ._l2_ball import L2Ball
 from ._laplace_vector import LaplaceVector
 from ._linf_ball import LinfBall
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 FAMILIES = ("logistic", "linear", "poisson")
 FAR = 1e30  # bound on the magnitude of features and responses; larger ones are clipped to it
@@ -178,6 +182,9 @@ class LikelihoodQuestion(Mechanism):
         elif self.family == "poisson":
             response = np.maximum(response, 0)
         return self._derivatives(np.ascontiguousarray(clean[:, :-1]), response).astype(records.dtype, copy=False)
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        return np.asarray(self.ball.report_state(self.encode(records), people, generator))
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.ball.report_variance(self.encode(records)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +17,34 @@ from ..privacy import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
+from ._draws import Counts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
+from ._vertices import MOST_GROUPED, count_signs
 
-MOST_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level`
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+MOST_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level` and of simulated counts
+SHARED = 1 << 23  # values of the random bits that the coordinates of a record share when they are rounded to signs
+
+
+def rounding(steps: Floats) -> tuple[Counts, Floats]:
+    """Return how the kernel rounds a vector in [-2^30, 2^30]^d to signs: a mixture of roundings with independent coordinates.
+
+    A coordinate is plus if 2^23 b + l is below an integer c 2^23 + f, with a random byte b of its own and 23 random bits l
+    that it shares with the other coordinates. Given l it is plus with probability c / 256, or (c + 1) / 256 if l < f. So the
+    probabilities are constant for l between two neighboring values of f.
+
+    Returns
+    -------
+    sizes : ndarray of int64, shape (g,)
+        Numbers of values of l. Their sum is 2^23.
+    plus : ndarray of float64, shape (g, d)
+        Probabilities of plus signs.
+    """
+    byte, part = np.divmod((np.trunc(steps).clip(-(2.0**30), 2.0**30) + 2.0**30).astype(np.int64), SHARED)
+    ends = np.unique(np.concatenate([[0, SHARED], part]))
+    return np.diff(ends), (byte + (ends[:-1, np.newaxis] < part)) / 256
 
 
 @dataclass(frozen=True)
@@ -107,6 +133,27 @@ class LinfBall(Mechanism):
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(records.astype(np.float64)))
 
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the number of plus signs of each coordinate. People are counted by the interval of the shared random bits."""
+        dim = self.dim
+        if dim > MOST_EXACT_DIM:
+            raise self._no_exact_state(f"dim must be at most {MOST_EXACT_DIM}")
+        rounded = [rounding(record) for record in records.astype(np.float64) * (2.0**30 / self.radius)]
+        if sum(plus.size for _, plus in rounded) > MOST_GROUPED:
+            raise self._no_exact_state(
+                "the coordinates of the records have too many different values. Multiples of radius / 128 are always possible"
+            )
+        groups = [multinomial(generator, count, sizes) for count, (sizes, _) in zip(people, rounded, strict=True)]
+        weights = [math.comb(dim, a) * weight for a, weight in enumerate(self._weights)]
+        return count_signs(generator, np.concatenate(groups), np.concatenate([plus for _, plus in rounded]), weights)
+
+    @property
+    def _weights(self) -> list[int]:
+        """Weight of a vertex by the number of signs that agree with the record, times 2^64."""
+        dim, tails = self.dim, _coins.WORD - self._heads
+        tie = tails if self.ties == "thin" else _coins.WORD // 2
+        return [tie if 2 * a == dim else self._heads if 2 * a > dim else tails for a in range(dim + 1)]
+
     @property
     def two_level(self) -> TwoLevel | None:
         """Parameters for `privacy.shuffled`: those of one random bit about a public direction, the drawn signs.
@@ -124,10 +171,8 @@ class LinfBall(Mechanism):
 
     def channel_rows(self) -> list[list[int]] | None:
         """Return the channel from vertices to vertices. A weight depends on the number of signs that agree."""
-        dim, heads = self.dim, self._heads
+        dim = self.dim
         if dim > 20 or 1 << 2 * dim > CHANNEL_ENTRIES:
             return None
-        tails = _coins.WORD - heads
-        tie = tails if self.ties == "thin" else _coins.WORD // 2
-        weight = [tie if 2 * a == dim else heads if 2 * a > dim else tails for a in range(dim + 1)]
+        weight = self._weights
         return [[weight[dim - (v ^ z).bit_count()] for z in range(1 << dim)] for v in range(1 << dim)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -219,36 +220,53 @@ class Pipeline:
 
     def run(
         self, records: AnyArray, rng: RNGLike | Stream, new_state: Callable[[], AnyArray], *, clip: bool
-    ) -> list[AnyArray]:
-        """Check, privatize and count records on all threads. Return states whose sum is the result.
+    ) -> tuple[list[AnyArray], Clipped]:
+        """Check, privatize and count records on all threads.
 
-        With `clip`, there is a warning about records that are not in the domain.
+        Return states whose sum is the result, and how many records were clipped.
         """
         rows, step = self.kernel.rows, self.piece_rows(records)
         check = None if clip else lambda piece: self._check_piece(piece, records)
         stream = open_stream(rng)
         first = stream.take(self.blocks(len(records)))
 
-        def work(start: int, stop: int) -> tuple[AnyArray, int, int]:
-            state, missing, outside = new_state(), 0, 0
+        def work(start: int, stop: int) -> tuple[AnyArray, Clipped]:
+            state, clipped = new_state(), Clipped(0, 0)
             for at in range(start, stop, step):
                 converted = self._converted(records[at : min(stop, at + step)], records, clip)
                 self.count(converted, stream, first + at // rows, state, check)
                 if clip:
-                    found = self.domain.clipped(self.domain.convert(converted))
-                    missing, outside = missing + found[0], outside + found[1]
-            return state, missing, outside
+                    clipped = clipped.plus(self.domain.clipped(self.domain.convert(converted)))
+            return state, clipped
 
         results = _threads.parallel_map(work, len(records), rows, records.size * self.width)
-        warn_clipped(len(records), sum(missing for _, missing, _ in results), sum(outside for *_, outside in results))
-        return [state for state, _, _ in results]
+        return [state for state, _ in results], reduce(Clipped.plus, (found for _, found in results), Clipped(0, 0))
+
+    def clipped(self, records: AnyArray) -> Clipped:
+        """Return how many records are not in the domain."""
+        step = self.piece_rows(records)
+        pieces = (self.domain.convert(records[at : at + step]) for at in range(0, len(records), step))
+        return reduce(Clipped.plus, map(self.domain.clipped, pieces), Clipped(0, 0))
 
 
-def warn_clipped(n: int, missing: int, outside: int) -> None:
-    """Warn if some of n records had NaN or were outside of their domain."""
+class Clipped(NamedTuple):
+    """How many records had NaN, which counts as the center, and how many others were outside of the domain."""
+
+    missing: int
+    outside: int
+
+    def plus(self, other: tuple[int, int]) -> Clipped:
+        """Return the sums of both numbers."""
+        return Clipped(self.missing + other[0], self.outside + other[1])
+
+
+def warn_clipped(n: int, clipped: Clipped) -> None:
+    """Warn if some of n records were clipped."""
     parts = [
         f"{count} of {n} records ({count / n:.2g} of all) {what}"
-        for count, what in ((missing, "had NaN, which counts as the center"), (outside, "were clipped to the domain"))
+        for count, what in zip(
+            clipped, ("had NaN, which counts as the center", "were clipped to the domain"), strict=True
+        )
         if count
     ]
     if parts:

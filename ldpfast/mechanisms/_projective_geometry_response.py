@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,13 @@ from .. import _check, _coins, _finite_field
 from .._core import privatize
 from .._finite_field import FiniteField
 from .._typing import AnyArray, Floats
+from ._draws import Counts, bincount, multinomial, uniform
 from ._hadamard_response import walsh
+from ._hyperplanes import count_vectors, first_point, multiples, on_digits, point_multiples
 from ._set_response import SetResponse
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 MOST_VECTORS = 1 << 25  # vectors over the field: their counts must fit memory
 MATRIX_ROWS = 64  # of the matrices of the discrete Fourier transform
@@ -29,7 +35,7 @@ class Geometry:
 
     def first(self, position: int) -> int:
         """Return the number of the first point whose last nonzero element is at a position: (q^r - 1) / (q - 1)."""
-        return int((self.order**position - 1) // (self.order - 1))
+        return first_point(self.order, position)
 
     @property
     def points(self) -> int:
@@ -168,30 +174,47 @@ class ProjectiveGeometryResponse(SetResponse):
             total = self._field.sum[total, self._field.product[report[:, i, np.newaxis], category[:, i]]]
         return np.asarray(total == 0)
 
+    def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+        """Draw the position r of the last nonzero element, which is 1, and then the r elements before it.
+
+        With a the vector of the category, they are uniform in the hyperplane <a[:r], z[:r]> = -a_r of a code in S(x), and in
+        another one, each with the same probability, for a code outside of it. If a[:r] is zero, they are uniform.
+        """
+        q, space, field = self.order, self._space, self._field
+        vectors = space.elements(np.arange(self.k))
+        counts = np.zeros(space.points, np.int64)
+        sizes = q ** np.arange(self.length)
+        free = np.column_stack([~vectors[:, :r].any(axis=1) for r in range(self.length)])
+        within = np.where(free, sizes * (vectors == 0), sizes // q)  # codes in S(x) with each position
+        negative, inverse = (field.sum == 0).argmax(axis=1), (field.product == 1).argmax(axis=1)
+        inside, outside = multinomial(generator, inside, within), multinomial(generator, outside, sizes - within)
+        for r in range(self.length):
+            bound = ~free[:, r]
+            factor, point = point_multiples(field, vectors[bound, :r])
+            # <a[:r], z[:r]> = -a_r + c, with c = 0 in S(x), divided by the factor
+            people = np.column_stack([inside[bound, r], uniform(generator, outside[bound, r], q - 1)])
+            right = field.sum[negative[vectors[bound, r]][:, np.newaxis], np.arange(q)]
+            value = field.product[inverse[factor][:, np.newaxis], right]
+            places = point[:, np.newaxis] * q + value
+            planes = bincount(places.ravel(), people.ravel(), space.first(r) * q).reshape(space.first(r), q)
+            anywhere = int(inside[~bound, r].sum() + outside[~bound, r].sum())
+            counts[space.first(r) : space.first(r + 1)] = count_vectors(generator, field, r, planes, anywhere)
+        return counts
+
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return (F(x) + n) / q, where F is the Fourier transform of the counts of all vectors.
 
         A vector has the count of its point. F(x) is the sum over the reports of q - 1 if they are orthogonal to x, else
         of -1.
         """
-        q, space, tables = self.order, self._space, self._field
+        q, tables = self.order, self._field
         vectors = np.zeros(q**self.length, np.int64)
         for factor in range(1, q):
-            image = _on_digits(tables.product[factor].astype(np.int64), self.length - 1)
-            for r in range(self.length):
-                vectors[factor * q**r + image[: q**r]] = counts[space.first(r) : space.first(r + 1)]
+            vectors[multiples(tables, factor, self.length)] = counts
         transformed = _fourier(vectors, tables.characteristic)
-        dual = _on_digits(tables.dual, self.length - 1)
+        dual = on_digits(tables.dual, self.length - 1)
         at = np.concatenate([tables.dual[1] * q**r + dual[: q**r] for r in range(self.length)])[: self.k]
         return np.asarray((transformed[at] + counts.sum()) // q)
-
-
-def _on_digits(table: NDArray[np.int64], digits: int) -> NDArray[np.int64]:
-    """Return the numbers that result if a table is applied to each digit of 0, 1, ..., base^digits - 1."""
-    base, image = len(table), np.zeros(1, np.int64)
-    for j in range(digits):
-        image = (table[:, np.newaxis] * base**j + image).ravel()
-    return image
 
 
 def _fourier(values: NDArray[np.int64], p: int) -> NDArray[np.int64]:

@@ -40,6 +40,16 @@ class Query:
     -------
     One answer costs the `epsilon_realized` of the mechanism. A person must answer only once per protocol, so the client
     must store that it has answered.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> message = ldp.Query(3, ldp.Bins(0.5, 1.0)).to_bytes()  # sent by the server
+    >>> query = ldp.Query.from_bytes(message)
+    >>> query.serial, query.mechanism
+    (3, Bins(cuts=(0.5,), epsilon=1.0))
+    >>> int(query.privatize(0.7, rng=1)) in (0, 1)
+    True
     """
 
     serial: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,11 @@ from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
+from ._draws import Counts, bincount, heads, uniform
 from ._pipeline import Kernel
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 @lru_cache(maxsize=256)
@@ -29,6 +34,13 @@ def one_hot(categories: AnyArray, k: int) -> NDArray[np.bool_]:
     """Return the one-hot rows of categories, shape (n, k)."""
     columns: NDArray[np.bool_] = categories[:, np.newaxis] == np.arange(k)
     return columns
+
+
+def response_counts(coin: _coins.ResponseCoin, people: Counts, generator: Generator) -> Counts:
+    """Return the numbers of reports of each symbol, from the numbers of people with each symbol."""
+    anything = coin.k * coin.words_per_symbol
+    kept = heads(generator, people, (1 << coin.bits) - anything, anything)
+    return kept + uniform(generator, np.asarray((people - kept).sum()), coin.k)
 
 
 class ResponseMechanism(Mechanism):
@@ -57,6 +69,9 @@ class ResponseMechanism(Mechanism):
         symbols = self.symbols(records)
         truth = one_hot(symbols, self._coin.k) if self.report.onehot else symbols
         return np.asarray(self.debiasing.variance(truth.astype(np.float64)))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        return response_counts(self._coin, bincount(self.symbols(records), people, self._coin.k), generator)
 
     @property
     def two_level(self) -> TwoLevel:

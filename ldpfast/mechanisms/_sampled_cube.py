@@ -7,18 +7,24 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _check, _coins
 from .._core import privatize
-from .._typing import Floats
+from .._typing import AnyArray, Floats
 from ..domains import Ball
 from ..privacy import TwoLevel
 from ..reports import Bits, Format, SampledSigns
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
+from ._draws import Counts
 from ._half_space import check_ball, check_scale
+from ._vertices import MOST_COLUMNS, count_sampled_signs, count_signs
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 MOST_SAMPLED = 62  # patterns of the signs are numbers of 64 bits
 MOST_DIM = 4096  # if the signs of all coordinates are reported
@@ -204,6 +210,24 @@ class SampledCube(Mechanism):
         assert self.sampled is not None
         return np.asarray(self.scale**2 * (self.sampled / self.dim) - records.astype(np.float64) ** 2)
 
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        k, threshold = self.sampled, self.threshold
+        assert k is not None
+        assert threshold is not None
+        if self.dim > MOST_COLUMNS:
+            raise self._no_exact_state(f"dim must be at most {MOST_COLUMNS}")
+        plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)
+        inside, outside = self._weights
+        weights = [math.comb(k, a) * (inside if a >= threshold else outside) for a in range(k + 1)]
+        draw = count_signs if k == self.dim else count_sampled_signs
+        return draw(generator, people, plus, weights)
+
+    @property
+    def _weights(self) -> tuple[int, int]:
+        """Weights of a pattern of signs that agrees with the record often enough, and of another one."""
+        assert self.sampled is not None
+        return self._coin.heads * ((1 << self.sampled) - self._patterns), self._coin.tails * self._patterns
+
     @property
     def worst_variance(self) -> float:
         assert self.sampled is not None
@@ -216,8 +240,7 @@ class SampledCube(Mechanism):
         assert threshold is not None
         if dim > 17 or (math.comb(dim, k) << k + dim) > CHANNEL_ENTRIES:
             return None
-        inside = self._coin.heads * ((1 << k) - self._patterns)
-        outside = self._coin.tails * self._patterns
+        inside, outside = self._weights
         rows = []
         for vertex in range(1 << dim):
             signs = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,12 @@ from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing, SupportDebiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
+from ._draws import Counts, bincount, heads
 from ._pipeline import Kernel
 from ._response import one_hot
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 class SetResponse(Mechanism):
@@ -70,6 +75,15 @@ class SetResponse(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.line.variance(one_hot(records, self.domain.k).astype(np.float64)))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        owners, coin = bincount(records, people, self.domain.k), self._coin
+        inside = heads(generator, owners, coin.heads, (1 << coin.bits) - coin.heads)
+        return self._draw_codes(inside, owners - inside, generator)
+
+    @abstractmethod
+    def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+        """Return the numbers of codes for the numbers of people of each category with codes in and outside of S(x)."""
 
     def channel_rows(self) -> list[list[int]] | None:
         coin, k = self._coin, self.domain.k

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import Mechanism
+from ._draws import Counts
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,12 @@ class SignBit(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(records.astype(np.float64)))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        position = np.clip((records.astype(np.float64) - self.lower) / (self.upper - self.lower), 0, 1)
+        low = float(1 - self._coin.p)
+        ones = int(generator.binomial(people, low + (1 - 2 * low) * position).sum())
+        return np.array([int(people.sum()) - ones, ones])
 
     @property
     def two_level(self) -> TwoLevel:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _check, _coins
 from .._random import Words
-from .._typing import AnyArray
+from .._typing import AnyArray, Floats
 from ..domains import Reals
 from ..reports import Codes
+from ._draws import Counts, multinomial
 from ._python import invert
-from ._response import ResponseMechanism, debiasing_of
+from ._response import ResponseMechanism, debiasing_of, response_counts
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,18 @@ class SmoothedBins(ResponseMechanism):
 
     def report_variance(self, records: AnyArray) -> AnyArray:
         """Return the variance of one decoded report of each record, per symbol, with that of the offset."""
+        return np.asarray(self.debiasing.variance(self._symbol_probabilities(records)))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        symbols = multinomial(generator, people, self._symbol_probabilities(records)).sum(axis=0)
+        return response_counts(self._coin, symbols, generator)
+
+    def _symbol_probabilities(self, records: AnyArray) -> Floats:
+        """Return the probability of each symbol for each record, over the offsets."""
         edges = np.concatenate([[-np.inf], self.cuts, [np.inf]])
         low = (records.astype(np.float64)[:, np.newaxis] - self.spacing / 2 - edges) / self.spacing
         below = np.clip(-low, 0, 1)  # probability of being below an edge
-        return np.asarray(self.debiasing.variance(np.diff(below, axis=1)))
+        return np.diff(below, axis=1)
 
 
 def add_offsets(records: AnyArray, spacing: float, words: AnyArray) -> AnyArray:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,11 @@ from ..privacy import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
+from ._draws import Counts, bincount, sample
 from ._response import one_hot
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 MOST_CATEGORIES = 1 << 16  # a row of bits and the working memory of the kernel stay in cache
 
@@ -118,6 +123,40 @@ class SubsetSelection(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the number of sets with each category.
+
+        The set is uniform among all sets with probability k (1 - p) / (k - size), else among those with the true category.
+        The columns are drawn one after another. People are counted by the number of their ones
+        that are left. Those who are still to have a one in the column of their own category are counted apart, and a
+        uniform sample of them has it in the next column. In another column, someone with s ones left for c columns has one
+        with probability s / c.
+        """
+        k, size = self.k, self._coin.size
+        owners = bincount(records, people, k)
+        anything = generator.binomial(owners, float(k * self._coin.outside))
+        waiting, others = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
+        owners, others[size] = owners - anything, anything.sum()
+        waiting[size - 1] = owners.sum()
+        state, numbers = np.zeros(k, np.int64), np.arange(size + 1)
+        first, stop = max(0, size - 1), size + 1  # numbers of ones that somebody has left
+        for column in range(k):
+            at, left = slice(first, stop), k - column
+            taken = sample(generator, waiting[at], int(owners[column]))
+            waiting[at] -= taken
+            ones = np.zeros(stop - first, np.int64)
+            for group, columns in ((waiting, max(1, left - 1)), (others, left)):
+                drawn = generator.binomial(group[at], np.minimum(numbers[at] / columns, 1.0))
+                group[at] -= drawn
+                group[max(1, first) - 1 : stop - 1] += drawn[int(first == 0) :]
+                ones += drawn
+            others[at] += taken
+            state[column] = taken.sum() + ones.sum()
+            first = max(0, first - 1)
+            present = np.flatnonzero(waiting[first:stop] + others[first:stop])
+            first, stop = first + int(present[0]), first + int(present[-1]) + 1
+        return state
 
     def channel_rows(self) -> list[list[int]] | None:
         """Return the channel from categories to sets, numbered by their bits. Numbers with another size have weight 0."""

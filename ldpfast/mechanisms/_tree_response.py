@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,12 @@ from ..domains import Categories
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
-from ._hadamard_response import walsh
+from ._draws import Counts, bincount, heads, uniform
+from ._hadamard_response import draw_parities, walsh
+from ._response import response_counts
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 MOST_BINS = 1 << 20
 METHODS = ("hierarchy", "haar")
@@ -129,6 +135,19 @@ class TreeLevel:
         node, minus = (symbols >> 1, symbols & 1) if self.signed else (symbols, np.zeros_like(symbols))
         odd = np.bitwise_count((node | self.half)[:, np.newaxis] & codes) & 1
         return np.asarray(odd == minus[:, np.newaxis])
+
+    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+        """Return the numbers of codes for the numbers of people of each symbol."""
+        coin = self.coin
+        if isinstance(coin, _coins.ResponseCoin):
+            return response_counts(coin, people, generator)
+        right = heads(generator, people, coin.heads, coin.tails)
+        symbols = np.arange(self.symbols)
+        nodes, minus = (symbols >> 1, symbols & 1 == 1) if self.signed else (symbols, np.zeros(self.symbols, np.bool_))
+        masks, size = (nodes | self.half) - 1, 2 * self.half - 1
+        even, odd = np.where(minus, people - right, right), np.where(minus, right, people - right)
+        bits = self.half.bit_length()
+        return draw_parities(bincount(masks, even, size), bincount(masks, odd, size), bits, generator)
 
     @property
     def probabilities(self) -> tuple[Fraction, Fraction]:
@@ -291,6 +310,13 @@ class TreeResponse(Mechanism):
         odd = (np.bitwise_count(low & node) & 1).astype(np.uint64)
         high = odd ^ minus ^ (coin >= np.uint64(self._coin.heads))
         return np.asarray(table.first[level] + np.where(half > 0, low + high * half, code))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        asked, parts = uniform(generator, people, len(self.levels)), []
+        for number, level in enumerate(self.levels):
+            symbols = bincount(records.astype(np.int64) // level.span, asked[:, number], level.symbols)
+            parts.append(level.draw_codes(symbols, generator))
+        return np.concatenate(parts)
 
     def channel_rows(self) -> list[list[Fraction]] | None:
         if self.k * self.report.k > CHANNEL_ENTRIES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,12 @@ from ..privacy import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
+from ._draws import Counts, bincount, heads
 from ._randomized_response import MOST_CATEGORIES
 from ._response import debiasing_of, one_hot
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,12 @@ class UnaryEncoding(Mechanism):
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.variance(one_hot(records, self.k).astype(np.float64)))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the number of ones of each category: all bits of all people are independent."""
+        owners, coin = bincount(records, people, self.k), self._coin
+        own = heads(generator, owners, coin.own, _coins.WORD - coin.own)
+        return own + heads(generator, people.sum() - owners, coin.other, _coins.WORD - coin.other)
 
     @property
     def two_level(self) -> TwoLevel:

@@ -6,17 +6,22 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _check, _coins
 from .._core import privatize
-from .._typing import Floats
+from .._typing import AnyArray, Floats
 from ..domains import Interval
 from ..privacy import TwoLevel
 from ..reports import Codes
 from ..results import NumberDebiasing
 from ._base import Mechanism
+from ._draws import Counts, multinomial
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 MOST_OUTPUTS = 64
 MIXTURES = 1 << 20  # steps of the share of the bit in a mixture
@@ -132,7 +137,7 @@ class Window(Mechanism):
     lower: float
     upper: float
     epsilon: float
-    outputs: int = 16
+    outputs: int = field(default=16, kw_only=True)
     debiasing: NumberDebiasing = field(init=False, repr=False, compare=False)
     _coin: _coins.WindowCoin = field(init=False, repr=False, compare=False)
 
@@ -172,6 +177,13 @@ class Window(Mechanism):
         moments = self._moments()
         inputs = np.linspace(-1, 1, len(moments))
         return np.asarray(half**2 * (np.interp(position, inputs, moments) - position**2))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        steps, rows = self._coin.steps, np.array(_rows(self._coin), np.float64)
+        position = (records.astype(np.float64) - self.lower) / (self.upper - self.lower) * steps
+        below = np.clip(np.floor(position), 0, steps - 1).astype(np.intp)
+        part = np.clip(position - below, 0, 1)[:, np.newaxis]
+        return np.asarray(multinomial(generator, people, (1 - part) * rows[below] + part * rows[below + 1]).sum(axis=0))
 
     @property
     def largest_variance(self) -> float:

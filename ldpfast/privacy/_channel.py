@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._plots import BLUE, GRAY, VERMILION, axes
+from .._plots import BLUE, GRAY, MOST_TEXTS, VERMILION, axes, draw_matrix
+from .._table import html_table
 from . import _divergence, _testing
 from ._comparison import deficiency
 from ._exact import ExactPair
 from ._numbers import Floats, float_or_array
+
+MOST_COLUMNS = 16  # reports of a channel that are shown in HTML
 
 
 def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
@@ -396,13 +399,16 @@ class Channel:
             least = np.minimum(least, _divergence.trade_off(p, q, alarms))
         return float_or_array(least)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the trade-off between false alarms and misses, with that of a random guess and the bound from epsilon.
+    def plot(self, ax: Any = None, *, kind: str = "trade-off") -> Any:
+        """Draw the trade-off between false alarms and misses, or the matrix as a heat map.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default new ones.
+            Axes to draw on; those of a new figure by default.
+        kind : {"trade-off", "matrix"}
+            "trade-off": misses of the best test against its false alarms, with those of a random guess and the bound from
+            epsilon. "matrix": probabilities of the reports, with one row per input.
 
         Returns
         -------
@@ -412,10 +418,20 @@ class Channel:
         ------
         ImportError
             If matplotlib is not installed (extra "plot").
+        ValueError
+            If `kind` is not one of the above.
         """
         from ._conversions import misses
 
+        kind = _check.choice("kind", kind, ("trade-off", "matrix"))
         ax = axes(ax)
+        if kind == "matrix":
+            inputs, reports = self.matrix.shape
+            texts = [f"{p:.3g}" for p in self.matrix.flat] if inputs * reports <= MOST_TEXTS else []
+            draw_matrix(ax, self.matrix, range(inputs), range(reports), "probability", texts)
+            ax.set_xlabel(f"report (number from 0)\nepsilon = {self.epsilon():.6g}")
+            ax.set_ylabel("input (number from 0)")
+            return ax
         alarms = np.linspace(0, 1, 501)
         ax.plot(alarms, 1 - alarms, color=GRAY, linestyle=":", label="random guess")
         epsilon = self.epsilon()
@@ -423,8 +439,8 @@ class Channel:
             bound = misses(alarms, epsilon)
             ax.plot(alarms, bound, color=VERMILION, linestyle="--", label=f"bound for epsilon = {epsilon:.3g}")
         ax.plot(alarms, self.misses(alarms), color=BLUE, label="this channel, best test")
-        ax.set_xlabel("false alarms")
-        ax.set_ylabel("misses")
+        ax.set_xlabel("false alarms (probability)")
+        ax.set_ylabel("misses (probability)")
         ax.set_xlim(0, 1)
         ax.set_ylim(0, 1)
         ax.legend()
@@ -548,8 +564,19 @@ class Channel:
         return {frozenset(pair) for pair in self._indices()}
 
     def __repr__(self) -> str:
+        return f"<Channel: {self._description()}>"
+
+    def _repr_html_(self) -> str:
         inputs, reports = self.matrix.shape
-        return f"<Channel: {inputs} inputs, {reports} reports, epsilon = {self.epsilon():.6g}>"
+        columns = {"input": [str(i) for i in range(inputs)]}
+        shown = range(min(reports, MOST_COLUMNS))
+        columns |= {f"report {j}": [f"{p:.4g}" for p in self.matrix[:, j].tolist()] for j in shown}
+        rest = f"; the first {MOST_COLUMNS} reports are shown" if reports > MOST_COLUMNS else ""
+        return html_table(columns, (), f"probabilities; {self._description()}{rest}")
+
+    def _description(self) -> str:
+        inputs, reports = self.matrix.shape
+        return f"{inputs} inputs, {reports} reports, epsilon = {self.epsilon():.6g}"
 
 
 def _pairs(neighbors: Iterable[tuple[int, int]], inputs: int) -> tuple[tuple[int, int], ...]:

@@ -55,6 +55,12 @@ def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> 
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import delta_from_dp
+    >>> delta_from_dp(1.0, epsilon=1.0), round(delta_from_dp(0.5, epsilon=1.0), 4)
+    (0.0, 0.2876)
     """
     at, epsilon, delta = _nonnegative("at", at), _nonnegative("epsilon", epsilon), _delta(delta)
     gap = np.minimum(at - epsilon, 0.0)
@@ -83,6 +89,12 @@ def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import tv_from_dp
+    >>> round(tv_from_dp(1.0), 4)
+    0.4621
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     if _check.choice("mode", mode, MODES) == "paper":
@@ -114,6 +126,13 @@ def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range; if `delta` is above `tv`, where no epsilon is small enough.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import epsilon_for_tv, tv_from_dp
+    >>> epsilon = epsilon_for_tv(0.5)
+    >>> round(epsilon, 4), round(tv_from_dp(epsilon), 4)
+    (1.0986, 0.5)
     """
     tv, delta = np.broadcast_arrays(_check.within("tv", tv, 0, 1), _delta(delta))
     if (delta > tv).any():
@@ -149,6 +168,12 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     Notes
     -----
     The bound printed in Barber and Duchi, equation (3), has 2 - delta instead of 2 - 2 delta and is false.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import least_error
+    >>> round(least_error(1.0), 4)  # a test without any errors has 0, a guess 1
+    0.5379
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     return float_or_array(down(2 * (1 - delta) * np.exp(-epsilon) / (1 + np.exp(-epsilon))))
@@ -204,6 +229,12 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import misses
+    >>> round(misses(0.05, epsilon=1.0), 4)  # of the best test with 5 % of false alarms
+    0.8641
     """
     alarms = _check.within("false_alarms", false_alarms, 0, 1)
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
@@ -242,6 +273,12 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import kl_from_dp
+    >>> round(kl_from_dp(1.0), 4)  # epsilon tanh(epsilon / 2)
+    0.4621
     """
     epsilon = _nonnegative("epsilon", epsilon)
     if _check.choice("mode", mode, MODES) == "paper":
@@ -272,6 +309,13 @@ def epsilon_for_kl(kl: ArrayLike) -> Any:
     ------
     TypeError, ValueError
         If `kl` is not a finite number >= 0.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import epsilon_for_kl, kl_from_dp
+    >>> epsilon = epsilon_for_kl(0.5)
+    >>> kl_from_dp(epsilon) <= 0.5
+    True
     """
     kl = _nonnegative("kl", kl)
     low = np.maximum(kl, math.sqrt(2) * np.sqrt(kl)) * (1 - 1e-15)  # a tanh(a / 2) is at most a and a^2 / 2
@@ -307,6 +351,12 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import delta_from_kl
+    >>> round(delta_from_kl(1.0, 0.1), 4)
+    0.055
     """
     epsilon, kl = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _nonnegative("kl", kl))
 
@@ -344,6 +394,12 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import tv_from_kl
+    >>> round(tv_from_kl(0.1), 4)
+    0.2217
     """
     kl = _nonnegative("kl", kl)
     if _check.choice("mode", mode, MODES) == "paper":
@@ -370,6 +426,12 @@ def kl_for_tv(tv: ArrayLike) -> Any:
     ------
     TypeError, ValueError
         If `tv` is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import kl_for_tv
+    >>> round(kl_for_tv(0.5), 4)
+    0.5493
     """
     tv = _check.within("tv", tv, 0, 1)
     with np.errstate(divide="ignore"):
@@ -398,6 +460,12 @@ def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import delta_from_tv
+    >>> round(delta_from_tv(0.0, 0.25), 4)
+    0.25
     """
     epsilon, tv = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _check.within("tv", tv, 0, 1))
     return float_or_array(tv.copy())
@@ -433,6 +501,12 @@ def conditional_testing_from_dp(
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import conditional_testing_from_dp
+    >>> round(conditional_testing_from_dp(1.0), 4)  # tanh(1 / 2)
+    0.4621
     """
     a, d, m = np.broadcast_arrays(
         _nonnegative("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)")
@@ -472,6 +546,13 @@ def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tupl
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import dp_from_conditional_testing
+    >>> epsilon, delta = dp_from_conditional_testing(0.5)
+    >>> round(epsilon, 4), delta
+    (2.1972, 0.0)
     """
     c, m = np.broadcast_arrays(_check.within("level", level, 0, 1, "[)"), _check.within("mass", mass, 0, 1, "[)"))
     return float_or_array(up(4 * np.arctanh(c))), float_or_array(up(m * (1 + c) / (1 - c), 1.0))

@@ -182,6 +182,12 @@ def concentrated_delta(epsilon: ArrayLike, rho: ArrayLike) -> Any:
     References
     ----------
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, corollary 13.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import concentrated_delta
+    >>> concentrated_delta(1.0, 0.01) < 1e-9
+    True
     """
     epsilon, rho = np.broadcast_arrays(_positive("epsilon", epsilon), _positive("rho", rho))
     low, _ = _orders(epsilon.shape, lambda excess: _best_rho(epsilon, excess) >= rho)
@@ -207,6 +213,13 @@ def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import concentrated_delta, concentrated_rho
+    >>> rho = concentrated_rho(1.0, 1e-6)
+    >>> concentrated_delta(1.0, rho) <= 1e-6
+    True
     """
     epsilon, delta = np.broadcast_arrays(_positive("epsilon", epsilon), _check.within("delta", delta, 0, 1, "()"))
     goal = np.log(delta) - 2e-9
@@ -233,6 +246,12 @@ def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import gaussian_kl
+    >>> round(gaussian_kl(2.0, sensitivity=1.0), 4)  # sensitivity^2 / (2 sigma^2)
+    0.125
     """
     with np.errstate(over="ignore"):
         return float_or_array(up((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2))
@@ -257,6 +276,12 @@ def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import gaussian_tv
+    >>> round(gaussian_tv(2.0, sensitivity=1.0), 4)
+    0.1974
     """
     from scipy.special import erf
 

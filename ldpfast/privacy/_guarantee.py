@@ -39,6 +39,13 @@ class Guarantee:
     ------
     TypeError, ValueError
         If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from ldpfast.privacy import Guarantee
+    >>> guarantee = Guarantee("approximate", 1.0, 1e-6)
+    >>> guarantee.epsilon, guarantee.delta
+    (1.0, 1e-06)
     """
 
     definition: str

@@ -274,3 +274,8 @@ def test_bounds_of_two_points_load_neither_scipy_nor_compiled_code():
     assert "ldpfast.bounds" in loaded
     unwanted = ("scipy", "matplotlib", "ldpfast._core", "ldpfast.mechanisms")
     assert [name for name in loaded if name.startswith(unwanted)] == []
+
+
+def test_a_class_is_not_a_target():
+    with pytest.raises(TypeError, match=r"target must be a function of bounds, its name, or .* got the class SignBit"):
+        bounds.sample_size(ldp.SignBit, 0.5)

@@ -244,7 +244,7 @@ def test_project_gives_the_nearest_distribution(line):
 
 def test_plots(line, plane):
     figure = pytest.importorskip("matplotlib.figure")
-    assert line.plot().get_ylabel() == "density"
+    assert line.plot().get_ylabel() == "density (per unit of the records)"
     axes = plane.plot()
     np.testing.assert_array_equal(axes.images[0].get_array(), 9 * plane.value.T)  # the first axis is drawn to the right
     axes.figure.canvas.draw()

@@ -166,10 +166,10 @@ def test_plot_of_several_functionals():
     for line, functional in zip(curves, ("median", TrimmedMean(0.1), Huber(1.0)), strict=True):
         x, y = line.get_data()
         np.testing.assert_allclose(y, influence(functional, NORMAL, x))
-    assert ax.get_ylabel() == "influence"
+    assert ax.get_ylabel() == "influence (unit of the estimate)"
     again = plot_influence(["median"], np.arange(9.0), lower=0, upper=8, rho=0.1, ax=ax)
     assert again is ax
-    assert ax.get_ylabel() == "influence of a share of 0.1"
+    assert ax.get_ylabel() == "influence of a share of 0.1 (unit of the estimate)"
 
 
 @pytest.mark.parametrize(

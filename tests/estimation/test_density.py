@@ -116,7 +116,7 @@ def test_bands_follow_the_formulas(density):
 def test_plot_shows_the_estimate_and_its_band(density):
     figure = pytest.importorskip("matplotlib.figure")
     axes = density.plot()
-    assert axes.get_ylabel() == "density"
+    assert axes.get_ylabel() == "density (per unit of the records)"
     assert axes.get_xlim() == (density.lower, density.upper)
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["95 %, simultaneous", "private estimate, n = 3,000"]

@@ -267,7 +267,7 @@ def test_invalid_categories():
         with raises(ValueError, f"k must be an integer >= 2, got {k}"):
             Frequencies(k, 1.0)
     for k in (2.0, "ab", b"ab", None):
-        with raises(TypeError, f"k must be an integer, got {type(k).__name__}"):
+        with raises(TypeError, f"k must be an integer, or a list of labels, got {type(k).__name__}"):
             Frequencies(k, 1.0)
     for unordered in ({"a", "b"}, {"a": 0, "b": 1}):
         name = type(unordered).__name__

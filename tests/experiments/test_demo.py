@@ -11,6 +11,7 @@ import ldpfast as ldp
 from ldpfast import experiments
 from ldpfast.experiments import djw_figure_1, surveys, whole_surveys
 
+from ..support.labels import has_unit
 from ..support.statistics import ALPHA, hoeffding_radius
 
 pytest.importorskip("statsmodels")
@@ -133,8 +134,8 @@ def test_the_picture_has_titles_labels_and_legends(comparisons, study):
     djw_figure_1.draw(study, axes[5])
     for ax in axes:
         assert ax.get_title()
-        assert ax.get_xlabel()
-        assert ax.get_ylabel()
+        assert has_unit(ax.get_xlabel())
+        assert has_unit(ax.get_ylabel())
         assert ax.get_legend() is not None
 
 
@@ -173,5 +174,5 @@ def test_the_panel_of_a_whole_survey_has_title_labels_and_legend(wholes):
     ax = figure.Figure().add_subplot()
     whole_surveys.draw(wholes[1], ax)
     assert "total epsilon of 2" in ax.get_title()
-    assert ax.get_xlabel() == "subgroup"
+    assert ax.get_xlabel() == "subgroup (category)"
     assert ax.get_legend() is not None

@@ -13,6 +13,7 @@ from ldpfast import cli, experiments
 from ldpfast.experiments import _study, central, jkmw_protocols
 
 from ..support.extras import remove_extras
+from ..support.labels import has_unit
 
 pytest.importorskip("statsmodels")
 figure = pytest.importorskip("matplotlib.figure")
@@ -26,8 +27,8 @@ def test_pictures_have_titles_labels_and_legends(studies, name):
     assert len(page.axes) >= 2
     for ax in page.axes:
         assert ax.get_title()
-        assert ax.get_xlabel()
-        assert ax.get_ylabel()
+        assert has_unit(ax.get_xlabel())
+        assert has_unit(ax.get_ylabel())
         assert ax.get_legend() is not None or page.legends
 
 

@@ -127,6 +127,14 @@ def test_no_records_give_no_estimate(mechanism, records):
         mechanism.run(records[:0])
 
 
+def test_collect_counts_the_reports(mechanism, records):
+    expected = mechanism.aggregator().update(mechanism.privatize(records, rng=5))
+    assert mechanism.collect(records, rng=5) == expected
+    assert mechanism.collect(records[:0], rng=5) == mechanism.aggregator()
+    keys = ldp.PersonKeys(bytes(32), np.arange(len(records)), question="q")
+    assert mechanism.collect(records, rng=keys) == mechanism.aggregator().update(mechanism.privatize(records, rng=keys))
+
+
 def test_report_bytes_is_the_size_of_a_report(example, mechanism, records):
     reports = mechanism.privatize(records.astype(np.float64) if records.dtype.kind == "f" else records)
     assert mechanism.report_bytes * len(records) == reports.nbytes
@@ -458,7 +466,7 @@ FLIPS = {
     "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, 2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
     "SampledCube": lambda n: ldp.SampledCube(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
     "RankCodebook": lambda n: up(ldp.RankCodebook(1, 1.0, vectors=1), np.full((n, 1), -1.0)),
-    "Window": lambda n: up(ldp.Window(0.0, 1.0, 1.0, 2), np.zeros(n)),
+    "Window": lambda n: up(ldp.Window(0.0, 1.0, 1.0, outputs=2), np.zeros(n)),
 }
 SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has the same stream of signs
 
@@ -790,6 +798,8 @@ def test_a_run_warns_with_the_share_of_clipped_records(target, records):
             target.run(records, clip=True)
         assert len([found for found in caught if found.category is ldp.ClippedWarning]) == 1
         assert caught[0].filename == __file__
+        with pytest.warns(ldp.ClippedWarning, match=message):  # also with personal keys
+            target.run(records, rng=ldp.PersonKeys(bytes(32), range(5), question="q"), clip=True)
         target.privatize(records, clip=True)  # warnings are errors
         target.run([records[0]] * 5, clip=True)
         with pytest.warns(ldp.ClippedWarning, match=f"^300000 of 500000 records .* {CLIPPED_TEXT}"):

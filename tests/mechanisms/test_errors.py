@@ -201,8 +201,8 @@ def test_cuts_are_ascending_finite_numbers():
     for cut in (NAN, INF):
         with raises(ValueError, f"cuts must be a finite number, got {cut!r}"):
             ldp.Bins([0.0, cut], 1.0)
-    for cuts in ("ab", None, ["a"], [[1.0, 2.0]]):
-        with raises(TypeError, f"cuts must be numbers, got {kind_name(cuts)}"):
+    for cuts, kind in (("ab", "str"), (None, "NoneType"), (["a"], "str"), ([[1.0, 2.0]], "list")):
+        with raises(TypeError, f"cuts must be numbers, got {kind}"):
             ldp.Bins(cuts, 1.0)
 
 

@@ -14,9 +14,9 @@ from ..support.keys import KEY
 
 NOISE_PIECE, UNARY_PIECE, NORM_PIECE = (
     512,
-    8 * 8192,
+    8 * 1024,
     4096,
-)  # of laplace_body.h, unary_encoding.c, l2_ball.c and ranges.c
+)  # of laplace_body.h, unary_row.h, l2_ball.c and ranges.c
 
 
 def around(piece: int) -> list[int]:

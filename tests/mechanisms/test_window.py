@@ -68,7 +68,7 @@ def test_reports_equal_the_reference(isa, n, dtype):
     st.lists(st.floats(0, 1), min_size=1, max_size=70),
 )
 def test_reports_equal_the_reference_for_any_parameters(lower, length, epsilon, outputs, shares):
-    mechanism = ldp.Window(lower, lower + length, epsilon, outputs)
+    mechanism = ldp.Window(lower, lower + length, epsilon, outputs=outputs)
     coin, lower, upper = mechanism._coin, mechanism.lower, mechanism.upper
     x = np.clip(lower + np.array(shares) * (upper - lower), lower, upper)
     words = reference.Words(KEY, "Window", 0)
@@ -235,12 +235,12 @@ def test_a_code_more_words_break_the_guarantee():
 @pytest.mark.parametrize("outputs", [2, 3, 5, 16])
 def test_every_epsilon_has_a_mechanism(outputs):
     for epsilon in (1e-8, 1e-6, 1e-4, *np.geomspace(0.01, 44, 30), 0.5, 0.549, 0.6, 100.0, 1e300):
-        mechanism = ldp.Window(0.0, 1.0, float(epsilon), outputs)
+        mechanism = ldp.Window(0.0, 1.0, float(epsilon), outputs=outputs)
         assert 0 < mechanism.epsilon_realized <= min(epsilon, 20.8)
         if 1e-4 < epsilon < 10:
             assert epsilon - mechanism.epsilon_realized <= 1e-5 * epsilon
     with pytest.raises(ValueError, match="too small for words of 32 bits"):
-        ldp.Window(0.0, 1.0, 1e-9, outputs)
+        ldp.Window(0.0, 1.0, 1e-9, outputs=outputs)
 
 
 def test_a_design_that_does_not_divide_the_words_is_refused():
@@ -259,7 +259,7 @@ def test_a_design_that_does_not_divide_the_words_is_refused():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_decoded_reports_are_unbiased_with_the_stated_variance(epsilon, outputs):
     """Sums of fractions over all codes, for every input; between two inputs the rows are mixtures."""
-    mechanism = ldp.Window(-2.0, 6.0, epsilon, outputs)
+    mechanism = ldp.Window(-2.0, 6.0, epsilon, outputs=outputs)
     coin, rows, values = mechanism._coin, _rows(mechanism._coin), mechanism.debiasing.values
     share = (1 << 32) - coin.bit_words
     for i, row in enumerate(rows):
@@ -321,7 +321,7 @@ def test_designs_and_variances_of_the_table(epsilon):
 @pytest.mark.parametrize("epsilon, variance", [(1.0, 4.2696), (4.0, 0.15601), (6.0, 0.034608)])
 def test_designs_with_64_outputs(epsilon, variance):
     """Variances of a coarser search, or of one with all widths: 0.012 % smaller at epsilon 6."""
-    found = float(worst_variance(ldp.Window(-1.0, 1.0, epsilon, 64)._moments()))
+    found = float(worst_variance(ldp.Window(-1.0, 1.0, epsilon, outputs=64)._moments()))
     assert 0.9985 * variance <= found <= variance * 1.00014
 
 
@@ -441,17 +441,17 @@ def test_reports_have_the_mean_and_the_variance_of_the_number(epsilon, x):
 
 
 @pytest.mark.parametrize(
-    "arguments, error, message",
+    "epsilon, outputs, error, message",
     [
-        ((0.0, 1.0, 0.0), ValueError, "epsilon must be a finite number > 0, got 0.0"),
-        ((0.0, 1.0, 1.0, 1), ValueError, "outputs must be an integer in [2, 64], got 1"),
-        ((0.0, 1.0, 1.0, 65), ValueError, "outputs must be an integer in [2, 64], got 65"),
-        ((0.0, 1.0, 1.0, 2.0), TypeError, "outputs must be an integer, got float"),
+        (0.0, 16, ValueError, "epsilon must be a finite number > 0, got 0.0"),
+        (1.0, 1, ValueError, "outputs must be an integer in [2, 64], got 1"),
+        (1.0, 65, ValueError, "outputs must be an integer in [2, 64], got 65"),
+        (1.0, 2.0, TypeError, "outputs must be an integer, got float"),
     ],
 )  # fmt: skip
-def test_parameters_are_checked(arguments, error, message):
+def test_parameters_are_checked(epsilon, outputs, error, message):
     with raises(error, message):
-        ldp.Window(*arguments)
+        ldp.Window(0.0, 1.0, epsilon, outputs=outputs)
 
 
 def test_the_ends_must_be_in_order():

@@ -91,20 +91,6 @@ def test_many_rounds_approach_the_normal_limit():
     np.testing.assert_allclose(delta, privacy.gaussian_delta([0.0, 1.0, 5.0], sigma), rtol=0.01)
 
 
-def test_composition_agrees_with_dp_accounting():
-    """Rounds of randomized response, compared with discretized loss distributions of dp_accounting, which are rounded up."""
-    distribution = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    common = pytest.importorskip("dp_accounting.pld.common")
-    one = distribution.from_privacy_parameters(
-        common.DifferentialPrivacyParameters(0.1, 0.0), value_discretization_interval=1e-4
-    )
-    theirs = one.self_compose(50)
-    for epsilon in (0.5, 1.0, 2.0):
-        ours = privacy.composition_delta([0.1] * 50, epsilon)
-        assert ours == pytest.approx(theirs.get_delta_for_epsilon(epsilon), rel=1e-2)
-        assert ours <= theirs.get_delta_for_epsilon(epsilon) * (1 + 1e-9)
-
-
 @pytest.mark.parametrize(
     "call, message",
     [

@@ -172,36 +172,6 @@ def test_concentrated_privacy_broadcasts_and_delta_is_at_most_one():
             privacy.concentrated_rho(*arguments)
 
 
-# Other libraries ------------------------------------------------------------------------------------------------------
-
-
-def test_sigma_and_delta_agree_with_dp_accounting():
-    """Analytic calibration and delta of dp_accounting, if it is installed."""
-    losses = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
-    common = pytest.importorskip("dp_accounting.pld.common")
-    for epsilon, delta in ((0.1, 1e-5), (0.5, 1e-5), (1.0, 1e-6), (2.0, 1e-3), (10.0, 1e-6)):
-        theirs = losses.GaussianPrivacyLoss.from_privacy_guarantee(
-            common.DifferentialPrivacyParameters(epsilon, delta), sensitivity=2.0
-        )
-        assert privacy.gaussian_sigma(epsilon, delta, 2.0) == pytest.approx(theirs.standard_deviation, rel=1e-5)
-        assert theirs.get_delta_for_epsilon(epsilon / 2) == pytest.approx(
-            privacy.gaussian_delta(epsilon / 2, theirs.standard_deviation, 2.0), rel=1e-9
-        )
-
-
-def test_sigma_agrees_with_opendp():
-    """The privacy map of opendp for the same noise, if it is installed."""
-    opendp = pytest.importorskip("opendp.prelude")
-    opendp.enable_features("contrib")
-    space = opendp.vector_domain(opendp.atom_domain(T=float, nan=False)), opendp.l2_distance(T=float)
-    for epsilon, delta in ((0.5, 1e-5), (1.0, 1e-6), (2.0, 1e-3)):
-        sigma = privacy.gaussian_sigma(epsilon, delta)
-        measurement = opendp.m.make_gaussian(*space, scale=sigma)
-        theirs = opendp.c.make_zCDP_to_approxDP(measurement).map(1.0)
-        assert theirs.epsilon(delta) >= epsilon  # by concentrated privacy, so not below the exact epsilon
-        assert theirs.epsilon(delta) <= 1.5 * epsilon
-
-
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Examples in Markdown pages."""
+"""Examples, headings and tables of contents in Markdown pages."""
 
 from __future__ import annotations
 
@@ -8,3 +8,20 @@ import re
 def python_blocks(text: str) -> list[str]:
     """Return the code of the Python blocks of a page, in order."""
     return re.findall(r"```python\n(.*?)```", text, re.S)
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub and MyST make them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def toctree_entries(text: str) -> list[str]:
+    """Return the entries of all tables of contents of a page: names of pages, and patterns of them."""
+    entries = []
+    for body in re.findall(r"```\{toctree\}\n(.*?)```", text, re.S):
+        for line in body.splitlines():
+            if line and not line.startswith(":"):
+                title = re.fullmatch(r".*<(.*)>", line)
+                entries.append(title[1] if title else line)
+    return entries

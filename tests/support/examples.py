@@ -83,8 +83,8 @@ INTERVALS = [
     ldp.Laplace(-1.0, 3.0, 1.0),
     ldp.Laplace(10.0, 20.0, 0.25),
     ldp.Window(-1.0, 3.0, 1.0),
-    ldp.Window(10.0, 20.0, 0.25, 2),
-    ldp.Window(-1.0, 3.0, 6.0, 64),
+    ldp.Window(10.0, 20.0, 0.25, outputs=2),
+    ldp.Window(-1.0, 3.0, 6.0, outputs=64),
 ]
 WRAPPED = [LaplaceResidue(2.0, 0.25, 1.0), LaplaceResidue(7.5, -3.0, 0.25)]
 VECTORS = [

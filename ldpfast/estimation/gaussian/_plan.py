@@ -59,6 +59,16 @@ class Plan:
         fails.
     search, second : Part
         People who answer the search, and people who answer the second questions.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import GaussianMean
+    >>> plan = GaussianMean(1.0, sigma=1.0, mu_bound=10).plan(10_000)
+    >>> sum(map(sum, plan.rounds))
+    10000
+    >>> rounds, groups = plan.place([0, 1, 9_999])  # of three people
+    >>> rounds.shape
+    (3,)
     """
 
     n: int

@@ -25,6 +25,15 @@ class GaussianEstimate(Estimate[float]):
         p-value of Pearson's test of all answers against the fitted normal distribution; None for ``variant="paper"``.
     doubts : tuple of str
         Reasons to doubt the value and its interval. Each is also issued as a `DoubtfulWarning`.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import GaussianMean
+    >>> estimate = GaussianMean(1.0, sigma_bounds=(0.5, 2.0), mu_bound=10).simulate(100_000, 3.0, 1.0, rng=1)
+    >>> bool(abs(estimate.value - 3) < 0.1), bool(abs(estimate.sigma.value - 1) < 0.1)
+    (True, True)
+    >>> estimate.doubts
+    ()
     """
 
     sigma: Estimate[float] | None = field(default=None, kw_only=True)
@@ -43,5 +52,11 @@ class GaussianEstimate(Estimate[float]):
             "goodness": self.goodness,
             "doubts": list(self.doubts),
         }
+
+    def _names(self) -> tuple[str, str]:
+        return "mean", "parameter"
+
+    def _parts(self) -> list[tuple[str, Estimate[Any]]]:
+        return super()._parts() if self.sigma is None else [("mean", self), ("standard deviation", self.sigma)]
 
     __repr__ = Estimate.__repr__

@@ -1,6 +1,8 @@
 """Base classes of the estimators: one question for all people (`Problem`), or one query after another (`Sequential`)."""
 
-from ._one_shot import FEW_REPORTS, Problem, warn_few
+from ._one_shot import FEW_REPORTS as FEW_REPORTS
+from ._one_shot import Problem
+from ._one_shot import warn_few as warn_few
 from ._sequential import Sequential
 
-__all__ = ["FEW_REPORTS", "Problem", "Sequential", "warn_few"]
+__all__ = ["Problem", "Sequential"]

@@ -7,7 +7,7 @@ mechanism, which can be merged and saved, and computes the estimate from it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -19,18 +19,22 @@ from ..._warnings import warn
 from ...domains import Domain
 from ...mechanisms import Mechanism
 from ...mechanisms._pipeline import Kernel, Pipeline
-from ...reports import Aggregator, Question
+from ...mechanisms._record_question import RecordQuestion
+from ...reports import Aggregator
 from ...results import Estimate, SmallSampleWarning
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from ..._typing import RNGLike
+    from ...mechanisms._draws import Counts
 
 Result = TypeVar("Result", bound=Estimate[Any], covariant=True)
 
 FEW_REPORTS = 100  # below this number, normal intervals are not reliable
 
 
-class Problem(Question, ABC, Generic[Result]):
+class Problem(RecordQuestion, Generic[Result]):
     """Base class of problems in which each person answers one question once.
 
     Attributes
@@ -78,6 +82,19 @@ class Problem(Question, ABC, Generic[Result]):
         """Encode valid records for the kernel of the mechanism."""
         pipeline = self.mechanism._pipeline
         return pipeline.prepared(pipeline.domain.convert(self._encode(records)))
+
+    def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
+        """Return the state of the reports of many people, as `Mechanism.report_state` of the encoded records."""
+        inner = self.mechanism
+        if self._pipeline.kernel is not inner._pipeline.kernel:
+            raise ValueError(
+                f"mechanism must encode records before it privatizes them, got {self!r}: it does both at once. Privatize and "
+                "count a sample of records instead"
+            )
+        encoded = inner.domain.convert(self._encode(records))
+        if self._pipeline.always_clip:
+            encoded = inner._pipeline.kernel.clipped(encoded)
+        return inner.report_state(encoded, people, generator)
 
     @abstractmethod
     def _conclude(self, raw: Estimate[Any]) -> Result:
@@ -187,15 +204,7 @@ class Problem(Question, ABC, Generic[Result]):
         -----
         Memory does not depend on the number of records.
         """
-        self.domain.check_clip(clip)
-        if is_personal(rng):
-            return self.estimate(self.privatize(x, rng=rng, clip=clip))
-        records, _ = self.domain.records(x)
-        aggregator = self.aggregator()
-        if len(records):
-            states = self._pipeline.run(records, rng, self.mechanism.report.new_state, clip=clip)
-            aggregator._add(states, len(records))
-        return self._conclude(aggregator.estimate())
+        return self._conclude(self.collect(x, rng=rng, clip=clip).estimate())
 
 
 def warn_few(n: int, least: int, what: str) -> None:

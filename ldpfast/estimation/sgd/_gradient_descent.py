@@ -96,6 +96,16 @@ class GradientDescent(Sequential):
     ----------
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), eq. 30 to 33 and lemma 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import GradientDescent
+    >>> x = np.random.default_rng(1).uniform(-0.7, 0.7, (300_000, 2))
+    >>> y = x @ [0.6, -0.4]
+    >>> server = GradientDescent("linear", 2, 2.0, residual=1.0)
+    >>> bool(np.abs(server.run(x, y, rng=1).value - [0.6, -0.4]).max() < 0.1)
+    True
     """
 
     def __init__(

@@ -78,6 +78,15 @@ class NewtonStep(Sequential):
     .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally private estimation",
        JASA 113 (2018), section 4.2.2.
     .. [2] A. W. van der Vaart, "Asymptotic statistics", Cambridge University Press, 1998, section 5.7 (one-step estimators).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.estimation import NewtonStep
+    >>> x = np.random.default_rng(1).uniform(-0.7, 0.7, (300_000, 2))
+    >>> server = NewtonStep("linear", 2, 2.0, len(x), residual=1.0)
+    >>> bool(np.abs(server.run(x, x @ [0.6, -0.4], rng=1).value - [0.6, -0.4]).max() < 0.1)
+    True
     """
 
     def __init__(

@@ -1,0 +1,158 @@
+"""Small tables with named columns, as text, as HTML, and for other packages."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._extras import optional
+
+MOST_ROWS = 60  # of a table in HTML; of a longer one, the first and the last rows are shown
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with named columns.
+
+    Attributes
+    ----------
+    columns : dict
+        Lists of equal length by the names of the columns.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Table
+    >>> Table({"way": ["foot", "car"], "share": [0.25, 0.75]})
+    way   share
+    foot   0.25
+    car    0.75
+    """
+
+    columns: dict[str, list[Any]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """Return the column with a name."""
+        return self.columns[name]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns as lists."""
+        return {name: list(values) for name, values in self.columns.items()}
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return optional("pandas", "frames").DataFrame(self.columns)
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow Table.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed.
+        """
+        return optional("pyarrow", "files").table(self.columns)
+
+    def _texts(self) -> list[list[str]]:
+        return [[name, *map(_shown, values)] for name, values in self.columns.items()]
+
+    def __repr__(self) -> str:
+        columns = []
+        for name, values in zip(self.columns.values(), self._texts(), strict=True):
+            width = max(map(len, values))
+            left = any(isinstance(value, str) for value in name)
+            columns.append([text.ljust(width) if left else text.rjust(width) for text in values])
+        return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+    def _html(self, note: str = "") -> str:
+        """Return the table as HTML, with a note below."""
+        left = {name for name, values in self.columns.items() if any(isinstance(value, str) for value in values)}
+        return html_table({name: list(map(_shown, values)) for name, values in self.columns.items()}, left, note)
+
+    def _repr_html_(self) -> str:
+        return self._html()
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def shown_places(count: int) -> list[int]:
+    """Return the places of the rows that `html_table` shows of a table: the first and the last ones of a long table."""
+    half = MOST_ROWS // 2
+    return list(range(count)) if count <= MOST_ROWS else [*range(half), *range(count - half, count)]
+
+
+def html_table(
+    columns: dict[str, list[str]], left: Container[str] = (), note: str = "", total: int | None = None
+) -> str:
+    """Return a table of texts, with a note below, as HTML without scripts and colors.
+
+    Parameters
+    ----------
+    columns : dict
+        Lists of texts of equal length, by the names of the columns. All are escaped.
+    left : container of str
+        Names of the columns that are aligned at the left; numbers are aligned at the right.
+    note : str
+        Text below the table. If there are more than 60 rows, 60 are shown, and the note says so.
+    total : int, optional
+        Number of rows of the whole table, if `columns` has only those that are shown.
+    """
+    places = [f' style="text-align: {"left" if name in left else "right"}"' for name in columns]
+    rows = list(zip(*columns.values(), strict=True))
+    total = len(rows) if total is None else total
+    if total > MOST_ROWS:
+        half = MOST_ROWS // 2
+        note = "; ".join(part for part in (note, f"{MOST_ROWS} of {total:,} rows are shown") if part)
+        rows = [*rows[:half], ("...",) * len(columns), *rows[-half:]]
+
+    def line(cell: str, texts: Iterable[str]) -> str:
+        cells = zip(places, texts, strict=True)
+        return "<tr>" + "".join(f"<{cell}{place}>{html.escape(text)}</{cell}>" for place, text in cells) + "</tr>"
+
+    body = "".join(line("td", texts) for texts in rows)
+    below = f"<p>{html.escape(note)}</p>" if note else ""
+    return f"<table><thead>{line('th', columns)}</thead><tbody>{body}</tbody></table>{below}"
+
+
+def estimate_columns(
+    value: Any, stderr: Any, low: Any, high: Any, places: Sequence[int] | None = None
+) -> dict[str, list[str]]:
+    """Return columns of texts of numbers with standard errors and limits, to two digits of the standard error.
+
+    Parameters
+    ----------
+    value, stderr, low, high : float or ndarray
+        Numbers of the same shape.
+    places : sequence of int, optional
+        Places of the numbers to show, in the flattened arrays. The default is all of them.
+    """
+    numbers = {"estimate": value, "std. error": stderr, "low": low, "high": high}
+    which = slice(None) if places is None else np.asarray(places, np.intp)
+    lists = {name: np.ravel(part)[which].tolist() for name, part in numbers.items()}
+    digits = [decimals(error) for error in lists["std. error"]]
+    return {name: [_fixed(x, d) for x, d in zip(part, digits, strict=True)] for name, part in lists.items()}
+
+
+def decimals(stderr: float) -> int | None:
+    """Return the number of decimals that shows two digits of a standard error; None if it is 0 or not finite."""
+    return max(0, 1 - math.floor(math.log10(stderr))) if 0 < stderr < math.inf else None
+
+
+def _fixed(value: float, digits: int | None) -> str:
+    plain = digits is not None and digits <= 12 and abs(value) < 1e15
+    return f"{value:.{digits}f}" if plain else f"{value:.6g}"

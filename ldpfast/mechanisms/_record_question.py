@@ -1,0 +1,95 @@
+"""Questions that a person answers with one record: what mechanisms and problems have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from .._person_keys import is_personal
+from .._typing import AnyArray
+from ..domains import Domain
+from ..reports import Aggregator, Question
+from ._pipeline import Clipped, Pipeline, warn_clipped
+
+if TYPE_CHECKING:
+    from .._typing import RNGLike
+
+
+class RecordQuestion(Question, ABC):
+    """Base class of questions that a person answers with one record: mechanisms and problems.
+
+    Attributes
+    ----------
+    domain : Domain
+        Domain of the records.
+    """
+
+    domain: Domain
+    _pipeline: Pipeline
+
+    @abstractmethod
+    def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
+        """Turn records into reports."""
+
+    @abstractmethod
+    def aggregator(self) -> Aggregator:
+        """Return an empty aggregator for reports."""
+
+    def collect(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Aggregator:
+        """Privatize records and count the reports block by block, without storing them.
+
+        Parameters
+        ----------
+        x : array_like
+            Records as for `privatize`. A memory map is read once, in pieces.
+        rng, clip
+            As for `privatize`.
+
+        Returns
+        -------
+        aggregator : Aggregator
+            Equal to ``aggregator().update(privatize(x))`` with the same key. Aggregators of parts of the records can be
+            merged, and saved with `to_bytes`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `privatize`.
+
+        Warns
+        -----
+        ClippedWarning
+            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
+
+        Privacy
+        -------
+        The aggregator is a function of the reports alone. That of very few people is hardly less than their reports.
+
+        Notes
+        -----
+        Memory does not depend on the number of records, except with `PersonKeys`.
+
+        Examples
+        --------
+        >>> import ldpfast as ldp
+        >>> mechanism = ldp.RandomizedResponse(4, 1.0)
+        >>> east, west = mechanism.collect([0, 1, 1], rng=1), mechanism.collect([3, 2], rng=2)
+        >>> east.merge(west).n
+        5
+        """
+        aggregator, clipped = self._collect(x, rng, clip)
+        warn_clipped(aggregator.n, clipped)
+        return aggregator
+
+    def _collect(self, x: ArrayLike, rng: RNGLike, clip: bool) -> tuple[Aggregator, Clipped]:
+        """Return the result of `collect`, and how many records were clipped."""
+        self.domain.check_clip(clip)
+        records, _ = self.domain.records(x)
+        aggregator = self.aggregator()
+        if is_personal(rng):
+            aggregator.update(self.privatize(x, rng=rng, clip=clip))
+            return aggregator, self._pipeline.clipped(records) if clip else Clipped(0, 0)
+        states, clipped = self._pipeline.run(records, rng, aggregator.report.new_state, clip=clip)
+        return aggregator._add(states, len(records)), clipped

@@ -1,0 +1,241 @@
+"""Random surveys with answers, keys and the messages that the Python client makes of them: the same for all clients."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import random
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ldpfast._core.stream import Stream
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
+from ldpfast.survey._client import column_of
+from ldpfast.survey._questions import EPOCH, ColumnQuestion
+
+SURVEYS, CASES = 50, 20
+TEXTS = ("north", "south", "östlich", "西", "", "no", "a,b", "N/A", "🦉", "x" * 40)
+NO_CATEGORY = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Case:
+    """A record, the 32 bytes of a fresh key or of the secret of a person, and the message."""
+
+    record: Mapping[str, Any]
+    key: bytes
+    person: int | str | bytes | None
+    message: bytes
+
+
+@cache
+def vectors() -> list[tuple[Survey, list[Case]]]:
+    """Return the surveys with their cases. Half of the cases have a fresh key, half belong to a person."""
+    source = random.Random(20261122)
+    found = []
+    for number in range(SURVEYS):
+        survey = _survey(source, number)
+        found.append((survey, [_case(source, survey, bool(i % 2)) for i in range(CASES)]))
+    return found
+
+
+def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
+    """Return the message for a fresh key. The public client takes its key from the operating system."""
+    questions = [(name, survey._declared[name]) for name in survey._columns]
+    columns = [column_of(record.get(question.column or name), question) for name, question in questions]
+    return survey.client()._message(Stream(key), columns)
+
+
+# Surveys --------------------------------------------------------------------------------------------------------------
+
+
+def _survey(source: random.Random, number: int) -> Survey:
+    if number < len(LARGE):
+        questions, epsilon = LARGE[number]
+        return Survey(questions, epsilon)
+    count = 1 + source.randrange(6)
+    questions = {f"{TEXTS[source.randrange(10)]} {i}": _question(source, i) for i in range(count)}
+    names = list(questions)
+    for i in range(source.randrange(3) if count > 1 else 0):
+        a = source.randrange(count)
+        b = (a + 1 + source.randrange(count - 1)) % count
+        questions[f"cross {i}"] = Cross(names[a], names[b])
+    pairs = [(question.a, question.b) for question in questions.values() if isinstance(question, Cross)]
+    crossed = dict.fromkeys(part for pair in pairs for part in pair)
+    weights: dict[str, float] = {name: 0 for name in crossed if source.random() < 0.2}
+    asked = [name for name in questions if name not in weights]
+    answers = 1 if source.random() < 0.5 else 1 + source.randrange(len(asked))
+    if answers == 1:
+        weights |= {name: 0.1 + source.random() for name in asked if source.random() < 0.3}
+    epsilon = answers * EPSILONS[source.randrange(len(EPSILONS))]
+    return Survey(questions, epsilon, answers=answers, weights=weights or None, version=1 + source.randrange(2))
+
+
+def _question(source: random.Random, i: int) -> ColumnQuestion:
+    column = f"column {i}" if source.random() < 0.3 else None
+    kind = source.randrange(6)
+    if kind == 0:
+        return YesNo(optional=True, column=column)
+    if kind == 1:
+        return Choice(TEXTS[: 2 + source.randrange(9)], optional=True, column=column)
+    if kind == 2:
+        labels = [2, 0, -7, 1.5, 1 << 60, date(1999, 12, 31), date(2026, 1, 1), "2"][: 2 + source.randrange(7)]
+        return Choice(labels, optional=True, column=column)
+    if kind == 3:
+        return Choice(2 + source.randrange(60), optional=True, column=column)
+    if kind == 4:
+        lower, upper = RANGES[source.randrange(len(RANGES))]
+        return Mean(lower, upper, optional=True, column=column)
+    lower, length = -5 + 10 * source.random(), 1 + source.randrange(80)
+    return Histogram([lower + j * (1 + j / 3) for j in range(length + 2)], optional=True, column=column)
+
+
+EPSILONS = (0.3, 0.7, 1.0, 2.0, 3.5, 5.0, 8.0, 13.0, 20.0)
+RANGES = [(0, 100), (-1, 1), (0.1, 0.3), (-1e99, 1e99), (0, 1e-90), (-3.5, 1e6), (date(1900, 1, 1), date(2030, 1, 1))]
+# Wide codes and rows of several pieces: k of two and four bytes, words of 32 and 64 bits.
+LARGE: list[tuple[dict[str, SurveyQuestion], float]] = [
+    ({"code": Choice(70_000, optional=True)}, 16.0),
+    ({"code": Choice(70_000, optional=True)}, 1.0),
+    ({"code": Choice(300, optional=True)}, 9.0),
+    ({"code": Choice(300, optional=True)}, 2.0),
+    ({"smoker": YesNo(optional=True), "age": Mean(0, 100, optional=True)}, 20.0),
+    ({"age": Histogram(list(range(200)), optional=True)}, 13.0),
+    (
+        {"a": Choice(40, optional=True), "b": Mean(0, 1, optional=True), "ab": Cross("a", "b"), "ba": Cross("b", "a")},
+        3.0,
+    ),
+    ({f"q{i}": YesNo(optional=True) for i in range(150)}, 1.0),
+]
+
+
+# Records --------------------------------------------------------------------------------------------------------------
+
+
+def _case(source: random.Random, survey: Survey, personal: bool) -> Case:
+    record = {}
+    for name, question in survey._declared.items():
+        if source.random() < 0.9:
+            record[question.column or name] = _value(source, question)
+    record = record if source.random() < 0.97 else {}
+    key = source.getrandbits(256).to_bytes(32, "little")
+    if not personal:
+        return Case(record, key, None, message_of(survey, record, key))
+    person = _person(source)
+    return Case(record, key, person, survey.client(key, person).answer(record))
+
+
+def _person(source: random.Random) -> int | str | bytes:
+    kind = source.randrange(3)
+    if kind == 0:
+        return source.getrandbits(64) - (1 << 63)
+    size = source.randrange(70)
+    return "Ünal"[: size % 5] * (size // 5) if kind == 1 else source.getrandbits(8 * size + 8).to_bytes(size + 1, "big")
+
+
+def _value(source: random.Random, question: ColumnQuestion) -> Any:
+    chance = source.random()
+    if chance < 0.15:
+        return STRANGE[source.randrange(len(STRANGE))]
+    if question.encoding == "symbol":
+        return question.cells[source.randrange(len(question.cells))]
+    lower, upper = question.valid_range()
+    if chance < 0.3:
+        return (lower, upper, -0.0, lower - 1, upper + 1)[source.randrange(5)]
+    if isinstance(question, Histogram) and chance < 0.5:
+        return question.edges[source.randrange(len(question.edges))]
+    return lower + (upper - lower) * source.random()
+
+
+STRANGE = [
+    None, math.nan, math.inf, -math.inf, -0.0, 0, 1, True, False, "unknown", "", "1", "yes", 1e308, -1e308, 5e-324, 10**30,
+    1 << 60, date(1999, 12, 31), date(1969, 12, 31), 2.0, 1.5,
+]  # fmt: skip
+
+
+# Forms for the clients ------------------------------------------------------------------------------------------------
+
+
+def c_value(question: ColumnQuestion, value: Any) -> tuple[float, int]:
+    """Return the number and the index of the category of an answer, as a program in C has to find them."""
+    if question.encoding == "symbol":
+        same = [i for i, cell in enumerate(question.cells) if value is not None and cell == value]
+        return math.nan, same[0] if same else NO_CATEGORY
+    if isinstance(value, date):
+        return float((value - EPOCH).days), NO_CATEGORY
+    return float(value) if isinstance(value, int | float) else math.nan, NO_CATEGORY
+
+
+def c_bytes(found: list[tuple[Survey, list[Case]]]) -> bytes:
+    """Return surveys and cases in the form that tests/native/client.c reads."""
+    out = [struct.pack("<I", len(found))]
+    for survey, cases in found:
+        table = survey.client_table()
+        out += [struct.pack("<I", len(table)), table, struct.pack("<I", len(cases))]
+        for case in cases:
+            integer = case.person if isinstance(case.person, int) else 0
+            data = case.person.encode() if isinstance(case.person, str) else case.person
+            data = data if isinstance(data, bytes) else b""
+            kind = {type(None): 0, int: 16, str: 17, bytes: 18}[type(case.person)]
+            out += [case.key, struct.pack("<IqI", kind, integer, len(data)), data]
+            for name, question in survey._declared.items():
+                out.append(struct.pack("<dI", *c_value(question, case.record.get(question.column or name))))
+    return b"".join(out)
+
+
+def js_text(found: list[tuple[Survey, list[Case]]]) -> str:
+    """Return surveys and cases as JSON. Values that JSON lacks are objects with one key that starts with $."""
+    return json.dumps(
+        [
+            {
+                "schema": survey.client_schema(),
+                "table": base64.b64encode(survey.client_table()).decode(),
+                "cases": [
+                    {
+                        "record": {name: _js_value(value) for name, value in case.record.items()},
+                        "key": case.key.hex(),
+                        "person": None if case.person is None else _js_value(case.person),
+                        "message": base64.b64encode(case.message).decode(),
+                    }
+                    for case in cases
+                ],
+            }
+            for survey, cases in found
+        ],
+        allow_nan=False,
+    )
+
+
+def _js_value(value: Any) -> Any:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, date):
+        return {"$date": value.isoformat()}
+    if isinstance(value, bytes):
+        return {"$bytes": value.hex()}
+    if isinstance(value, int):
+        return value if abs(value) <= 1 << 53 else {"$integer": str(value)}
+    if math.isfinite(value):
+        return value
+    return {"$number": {"inf": "Infinity", "-inf": "-Infinity"}.get(repr(value), "NaN")}
+
+
+def split_messages(data: bytes) -> list[bytes]:
+    """Return the messages that a client wrote one after the other, each behind its length."""
+    found, at = [], 0
+    while at < len(data):
+        (size,) = struct.unpack_from("<I", data, at)
+        found.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return found
+
+
+def write(path: Path, found: list[tuple[Survey, list[Case]]]) -> Path:
+    """Write surveys and cases for the client in C."""
+    path.write_bytes(c_bytes(found))
+    return path

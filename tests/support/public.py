@@ -1,0 +1,164 @@
+"""The public names of the package, and an instance of every public class."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import ldpfast as ldp
+from ldpfast import bench, bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
+from ldpfast.estimation.protocols import Sequential
+from ldpfast.files import FileTable
+
+from .examples import KINDS
+
+NOT_PUBLIC = re.compile(r"\._|\.experiments|\.cli")
+FOUND = [ldp.__name__, *(info.name for info in walk_packages(ldp.__path__, "ldpfast."))]
+MODULES: list[ModuleType] = [
+    module
+    for module in (import_module(name) for name in FOUND if not NOT_PUBLIC.search(name))
+    if hasattr(module, "__all__")
+]
+
+
+def names_of(module: ModuleType) -> list[str]:
+    """Return the public names of a module, without modules."""
+    return [
+        name for name in module.__all__ if not name.startswith("__") and not inspect.ismodule(getattr(module, name))
+    ]
+
+
+def public_objects() -> dict[str, Any]:
+    """Return all public classes and functions by their module and name, each once."""
+    found: dict[int, tuple[str, Any]] = {}
+    for module in MODULES:
+        for name in names_of(module):
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isroutine(value):
+                found.setdefault(id(value), (f"{module.__name__.removeprefix('ldpfast.')}.{name}", value))
+    return dict(found.values())
+
+
+# Abstract bases, protocols and warnings: nobody makes an instance of them to look at it.
+WITHOUT_INSTANCES = {
+    reports.Aggregator,
+    mechanisms.Mechanism,
+    domains.Domain,
+    estimation.DensityEstimate,
+    estimation.Problem,
+    Sequential,
+    reports.CountAggregator,
+    reports.Format,
+    reports.Question,
+    reports.Source,
+    results.ClippedWarning,
+    results.DoubtfulWarning,
+    results.IntervalRule,
+    results.SmallSampleWarning,
+    survey.ColumnQuestion,
+    survey.Source,
+    survey.SurveyQuestion,
+}
+
+
+def _fitted(model: Any, responses: Any) -> Any:
+    """Return a regression that is fitted to a few rows, without its warnings."""
+    rows = np.random.default_rng(1).uniform(-0.5, 0.5, (500, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(rows, responses)
+
+
+@cache
+def instances() -> list[Any]:
+    """Return at least one instance of every public class that is not in `WITHOUT_INSTANCES`."""
+    rng = np.random.default_rng(1)
+    numbers, vectors, bits = rng.uniform(0, 1, 500), rng.uniform(-0.4, 0.4, (500, 3)), np.arange(500) % 2
+    problems: list[Any] = [
+        estimation.Frequencies(["a", "<b>", "$c$"], 1.0),
+        estimation.HistogramDensity(1.0, bins=4),
+        estimation.RangeQueries(16, 1.0),
+        estimation.SeriesDensity(1.0, n_terms=4),
+        estimation.SparseMean(3, 1.0, 1.0),
+        estimation.TruncatedMean(1.0, moment=2.0, radius=1.0, n=500),
+        estimation.VectorMean(3, 1.0),
+    ]
+    protocols: list[Any] = [
+        estimation.GaussianMean(1.0, sigma=1.0, mu_bound=10.0),
+        estimation.GradientDescent("logistic", 2, 1.0),
+        estimation.MedianSGD(1.0, 0, 1),
+        estimation.NewtonStep("logistic", 2, 1.0, 1000),
+    ]
+    gaussian = estimation.GaussianMean(1.0, sigma_bounds=(0.5, 2.0), mu_bound=10.0)
+    answers = (["a", "<b>", "a", "$c$"] * 125, numbers, bits * 15, numbers, vectors, numbers, vectors)
+    estimates = [problem.run(x, rng=1) for problem, x in zip(problems, answers, strict=True)]
+    labels: Any = survey.Choice(["a", "<b>"], optional=True)
+    asked = survey.Survey({"x": labels, "bins": survey.Histogram([0, 0.5, 1]), "both": survey.Cross("x", "bins")}, 3.0)
+    found = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers}, rng=1)
+    repeated = survey.Repeated(survey.YesNo(optional=True), permanent=3.0, round=1.0, rounds=3)
+    compared = bounds.compare("multinomial", 1000, 1.0, k=5)
+    binary = ldp.Warner(1.0)
+    models = (estimation.LinearRegression, estimation.LogisticRegression, estimation.PoissonRegression)
+    return [
+        *(kind.mechanism for kind in KINDS),
+        *(kind.mechanism.report for kind in KINDS),
+        *(kind.mechanism.domain for kind in KINDS),
+        *(kind.mechanism.aggregator() for kind in KINDS),
+        *(kind.mechanism.run(kind.records(50), rng=1) for kind in KINDS),
+        *problems,
+        *(problem.mechanism.domain for problem in problems),
+        *estimates,
+        *protocols,
+        ldp.PersonKeys(bytes(32), [1, 2], question="q"),
+        ldp.Query(0, binary),
+        FileTable(["people.csv"], {}),
+        bench.Throughput(1.0, 1.0, 1.0, 1.0, 1),
+        gaussian.simulate(100_000, 3.0, 1.0, rng=1),
+        gaussian.plan(1000),
+        bounds.mean_l2(1000, 3, 1.0),
+        bounds.mean_l2([10, 100], 3, 1.0),
+        bounds.mean_l2([[10, 100]], 3, 1.0),
+        compared,
+        compared.best,
+        central.histogram_density(numbers, epsilon=1.0, rng=1),
+        central.histogram_density(vectors, epsilon=1.0, bins=2, rng=1),
+        *(
+            central.Custom(lambda x, at: np.tanh(x - at), -1.0, 1.0),
+            central.Huber(1.0),
+            central.Logistic(1.0),
+            central.Mean(),
+        ),
+        *(central.Quantile(0.5), central.TrimmedMean(0.1)),
+        central.mean(vectors, epsilon=1.0, moment=2.0, radius=1.0, rng=1),
+        central.quantile(numbers, 0.5, epsilon=1.0, lower=0, upper=1, rng=1),
+        *(domains.Box([0, 0], [1, 2]), domains.Labels(2, labels=("a", "<b>"))),
+        problems[5].mean_squared_error(),
+        estimates[1].project(),
+        estimates[6].region(),
+        *(model() for model in models),
+        *(_fitted(model(random_state=1), bits) for model in models),
+        binary.channel(),
+        ldp.RandomizedResponse(100, 1.0).channel(),
+        privacy.Channel([[0.5, 0.5], [0.25, 0.75]]),
+        binary.guarantee,
+        *(results.Normal(), results.RandomScaling(), results.Debiasing(-1.0, 2.0)),
+        privacy.TwoLevel.of_sets(3, size=1, outputs=10, difference=1),
+        mechanisms.SmoothedBins([0.5], 1.0, 1.0),
+        ldp.ProjectiveGeometryResponse(16, 1.0).debiasing,
+        *(results.MatrixDebiasing(np.eye(2)), results.NumberDebiasing(np.arange(2.0))),
+        results.Binomial(np.array([3, 4]), 10, results.Debiasing(-1.0, 2.0)),
+        *(asked, found, *found.values(), found.table(), asked.plan(100), asked.aggregator()),
+        *(survey.YesNo(), survey.Mean(0, 1), *asked.questions.values()),
+        *(repeated, repeated.in_round(0), repeated.client(bytes(32), 1, question="q")),
+        survey.Survey({"x": labels}, 1.0).client(),
+        survey.Coded(np.zeros(3, np.int32)),
+        survey.Piece(0, 1, {"x": [1]}),
+    ]
