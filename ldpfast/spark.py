@@ -1,0 +1,225 @@
+"""Spark: private aggregates of a Spark DataFrame, on one machine or a cluster.
+
+Each task privatizes and counts one partition and returns its counts only. See docs/scale_out.md.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from ._extras import optional
+from ._frames import require_columns
+from ._jobs import FAN_IN, REPORT, Counts, Job, Secret, conduct, merge, new_job, no_counts
+
+__all__ = ["aggregate", "privatize"]
+
+COUNTED = "partition int, counts binary"  # columns between the stages
+
+
+def aggregate(
+    data: Any,
+    what: Any,
+    *,
+    column: str | Sequence[str] | None = None,
+    by: str | None = None,
+    person: str | None = None,
+    key: Secret | None = None,
+    batch: str | None = None,
+    clip: bool = False,
+) -> Any:
+    """Privatize and count the people of a Spark DataFrame in one pass.
+
+    Parameters
+    ----------
+    data : pyspark.sql.DataFrame
+        One row per person.
+    what : Survey, Problem, Mechanism or GaussianMean
+        What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round.
+    column : str or sequence of str, optional
+        Column of the records, which can hold arrays of numbers, or columns of the coordinates. Required, except with a
+        survey. It is also the name of the question in personal keys, where several names are joined by ", ".
+    by : str, optional
+        Name of a public column that divides people into groups. The column is not protected.
+    person : str, optional
+        Column of the identifiers of persons.
+    key : bytes or callable, optional
+        Secret of 32 bytes for `PersonKeys`, together with `person`. A function without arguments is called in each task, and
+        must return the same secret every time; the secret then is not part of the job.
+    batch : str, optional
+        Name that the result remembers: results with the same name cannot be merged. See `Aggregator.update`.
+    clip : bool, default False
+        Project records that are out of range instead of raising an error.
+
+    Returns
+    -------
+    aggregator : Aggregator or SurveyAggregator
+        Counts of all people, whose `estimate` gives the result. With `by` a dict of aggregators by the values of the column.
+        For a `GaussianMean`, the server after the last round.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; if a record is invalid, with the message of one process and the number of the
+        partition; if a worker has a version of ldpfast that asks something else.
+    ImportError
+        If PySpark or pyarrow is not installed.
+
+    Warns
+    -----
+    ClippedWarning
+        With `clip`, if records were out of range, with their share.
+
+    Privacy
+    -------
+    The guarantee of `what` for each person, of the counts. The number of clipped records and the message about an invalid
+    record are computed from the records, and are not protected.
+
+    Spark repeats tasks that fail, are slow, or whose results were lost. Without `person`, a repeated task draws new coins: each
+    person is counted once, but the other counts may still be in the shuffle files of an executor, so that the storage of the
+    cluster must be protected like the records. With `person`, every attempt gives the same bytes.
+
+    Notes
+    -----
+    A task holds one batch of rows and counts, which are merged in a tree. The workers need ldpfast and pyarrow.
+
+    Examples
+    --------
+    >>> import ldpfast.spark
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> people = spark.range(100_000).selectExpr("id", "id % 2 = 0 AS smokes")
+    >>> aggregator = ldpfast.spark.aggregate(people, Survey({"smokes": YesNo()}, epsilon=1.0))
+    >>> bool(abs(aggregator.estimate()["smokes"].value - 0.5) < 0.05)
+    True
+    """
+    job = new_job(what, column=column, by=by, person=person, key=key, clip=clip)
+    people = _selected(data, job)
+    functions, size = optional("pyspark.sql.functions", "spark"), _partitions(people)
+
+    def run(job: Job) -> Counts:
+        counted, left = people.mapInArrow(partial(_count, job), COUNTED), size
+        while left > FAN_IN:
+            left = -(-left // FAN_IN)
+            # By the number of the partition: the counts of another attempt go to the same task, which takes one of them.
+            routed = counted.repartition(left, functions.col("partition"))
+            counted = routed.mapInArrow(_merge, COUNTED)
+        return merge(pickle.loads(row.counts) for row in counted.collect())
+
+    return conduct(job, batch, run, data.count)
+
+
+def privatize(
+    data: Any,
+    what: Any,
+    *,
+    column: str | Sequence[str] | None = None,
+    person: str,
+    key: Secret,
+    clip: bool = False,
+) -> Any:
+    """Return the reports of the people of a Spark DataFrame, one message per person, as a lazy DataFrame.
+
+    Parameters
+    ----------
+    data, what, column, person, key, clip
+        As for `aggregate`, without `GaussianMean`. The personal keys are required: an engine may compute a partition twice,
+        and two reports with different coins would cost twice the privacy.
+
+    Returns
+    -------
+    reports : pyspark.sql.DataFrame
+        One column "report" of binary values: messages that say which survey or question they answer. The `update` of an
+        aggregator takes the column as an Arrow array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above. An invalid record raises when the partition is computed.
+    ImportError
+        If PySpark or pyarrow is not installed.
+
+    Privacy
+    -------
+    Each message is private with the guarantee of `what`, and is the same whenever it is computed; see `PersonKeys`.
+
+    Examples
+    --------
+    >>> import ldpfast.spark
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> people = spark.range(6).selectExpr("id", "id % 2 = 0 AS smokes")
+    >>> survey, secret = Survey({"smokes": YesNo()}, epsilon=1.0), bytes(32)  # use secrets.token_bytes(32)
+    >>> reports = ldpfast.spark.privatize(people, survey, person="id", key=secret)
+    >>> survey.aggregator().update(reports.toArrow()["report"]).n
+    6
+    """
+    job = new_job(what, column=column, by=None, person=person, key=key, clip=clip, reports=True)
+    return _selected(data, job).mapInArrow(partial(_messages, job), f"{REPORT} binary")
+
+
+def _selected(data: Any, job: Job) -> Any:
+    """Return the columns that a job needs."""
+    if not all(hasattr(data, name) for name in ("mapInArrow", "select", "columns")):
+        raise TypeError(
+            f"data must be a Spark DataFrame, got {type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+        )
+    if not job.columns():
+        raise ValueError("column must be the name of the column of the records, got None")
+    require_columns(job.columns(), list(data.columns))
+    functions = optional("pyspark.sql.functions", "spark")
+    # Spark does not find names with dots after `mapInArrow`: columns have numbers there, and `_stream` restores the names.
+    quoted = [f"`{name.replace('`', '``')}`" for name in job.columns()]
+    return data.select(*(functions.col(name).alias(f"column{i}") for i, name in enumerate(quoted)))
+
+
+def _partitions(data: Any) -> int:
+    """Return the number of partitions, which Spark Connect does not tell: then that of a shuffle."""
+    try:
+        return int(data.rdd.getNumPartitions())
+    except optional("pyspark.errors", "spark").PySparkException:
+        return int(data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+
+
+# Tasks ----------------------------------------------------------------------------------------------------------------
+
+
+def _number() -> int:
+    """Return the number of the partition of the running task."""
+    return int(optional("pyspark", "spark").TaskContext.get().partitionId())
+
+
+def _stream(job: Job, batches: Iterator[Any]) -> Any:
+    """Return batches of the columns of a job as an Arrow stream; None if there are none."""
+    pa, names = optional("pyarrow", "spark"), job.columns()
+    named = (pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+    first = next(named, None)
+    return None if first is None else pa.RecordBatchReader.from_batches(first.schema, chain([first], named))
+
+
+def _batch(number: int, counts: Counts) -> Any:
+    """Return counts as a batch of one row."""
+    pa = optional("pyarrow", "spark")
+    columns = [pa.array([number], pa.int32()), pa.array([pickle.dumps(counts)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["partition", "counts"])
+
+
+def _count(job: Job, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the counts of one partition. After an error, the rest of the partition is not read."""
+    number, stream = _number(), _stream(job, batches)
+    yield _batch(number, no_counts([number]) if stream is None else job.count(stream, number))
+
+
+def _merge(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the merged counts of some partitions."""
+    parts = [pickle.loads(counts) for batch in batches for counts in batch.column("counts").to_pylist()]
+    if parts:
+        yield _batch(_number(), merge(parts))
+
+
+def _messages(job: Job, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the messages of one partition."""
+    pa, number, stream = optional("pyarrow", "spark"), _number(), _stream(job, batches)
+    for messages in [] if stream is None else job.messages(stream, number):
+        yield pa.RecordBatch.from_arrays([messages], names=[REPORT])

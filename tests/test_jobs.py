@@ -1,0 +1,504 @@
+"""Jobs that engines divide among tasks, without an engine: counting, merging, errors and versions."""
+
+from __future__ import annotations
+
+import pickle
+import secrets
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast import _jobs, _schema
+from ldpfast.estimation import (
+    Frequencies,
+    GaussianMean,
+    GradientDescent,
+    LogisticRegression,
+    MedianSGD,
+    TruncatedMean,
+    VectorMean,
+)
+from ldpfast.reports import Aggregator
+
+from .support.errors import raises
+from .support.surveys import REGIONS, SURVEYS, people
+
+SECRET = bytes(range(32))
+N = 3000
+TABLE = {
+    **people(N),
+    "id": np.arange(N),
+    "name": np.array([f"person {i}" for i in range(N)]),
+    "height": np.random.default_rng(5).normal(170, 7, N),
+}
+KEYED = {"person": "id", "key": SECRET}
+RECORDS = {
+    "region": Frequencies(REGIONS, 2.0),
+    "code": ldp.SubsetSelection(200, 1.0),
+    "smoker": ldp.Warner(1.0),
+    "age": ldp.Window(0, 100, 1.0),
+    "income": TruncatedMean(1.0, 2, 200.0, N),
+}
+
+
+def job(what, column=None, by=None, person=None, key=None, clip=False, reports=False):
+    return _jobs.new_job(what, column=column, by=by, person=person, key=key, clip=clip, reports=reports)
+
+
+def rows(table, chosen):
+    return {name: values[chosen] for name, values in table.items()}
+
+
+def counted(task, parts, table=TABLE):
+    """Return the merged counts of partitions, which are arrays of rows."""
+    return _jobs.merge(task.count(rows(table, chosen), number) for number, chosen in enumerate(parts))
+
+
+def keys_of(column, table=TABLE):
+    return ldp.PersonKeys(SECRET, table["id"], question=column)
+
+
+def partitions(seed, pieces):
+    """Return the rows of random partitions, in random order; some may be empty."""
+    rng = np.random.default_rng(seed)
+    return np.split(rng.permutation(N), np.sort(rng.integers(0, N + 1, pieces - 1)))
+
+
+# One process and many tasks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+@settings(max_examples=8)
+@given(seed=st.integers(0, 1 << 30), pieces=st.integers(1, 40))
+def test_surveys_with_personal_keys_equal_one_process(name, seed, pieces):
+    task = job(SURVEYS[name], **KEYED)
+    expected = SURVEYS[name].collect(TABLE, rng=ldp.PersonKeys(SECRET, "id"))
+    found = task.finish(counted(task, partitions(seed, pieces)))
+    assert found.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("column", RECORDS)
+@settings(max_examples=8)
+@given(seed=st.integers(0, 1 << 30), pieces=st.integers(1, 40))
+def test_records_with_personal_keys_equal_one_process(column, seed, pieces):
+    what = RECORDS[column]
+    task = job(what, column, **KEYED)
+    expected = what.collect(TABLE[column], rng=keys_of(column))
+    assert task.finish(counted(task, partitions(seed, pieces))).to_bytes() == expected.to_bytes()
+
+
+@given(order=st.permutations(range(12)), fan_in=st.integers(2, 5))
+def test_counts_merge_in_any_tree(order, fan_in):
+    task = job(SURVEYS["one"], **KEYED)
+    parts = partitions(1, 12)
+    expected = task.finish(counted(task, parts)).to_bytes()
+    found = [task.count(rows(TABLE, parts[number]), number) for number in order]
+    while len(found) > 1:
+        found = [_jobs.merge(found[start : start + fan_in]) for start in range(0, len(found), fan_in)]
+    assert found[0]["partitions"] == list(range(12))
+    assert task.finish(found[0]).to_bytes() == expected
+
+
+@pytest.mark.parametrize("keyed", [{}, KEYED])
+def test_groups_are_counted_apart(keyed):
+    for task, what, column in (
+        (job(SURVEYS["single"], by="region", **keyed), SURVEYS["single"], None),
+        (job(RECORDS["age"], "age", "region", **keyed), RECORDS["age"], "age"),
+    ):
+        found = task.finish(counted(task, partitions(2, 7)))
+        assert set(found) == set(REGIONS)
+        for region, aggregator in found.items():
+            own = rows(TABLE, TABLE["region"] == region)
+            assert aggregator.n == len(own["id"])
+            if keyed and column is None:
+                assert aggregator == what.collect(own, rng=ldp.PersonKeys(SECRET, "id"))
+            elif keyed:
+                assert aggregator == what.collect(own[column], rng=keys_of(column, own))
+
+
+def test_tasks_without_keys_have_fresh_coins():
+    task = job(SURVEYS["one"])
+    first, second = (task.count(TABLE, 0) for _ in range(2))
+    assert first["states"] != second["states"]
+    assert task.finish(first).n == N
+
+
+def test_several_columns_and_lists_are_rows_of_coordinates():
+    what = VectorMean(2, 1.0, "linf", 200.0)
+    task = job(what, ["age", "height"], **KEYED)
+    x = np.column_stack([TABLE["age"], TABLE["height"]])
+    expected = what.collect(x, rng=keys_of("age, height"))
+    assert task.finish(counted(task, partitions(3, 5))) == expected
+    lists = {"fixed": pa.FixedSizeListArray.from_arrays(x.ravel(), 2), "any": pa.array(x.tolist())}
+    for column in lists.values():
+        table = pa.table({"age, height": column.slice(10), "id": TABLE["id"][10:]})
+        keys = ldp.PersonKeys(SECRET, TABLE["id"][10:], question="age, height")
+        found = job(what, "age, height", **KEYED)
+        assert found.finish(found.count(table, 0)) == what.collect(x[10:], rng=keys)
+
+
+@pytest.mark.parametrize("container", ["mapping", "pandas", "categorical", "arrow", "dictionary", "stream"])
+def test_every_container_gives_the_same_counts(container):
+    what = RECORDS["region"]
+    columns = {"region": TABLE["region"], "name": TABLE["name"]}
+    arrow = pa.table(columns)
+    table = {
+        "mapping": lambda: columns,
+        "pandas": lambda: pd.DataFrame(columns),
+        "categorical": lambda: pd.DataFrame(columns).astype({"region": "category"}),
+        "arrow": lambda: arrow,
+        "dictionary": lambda: pa.table({"region": arrow["region"].dictionary_encode(), "name": arrow["name"]}),
+        "stream": lambda: pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches(max_chunksize=100)),
+    }[container]()
+    task = job(what, "region", person="name", key=lambda: SECRET)
+    keys = ldp.PersonKeys(SECRET, TABLE["name"].tolist(), question="region")
+    assert task.finish(task.count(table, 0)) == what.collect(TABLE["region"], rng=keys)
+
+
+def test_arrays_are_records():
+    what, x = RECORDS["age"], TABLE["age"]
+    task = job(what, "age", **KEYED)
+    parts = [task.count(x[start : start + 700], start, TABLE["id"][start : start + 700]) for start in range(0, N, 700)]
+    assert task.finish(_jobs.merge(parts)) == what.collect(x, rng=keys_of("age"))
+
+
+def test_no_partitions_and_no_people_give_an_empty_aggregator():
+    task = job(SURVEYS["one"])
+    assert task.finish(_jobs.merge([])) == SURVEYS["one"].aggregator()
+    assert task.finish(counted(task, [np.arange(0)])) == SURVEYS["one"].aggregator()
+    with pytest.warns(UserWarning, match="by must be a public column, which is not protected, got 'region'"):
+        assert job(SURVEYS["one"], by="region").finish(_jobs.merge([])) == {}
+
+
+def test_jobs_travel_and_hide_the_secret():
+    task = job(RECORDS["age"], "age", **KEYED)
+    again = pickle.loads(pickle.dumps(task))
+    assert again == task
+    assert again.count(TABLE, 0) == task.count(TABLE, 0)
+    assert repr(SECRET)[2:-1] not in repr(task)
+    assert "key" not in repr(task)
+
+
+def test_a_batch_is_counted_once():
+    task = job(SURVEYS["single"], by="region")
+    first, second = (task.finish(counted(task, [np.arange(N)]), "2026-11-22") for _ in range(2))
+    for region in REGIONS:
+        with raises(ValueError, "other must hold no batch that was already counted, got 1 of them"):
+            first[region].merge(second[region])
+
+
+# Messages -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["one", "three", "large epsilon"])
+def test_messages_of_surveys_are_those_of_one_process(name):
+    survey = SURVEYS[name]
+    task = job(survey, **KEYED, reports=True)
+    expected = survey.collect(TABLE, rng=ldp.PersonKeys(SECRET, "id"))
+    parts = partitions(4, 6)
+    found = [message for number, part in enumerate(parts) for message in task.messages(rows(TABLE, part), number)]
+    assert survey.aggregator().update(pa.chunked_array(found, pa.binary())) == expected
+    again = [message for number, part in enumerate(parts) for message in task.messages(rows(TABLE, part), number)]
+    assert again == found
+
+
+def test_messages_of_records_are_those_of_one_process():
+    what = RECORDS["code"]
+    task = job(what, "code", **KEYED, reports=True)
+    expected = [what.message(report) for report in what.privatize(TABLE["code"], rng=keys_of("code"))]
+    found = pa.chunked_array(task.messages(TABLE, 0), pa.binary())
+    assert found.to_pylist() == expected
+
+
+# Rounds ---------------------------------------------------------------------------------------------------------------
+
+GAUSSIAN = GaussianMean(2.0, sigma=7.0, mu_bound=1000.0)
+MANY = 60_000
+HEIGHTS = {"height": np.random.default_rng(6).normal(170, 7, MANY), "id": np.arange(MANY)}
+
+
+def conducted(parts, table=HEIGHTS):
+    task = job(GAUSSIAN, "height", **KEYED)
+    return _jobs.conduct(task, None, lambda found: counted(found, parts, table), lambda: len(table["id"]))
+
+
+def test_rounds_do_not_depend_on_the_partitions():
+    whole = conducted([np.arange(MANY)])
+    order = np.random.default_rng(7).permutation(MANY)
+    assert conducted(np.split(order, [10, 10, 30_000])).to_bytes() == whole.to_bytes()
+    assert whole.n == MANY
+    estimate = whole.estimate()
+    assert abs(estimate.value - HEIGHTS["height"].mean()) < 6.5 * estimate.stderr  # normal, probability below 1e-9
+    assert GAUSSIAN.n == 0
+
+
+def test_everyone_answers_in_one_round():
+    asked = []
+
+    def run(found):
+        counts = counted(found, [np.arange(MANY)], HEIGHTS)
+        server = Aggregator.from_bytes(counts["states"][None])
+        asked.append(server.n - sum(asked))
+        return counts
+
+    task = job(GAUSSIAN, "height", **KEYED)
+    server = _jobs.conduct(task, None, run, lambda: MANY)
+    assert sum(asked) == server.n == MANY
+    plan = GAUSSIAN.plan(MANY)
+    for found, planned in zip(asked, map(sum, plan.rounds), strict=True):
+        assert abs(found - planned) < 6.5 * np.sqrt(MANY) / 2  # Hoeffding: below 1e-9 with n/4 for the variance
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+def bad_table(row):
+    return {**TABLE, "age": np.where(np.arange(N) == row, 101.0, TABLE["age"])}
+
+
+@pytest.mark.parametrize("what, column", [(SURVEYS["one"], None), (RECORDS["age"], "age")])
+def test_a_bad_record_names_its_partition(what, column):
+    table, task = bad_table(1234), job(what, column, **KEYED)
+    parts = np.split(np.arange(N), [1000, 2000])
+    with pytest.raises(ValueError, match="partition") as local:
+        task.finish(task.count(rows(table, parts[1]), 1))
+    with pytest.raises(ValueError, match=r"234 .*\(partition 1\)$") as found:
+        task.finish(counted(task, parts, table))
+    assert str(found.value) == str(local.value)
+    alone = rows(table, parts[1])
+    with pytest.raises(ValueError, match=r"age|numbers") as plain:
+        what.collect(alone if column is None else alone["age"])
+    assert str(found.value) == f"{plain.value} (partition 1)"
+
+
+def test_the_first_partition_with_an_error_is_reported():
+    table, task = {**TABLE, "age": np.full(N, -1.0)}, job(SURVEYS["one"], **KEYED)
+    for order in ([1, 2, 3], [3, 2, 1]):
+        parts = [task.count(rows(table, np.arange(number, N, 3)), number) for number in order]
+        good = task.count(rows(TABLE, np.arange(3)), 0)  # is first in the tree
+        with pytest.raises(ValueError, match=r"\(partition 1\)$"):
+            task.finish(_jobs.merge([_jobs.merge([good, parts[0]]), _jobs.merge(parts[1:])]))
+
+
+def test_a_bad_record_far_down_a_stream_is_found():
+    n = 1_200_000
+    arrow = pa.table({"age": np.where(np.arange(n) == n - 5, 200.0, 1.0)})
+    stream = pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches(max_chunksize=10_000))
+    task = job(RECORDS["age"], "age")
+    message = task.count(stream, 7)["error"][2]
+    index = int(message.split("index ")[1].split(" ")[0])
+    start = int(message.split("counted from row ")[1].split(" ")[0])
+    assert start + index == n - 5
+    assert message.endswith("(partition 7)")
+
+
+def test_no_record_is_in_a_message():
+    arrow = pa.table({"age": [12.5, 987654.25], "id": [1, 2]})
+    for what, column in ((RECORDS["age"], "age"), (ldp.survey.Survey({"age": ldp.survey.Mean(0, 100)}, 1.0), None)):
+        counts = job(what, column).count(arrow, 0)
+        assert "987654" not in counts["error"][2]
+
+
+def test_missing_values_are_refused():
+    arrow = pa.table({"age": [1.0, None], "code": [1, None], "v": [[1.0, 2.0], None], "w": [[1.0], [1.0, 2.0]]})
+    for what, column in ((RECORDS["age"], "age"), (RECORDS["code"], "code"), (VectorMean(2, 1.0), "v")):
+        error = job(what, column).count(arrow, 3)["error"]
+        assert error == (3, "ValueError", f"column {column!r} must have no missing value, got 1 (partition 3)")
+    error = job(VectorMean(2, 1.0), "w").count(arrow, 3)["error"]
+    assert error == (3, "ValueError", "column 'w' must hold lists of one length, got several (partition 3)")
+
+
+def test_wrong_types_stay_type_errors():
+    task = job(RECORDS["code"], "age")
+    counts = task.count(TABLE, 2)
+    with pytest.raises(TypeError, match=r"\(partition 2\)$"):
+        task.finish(counts)
+
+
+@pytest.mark.parametrize("change", ["version", "coins", "class"])
+def test_workers_with_another_version_refuse_the_job(change):
+    task = job(RECORDS["age"], "age")
+    schema = _schema.read_json(task.schema)
+    if change == "version":
+        schema["version"] += 1
+    elif change == "coins":
+        schema["coins"] = {"another": 1}
+    else:
+        schema["asks"]["mechanism"] = "Unknown"
+    other = replace(task, schema=_schema.canonical_json(schema))
+    with pytest.raises(ValueError, match=r"^every worker must have the version of ldpfast that started the job: "):
+        other.finish(other.count(TABLE, 0))
+
+
+def test_a_partition_that_is_counted_twice_is_refused():
+    task = job(SURVEYS["one"], **KEYED)
+    part = task.count(TABLE, 0)
+    with raises(ValueError, "every partition must be counted once, got one twice"):
+        _jobs.merge([part, task.count(TABLE, 1), part])
+
+
+def test_different_secrets_are_refused():
+    task = job(RECORDS["age"], "age", person="id", key=lambda: secrets.token_bytes(32))
+    with raises(ValueError, "key must return the same secret in every task, got different ones"):
+        counted(task, partitions(1, 3))
+    task = job(GAUSSIAN, "height", person="id", key=lambda: secrets.token_bytes(32))
+    with raises(ValueError, "key must return the same secret in every round, got different ones"):
+        _jobs.conduct(task, None, lambda found: counted(found, [np.arange(MANY)], HEIGHTS), lambda: MANY)
+
+
+@pytest.mark.parametrize("error", [KeyError("secret"), OSError("no store")])
+def test_a_secret_that_cannot_be_read_is_an_error(error):
+    def key():
+        raise error
+
+    counts = job(RECORDS["age"], "age", person="id", key=key).count(TABLE, 2)
+    kind = type(error).__name__
+    message = f"key must be a function that returns 32 bytes, it raised {kind} (partition 2)"
+    assert counts["error"] == (2, "ValueError", message)
+    short = job(RECORDS["age"], "age", person="id", key=lambda: b"short").count(TABLE, 2)
+    assert short["error"] == (2, "ValueError", "secret must be 32 bytes, got 5 (partition 2)")
+
+
+def test_generated_identifiers_are_refused():
+    """A person would answer in two rounds, or in none."""
+    rng, task = np.random.default_rng(3), job(GAUSSIAN, "height", **KEYED)
+
+    def run(found):
+        table = {**HEIGHTS, "id": rng.permutation(1 << 20)[:MANY]}
+        return counted(found, [np.arange(MANY)], table)
+
+    with pytest.raises(
+        ValueError, match=r"^data must hold the same persons whenever they are read, got \d+ answers of 60000"
+    ):
+        _jobs.conduct(task, None, run, lambda: MANY)
+
+
+def test_people_of_every_partition_are_counted():
+    task = job(GAUSSIAN, "height", **KEYED)
+    arrow = pa.table({name: HEIGHTS[name] for name in ("height", "id")})
+    stream = pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches(max_chunksize=7000))
+    for partition in (HEIGHTS, pd.DataFrame(HEIGHTS), arrow, stream, HEIGHTS["height"]):
+        assert task.number_of_people(partition) == MANY
+
+
+@pytest.mark.parametrize(
+    "column", [[], np.array([], object), pa.array([], pa.list_(pa.float64())), pa.array([], pa.null())]
+)
+def test_empty_partitions_of_any_type_count_nobody(column):
+    for what in (RECORDS["age"], RECORDS["region"], VectorMean(2, 1.0)):
+        task = job(what, "x")
+        assert task.finish(task.count({"x": column}, 0)) == what.aggregator()
+
+
+def test_decimals_are_numbers_and_text_is_refused_without_its_bytes():
+    decimals = pa.array([Decimal("1.5"), Decimal("99.25")], pa.decimal128(6, 2))
+    task = job(RECORDS["age"], "age", **KEYED)
+    found = task.finish(task.count(pa.table({"age": decimals, "id": [1, 2]}), 0))
+    assert found == RECORDS["age"].collect([1.5, 99.25], rng=ldp.PersonKeys(SECRET, [1, 2], question="age"))
+    bad = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 4], np.int32)), pa.py_buffer(b"\xff\xfeAb")]
+    )
+    for values in (bad, pa.array(["Ada"]), pa.array([b"Ada"]), pa.array(["Ada"], pa.string_view())):
+        for what in (RECORDS["age"], RECORDS["code"], RECORDS["region"]):
+            _, _, message = job(what, "x").count(pa.table({"x": values}), 1)["error"]
+            assert "Ada" not in message
+            assert "Ab" not in message
+
+
+def test_the_number_of_groups_is_limited_over_all_partitions():
+    n = 12_000
+    table = {"smoker": np.zeros(n, bool), "region": np.arange(n)}
+    task = job(SURVEYS["single"], by="region")
+    counts = task.count(rows(table, np.arange(2)), 0)
+    counts["states"] = dict.fromkeys(range(n), counts["states"][0])
+    with raises(ValueError, "column 'region' must have at most 10000 different values"):
+        task.finish(counts)
+
+
+def test_clipped_records_are_warned_about():
+    table = {**TABLE, "age": np.where(np.arange(N) < 30, 150.0, TABLE["age"])}
+    for task in (job(RECORDS["age"], "age", clip=True), job(RECORDS["age"], "age", "region", clip=True, **KEYED)):
+        with pytest.warns(ldp.ClippedWarning, match=r"^30 of 3000 records \(0.01 of all\) were clipped"):
+            task.finish(counted(task, partitions(1, 3), table))
+    optional = job(SURVEYS["optional"], clip=True, **KEYED)
+    with pytest.warns(ldp.ClippedWarning, match=r"30 of 3000 \(0.01 of all\) in column 'age'"):
+        optional.finish(counted(optional, partitions(1, 3), table))
+    table = {**TABLE, "region": np.where(np.arange(N) < 30, "nowhere", TABLE["region"])}
+    with pytest.warns(ldp.ClippedWarning, match="undeclared categories .* 30 of 3000 .* in column 'region'"):
+        optional.finish(counted(optional, partitions(1, 3), table))
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (
+            {"what": MedianSGD(1.0, 0.0, 1.0)},
+            TypeError,
+            "what must be .* got a MedianSGD: it asks one person after another",
+        ),
+        ({"what": GradientDescent("logistic", 1, 1.0)}, TypeError, "got a GradientDescent: it asks one person"),
+        ({"what": LogisticRegression()}, TypeError, "got a LogisticRegression: it asks one person after another"),
+        ({"what": 3}, TypeError, "what must be a survey, a problem, a mechanism or a GaussianMean, got int"),
+        ({"column": "age"}, ValueError, "column must be None for a survey"),
+        (
+            {"what": RECORDS["age"], "column": 3},
+            TypeError,
+            "column must be the name of a column or a list of names, got 3",
+        ),
+        ({"what": RECORDS["age"], "column": []}, TypeError, r"list of names, got \[\]"),
+        ({"by": 3}, TypeError, "by must be the name of a column, got int"),
+        ({"person": 3, "key": SECRET}, TypeError, "person must be the name of a column, got int"),
+        ({"person": "id"}, ValueError, "person and key must be given together, got person alone"),
+        ({"key": SECRET}, ValueError, "person and key must be given together, got key alone"),
+        ({"person": "id", "key": b"short"}, ValueError, "secret must be 32 bytes, got 5"),
+        ({"clip": 1}, TypeError, "clip must be"),
+        ({"what": RECORDS["code"], "column": "code", "clip": True}, ValueError, "clip must be False for categories"),
+        ({"reports": True}, ValueError, "person and key must be given to make reports: an engine may compute"),
+        ({"what": GAUSSIAN, "column": "height"}, ValueError, "person and key must be given for a GaussianMean"),
+        ({"what": GAUSSIAN, "column": "height", "by": "region", **KEYED}, ValueError, "by must be None and clip False"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        job(**{"what": SURVEYS["one"], **arguments})
+
+
+def test_bad_arguments_of_rounds():
+    server = GaussianMean(2.0, sigma=7.0, mu_bound=1000.0)
+    query = server.query(0)
+    server.update(query, query.mechanism.privatize([170.0]))
+    with raises(ValueError, "what must be a GaussianMean without answers, got one with n = 1"):
+        job(server, "height", **KEYED)
+    task = job(GAUSSIAN, "height", **KEYED)
+    with raises(ValueError, "batch must be None for a GaussianMean, got 'x'"):
+        _jobs.conduct(task, "x", lambda found: counted(found, [np.arange(N)]), lambda: N)
+    with pytest.raises(ValueError, match="n"):
+        _jobs.conduct(task, None, lambda found: counted(found, [np.arange(N)]), lambda: 3)
+    error = replace(task, server=GAUSSIAN.to_bytes(), people=MANY).count(bad_height(), 4)["error"]
+    assert error[1] == "ValueError"
+    assert error[2].startswith("x must be finite numbers; index 17 is NaN")
+    with raises(
+        ValueError, "what must be a survey, a problem or a mechanism to make a table of reports, got a GaussianMean"
+    ):
+        list(task._messages(TABLE, None))
+
+
+def bad_height():
+    return {**TABLE, "height": np.where(np.arange(N) == 17, np.nan, TABLE["height"])}
+
+
+def test_tables_need_a_column_and_arrays_have_no_groups():
+    assert job(RECORDS["age"]).count(TABLE, 0)["error"] == (
+        0,
+        "ValueError",
+        "column must be the name of the column of the records, got None (partition 0)",
+    )
+    error = job(RECORDS["age"], "age", "region").count(TABLE["age"], 0)["error"]
+    assert error == (0, "ValueError", "by must be None for an array of records, got 'region' (partition 0)")
