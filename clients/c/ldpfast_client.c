@@ -1,0 +1,491 @@
+/* The client of a survey. The kernels are those of the Python package; tools/amalgamate.py puts all of this into one file. */
+#include "ldpfast_client.h"
+
+#define LDP_FREESTANDING
+#define aes_expand aes_expand_portable
+#define aes_counter aes_counter_portable
+#include "random/aes_portable.c"
+#include "random/cmac.c"
+#include "random/coins_direct.c"
+#include "random/stream.c"
+#include "survey/assign.c"
+#include "survey/encode.c"
+#include "privatize/randomized_response.c"
+#include "privatize/unary_row.h"
+
+void aes_forget(void) {} /* what is left in registers is for the caller to overwrite */
+
+/* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
+enum { HEADER = 56, PART = 24, QUESTION = 40, CHECKSUM = AES_BLOCK, HEAD = 9 };
+enum { TABLE_VERSION = 1, MESSAGE_VERSION = 1, DIGEST_AT = 16, DIGEST_BYTES = 32 };
+enum { MOST_SYMBOLS = 1 << 24, NO_PART = 0xffff };
+enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN };
+enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3 };
+
+/* Tags of the fields of derived keys. */
+enum { FIELD_DIGEST = 1, FIELD_QUESTION = 2, FIELD_ASSIGNMENT = 3, FIELD_PADDING = 5 };
+enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 32, FIELD_NUMBERS = 33 };
+
+typedef struct {
+    uint32_t encoding, k; /* symbols, of which the last is "no answer" */
+    double lower, upper;
+    const uint8_t *edges; /* k - 2 of them */
+} part;
+
+typedef struct {
+    part parts[2];
+    uint16_t number[2]; /* of the parts; NO_PART for none */
+    uint8_t mechanism, bits;
+    uint16_t shift;
+    uint32_t k, name_bytes;
+    const uint8_t *name;
+    uint64_t integer[3];
+} question;
+
+static uint16_t read_u16(const uint8_t *from)
+{
+    uint16_t value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+static uint32_t read_u32(const uint8_t *from)
+{
+    uint32_t value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+static uint64_t read_u64(const uint8_t *from)
+{
+    uint64_t value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+static part read_part(const ldpfast_client *c, uint32_t number)
+{
+    const uint8_t *at = c->table + HEADER + (size_t)PART * number;
+    part p = {read_u32(at), read_u32(at + 4), 0, 0, NULL};
+    if (p.encoding == AS_LOW_HIGH) {
+        p.lower = double_of(read_u64(at + 8));
+        p.upper = double_of(read_u64(at + 16));
+    } else if (p.encoding == AS_BIN) {
+        p.edges = c->table + read_u32(at + 8);
+    }
+    return p;
+}
+
+static question read_question(const ldpfast_client *c, uint32_t number)
+{
+    const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
+    question q = {.number = {read_u16(at), read_u16(at + 2)}, .mechanism = at[4], .bits = at[5], .shift = read_u16(at + 6)};
+    q.name = c->table + read_u32(at + 8);
+    q.name_bytes = read_u32(at + 12);
+    for (size_t i = 0; i < 3; i++)
+        q.integer[i] = read_u64(at + 16 + 8 * i);
+    q.parts[0] = read_part(c, q.number[0]);
+    q.k = q.parts[0].k;
+    if (q.number[1] != NO_PART) {
+        q.parts[1] = read_part(c, q.number[1]);
+        q.k *= q.parts[1].k; /* below 2^48 / 2^24: ldpfast_open has checked it */
+    }
+    return q;
+}
+
+static size_t report_bytes(const question *q)
+{
+    if (q->mechanism != RANDOMIZED_RESPONSE)
+        return (q->k + 7) / 8;
+    return q->k <= 1 << 8 ? 1 : q->k <= 1 << 16 ? 2 : 4;
+}
+
+/* The check of a table ------------------------------------------------------------------------------------------------ */
+
+static int is_finite(double v) { return (bits_f64(v) & LDP_INFINITY_F64) != LDP_INFINITY_F64; }
+
+/* Whether a range of the table is between the fixed part and the checksum. */
+static int is_inside(uint64_t start, uint64_t bytes, uint64_t first, uint64_t end)
+{
+    return first <= start && start <= end && bytes <= end - start;
+}
+
+static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
+{
+    const uint8_t *at = c->table + HEADER + (size_t)PART * number;
+    const uint32_t encoding = read_u32(at), k = read_u32(at + 4);
+    if (k < 3 || k > MOST_SYMBOLS)
+        return 0;
+    if (encoding == AS_SYMBOL)
+        return (read_u64(at + 8) | read_u64(at + 16)) == 0;
+    if (encoding == AS_LOW_HIGH) {
+        const double lower = double_of(read_u64(at + 8)), upper = double_of(read_u64(at + 16)), length = upper - lower;
+        return k == 3 && is_finite(lower) && is_finite(upper) && is_finite(length) && length > 0 && is_finite(1 / length);
+    }
+    if (encoding != AS_BIN || (read_u32(at + 12) | read_u64(at + 16)) != 0 ||
+        !is_inside(read_u32(at + 8), 8 * (k - 2ull), first, end))
+        return 0;
+    const uint8_t *edge = c->table + read_u32(at + 8);
+    for (uint32_t i = 0; i < k - 2; i++)
+        if (!is_finite(double_of(read_u64(edge + 8 * i))) ||
+            (i > 0 && !(double_of(read_u64(edge + 8 * i - 8)) < double_of(read_u64(edge + 8 * i)))))
+            return 0;
+    return 1;
+}
+
+/* Whether every word gives a symbol, and the factor in the place of the division is that of randomized_response.h. */
+static int response_is_valid(const question *q)
+{
+    const uint64_t direct = q->integer[0], words = q->integer[1], reciprocal = q->integer[2], half = words / 2;
+    if (words == 0 || direct == 0)
+        return 0;
+    if (q->bits == 64)
+        return (0 - direct) / q->k == words && (0 - direct) % q->k == 0 && q->shift == 0 &&
+               reciprocal == UINT64_MAX / words + (words > 1 && (words & (words - 1)) == 0);
+    if (q->bits != 32 || q->k > 256 || words % 2 || words > UINT32_MAX || direct + q->k * words != (uint64_t)1 << 32 ||
+        q->shift > 30)
+        return 0;
+    return (uint64_t)1 << q->shift < half && half <= (uint64_t)2 << q->shift &&
+           reciprocal == (((uint64_t)1 << (32 + q->shift)) + half - 1) / half;
+}
+
+static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
+{
+    const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
+    const uint16_t one = read_u16(at), two = read_u16(at + 2);
+    if (one >= c->values || (two >= c->values && two != NO_PART) || one == two)
+        return 0;
+    const uint64_t k = (uint64_t)read_part(c, one).k * (two == NO_PART ? 1 : read_part(c, two).k);
+    if (k > MOST_SYMBOLS || read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
+        return 0;
+    const question q = read_question(c, number);
+    if (q.mechanism == RANDOMIZED_RESPONSE)
+        return response_is_valid(&q);
+    return (q.mechanism == SYMMETRIC_UNARY || q.mechanism == OPTIMIZED_UNARY) && q.bits == 64 && q.shift == 0 &&
+           q.integer[0] != 0 && q.integer[0] <= (uint64_t)1 << 63 && (q.integer[1] | q.integer[2]) == 0;
+}
+
+static int checksum_is_valid(const uint8_t *table, size_t bytes)
+{
+    static const uint8_t zero_key[LDPFAST_KEY_BYTES];
+    uint8_t state[AES_BLOCK] = {0}, found[AES_BLOCK], differences = 0;
+    cmac_key key;
+    cmac_open(&key, zero_key);
+    cmac_finish(&key, state, table, bytes - CHECKSUM, found);
+    for (size_t i = 0; i < CHECKSUM; i++)
+        differences |= found[i] ^ table[bytes - CHECKSUM + i];
+    return differences == 0;
+}
+
+/* Reads what follows the digest. A table with a valid checksum can still be wrong, if it was not made by the package. */
+static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
+{
+    const uint32_t values = read_u16(t + 48), questions = read_u16(t + 50), answers = read_u16(t + 52);
+    const uint64_t thresholds = HEADER + (uint64_t)PART * values + (uint64_t)QUESTION * questions;
+    const uint64_t first = thresholds + (answers == 1 ? 4 * (questions - 1ull) : 0), end = bytes - CHECKSUM;
+    if (values == 0 || values == NO_PART || questions == 0 || answers == 0 || answers > questions || first > end ||
+        (t[9] | t[10] | t[11] | t[54] | t[55]) != 0)
+        return LDPFAST_DAMAGED;
+    ldpfast_client found = {t, 0, values, questions, answers, (uint32_t)thresholds};
+    for (uint32_t i = 0; i < values; i++)
+        if (!part_is_valid(&found, i, first, end))
+            return LDPFAST_DAMAGED;
+    for (uint64_t at = thresholds; at < first; at += 4)
+        if (read_u32(t + at) <= (at == thresholds ? 0 : read_u32(t + at - 4)))
+            return LDPFAST_DAMAGED;
+    uint64_t sum = 0, largest = 0;
+    for (uint32_t i = 0; i < questions; i++) {
+        if (!question_is_valid(&found, i, first, end))
+            return LDPFAST_DAMAGED;
+        const question q = read_question(&found, i);
+        const uint64_t size = 2 + report_bytes(&q);
+        sum += size;
+        largest = size > largest ? size : largest;
+    }
+    const uint64_t most = HEAD + (answers * largest < sum ? answers * largest : sum);
+    if (most > SIZE_MAX)
+        return LDPFAST_DAMAGED;
+    found.message_bytes = (size_t)most;
+    *c = found;
+    return LDPFAST_OK;
+}
+
+int ldpfast_open(ldpfast_client *c, const void *table, size_t bytes)
+{
+    static const uint8_t magic[7] = {'L', 'D', 'P', 'C', 'L', 'N', 'T'};
+    const uint8_t *t = table;
+    memset(c, 0, sizeof *c);
+    if (bytes < HEADER + CHECKSUM)
+        return LDPFAST_DAMAGED;
+    for (size_t i = 0; i < sizeof magic; i++)
+        if (t[i] != magic[i])
+            return LDPFAST_DAMAGED;
+    if (t[7] != TABLE_VERSION || t[8] != MESSAGE_VERSION)
+        return LDPFAST_VERSION;
+    if (read_u32(t + 12) != bytes || !checksum_is_valid(t, bytes))
+        return LDPFAST_DAMAGED;
+    return read_table(c, t, bytes);
+}
+
+size_t ldpfast_values(const ldpfast_client *c) { return c->values; }
+size_t ldpfast_message_bytes(const ldpfast_client *c) { return c->message_bytes; }
+const uint8_t *ldpfast_digest(const ldpfast_client *c) { return c->table + DIGEST_AT; }
+void ldpfast_erase(void *secret, size_t bytes) { key_wipe(secret, bytes); }
+
+/* Keys of persons ----------------------------------------------------------------------------------------------------- */
+
+/* The input of a derived key. Its last 1 to 16 bytes are held back, because the last block is treated differently. */
+typedef struct {
+    key_prefix prefix;
+    uint8_t block[AES_BLOCK];
+    size_t held;
+} derivation;
+
+static void absorb(derivation *d, const void *data, size_t bytes)
+{
+    const uint8_t *from = data;
+    while (bytes) {
+        if (d->held == AES_BLOCK) {
+            cmac_absorb(&d->prefix.key, d->prefix.state[0], d->block, 1);
+            cmac_absorb(&d->prefix.key, d->prefix.state[1], d->block, 1);
+            d->held = 0;
+        }
+        const size_t now = bytes < AES_BLOCK - d->held ? bytes : AES_BLOCK - d->held;
+        memcpy(d->block + d->held, from, now);
+        d->held += now;
+        from += now;
+        bytes -= now;
+    }
+}
+
+static void absorb_field(derivation *d, uint8_t tag, const void *data, size_t bytes)
+{
+    const uint32_t length = (uint32_t)bytes;
+    absorb(d, &tag, 1);
+    absorb(d, &length, sizeof length);
+    absorb(d, data, bytes);
+}
+
+/* Starts the derivation of a key for a question, or with tag FIELD_ASSIGNMENT for the choice of questions. */
+static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t *digest, uint8_t tag, const uint8_t *name,
+                            uint32_t name_bytes, const ldpfast_person *person)
+{
+    static const uint8_t zeros[AES_BLOCK];
+    uint8_t first[AES_BLOCK] = {0, 'l',          'd',          'p', 'f', 'a', 's',       't',
+                                0, FIELD_DIGEST, DIGEST_BYTES, 0,   0,   0,   digest[0], digest[1]};
+    prefix_open(&d->prefix, secret, first, 1); /* which puts the number of the half in the place of the first byte */
+    d->held = 0;
+    absorb(d, digest + 2, DIGEST_BYTES - 2);
+    absorb_field(d, tag, name, name_bytes);
+    absorb_field(d, FIELD_PADDING, zeros, (AES_BLOCK - 5 - d->held) % AES_BLOCK);
+    if (person->kind == FIELD_INTEGER)
+        absorb_field(d, FIELD_INTEGER, &person->integer, sizeof person->integer);
+    else
+        absorb_field(d, (uint8_t)person->kind, person->data, person->bytes);
+}
+
+static void close_derivation(derivation *d, stream_key *key)
+{
+    static const uint8_t length[2] = {1, 0}; /* bits of a key, big-endian */
+    uint8_t bytes[KEY_BYTES];
+    absorb(d, length, sizeof length);
+    prefix_derive(&d->prefix, d->block, d->held, bytes);
+    key_open(key, bytes);
+    key_wipe(bytes, sizeof bytes);
+    key_wipe(d, sizeof *d);
+}
+
+/* Answers ------------------------------------------------------------------------------------------------------------- */
+
+/* What random rounding starts from: a symbol, or a number. */
+typedef struct {
+    uint32_t symbol;
+    double number;
+} cell;
+
+static uint32_t bin_of(const part *p, double number)
+{
+    enum { TOGETHER = 32 };
+    double edge[TOGETHER];
+    uint32_t bin = 0, more;
+    for (uint32_t i = 0; i < p->k - 2; i += TOGETHER) {
+        const uint32_t now = p->k - 2 - i < TOGETHER ? p->k - 2 - i : TOGETHER;
+        memcpy(edge, p->edges + 8 * (size_t)i, 8 * now);
+        encode_bins(&number, 1, edge, now, 0, &more);
+        bin += more;
+    }
+    return choose_u32((uint32_t)nan_mask_f64(number), p->k - 1, bin);
+}
+
+static cell cell_of(const part *p, const ldpfast_value *value)
+{
+    const uint32_t last = p->k - 1;
+    cell found = {0, value->number};
+    if (p->encoding == AS_SYMBOL)
+        found.symbol = choose_u32(-(uint32_t)(value->category < last), value->category, last);
+    else if (p->encoding == AS_BIN)
+        found.symbol = bin_of(p, value->number);
+    return found;
+}
+
+/* Moves a number to the nearest end, and makes all NaN and both zeros equal. */
+static void absorb_cell(derivation *d, const part *p, cell *c)
+{
+    if (p->encoding != AS_LOW_HIGH) {
+        absorb_field(d, FIELD_CATEGORY, &c->symbol, sizeof c->symbol);
+        return;
+    }
+    const doubles_plain number = {c->number, c->number};
+    c->number = unless_nan_f64(c->number, between_plain(number, p->lower, p->upper)[0] + 0.0, double_of(0x7ff8000000000000u));
+    absorb_field(d, FIELD_NUMBERS, &c->number, sizeof c->number);
+}
+
+static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_t stream_number)
+{
+    if (p->encoding != AS_LOW_HIGH)
+        return c->symbol;
+    uint64_t word[AES_BLOCK / 8];
+    uint32_t symbol;
+    stream s = stream_open(key, (enum stream_id)stream_number, 0);
+    stream_draw(&s, word, 1);
+    encode_low_high(word, &c->number, 1, p->lower, 1 / (p->upper - p->lower), p->k - 1, &symbol);
+    key_wipe(word, sizeof word);
+    return symbol;
+}
+
+static void write_report(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
+{
+    if (q->mechanism != RANDOMIZED_RESPONSE) {
+        const unary_encoding p = {q->k, q->integer[0], q->mechanism == OPTIMIZED_UNARY};
+        encode_row(&p, key, 0, symbol, report);
+        return;
+    }
+    const randomized_response p = {
+        q->k, q->integer[0], q->integer[1], q->integer[2], q->shift, q->bits, STREAM_RANDOMIZED_RESPONSE};
+    const uint8_t byte = (uint8_t)symbol;
+    const uint16_t two = (uint16_t)symbol;
+    uint16_t reported_two;
+    uint32_t reported_four;
+    if (q->k <= 1 << 8) {
+        privatize_randomized_response_u8(&p, key, 0, &byte, 1, report);
+    } else if (q->k <= 1 << 16) {
+        privatize_randomized_response_u16(&p, key, 0, &two, 1, &reported_two);
+        memcpy(report, &reported_two, sizeof reported_two);
+    } else {
+        privatize_randomized_response_u32(&p, key, 0, &symbol, 1, &reported_four);
+        memcpy(report, &reported_four, sizeof reported_four);
+    }
+}
+
+/* The source of the coins of a message: a fresh key, or the secret of a person. */
+typedef struct {
+    stream_key *master; /* NULL for a person */
+    const uint8_t *secret;
+    const ldpfast_person *person;
+} coin_source;
+
+static void answer_question(const ldpfast_client *c, const coin_source *from, uint32_t number, const question *q,
+                            const ldpfast_value *values, uint8_t *report)
+{
+    const size_t parts = q->number[1] == NO_PART ? 1 : 2;
+    uint32_t symbol = 0;
+    stream_key key;
+    cell cells[2];
+    for (size_t i = 0; i < parts; i++)
+        cells[i] = cell_of(&q->parts[i], &values[q->number[i]]);
+    if (from->master != NULL) {
+        uint8_t bytes[KEY_BYTES];
+        stream s = stream_open(from->master, STREAM_SURVEY_KEYS, number);
+        stream_draw(&s, bytes, KEY_BYTES / AES_BLOCK);
+        key_open(&key, bytes);
+        key_wipe(bytes, sizeof bytes);
+    } else {
+        derivation d;
+        open_derivation(&d, from->secret, c->table + DIGEST_AT, FIELD_QUESTION, q->name, q->name_bytes, from->person);
+        for (size_t i = 0; i < parts; i++)
+            absorb_cell(&d, &q->parts[i], &cells[i]);
+        close_derivation(&d, &key);
+    }
+    for (size_t i = 0; i < parts; i++)
+        symbol = symbol * q->parts[i].k + symbol_of(&q->parts[i], &cells[i], &key, STREAM_SURVEY_ROUNDING + (uint32_t)i);
+    write_report(q, &key, symbol, report);
+    key_wipe(&key, sizeof key);
+    key_wipe(cells, sizeof cells);
+    key_wipe(&symbol, sizeof symbol);
+}
+
+/* Number of the only question that is asked. The thresholds may have any alignment in the table. */
+static uint32_t draw_question(const ldpfast_client *c, stream_key *key)
+{
+    enum { TOGETHER = 64 };
+    uint32_t threshold[TOGETHER], question = 0;
+    uint16_t more;
+    for (uint32_t i = 0; i < c->questions - 1; i += TOGETHER) { /* the same word each time */
+        const uint32_t now = c->questions - 1 - i < TOGETHER ? c->questions - 1 - i : TOGETHER;
+        memcpy(threshold, c->table + c->thresholds + 4 * (size_t)i, 4 * now);
+        assign_one(key, 0, threshold, now, 1, &more);
+        question += more;
+    }
+    return question;
+}
+
+static int write_message(const ldpfast_client *c, const coin_source *from, stream_key *assignment, const ldpfast_value *values,
+                         uint8_t *message, size_t *length)
+{
+    uint8_t *at = message;
+    uint16_t left = (uint16_t)c->answers;
+    const uint32_t only = c->answers == 1 ? draw_question(c, assignment) : 0;
+    *at = MESSAGE_VERSION;
+    memcpy(at + 1, c->table + DIGEST_AT, HEAD - 1);
+    at += HEAD;
+    for (uint32_t i = 0; i < c->questions; i++) {
+        const uint16_t number = (uint16_t)i;
+        uint8_t asked = i == only;
+        if (c->answers > 1)
+            assign_step(assignment, 0, i, c->questions - i, 1, &left, &asked);
+        if (!asked)
+            continue;
+        const question q = read_question(c, i);
+        memcpy(at, &number, sizeof number);
+        answer_question(c, from, i, &q, values, at + sizeof number);
+        at += sizeof number + report_bytes(&q);
+    }
+    *length = (size_t)(at - message);
+    return LDPFAST_OK;
+}
+
+int ldpfast_answer(const ldpfast_client *c, const ldpfast_value *values, const uint8_t key[LDPFAST_KEY_BYTES], uint8_t *message,
+                   size_t capacity, size_t *length)
+{
+    stream_key master;
+    *length = 0;
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (capacity < c->message_bytes)
+        return LDPFAST_NO_ROOM;
+    key_open(&master, key);
+    const coin_source from = {&master, NULL, NULL};
+    const int status = write_message(c, &from, &master, values, message, length);
+    key_wipe(&master, sizeof master);
+    return status;
+}
+
+int ldpfast_answer_person(const ldpfast_client *c, const ldpfast_value *values, const uint8_t secret[LDPFAST_KEY_BYTES],
+                          const ldpfast_person *person, uint8_t *message, size_t capacity, size_t *length)
+{
+    const coin_source from = {NULL, secret, person};
+    derivation d;
+    stream_key assignment;
+    *length = 0;
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (capacity < c->message_bytes)
+        return LDPFAST_NO_ROOM;
+    if (person->kind < FIELD_INTEGER || person->kind > FIELD_BYTES || person->bytes > UINT32_MAX)
+        return LDPFAST_PERSON;
+    open_derivation(&d, secret, c->table + DIGEST_AT, FIELD_ASSIGNMENT, NULL, 0, person);
+    close_derivation(&d, &assignment);
+    const int status = write_message(c, &from, &assignment, values, message, length);
+    key_wipe(&assignment, sizeof assignment);
+    return status;
+}

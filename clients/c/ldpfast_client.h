@@ -1,0 +1,116 @@
+/* Client of a survey of ldpfast: turns the answers of a person into a message. docs/clients.md has the formats and the threats.
+ *
+ * Nothing is allocated, and no function of a C library is called but memcpy and memset. No branch and no address depends on an
+ * answer or a private coin. */
+#ifndef LDPFAST_CLIENT_H
+#define LDPFAST_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LDPFAST_KEY_BYTES 32
+#define LDPFAST_NO_CATEGORY 0xffffffffu
+
+enum ldpfast_status {
+    LDPFAST_OK,
+    LDPFAST_DAMAGED, /* the table is damaged or incomplete */
+    LDPFAST_VERSION, /* the table is of another version */
+    LDPFAST_NO_ROOM, /* the capacity is less than ldpfast_message_bytes */
+    LDPFAST_PERSON, /* the person is not one of the three kinds */
+    LDPFAST_ENTROPY /* the operating system gave no random bytes */
+};
+
+/* A survey. The table must stay where it is, unchanged. Several threads may use the same client. */
+typedef struct {
+    const uint8_t *table;
+    size_t message_bytes;
+    uint32_t values, questions, answers;
+    uint32_t thresholds; /* offset in the table */
+} ldpfast_client;
+
+/* The answer to a declared question: a number, for `Mean` and `Histogram`, or the index of a category, for `YesNo` (0 is no) and
+ * `Choice`. A number that is NaN and an index of a category that does not exist are "no answer". The other member is not read. */
+typedef struct {
+    double number;
+    uint32_t category;
+} ldpfast_value;
+
+static inline ldpfast_value ldpfast_number(double number)
+{
+    const ldpfast_value value = {number, LDPFAST_NO_CATEGORY};
+    return value;
+}
+
+static inline ldpfast_value ldpfast_category(uint32_t category)
+{
+    const ldpfast_value value = {__builtin_nan(""), category};
+    return value;
+}
+
+static inline ldpfast_value ldpfast_no_answer(void) { return ldpfast_category(LDPFAST_NO_CATEGORY); }
+
+/* The identifier of a person. Two kinds are two persons, even if they look alike. */
+typedef struct {
+    uint32_t kind; /* 16: integer, 17: text, 18: bytes */
+    int64_t integer;
+    const void *data;
+    size_t bytes;
+} ldpfast_person;
+
+static inline ldpfast_person ldpfast_person_integer(int64_t integer)
+{
+    const ldpfast_person person = {16, integer, NULL, 0};
+    return person;
+}
+
+/* Valid UTF-8. A zero byte at the end is not counted. */
+static inline ldpfast_person ldpfast_person_text(const char *text, size_t bytes)
+{
+    const ldpfast_person person = {17, 0, text, bytes};
+    return person;
+}
+
+static inline ldpfast_person ldpfast_person_bytes(const void *data, size_t bytes)
+{
+    const ldpfast_person person = {18, 0, data, bytes};
+    return person;
+}
+
+/* Checks a table, the result of `Survey.client_table()`. Nothing outside of its `bytes` bytes is ever read. */
+int ldpfast_open(ldpfast_client *client, const void *table, size_t bytes);
+
+/* Number of answers that are passed to the functions below: one per declared question, in the order of the survey. `Cross` is not
+ * counted. */
+size_t ldpfast_values(const ldpfast_client *client);
+
+/* Largest number of bytes of a message. */
+size_t ldpfast_message_bytes(const ldpfast_client *client);
+
+/* The first 8 bytes of the SHA-256 of the schema, and all 32. */
+const uint8_t *ldpfast_digest(const ldpfast_client *client);
+
+/* Writes the message of a person and its length. The key has 32 random bytes, is used once and then erased: whoever has it and
+ * the message can compute the answers. */
+int ldpfast_answer(const ldpfast_client *client, const ldpfast_value *values, const uint8_t key[LDPFAST_KEY_BYTES],
+                   uint8_t *message, size_t capacity, size_t *length);
+
+/* The same with coins that belong to the person and the answers: equal answers always give the same message. The secret has 32
+ * random bytes. */
+int ldpfast_answer_person(const ldpfast_client *client, const ldpfast_value *values, const uint8_t secret[LDPFAST_KEY_BYTES],
+                          const ldpfast_person *person, uint8_t *message, size_t capacity, size_t *length);
+
+/* Overwrites a key with zeros. The compiler does not drop the call. */
+void ldpfast_erase(void *secret, size_t bytes);
+
+/* In ldpfast_entropy.c, which is not needed elsewhere: 32 random bytes from the operating system. */
+int ldpfast_system_key(uint8_t key[LDPFAST_KEY_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/** A label that JSON lacks, as in the schema: for example { date: "2026-01-31" }. */
+export type Label = { date: string } | { datetime: string } | { decimal: string } | { bytes: string } | { integer: string };
+
+/** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC. */
+export type Value = number | bigint | boolean | string | Date | Label | null | undefined;
+
+export interface SurveyFiles {
+  /** The JSON of `survey.schema()`, as text or parsed. */
+  schema: string | object;
+  /** The bytes of `survey.client_table()`. */
+  table: Uint8Array | ArrayBuffer;
+  /** A compiled module or its bytes, in the place of ldpfast_client.wasm beside index.mjs. */
+  wasm?: WebAssembly.Module | BufferSource;
+}
+
+/** A client for one survey. */
+export class SurveyClient {
+  private constructor();
+
+  /** Opens the client of a survey. Rejects if the table is damaged or belongs to another schema. */
+  static open(files: SurveyFiles): Promise<SurveyClient>;
+
+  /** Returns the message of a person, with fresh coins. A second call is a second report, and the losses add up. */
+  answer(record: Record<string, Value>): Uint8Array;
+
+  /** Returns the message for a key of 32 random bytes, which must not be used again: for tests, and for other generators. */
+  answerWithKey(record: Record<string, Value>, key: Uint8Array | ArrayBuffer): Uint8Array;
+
+  /** Returns the message whose coins belong to the person and the answers: the same record gives the same message. */
+  answerPerson(
+    record: Record<string, Value>,
+    secret: Uint8Array | ArrayBuffer,
+    person: number | bigint | string | Uint8Array,
+  ): Uint8Array;
+}

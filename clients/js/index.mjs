@@ -1,0 +1,236 @@
+// Client of a survey of ldpfast: turns a record into a message, by the client in C compiled to WebAssembly. docs/clients.md.
+
+const KEY_BYTES = 32;
+const VALUE_BYTES = 16; // a number in 8 bytes, a category in 4, and padding
+const NO_CATEGORY = 0xffffffff;
+const DAY = 86_400_000; // milliseconds
+const DIGEST_AT = 16; // in the table
+const REFUSALS = ["", "is damaged", "is of another version"];
+
+/** A client for the survey of a schema and a table. `SurveyClient.open` makes one. */
+export class SurveyClient {
+  #exports;
+  #columns; // of the declared questions: name, and the function that writes a value
+  #layout;
+
+  constructor(exports, questions, tableEnd) {
+    this.#exports = exports;
+    this.#columns = questions.map((question) => ({ name: question.column ?? question.name, value: reader(question) }));
+    const values = align(tableEnd);
+    const key = values + VALUE_BYTES * this.#columns.length;
+    const message = key + KEY_BYTES;
+    const capacity = exports.messageBytes();
+    this.#layout = { values, key, message, capacity, person: message + capacity };
+  }
+
+  /**
+   * Opens the client of a survey.
+   *
+   * `schema` is the JSON of `survey.schema()`, as text or parsed; `table` the bytes of `survey.client_table()`. `wasm`, a compiled
+   * module or its bytes, replaces ldpfast_client.wasm beside this file.
+   */
+  static async open({ schema, table, wasm }) {
+    const parsed = typeof schema === "string" ? JSON.parse(schema) : schema;
+    const bytes = asBytes("table", table);
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(parsed))));
+    const module = await compiled(wasm);
+    const { exports } = await WebAssembly.instantiate(module, {});
+    const at = align(exports.__heap_base.value);
+    reserve(exports.memory, at + bytes.length);
+    view(exports, at, bytes.length).set(bytes);
+    const status = exports.open(at, bytes.length);
+    if (status !== 0) throw new RangeError(`table ${REFUSALS[status] ?? "is refused"}`);
+    if (digest.some((byte, i) => byte !== bytes[DIGEST_AT + i])) throw new RangeError("table must be that of the schema");
+    const questions = parsed.asks.questions.filter((question) => question.question !== "Cross");
+    if (questions.length !== exports.values()) throw new RangeError("table must be that of the schema");
+    return new SurveyClient(exports, questions, at + bytes.length);
+  }
+
+  /**
+   * Returns the message of a person, with fresh coins. A second call is a second report, and the losses add up.
+   *
+   * `record` has values by the names of the columns. No value is refused: what is missing or unknown counts as "no answer", and
+   * numbers out of range count as the nearest end.
+   */
+  answer(record) {
+    const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
+    try {
+      return this.answerWithKey(record, key);
+    } finally {
+      key.fill(0);
+    }
+  }
+
+  /** Returns the message for a key of 32 random bytes, which must not be used again: for tests, and for other generators. */
+  answerWithKey(record, key) {
+    const { values, message, capacity, person } = this.#layout;
+    const at = this.#prepare(record, "key", key, 0);
+    return this.#finish(person, () => this.#exports.answer(values, at, message, capacity));
+  }
+
+  /**
+   * Returns the message of a person whose coins belong to the person and the answers: the same record gives the same message.
+   *
+   * `secret` has 32 random bytes that only this person has. `person` is an integer (a number or a bigint), a text, or bytes.
+   */
+  answerPerson(record, secret, person) {
+    const { values, message, capacity, person: to } = this.#layout;
+    const { kind, integer, data } = identifier(person);
+    const at = this.#prepare(record, "secret", secret, data.length);
+    view(this.#exports, to, data.length).set(data);
+    return this.#finish(to + data.length, () =>
+      this.#exports.answerPerson(values, at, kind, integer, to, data.length, message, capacity),
+    );
+  }
+
+  /** Writes the values and a key to the memory of the module, and returns the address of the key. */
+  #prepare(record, name, key, more) {
+    if (record === null || typeof record !== "object" || Array.isArray(record)) {
+      throw new TypeError("record must be an object of values by the names of columns");
+    }
+    const has = (column) => Object.prototype.hasOwnProperty.call(record, column);
+    if (Object.keys(record).length > 0 && !this.#columns.some((column) => has(column.name))) {
+      const names = this.#columns.map((column) => JSON.stringify(column.name)).join(", ");
+      throw new RangeError(`record must have at least one of the columns ${names}`);
+    }
+    const bytes = asBytes(name, key);
+    if (bytes.length !== KEY_BYTES) throw new RangeError(`${name} must have ${KEY_BYTES} bytes, got ${bytes.length}`);
+    const { values, key: at, person } = this.#layout;
+    reserve(this.#exports.memory, person + more);
+    const out = new DataView(this.#exports.memory.buffer, values, VALUE_BYTES * this.#columns.length);
+    this.#columns.forEach((column, i) => {
+      const { number, category } = column.value(has(column.name) ? record[column.name] : null);
+      out.setFloat64(VALUE_BYTES * i, number, true);
+      out.setUint32(VALUE_BYTES * i + 8, category, true);
+    });
+    view(this.#exports, at, KEY_BYTES).set(bytes);
+    return at;
+  }
+
+  /** Returns a copy of the message, and overwrites what #prepare has written. */
+  #finish(end, call) {
+    const { values, message } = this.#layout;
+    try {
+      const length = call();
+      if (length === 0) throw new Error("the client gave no message");
+      return view(this.#exports, message, length).slice();
+    } finally {
+      view(this.#exports, values, end - values).fill(0);
+    }
+  }
+}
+
+// Values ----------------------------------------------------------------------------------------------------------------
+
+/** Returns the function from a value to the number or the category of a question. It never throws. */
+function reader(question) {
+  const read = question.question === "Mean" || question.question === "Histogram" ? numberOf : categoryOf(question);
+  return (value) => {
+    try {
+      return read(value);
+    } catch {
+      return { number: NaN, category: NO_CATEGORY };
+    }
+  };
+}
+
+/** Returns NaN for what is not a number. Texts are not. */
+function plainNumber(value) {
+  return ["number", "bigint", "boolean"].includes(typeof value) ? Number(value) : NaN;
+}
+
+/** Dates count as days since 1970-01-01. */
+function numberOf(value) {
+  const number = value instanceof Date ? Math.floor(value.getTime() / DAY) : plainNumber(value);
+  return { number, category: NO_CATEGORY };
+}
+
+/** Labels are found by value: 1, 1n and true are the same, "1" is another. */
+function categoryOf(question) {
+  const labels = question.question === "YesNo" ? [false, true] : question.categories;
+  if (typeof labels === "number") {
+    return (value) => {
+      const number = plainNumber(value);
+      return { number: NaN, category: Number.isInteger(number) && number >= 0 && number < labels ? number : NO_CATEGORY };
+    };
+  }
+  const categories = new Map(labels.map((label, i) => [labelKey(label), i]));
+  return (value) => ({ number: NaN, category: categories.get(labelKey(value)) ?? NO_CATEGORY });
+}
+
+/** Returns a text that is the same for equal labels. Labels that JSON lacks are objects of their type and text, as in the schema. */
+function labelKey(label) {
+  if (typeof label === "boolean") return `${Number(label)}`;
+  if (typeof label === "number") return Number.isInteger(label) ? `${BigInt(label)}` : `${label}`;
+  if (typeof label === "bigint") return `${label}`;
+  if (label instanceof Date) return labelKey({ date: label.toISOString().slice(0, 10) });
+  if (label !== null && typeof label === "object" && typeof label.integer === "string") return `${hexadecimal(label.integer)}`;
+  return canonical(label);
+}
+
+function hexadecimal(text) {
+  return text.startsWith("-") ? -BigInt(text.slice(1)) : BigInt(text);
+}
+
+function identifier(person) {
+  const none = new Uint8Array(0);
+  if (typeof person === "number" || typeof person === "bigint") {
+    if (typeof person === "number" && !Number.isSafeInteger(person)) throw new RangeError("person must be a safe integer");
+    const integer = BigInt(person);
+    if (integer !== BigInt.asIntN(64, integer)) throw new RangeError("person must be in [-2^63, 2^63)");
+    return { kind: 16, integer, data: none };
+  }
+  if (typeof person === "string") {
+    if (/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(person)) {
+      throw new RangeError("person must be valid Unicode text");
+    }
+    return { kind: 17, integer: 0n, data: new TextEncoder().encode(person) };
+  }
+  if (person instanceof Uint8Array) return { kind: 18, integer: 0n, data: person };
+  throw new TypeError("person must be an integer, a text or bytes");
+}
+
+/** Returns canonical JSON (RFC 8785). */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "undefined";
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+}
+
+// Memory ----------------------------------------------------------------------------------------------------------------
+
+function asBytes(name, bytes) {
+  if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
+  if (bytes instanceof Uint8Array) return bytes;
+  throw new TypeError(`${name} must be a Uint8Array or an ArrayBuffer`);
+}
+
+function align(address) {
+  return Math.ceil(address / 16) * 16;
+}
+
+function view(exports, at, length) {
+  return new Uint8Array(exports.memory.buffer, at, length);
+}
+
+function reserve(memory, end) {
+  const missing = end - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+}
+
+let ours; // promise of the module beside this file
+
+async function compiled(wasm) {
+  if (wasm instanceof WebAssembly.Module) return wasm;
+  if (wasm !== undefined) return WebAssembly.compile(wasm);
+  ours ??= load(new URL("ldpfast_client.wasm", import.meta.url)).then((bytes) => WebAssembly.compile(bytes));
+  return ours;
+}
+
+async function load(url) {
+  if (url.protocol === "file:") return (await import("node:fs/promises")).readFile(url);
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url} cannot be read: ${response.status}`);
+  return response.arrayBuffer();
+}

@@ -1,0 +1,36 @@
+/* The functions that index.mjs calls: one client per instance of the module. */
+#include "ldpfast_client.c"
+
+/* One instruction each. The compiler needs these functions, and there is no library. */
+#undef memcpy
+#undef memset
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes) { return __builtin_memcpy(to, from, bytes); }
+void *memset(void *to, int value, size_t bytes) { return __builtin_memset(to, value, bytes); }
+
+#define EXPORT(name) __attribute__((export_name(name)))
+
+_Static_assert(sizeof(ldpfast_value) == 16 && offsetof(ldpfast_value, category) == 8, "index.mjs writes this layout");
+
+static ldpfast_client client;
+
+EXPORT("open") int wasm_open(const uint8_t *table, size_t bytes) { return ldpfast_open(&client, table, bytes); }
+EXPORT("values") size_t wasm_values(void) { return ldpfast_values(&client); }
+EXPORT("messageBytes") size_t wasm_message_bytes(void) { return ldpfast_message_bytes(&client); }
+
+/* Return the length of the message, or 0. */
+EXPORT("answer") size_t wasm_answer(const ldpfast_value *values, const uint8_t *key, uint8_t *message, size_t capacity)
+{
+    size_t length;
+    ldpfast_answer(&client, values, key, message, capacity, &length);
+    return length;
+}
+
+EXPORT("answerPerson")
+size_t wasm_answer_person(const ldpfast_value *values, const uint8_t *secret, uint32_t kind, int64_t integer, const void *data,
+                          size_t bytes, uint8_t *message, size_t capacity)
+{
+    const ldpfast_person person = {kind, integer, data, bytes};
+    size_t length;
+    ldpfast_answer_person(&client, values, secret, &person, message, capacity, &length);
+    return length;
+}

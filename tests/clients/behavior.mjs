@@ -1,0 +1,111 @@
+// usage: PACKAGE=folder SURVEY=file node --test behavior.mjs. The file has schemas and tables of the surveys in
+// test_js_client.py: one with a large epsilon, whose messages show the answers, and one with a small epsilon, whose messages differ.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const { SurveyClient } = await import(pathToFileURL(`${process.env.PACKAGE}/index.mjs`));
+const surveys = JSON.parse(readFileSync(process.env.SURVEY, "utf8"));
+const tableOf = (survey) => Uint8Array.from(Buffer.from(survey.table, "base64"));
+const [{ schema }, table] = [surveys.clear, tableOf(surveys.clear)];
+const client = await SurveyClient.open({ schema, table });
+const noisy = await SurveyClient.open({ schema: surveys.noisy.schema, table: tableOf(surveys.noisy) });
+const key = Uint8Array.from({ length: 32 }, (_, i) => i);
+const person = (record, who = 1) => Buffer.from(client.answerPerson(record, key, who)).toString("hex");
+const noise = (who) => String(noisy.answerPerson({}, key, who));
+const fresh = (record) => Buffer.from(client.answerWithKey(record, key)).toString("hex");
+
+test("messages with fresh coins are different", () => {
+  const messages = new Set(Array.from({ length: 20 }, () => String(noisy.answer({ place: 40 }))));
+  assert.equal(messages.size, 20);
+});
+
+test("a person gives the same message for the same answers only", () => {
+  const record = { age: 40, smoker: true, region: "N", born: new Date("1999-12-31") };
+  assert.equal(person(record), person({ ...record, other: 1 }));
+  assert.equal(person({ age: 101 }), person({ age: 1e9 }));
+  assert.equal(person({ age: -0 }), person({ age: 0 }));
+  assert.notEqual(person(record), person({ ...record, smoker: false }));
+  assert.equal(new Set([1, 2, "1", Uint8Array.of(49), -1n].map(noise)).size, 5);
+  assert.equal(noise(7), noise(7n));
+});
+
+test("equal labels are the same answer", () => {
+  for (const value of [true, 1, 1n]) assert.equal(person({ smoker: value }), person({ smoker: true }));
+  for (const value of ["yes", "1", 2, NaN, {}, [], Symbol("yes"), undefined, null]) {
+    assert.equal(person({ smoker: value }), person({ smoker: null }));
+  }
+  assert.notEqual(person({ smoker: true }), person({ smoker: false }));
+  assert.equal(person({ born: new Date("1999-12-31T23:00Z") }), person({ born: { date: "1999-12-31" } }));
+  assert.notEqual(person({ born: { date: "1999-12-31" } }), person({ born: "1999-12-31" }));
+  assert.equal(person({ children: 2 }), person({ children: 2n }));
+  for (const value of [5, -1, 1.5, "2", Infinity, [], [2], {}, new Date(2), "", () => 2]) assert.equal(person({ children: value }), person({ children: null }));
+});
+
+test("no value is refused", () => {
+  const hostile = { valueOf() { throw new Error(); }, toString() { throw new Error(); }, toJSON() { throw new Error(); } };
+  const loop = {};
+  loop.loop = loop;
+  for (const value of [hostile, loop, () => 1, 10n ** 400n, new Date(NaN), Object.create(null)]) {
+    for (const name of ["age", "smoker", "region", "born", "children"]) assert.equal(fresh({ [name]: value }).length, 2 * 27);
+  }
+  assert.equal(fresh({}), fresh({ age: null }));
+});
+
+test("what is not a record is refused", () => {
+  for (const record of [null, undefined, 1, "age", [1]]) assert.throws(() => client.answer(record), TypeError);
+  assert.throws(() => client.answer({ Age: 4 }), /record must have at least one of the columns "age", "smoker"/);
+});
+
+test("wrong keys and persons are refused", () => {
+  assert.throws(() => client.answerPerson({}, new Uint8Array(31), 1), /secret must have 32 bytes, got 31/);
+  assert.throws(() => client.answerPerson({}, "secret", 1), /secret must be a Uint8Array or an ArrayBuffer/);
+  assert.throws(() => client.answerWithKey({}, new Uint8Array(33)), /key must have 32 bytes, got 33/);
+  for (const who of [1.5, 2 ** 53, NaN, 1n << 63n, "\ud800"]) assert.throws(() => client.answerPerson({}, key, who), RangeError);
+  for (const who of [null, undefined, {}, [1]]) assert.throws(() => client.answerPerson({}, key, who), TypeError);
+});
+
+test("long identifiers have room", () => {
+  assert.notEqual(noise("x".repeat(300_000)), noise("x".repeat(300_001)));
+});
+
+test("another schema and damaged tables are refused", async () => {
+  const other = JSON.parse(schema);
+  other.asks.epsilon += 1;
+  await assert.rejects(SurveyClient.open({ schema: other, table }), /table must be that of the schema/);
+  const damaged = Uint8Array.from(table);
+  damaged[60] ^= 1;
+  await assert.rejects(SurveyClient.open({ schema, table: damaged }), /table is damaged/);
+  await assert.rejects(SurveyClient.open({ schema, table: table.slice(0, -1) }), /table is damaged/);
+  damaged[7] = 2;
+  await assert.rejects(SurveyClient.open({ schema, table: damaged }), /table is of another version/);
+  await assert.rejects(SurveyClient.open({ schema, table: "table" }), TypeError);
+});
+
+test("a parsed schema, a buffer and a module are taken", async () => {
+  const wasm = readFileSync(`${process.env.PACKAGE}/ldpfast_client.wasm`);
+  const same = await SurveyClient.open({ schema: JSON.parse(schema), table: table.buffer, wasm: new WebAssembly.Module(wasm) });
+  assert.equal(String(same.answerWithKey({ age: 9 }, key)), String(client.answerWithKey({ age: 9 }, key)));
+});
+
+test("keys and answers are erased from the memory of the module", async () => {
+  let memory;
+  const instantiate = WebAssembly.instantiate;
+  WebAssembly.instantiate = async (...given) => {
+    const instance = await instantiate(...given);
+    memory = instance.exports.memory;
+    return instance;
+  };
+  const watched = await SurveyClient.open({ schema, table });
+  WebAssembly.instantiate = instantiate;
+  const secret = Uint8Array.from({ length: 32 }, (_, i) => 200 - 3 * i);
+  const places = (bytes) => Buffer.from(memory.buffer).includes(Buffer.from(bytes));
+  watched.answerWithKey({ age: 61.123456789 }, secret);
+  watched.answerPerson({ age: 61.123456789 }, secret, "a person with a long name");
+  assert.equal(places(secret), false);
+  assert.equal(places(secret.slice(0, 16)), false);
+  assert.equal(places(new Uint8Array(Float64Array.of(61.123456789).buffer)), false);
+  assert.equal(places(Buffer.from("a person with a long name")), false);
+  assert.equal(places(table.slice(16, 48)), true);
+});

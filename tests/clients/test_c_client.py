@@ -1,0 +1,254 @@
+"""The client in C: the messages of the Python client, within bounds on damaged tables, small, and without secret branches."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ldpfast.mechanisms import RandomizedResponse, UnaryEncoding
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, _design
+
+from ..support.client_vectors import Case, message_of, split_messages, vectors, write
+from ..support.clients import amalgamate
+from ..support.process import NATIVE, compile_c
+
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
+SANITIZERS = ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+MOST_BYTES = 32 * 1024
+DAMAGED, VERSION, NO_ROOM, PERSON = 1, 2, 3, 4
+KEY, CROSS_ONLY = bytes(range(100, 132)), {"a": 0, "b": 0}
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads object files of Linux")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The client in one file, and its header."""
+    return amalgamate(tmp_path_factory.mktemp("client"))
+
+
+@pytest.fixture(scope="module")
+def driver(folder):
+    return compile_c(folder / "driver", NATIVE / "client.c", flags=("-O2", *WARNINGS, f"-I{folder}"))
+
+
+@pytest.fixture(scope="module")
+def sanitized(folder):
+    return compile_c(folder / "sanitized", NATIVE / "client.c", flags=(*WARNINGS, *SANITIZERS, f"-I{folder}"))
+
+
+@pytest.fixture(scope="module")
+def library(folder):
+    """The client and the entropy of the operating system as a shared library."""
+    sources = [folder / "ldpfast_client.c", folder / "ldpfast_entropy.c"]
+    library = ctypes.CDLL(str(compile_c(folder / "client.so", *sources, flags=("-shared", "-fPIC", *WARNINGS))))
+    library.ldpfast_message_bytes.restype = ctypes.c_size_t
+    library.ldpfast_values.restype = ctypes.c_size_t
+    return library
+
+
+def answers(driver: Path, path: Path) -> list[bytes]:
+    """Return the messages of the client in C."""
+    return split_messages(subprocess.run([driver, "answer", path], capture_output=True, check=True, timeout=300).stdout)
+
+
+# Messages -------------------------------------------------------------------------------------------------------------
+
+
+def test_messages_equal_those_of_python(driver, tmp_path):
+    expected = [case.message for _, cases in vectors() for case in cases]
+    assert answers(driver, write(tmp_path / "vectors", vectors())) == expected
+    assert len(expected) == 1000
+
+
+def test_the_messages_never_change():
+    """A change would be a new version of messages or of schemas: old clients are in the field."""
+    digest = hashlib.sha256(b"".join(case.message for _, cases in vectors() for case in cases))
+    assert digest.hexdigest() == "3184074b50d91437acd2c37129113ca8757d8dbcdc2a3b8bde79a097ebd75700"
+
+
+def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
+    surveys = [survey for survey, _ in vectors()]
+    mechanisms = [mechanism for survey in surveys for mechanism in survey.mechanisms.values()]
+    coins = {(type(mechanism).__name__, getattr(mechanism._coin, "bits", 64)) for mechanism in mechanisms}
+    assert coins == {("RandomizedResponse", 32), ("RandomizedResponse", 64), ("UnaryEncoding", 64)}
+    assert {m.report.nbytes for m in mechanisms if isinstance(m, RandomizedResponse)} == {1, 2, 4}
+    declared = [question for survey in surveys for question in survey._declared.values()]
+    assert {question.encoding for question in declared} == {"symbol", "low-high", "bin"}
+    assert {len(item.parts) for survey in surveys for item in survey._items} == {1, 2}
+    assert {survey.answers > 1 for survey in surveys} == {True, False}
+    assert any(1 < survey.answers < len(survey.mechanisms) for survey in surveys)
+    assert {type(case.person) for _, cases in vectors() for case in cases} == {type(None), int, str, bytes}
+    assert any(survey.weights for survey in surveys)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_symmetric_unary_encoding(driver, tmp_path, monkeypatch, epsilon):
+    """The optimized variant has the smaller variance for rare symbols, so that no survey of today chooses the other."""
+    monkeypatch.setattr(_design, "for_symbols", lambda k, epsilon: UnaryEncoding(k, epsilon, "symmetric"))
+    questions = {"a": Choice(500, optional=True), "b": Mean(0, 1, optional=True), "a b": Cross("a", "b")}
+    survey = Survey(questions, epsilon)
+    cases = []
+    for i in range(60):
+        record = {"a": i, "b": i / 60}
+        key = hashlib.sha256(bytes([i])).digest()
+        cases.append(Case(record, key, None, message_of(survey, record, key)))
+        cases.append(Case(record, key, i, survey.client(key, i).answer(record)))
+    assert answers(driver, write(tmp_path / "cases", [(survey, cases)])) == [case.message for case in cases]
+
+
+def test_a_server_counts_messages_of_both_clients(driver, tmp_path):
+    for survey, cases in vectors():
+        made = answers(driver, write(tmp_path / "cases", [(survey, cases)]))
+        mixed = [case.message if i % 2 else made[i] for i, case in enumerate(cases)]
+        theirs = survey.aggregator().update(mixed)
+        assert theirs.n == len(cases)
+        assert theirs.to_bytes() == survey.aggregator().update([case.message for case in cases]).to_bytes()
+
+
+# Damage ---------------------------------------------------------------------------------------------------------------
+
+SMALL = [
+    Survey({"a": YesNo(optional=True), "b": Mean(0, 1, optional=True), "c": Cross("a", "b")}, 2.0),
+    Survey({"a": Histogram(list(range(12)), optional=True), "b": Choice(3, optional=True)}, 1.0, answers=2),
+]
+
+
+def test_messages_under_sanitizers(sanitized, tmp_path):
+    expected = [case.message for _, cases in vectors() for case in cases]
+    assert answers(sanitized, write(tmp_path / "vectors", vectors())) == expected
+
+
+def test_damaged_tables_are_refused_or_give_answers_within_bounds(sanitized, tmp_path):
+    """Each byte is changed to all others, and the table is cut off. The checksum finds that, and is then ignored."""
+    cases = [Case({}, KEY, None, b"")]
+    path = write(tmp_path / "tables", [(survey, cases) for survey in SMALL])
+    done = subprocess.run([sanitized, "damage", path], capture_output=True, text=True, timeout=600, check=False)
+    assert done.stderr == ""
+    refused, answered = map(int, re.findall(r"\d+", done.stdout))
+    lengths = [len(survey.client_table()) for survey in SMALL]
+    assert refused + answered == sum(255 * (length - 16 - 16) + length for length in lengths)
+    assert refused > answered > 0
+
+
+# Statuses -------------------------------------------------------------------------------------------------------------
+
+
+class Client(ctypes.Structure):
+    _fields_ = [
+        ("table", ctypes.c_void_p), ("message_bytes", ctypes.c_size_t), ("values", ctypes.c_uint32),
+        ("questions", ctypes.c_uint32), ("answers", ctypes.c_uint32), ("thresholds", ctypes.c_uint32),
+    ]  # fmt: skip
+
+
+class Value(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_double), ("category", ctypes.c_uint32)]
+
+
+class Person(ctypes.Structure):
+    _fields_ = [
+        ("kind", ctypes.c_uint32), ("integer", ctypes.c_int64), ("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t),
+    ]  # fmt: skip
+
+
+def test_statuses(library):
+    table, client, length = SMALL[0].client_table(), Client(), ctypes.c_size_t(7)
+    assert library.ldpfast_open(ctypes.byref(client), table, len(table)) == 0
+    assert library.ldpfast_values(ctypes.byref(client)) == 2
+    most = library.ldpfast_message_bytes(ctypes.byref(client))
+    assert most == 9 + 2 + 1
+    values, room = (Value * 2)(), ctypes.create_string_buffer(most)
+
+    def answer(person: Person, capacity: int) -> int:
+        size, found = ctypes.c_size_t(capacity), ctypes.byref(length)
+        return library.ldpfast_answer_person(ctypes.byref(client), values, KEY, ctypes.byref(person), room, size, found)
+
+    assert answer(Person(16, 1, None, 0), most) == 0
+    assert (length.value, room.raw[:9]) == (most, SMALL[0]._head)
+    assert (answer(Person(16, 1, None, 0), most - 1), length.value) == (NO_ROOM, 0)
+    assert (answer(Person(15, 1, None, 0), most), answer(Person(19, 1, None, 0), most)) == (PERSON, PERSON)
+    for place, status in ((0, DAMAGED), (7, VERSION), (8, VERSION), (20, DAMAGED), (len(table) - 1, DAMAGED)):
+        changed = bytearray(table)
+        changed[place] ^= 2
+        assert library.ldpfast_open(ctypes.byref(client), bytes(changed), len(table)) == status
+        assert (client.values, client.message_bytes) == (0, 0)
+        assert (answer(Person(16, 1, None, 0), most), length.value) == (DAMAGED, 0)
+
+
+def test_keys_of_the_system_are_different(library):
+    keys = [ctypes.create_string_buffer(32) for _ in range(3)]
+    assert [library.ldpfast_system_key(key) for key in keys] == [0, 0, 0]
+    assert len({key.raw for key in keys}) == 3
+    assert all(len(set(key.raw)) > 8 for key in keys)
+
+
+# The compiled code ----------------------------------------------------------------------------------------------------
+
+
+@linux
+@pytest.mark.parametrize("flags", [(), ("-ffreestanding",)], ids=["hosted", "freestanding"])
+def test_the_code_is_small_and_shows_only_public_functions(folder, flags):
+    compiled = compile_c(folder / "client.o", folder / "ldpfast_client.c", flags=("-Os", "-c", *WARNINGS, *flags))
+    sections = subprocess.run(["size", "-A", compiled], capture_output=True, text=True, check=True).stdout
+    code = sum(int(size) for size in re.findall(r"^\.(?:text|rodata)\S*\s+(\d+)", sections, re.M))
+    assert 8 * 1024 < code <= MOST_BYTES
+    assert not sum(int(size) for size in re.findall(r"^\.(?:data|bss)\S*\s+(\d+)", sections, re.M))
+    symbols = subprocess.run(["nm", "-g", compiled], capture_output=True, text=True, check=True).stdout
+    header = (folder / "ldpfast_client.h").read_text()
+    public = set(re.findall(r"^\w[\w *]*?\b(ldpfast_\w+)\(", re.sub(r"^static inline.*", "", header, flags=re.M), re.M))
+    assert set(re.findall(r" T (\w+)", symbols)) == public - {"ldpfast_system_key"}
+    assert set(re.findall(r" U (\w+)", symbols)) <= {"memcpy", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
+
+
+PLANTED = {
+    "a branch on a category": (
+        "found.symbol = choose_u32(-(uint32_t)(value->category < last), value->category, last);",
+        'found.symbol = last; if (value->category < last) { __asm__ volatile(""); found.symbol = value->category; }',
+    ),
+    "a branch on a private coin": (
+        "const uint64_t replaced = -(uint64_t)(word[i] >= p->direct);",
+        'uint64_t replaced = 0; if (word[i] >= p->direct) { __asm__ volatile(""); replaced = ~replaced; }',
+    ),
+}
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs Valgrind")
+@pytest.mark.parametrize("level", ["-Os", "-O2", "-O3"])
+def test_no_branch_and_no_address_depends_on_an_answer_or_a_coin(folder, tmp_path, level):
+    surveys = [
+        Survey({"a": Choice(5, optional=True)}, 2.0),
+        Survey({"a": Choice(5, optional=True)}, 20.0),
+        Survey({"a": Choice(300, optional=True)}, 9.0),
+        Survey({"a": Mean(-1, 1, optional=True)}, 1.0),
+        Survey({"a": Histogram(list(range(80)), optional=True)}, 1.0),
+        Survey(
+            {"a": Mean(0, 9, optional=True), "b": YesNo(optional=True), "c": Cross("a", "b")}, 1.0, weights=CROSS_ONLY
+        ),
+    ]
+    cases = [Case({"a": 0.0, "b": True}, KEY, person, b"") for person in (None, b"person")]
+    path = write(tmp_path / "cases", [(survey, cases) for survey in surveys])
+
+    def errors(source: Path) -> list[str]:
+        program = compile_c(tmp_path / "taint", NATIVE / "client_taint.c", flags=(level, "-g", f"-I{source}"))
+        done = subprocess.run(
+            ["valgrind", "-q", "--vgdb=no", "--expensive-definedness-checks=yes", "--error-exitcode=9", program, path],
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert done.returncode in (0, 9), done
+        return re.findall(r"(?:Conditional jump|Use of uninitialised).*", done.stderr)
+
+    assert errors(folder) == []
+    for old, new in PLANTED.values():
+        changed = tmp_path / "changed"
+        changed.mkdir(exist_ok=True)
+        text = (folder / "ldpfast_client.c").read_text()
+        assert text.count(old) == 1 or "\\" in text.split(old)[1].partition("\n")[0]
+        (changed / "ldpfast_client.c").write_text(text.replace(old, new))
+        shutil.copy(folder / "ldpfast_client.h", changed)
+        assert errors(changed)

@@ -1,0 +1,57 @@
+/* Runs the client of a survey under memcheck, a tool of Valgrind. Answers and keys are marked as undefined, so memcheck reports every
+ * conditional jump and every address that depends on them, or on the coins that the keys give. Each person is asked the only
+ * question of the survey, because the choice of a question is public.
+ *
+ * usage: client_taint FILE, in the form of tests/support/client_vectors.py. Exits with status 1 if the marks do not reach a message. */
+#include "ldpfast_client.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <valgrind/memcheck.h>
+
+enum { MOST = 1 << 20, PERSON_KIND = 18 };
+
+static uint8_t file[MOST], message[MOST], marks[MOST];
+
+int main(int count, char **argument)
+{
+    FILE *from = count == 2 ? fopen(argument[1], "rb") : NULL;
+    if (from == NULL || fread(file, 1, MOST, from) == MOST)
+        return 2;
+    fclose(from);
+    const uint8_t *at = file + 4;
+    for (uint32_t left = read_u32(file); left; left--) {
+        const uint32_t bytes = read_u32(at);
+        ldpfast_client c;
+        if (ldpfast_open(&c, at + 4, bytes) != LDPFAST_OK || c.questions != 1 || c.message_bytes > MOST)
+            return 2;
+        at += 4 + bytes;
+        for (uint32_t cases = read_u32(at), first = 1; cases; cases--, first = 0) {
+            at += first ? 4 : 0;
+            ldpfast_value values[2];
+            uint8_t key[LDPFAST_KEY_BYTES];
+            size_t length;
+            memcpy(key, at, sizeof key);
+            const uint32_t kind = read_u32(at + 32), person_bytes = read_u32(at + 44);
+            const ldpfast_person person = {PERSON_KIND, 0, at + 48, person_bytes};
+            at += 48 + person_bytes;
+            for (uint32_t i = 0; i < c.values; i++, at += 12) {
+                memcpy(&values[i].number, at, 8);
+                memcpy(&values[i].category, at + 8, 4);
+            }
+            (void)VALGRIND_MAKE_MEM_UNDEFINED(values, sizeof values);
+            (void)VALGRIND_MAKE_MEM_UNDEFINED(key, sizeof key);
+            if (kind == 0)
+                ldpfast_answer(&c, values, key, message, MOST, &length);
+            else
+                ldpfast_answer_person(&c, values, key, &person, message, MOST, &length);
+            memset(marks, 0, sizeof marks);
+            (void)VALGRIND_GET_VBITS(message, marks, length);
+            (void)VALGRIND_MAKE_MEM_DEFINED(message, sizeof message);
+            for (size_t i = HEAD + 2; i < length; i++)
+                if (marks[i] == 0 && !(i == length - 1 && length > HEAD + 5)) /* high bytes of wide codes may be zero */
+                    return 1;
+        }
+    }
+    return 0;
+}
