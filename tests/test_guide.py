@@ -13,45 +13,62 @@ from .support.documentation import python_blocks
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
-GUIDES = {estimation: "docs/guide.md", privacy: "docs/privacy.md", central: "docs/central.md", survey: "docs/survey.md"}
-PAGES = [
-    *(ROOT / page for page in (*GUIDES.values(), "docs/gaussian.md", "docs/custom_mechanism.md")),
-    *sorted((ROOT / "docs/proofs").glob("*.md")),
-]
+DOCS = ROOT / "docs"
+GUIDES = {
+    estimation: ["guide", "regression", "collecting"],
+    privacy: ["privacy", "audit"],
+    central: ["central"],
+    survey: ["survey", "collecting"],
+}
+BY_SECTION = ["guide", "privacy", "central", "survey", "collecting"]
+# Run by tests/bounds/test_documentation.py, tests/mechanisms/test_custom.py and tests/engines/test_scale_out.py.
+ELSEWHERE = ["bounds", "custom_mechanism", "scale_out"]
 SECTIONS = {
-    section.partition("\n")[0]: python_blocks(section)
-    for guide in GUIDES.values()
-    for section in re.split(r"^## ", (ROOT / guide).read_text(), flags=re.M)[1:]
+    f"{page}: {section.partition(chr(10))[0]}": python_blocks(section)
+    for page in BY_SECTION
+    for section in re.split(r"^## ", (DOCS / f"{page}.md").read_text(), flags=re.M)[1:]
+}
+WHOLE = {
+    path.stem: python_blocks(path.read_text())
+    for path in sorted(DOCS.glob("*.md"))
+    if path.stem not in BY_SECTION + ELSEWHERE
 }
 
 
-@pytest.mark.parametrize("title", [title for title, blocks in SECTIONS.items() if blocks])
-def test_examples_run_in_order(title, capsys, tmp_path, monkeypatch):
-    """The blocks of a section share variables. Warnings are errors, so every n is sufficient."""
-    monkeypatch.chdir(tmp_path)  # examples save pictures
+def run_in_order(name, blocks, capsys):
+    """Run blocks that share variables; each prints something. Warnings are errors, so every n is sufficient."""
     variables: dict[str, object] = {}
-    for block in SECTIONS[title]:
-        exec(compile(block, f"guide: {title}", "exec", dont_inherit=True), variables)
-        assert capsys.readouterr().out
-
-
-def test_examples_of_the_gaussian_page_run_in_order(capsys):
-    """The blocks of the page share variables. Warnings are errors, so records and n fit the model."""
-    blocks, variables = python_blocks((ROOT / "docs/gaussian.md").read_text()), {}
-    assert len(blocks) >= 5
     for block in blocks:
-        exec(compile(block, "docs/gaussian.md", "exec", dont_inherit=True), variables)
+        exec(compile(block, name, "exec", dont_inherit=True), variables)
         assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("title", [title for title, blocks in SECTIONS.items() if blocks])
+def test_examples_of_a_section_run_in_order(title, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # examples save pictures
+    run_in_order(title, SECTIONS[title], capsys)
+
+
+@pytest.mark.parametrize("page", [page for page, blocks in WHOLE.items() if blocks])
+def test_examples_of_a_page_run_in_order(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_in_order(page, WHOLE[page], capsys)
+
+
+def test_the_pages_with_examples_are_found():
+    assert {"gaussian", "ten_minutes", "planning", "choosing", "audit", "regression"} <= {
+        page for page, blocks in WHOLE.items() if blocks
+    }
 
 
 @pytest.mark.parametrize("package", GUIDES, ids=lambda package: package.__name__)
 def test_every_public_name_is_explained(package):
-    guide = (ROOT / GUIDES[package]).read_text()
+    guide = "".join((DOCS / f"{page}.md").read_text() for page in GUIDES[package])
     missing = [name for name in package.__all__ if not re.search(rf"\b{name}\b", guide)]
     assert not missing
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: page.name)
 def test_the_tests_that_a_page_names_exist(page):
     defined = {name for path in TESTS.rglob("test_*.py") for name in re.findall(r"def (test_\w+)", path.read_text())}
     assert sorted(set(re.findall(r"`(test_\w+)`", page.read_text())) - defined) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,19 @@ def test_a_fair_coin_gives_every_record_the_same_report_distribution():
     np.testing.assert_allclose(rows[0], rows[1], atol=1e-9)
     with pytest.raises(ValueError, match="epsilon"):
         ldp.RandomizedResponse(2, 0.0)
+
+
+def test_the_table_of_the_introduction_has_the_numbers_of_the_formulas():
+    """Probability of the truth, odds, and what a probability of 1 % becomes, as rounded on the page."""
+    page = (Path(__file__).parent.parent / "docs/ten_minutes.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ") and line[2].isdigit()]
+    table = [[float(cell.removesuffix(" %")) for cell in row] for row in rows]
+    assert [row[0] for row in table] == [0.1, 0.5, 1, 2, 4, 8]
+    for epsilon, truth, odds, posterior in table:
+        factor = math.exp(epsilon)
+        assert truth == pytest.approx(100 * factor / (1 + factor), abs=0.5 if epsilon < 8 else 0.005)
+        assert odds == pytest.approx(factor, rel=0.05)
+        assert posterior == pytest.approx(factor / (0.99 + 0.01 * factor), rel=0.03)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])

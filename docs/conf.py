@@ -1,0 +1,82 @@
+"""Configuration of the documentation site: ``make docs`` builds it into build/docs, without a network."""
+
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+from public_names import public_names
+
+import ldpfast
+
+project = "ldpfast"
+author = copyright = "The ldpfast developers"
+version = release = ldpfast.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "docstrings",
+    "name_links",
+    "repository_links",
+]
+exclude_patterns = ["_extensions", "_static", "_templates", "figures", "examples", "gallery/*.ipynb"]
+templates_path = ["_templates"]
+toc_object_entries_show_parents = "hide"
+add_module_names = False
+default_role = "py:obj"
+smartquotes = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]  # a section of an included page may start at level 2
+
+autosummary_context = {"public": public_names()}
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_attributes_as_param_list = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "capture_repr": (),
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+    "reset_modules": ("matplotlib",),
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "ldpfast"
+mathjax_path = "tex-svg.js"
+html_static_path = [
+    "_static",
+    str(files("mathjax") / "static/mathjax/es5" / mathjax_path),
+]  # no content delivery network
+html_sidebars = {page: [] for page in ("index", "ten_minutes", "choosing", "search")}
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

@@ -1,0 +1,90 @@
+"""The built site: links, anchors, what pages load, public names, and the gallery."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from urllib.parse import unquote
+
+import pytest
+
+from ..support.public import MODULES, names_of
+
+NAMES = [(module, name) for module in MODULES for name in names_of(module)]
+
+
+def resolve(page: str, link: str) -> tuple[str, str]:
+    """Return the path and the anchor of a relative link."""
+    target, _, anchor = link.partition("#")
+    target = unquote(target.partition("?")[0])
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) if target else page
+    return path, unquote(anchor)
+
+
+def is_external(link: str) -> bool:
+    return bool(re.match(r"[a-z]+:|//", link))
+
+
+def test_links_have_targets(site, pages):
+    """Every relative link is to a file of the site, and its anchor is in that file."""
+    broken = []
+    for name, page in pages.items():
+        for link in page.links:
+            if is_external(link) or link == "#":
+                continue
+            path, anchor = resolve(name, link)
+            if not (site / path).exists() or (anchor and path in pages and anchor not in pages[path].anchors):
+                broken.append(f"{name}: {link}")
+    assert broken == []
+
+
+def test_pages_load_only_files_of_the_site(site, pages):
+    """Scripts, styles, fonts and images are local, so the site works without a network."""
+    for name, page in pages.items():
+        for link in page.loaded:
+            if link.startswith("data:"):
+                continue
+            assert not is_external(link), f"{name} loads {link}"
+            assert (site / resolve(name, link)[0]).exists(), f"{name} loads {link}"
+    for path in site.rglob("*.css"):
+        for link in re.findall(r"url\(\s*['\"]?([^'\")]+)", path.read_text()):
+            assert link.startswith(("data:", "#")) or not is_external(link), f"{path.name} loads {link}"
+
+
+def test_pages_with_formulas_load_mathjax(pages):
+    with_formulas = [name for name, page in pages.items() if "math" in page.classes]
+    assert "ten_minutes.html" in with_formulas
+    for name in with_formulas:
+        assert any("tex-svg.js" in link for link in pages[name].loaded), name
+
+
+def test_pages_have_one_title_and_images_have_a_description(pages):
+    for name, page in pages.items():
+        if name not in ("genindex.html", "py-modindex.html", "search.html"):
+            assert page.titles == 1, name
+        for image in page.images:  # thumbnails have an empty description, because their title is beside them
+            assert image.get("alt") or name == "gallery/index.html", f"{name}: {image.get('src')}"
+
+
+@pytest.mark.parametrize("module, name", NAMES)
+def test_every_public_name_has_a_page(pages, module, name):
+    """The page is that of the name, or of the same object in another module."""
+    value = getattr(module, name)
+    same = {f"{other.__name__}.{name}" for other in MODULES if getattr(other, name, None) is value}
+    documented = {name for path, page in pages.items() if path.startswith("reference/") for name in page.anchors}
+    assert same & documented
+
+
+def test_the_section_privacy_is_on_the_pages_of_mechanisms(site):
+    for name in ("LinfBall", "Warner", "SubsetSelection"):
+        text = (site / f"reference/generated/ldpfast.mechanisms.{name}.html").read_text()
+        assert '<p class="rubric">Privacy</p>' in text
+        assert "epsilon_realized" in text.partition('<p class="rubric">Privacy</p>')[2][:600]
+
+
+def test_thumbnails_of_the_gallery_are_pictures(site, pages):
+    thumbnails = sorted((site / "_images").glob("sphx_glr_plot_*_thumb.png"))
+    assert len(thumbnails) >= 8
+    assert min(path.stat().st_size for path in thumbnails) > 3000
+    shown = [image["src"] for image in pages["gallery/index.html"].images]
+    assert {path.name for path in thumbnails} == {str(source).rpartition("/")[2] for source in shown}

@@ -1,0 +1,102 @@
+"""Pages of the documentation site without Sphinx: tables of contents, the first sentence, the gallery, and captions."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from fnmatch import fnmatch
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib
+import pytest
+from matplotlib import pyplot
+
+from .support.documentation import toctree_entries
+from .support.labels import has_unit
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+GENERATED = {"gallery/index"}
+EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted(DOCS.rglob("*.md"))]
+PICTURES = ("![", "```{figure}", "```{raw} html\n:file: _pictures/")  # beginnings of blocks
+# A paragraph in italics. A link to the code may follow.
+CAPTION = re.compile(r"\*(?!\*)[^*]+\.\*(?: \{doc\}`[^`]+`)?(?:\n```)?")
+
+
+def names_of_pages() -> list[str]:
+    """Return the names of all pages that are not made by the build."""
+    paths = (path.relative_to(DOCS) for path in DOCS.rglob("*.md"))
+    return sorted(path.with_suffix("").as_posix() for path in paths if path.parts[0] not in ("gallery", "figures"))
+
+
+def test_every_page_is_in_exactly_one_table_of_contents():
+    pages = names_of_pages()
+    entries = [
+        (Path(page).parent / entry).as_posix()
+        for page in pages
+        for entry in toctree_entries((DOCS / f"{page}.md").read_text())
+    ]
+    listed, patterns = [e for e in entries if "*" not in e], [e for e in entries if "*" in e]
+    assert len(listed) == len(set(listed))
+    assert set(listed) - GENERATED <= set(pages)
+    rest = set(pages) - set(listed) - {"index"}
+    assert sorted(page for page in rest if not any(fnmatch(page, pattern) for pattern in patterns)) == []
+    assert patterns == ["proofs/*"]
+
+
+def test_readme_start_page_and_metadata_begin_with_the_same_sentence():
+    """The start page includes the README up to its second picture."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert readme.startswith(f"# ldpfast {project['description']} ")
+    start = (DOCS / "index.md").read_text()
+    assert start.startswith("```{include} ../README.md\n")
+    (end,) = re.findall(r':end-before: "(.*)"', start)
+    included = (ROOT / "README.md").read_text().partition(end)[0]
+    assert "print(estimate)" in included
+    assert "docs/accuracy.png" in included
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_plots_of_the_gallery_have_labels_and_a_caption(path):
+    matplotlib.use("Agg")
+    before = set(pyplot.get_fignums())
+    runpy.run_path(str(path))
+    (number,) = set(pyplot.get_fignums()) - before
+    figure = pyplot.figure(number)
+    panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    assert panels
+    assert all(has_unit(ax.get_xlabel()) and has_unit(ax.get_ylabel()) for ax in panels)
+    pyplot.close(figure)
+    text = path.read_text()
+    assert text.startswith('"""\n')
+    assert text.count("# **What to see.**") == 1
+
+
+def captions(text: str) -> list[tuple[str, str]]:
+    """Return the first line of each picture of a page, and the block of text that follows."""
+    blocks = [*re.split(r"\n{2,}", text.strip()), ""]
+    pairs = pairwise(blocks)
+    return [(block.partition("\n")[0], after) for block, after in pairs if block.startswith(PICTURES)]
+
+
+def test_every_picture_of_a_page_has_a_caption():
+    found = [(path.name, *pair) for path in PAGES for pair in captions(path.read_text())]
+    assert len(found) >= 10
+    lines = [line for path in PAGES for line in path.read_text().splitlines() if line.startswith(("![", "```{figure}"))]
+    assert len(lines) == sum("_pictures" not in line and "{raw}" not in line for _, line, _ in found)
+    assert [(page, line) for page, line, after in found if not CAPTION.fullmatch(after)] == []
+
+
+@pytest.mark.parametrize("after", ["", "Text.", "*no sentence*", "**Bold.**", "*A sentence.* Text."])
+def test_a_picture_without_a_caption_is_found(after):
+    ((line, found),) = captions(f"# Page\n\n![Words](a.png)\n\n{after}\n\nMore text.\n")
+    assert line == "![Words](a.png)"
+    assert not CAPTION.fullmatch(found)
+
+
+def test_the_gallery_has_examples():
+    assert len(EXAMPLES) >= 8
