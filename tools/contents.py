@@ -7,6 +7,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from distributions import build_sdist
+
 ROOT = Path(__file__).parent.parent
 EXTENSIONS = {"native"}  # all Cython modules are in this file
 
@@ -33,13 +35,7 @@ def main() -> int:
     problems += [] if any(n.endswith("LICENSE") for n in names) else ["missing: license"]
     failures = print_problems(wheel.name, problems)
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-c",
-            "from setuptools.build_meta import build_sdist; import sys; build_sdist(sys.argv[1])",
-        ]
-        subprocess.run([*command, folder], cwd=ROOT, check=True, capture_output=True)
-        (sdist,) = Path(folder).glob("*.tar.gz")
+        sdist = build_sdist(Path(folder))
         with tarfile.open(sdist) as archive:
             contained = {str(Path(*Path(name).parts[1:])) for name in archive.getnames()}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(

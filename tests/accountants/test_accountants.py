@@ -1,0 +1,45 @@
+"""Composition and the Gaussian mechanism, compared with dp-accounting and OpenDP (`make accountants`)."""
+
+from __future__ import annotations
+
+import opendp.prelude as opendp
+import pytest
+from dp_accounting.pld import common, privacy_loss_distribution, privacy_loss_mechanism
+
+from ldpfast import privacy
+
+
+def test_composition_agrees_with_dp_accounting():
+    """Rounds of randomized response, compared with discretized loss distributions of dp_accounting, which are rounded up."""
+    one = privacy_loss_distribution.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(0.1, 0.0), value_discretization_interval=1e-4
+    )
+    theirs = one.self_compose(50)
+    for epsilon in (0.5, 1.0, 2.0):
+        ours = privacy.composition_delta([0.1] * 50, epsilon)
+        assert ours == pytest.approx(theirs.get_delta_for_epsilon(epsilon), rel=1e-2)
+        assert ours <= theirs.get_delta_for_epsilon(epsilon) * (1 + 1e-9)
+
+
+def test_sigma_and_delta_agree_with_dp_accounting():
+    """Analytic calibration and delta of dp_accounting."""
+    for epsilon, delta in ((0.1, 1e-5), (0.5, 1e-5), (1.0, 1e-6), (2.0, 1e-3), (10.0, 1e-6)):
+        theirs = privacy_loss_mechanism.GaussianPrivacyLoss.from_privacy_guarantee(
+            common.DifferentialPrivacyParameters(epsilon, delta), sensitivity=2.0
+        )
+        assert privacy.gaussian_sigma(epsilon, delta, 2.0) == pytest.approx(theirs.standard_deviation, rel=1e-5)
+        assert theirs.get_delta_for_epsilon(epsilon / 2) == pytest.approx(
+            privacy.gaussian_delta(epsilon / 2, theirs.standard_deviation, 2.0), rel=1e-9
+        )
+
+
+def test_sigma_agrees_with_opendp():
+    """The privacy map of opendp for the same noise."""
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T=float, nan=False)), opendp.l2_distance(T=float)
+    for epsilon, delta in ((0.5, 1e-5), (1.0, 1e-6), (2.0, 1e-3)):
+        sigma = privacy.gaussian_sigma(epsilon, delta)
+        measurement = opendp.m.make_gaussian(*space, scale=sigma)
+        theirs = opendp.c.make_zCDP_to_approxDP(measurement).map(1.0)
+        assert theirs.epsilon(delta) >= epsilon  # by concentrated privacy, so not below the exact epsilon
+        assert theirs.epsilon(delta) <= 1.5 * epsilon
