@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._typing import AnyArray
 
+MOST_PEOPLE = 1 << 53  # doubles represent all integers up to here
+
 
 def positive(name: str, value: Any) -> float:
     """Return `value` as a float, if it is a finite number > 0."""
@@ -63,6 +65,11 @@ def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
         allowed = f">= {least}" if most is None else f"in [{least}, {most}]"
         raise ValueError(f"{name} must be an integer {allowed}, got {number}")
     return number
+
+
+def people(name: str, value: Any, least: int = 1) -> int:
+    """Return `value` as an int, if it is a number of people that a double represents exactly."""
+    return integer(name, value, least, MOST_PEOPLE)
 
 
 def flag(name: str, value: Any) -> bool:

@@ -13,7 +13,6 @@ from .._plots import BLACK, axes, draw_errors, height_of_rows
 from .._table import html_table
 from .._typing import Floats
 from ._bound import Bound, with_unit
-from ._planning import MOST_PEOPLE
 from ._problem import PROBLEMS, Problem, Solution
 
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
     """
     solved = PROBLEMS[_check.choice("problem", problem, [name for name, p in PROBLEMS.items() if p.solutions])]
     assert solved.solutions is not None
-    people = _check.integer("n", n, 1, MOST_PEOPLE)
+    people = _check.people("n", n)
     bound = solved.bound(n=people, epsilon=epsilon, **fixed)
     if np.ndim(bound.lower):
         raise ValueError(f"arguments must be numbers, got an array of shape {np.shape(bound.lower)}")

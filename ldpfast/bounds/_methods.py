@@ -374,7 +374,7 @@ def packing(
     >>> round(bounds.packing(100, 1000, 0.001, epsilon=1.0), 3)
     0.856
     """
-    many, number = _check.integer("points", points, 2), _check.integer("n", n, 1)
+    many, number = _check.integer("points", points, 2), _check.people("n", n)
     p, a = _check.positive("share", share), float(check_epsilon("Theorem 3", _check.real("epsilon", epsilon)))
     _check.condition("Theorem 3", "share <= 1", p <= 1, share=p)
     d = _check.real("delta", delta)

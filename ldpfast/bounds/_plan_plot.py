@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _check
 from .._plots import GREEN, ORANGE, PURPLE, SKY, YELLOW, draw_bounds, figure
 from .._typing import Floats
 from ._bound import Bound, with_unit
@@ -62,7 +63,7 @@ def save(plan: Plan, path: Path) -> None:
     """
     drawn = figure(*SIZE)
     left, right = drawn.subplots(1, 2, sharey=True)
-    people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, 1 << 53))
+    people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, _check.MOST_PEOPLE))
     problem = PROBLEMS[plan.problem]
     most = problem.most_epsilon(plan.fixed)
     epsilons = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), most)

@@ -13,7 +13,6 @@ import numpy as np
 from .. import _check
 from ._problem import MOST_EPSILON, PROBLEMS
 
-MOST_PEOPLE = 1 << 53  # doubles represent all integers up to here
 LEAST_EPSILON = 1e-9
 
 
@@ -111,7 +110,7 @@ def _least_n(worst: Callable[..., Any], goal: float) -> int:
     enough = values <= goal
     if not enough.any():
         raise ValueError(
-            f"error must be reachable with at most {MOST_PEOPLE} people, got {goal:g}, below the minimum {values[-1]:g}"
+            f"error must be reachable with at most {_check.MOST_PEOPLE} people, got {goal:g}, below the minimum {values[-1]:g}"
         )
     at = int(np.argmax(enough))
     low, high = (0, 1) if at == 0 else (int(powers[at - 1]), int(powers[at]))
@@ -162,7 +161,7 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
     from ..mechanisms import Mechanism
 
     worst, goal = _goal(target, error, confidence, dict(fixed))
-    people = _check.integer("n", n, 1, MOST_PEOPLE)
+    people = _check.people("n", n)
 
     def reached(epsilon: float) -> bool:
         try:

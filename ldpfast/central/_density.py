@@ -269,7 +269,7 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
     >>> central.best_bins(10_000, 1.0), central.best_bins(10_000, 1.0, dim=2)
     (12, 6)
     """
-    n, dim = _check.integer("n", n, 1), _check.integer("dim", dim, 1)
+    n, dim = _check.people("n", n), _check.integer("dim", dim, 1)
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
     variance = _coins.geometric(epsilon, 2, 1, 2).noise_variance
     low, high = 1, max(1, math.floor(MOST_BINS ** (1 / dim) + 1e-9))

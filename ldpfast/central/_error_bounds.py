@@ -60,7 +60,7 @@ def smooth_sensitivity_error(
     >>> 0 < error < 0.1
     True
     """
-    n, (low, high) = _check.integer("n", n, 1), _check.interval(lower, upper)
+    n, (low, high) = _check.people("n", n), _check.interval(lower, upper)
     scale, beta = calibrate(epsilon, _check.probability("delta", delta))
     eta = (1 - _check.probability("confidence", confidence)) / 2
     change = _check.real("sensitivity", sensitivity)
@@ -110,7 +110,7 @@ def mean_error(n: int, *, epsilon: float, deviation: float, sensitivity: float, 
     >>> round(central.mean_error(10_000, epsilon=1.0, deviation=2.0, sensitivity=5.0), 3)
     0.065
     """
-    n, epsilon = _check.integer("n", n, 1), _check.positive("epsilon", epsilon)
+    n, epsilon = _check.people("n", n), _check.positive("epsilon", epsilon)
     spread, change = _check.real("deviation", deviation), _check.positive("sensitivity", sensitivity)
     if spread < 0:
         raise ValueError(f"deviation must be a finite number >= 0, got {deviation!r}")

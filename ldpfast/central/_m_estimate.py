@@ -605,7 +605,7 @@ def quantile_error(
     >>> round(central.quantile_error(10_000, epsilon=1.0, density=(0.1, 0.4), lower=0, upper=10), 3)
     0.324
     """
-    n, epsilon, (low, high) = _check.integer("n", n, 1), check_epsilon(epsilon), _check.interval(lower, upper)
+    n, epsilon, (low, high) = _check.people("n", n), check_epsilon(epsilon), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 2
     least, most = (_check.positive("density", f) for f in density)
     if least > most:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -138,12 +139,12 @@ class HistogramDensity(Problem[HistogramEstimate]):
                 "n or bins must be given, not both" if bins is None else "n must be left out where bins is given"
             )
         if bins is None:
-            n = _check.integer("n", self.n, 1)
+            n = _check.people("n", self.n)
             if unary:
                 v = float(UnaryEncoding(2, self.epsilon).debiasing.variance(0.0))
             else:
                 v = LaplaceOneHot(2, self.epsilon).report.noise_variance
-            bins = max(2, min(MOST_BINS, round((slope**2 * n / (12 * v)) ** 0.25)))
+            bins = max(2, min(MOST_BINS, round(math.sqrt(slope) * (n / (12 * v)) ** 0.25)))
         bins = _check.integer("bins", bins, 2, MOST_BINS)
         mechanism: Mechanism = UnaryEncoding(bins, self.epsilon) if unary else LaplaceOneHot(bins, self.epsilon)
         self._define(mechanism, Interval(lower, upper), n_bins=bins)

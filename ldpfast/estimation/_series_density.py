@@ -98,9 +98,9 @@ class SeriesDensity(Problem[SeriesEstimate]):
     n : int, optional
         Number of people who are asked, from which the number of terms is computed. Not needed with `n_terms`.
     smoothness : float, optional
-        beta > 1/2, by default 2: the sum of j^(2 beta) coefficient_j^2 is at most radius^2 on the unit interval.
+        beta in (1/2, 100], by default 2: the sum of j^(2 beta) coefficient_j^2 is at most radius^2 on the unit interval.
     radius : float, default 1.0
-        Radius of this Sobolev ellipsoid.
+        Radius of this Sobolev ellipsoid, 1e-60 to 1e60.
     n_terms : int, optional
         Number of terms, 1 to 65536. Replaces `n` and `smoothness`.
     lower, upper : float
@@ -156,20 +156,20 @@ class SeriesDensity(Problem[SeriesEstimate]):
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
+        radius = _check.positive("radius", self.radius)
+        if not 1e-60 <= radius <= 1e60:
+            raise ValueError(f"radius must be in [1e-60, 1e60], got {self.radius!r}")
         if self.n_terms is None:
             if self.n is None:
                 raise ValueError("n or n_terms must be given")
             beta = 2.0 if self.smoothness is None else _check.real("smoothness", self.smoothness)
-            if not beta > 0.5:
-                raise ValueError(f"smoothness must be > 1/2, got {self.smoothness!r}")
-            terms = _best_terms(
-                _check.integer("n", self.n, 1), self.epsilon, beta, _check.positive("radius", self.radius)
-            )
+            if not 0.5 < beta <= 100:
+                raise ValueError(f"smoothness must be in (1/2, 100], got {self.smoothness!r}")
+            terms = _best_terms(_check.people("n", self.n), self.epsilon, beta, radius)
         else:
             for name, given in (("n", self.n), ("smoothness", self.smoothness)):
                 if given is not None:
                     raise ValueError(f"{name} must be left out where n_terms is given")
-            _check.positive("radius", self.radius)
             terms = _check.integer("n_terms", self.n_terms, 1, MOST_TERMS)
         mechanism = LinfBall(terms, self.epsilon, BOUND)
         kernel = privatize.Series(terms, lower, upper, mechanism._heads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,8 +85,8 @@ class TruncatedMean(Problem[Estimate[float]]):
     Raises
     ------
     TypeError, ValueError
-        If `moment` is not in (1, 1e6], `radius` not in [1e-60, 1e60], a threshold not > 0, or `n` not an integer >= 1;
-        if [lower, upper] and [-T, T] leave no interval.
+        If `moment` is not in (1, 1e6], `radius` not in [1e-60, 1e60], `n` not an integer in [1, 2^53], or a threshold is not
+        > 0 or so small that the bias has no finite bound; if [lower, upper] and [-T, T] leave no interval.
 
     Notes
     -----
@@ -131,7 +132,7 @@ class TruncatedMean(Problem[Estimate[float]]):
             raise ValueError(f"moment must be > 1, got {self.moment!r}")
         if k > 1e6:
             raise ValueError(f"moment must be at most 1e6, got {self.moment!r}")
-        r, n = _check.positive("radius", self.radius), _check.integer("n", self.n, 1)
+        r, n = _check.positive("radius", self.radius), _check.people("n", self.n)
         if not 1e-60 <= r <= 1e60:
             raise ValueError(f"radius must be in [1e-60, 1e60], got {self.radius!r}")
         kind = {"laplace": Laplace, "sign-bit": SignBit}[_check.choice("noise", self.noise, ("laplace", "sign-bit"))]
@@ -144,7 +145,9 @@ class TruncatedMean(Problem[Estimate[float]]):
             ratio = n * epsilon**2 if self.rule == "paper" else (k - 1) * constant**2 * n / v
             level = r * ratio ** (1 / (2 * k))
         else:
-            level = _check.positive("rule", self.rule)
+            level, least = _check.positive("rule", self.rule), r * max(1e-200, math.exp(-500 / (k - 1)))
+            if level < least:  # the bound on the bias would overflow
+                raise ValueError(f"rule must be at least {least:.6g} for moment={k:g}, radius={r:g}, got {self.rule!r}")
         lower = -level if self.lower is None else max(_check.real("lower", self.lower), -level)
         upper = level if self.upper is None else min(_check.real("upper", self.upper), level)
         if not lower < upper:

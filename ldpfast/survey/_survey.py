@@ -203,7 +203,7 @@ class Survey(Described):
         TypeError, ValueError
             If `n` is not an integer >= 1.
         """
-        n = _check.integer("n", n, 1)
+        n = _check.people("n", n)
         return _design.plan(self._items, dict(self.questions), self.epsilon, self.answers, n, self.version)
 
     # People -----------------------------------------------------------------------------------------------------------

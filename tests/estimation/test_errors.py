@@ -19,6 +19,7 @@ from ldpfast.estimation import (
     GradientDescent,
     HistogramDensity,
     MedianSGD,
+    NewtonStep,
     RangeQueries,
     SeriesDensity,
     SparseMean,
@@ -72,22 +73,30 @@ def between(least, most):
     )
 
 
+PEOPLE = between(1, 1 << 53)
+WITHIN_60 = ([1e-90, 1e200], ValueError, "{name} must be in [1e-60, 1e60], got {value!r}")
+
 truncated = partial(TruncatedMean, epsilon=1.0, moment=2, radius=1.0, n=100)
 haar = partial(RangeQueries, 10, 1.0, method="haar")
+median = partial(MedianSGD, 1.0, 0.0, 1.0)
+series = partial(SeriesDensity, 1.0, 100)
+newton = partial(NewtonStep, "logistic", 1, 1.0)
 descent = partial(GradientDescent, family="linear", features=2, epsilon=1.0, residual=1.0)
 
 RULES = [
     (truncated, "moment", ([1, 0.5, -2], ValueError, "{name} must be > 1, got {value!r}"), NOT_FINITE, NO_NUMBER),
-    (truncated, "radius", *POSITIVE),
-    (truncated, "n", *COUNT),
+    (truncated, "radius", *POSITIVE, WITHIN_60),
+    (truncated, "n", *PEOPLE),
     (truncated, "rule", ([0, -0.5], *NOT_POSITIVE[1:]), NOT_FINITE, ([True, None], *NO_NUMBER[1:])),
+    (truncated, "rule", ([1e-220], ValueError, "{name} must be at least 1e-200 for moment=2, radius=1, got {value!r}")),
     (truncated, "rule", (["best", ""], ValueError, "{name} must be one of 'paper', 'opt', got {value!r}")),
     (truncated, "noise", *choices("laplace", "sign-bit")),
     (truncated, "lower", NOT_FINITE, NO_NUMBER),
     (truncated, "upper", NOT_FINITE, NO_NUMBER),
-    (partial(MedianSGD, 1.0, 0.0, 1.0), "quantile", ([0, 1, -0.1, 1.5], ValueError, "{name} must be in (0, 1), got {value!r}")),
-    (partial(MedianSGD, 1.0, 0.0, 1.0), "quantile", NOT_FINITE, NO_NUMBER),
-    (partial(MedianSGD, 1.0, 0.0, 1.0), "n", *between(1, 1 << 53)),
+    (median, "quantile", ([0, 1, -0.1, 1.5], ValueError, "{name} must be in (0, 1), got {value!r}")),
+    (median, "quantile", NOT_FINITE, NO_NUMBER),
+    (median, "quantile", ([1e-200, 1 - 1e-12], ValueError, "{name} must be in [1e-9, 1 - 1e-9], got {value!r}")),
+    (median, "n", *PEOPLE),
     (partial(VectorMean, epsilon=1.0), "dim", *COUNT),
     (partial(VectorMean, 3, 1.0), "norm", *choices("l2", "linf")),
     (partial(VectorMean, 3, 1.0), "radius", *POSITIVE),
@@ -97,15 +106,16 @@ RULES = [
     (partial(SparseMean, 3, 1.0, 1.0), "penalty", NOT_FINITE, NO_NUMBER),
     (partial(Frequencies, 3, 1.0), "project", ([1, "yes", None], TypeError, "{name} must be a bool, got {kind}")),
     (partial(estimation.frequencies, [0, 1], 3, 1.0), "mechanism", *choices(*METHODS)),
-    (partial(SeriesDensity, 1.0), "n", *COUNT),
-    (partial(SeriesDensity, 1.0, 100), "smoothness", ([0.5, 0, -1], ValueError, "{name} must be > 1/2, got {value!r}")),
-    (partial(SeriesDensity, 1.0, 100), "smoothness", NOT_FINITE, NO_NUMBER),
-    (partial(SeriesDensity, 1.0, 100), "radius", *POSITIVE),
+    (partial(SeriesDensity, 1.0), "n", *PEOPLE),
+    (series, "smoothness", ([0.5, 0, -1, 1e9], ValueError, "{name} must be in (1/2, 100], got {value!r}")),
+    (series, "smoothness", NOT_FINITE, NO_NUMBER),
+    (series, "radius", *POSITIVE, WITHIN_60),
     (partial(SeriesDensity, 1.0), "n_terms", *between(1, 1 << 16)),
-    (partial(HistogramDensity, 1.0), "n", *COUNT),
+    (partial(HistogramDensity, 1.0), "n", *PEOPLE),
     (partial(HistogramDensity, 1.0), "bins", *between(2, 1 << 16)),
     (partial(HistogramDensity, 1.0, 100), "noise", *choices("unary", "laplace")),
     (partial(HistogramDensity, 1.0, 100), "lipschitz", *POSITIVE),
+    (newton, "people", *between(4, 1 << 53)),
     (partial(RangeQueries, epsilon=1.0), "k", *between(2, 1 << 20)),
     (partial(RangeQueries, 10, 1.0), "branching", between(2, 1 << 20)[0], COUNT[2]),
     (partial(RangeQueries, 10, 1.0), "branching", ([2.0, [1]], TypeError, "{name} must be an integer, got {kind}")),

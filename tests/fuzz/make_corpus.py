@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 import ldpfast as ldp
-from ldpfast.estimation import GaussianMean
+from ldpfast.estimation import GaussianMean, HistogramDensity, RangeQueries, SeriesDensity, SparseMean, TruncatedMean
 from ldpfast.survey import Repeated, YesNo
 
 from . import mutation, targets
@@ -85,7 +85,18 @@ def contents() -> dict[str, dict[str, bytes]]:
     ]
     repeated = Repeated(YesNo(optional=True), permanent=3.0, round=1.0, rounds=30)
     queries = {name: PROTOCOLS[name]().query().to_bytes() for name in PROTOCOLS}
-    described = {**QUESTIONS, "survey": SURVEY, "repeated": repeated, "protocol": PROTOCOLS["descent"]()}
+    described = {
+        **QUESTIONS,
+        "survey": SURVEY,
+        "repeated": repeated,
+        "protocol": PROTOCOLS["descent"](),
+        **{name: PROTOCOLS[name]() for name in ("spacing", "newton")},
+        "series": SeriesDensity(1.0, n=1000),
+        "truncated": TruncatedMean(1.0, moment=2.0, radius=1.0, n=1000, rule=3.0),
+        "bins": HistogramDensity(1.0, n=1000),
+        "ranges": RangeQueries(16, 1.0),
+        "sparse": SparseMean(3, 1.0, 1.0),
+    }
     tables = {name: QUESTIONS[name].to_arrow(reports_of(QUESTIONS[name])) for name in ("k-ary", "linf", "l2", "labels")}
     records = np.array([(1.5, 1), (2.5, 0)], [("x", "f8"), ("c", "i4")])
     counted = {name: q.aggregator().update(reports_of(q), batch="one") for name, q in QUESTIONS.items()}

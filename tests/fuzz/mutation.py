@@ -30,7 +30,8 @@ ChangeBytes = Callable[[bytes], bytes]
 Mutator = Callable[[bytes, Random, ChangeBytes], bytes]
 
 NUMBERS: list[Any] = [0, 1, 2, 3, 7, 8, 64, 255, 256, 65535, 65536, 65537, 1 << 20, 1 << 31, 1 << 32, 1 << 53]
-NUMBERS += [1 << 62, 1 << 63, 1 << 64, 10**30, -1, -2, -(1 << 31), -(1 << 63), 0.5, -0.0, 1e-9, 1e-100, 1e-308, 5e-324]
+NUMBERS += [1 << 62, 1 << 63, 1 << 64, 10**30, 10**400, -1, -2, -(1 << 31), -(1 << 63), 0.5, -0.0]
+NUMBERS += [1e-9, 1e-100, 1e-308, 5e-324]
 NUMBERS += [0.1, 1.0, 2.5, 30.0, 100.0, 709.0, 1e9, 1e18, 1e100, 1e200, 1e308, math.inf, -math.inf, math.nan]
 VALUES: list[Any] = [*NUMBERS, None, True, False, "", "0", "0x10", "0xZ", "-0x1", "\0", "\ud800", "é", "nan", "x" * 300]
 VALUES += [
@@ -93,20 +94,20 @@ def change_json(value: Any, random: Random) -> Any:
     return found
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
+def places(value: Any) -> list[tuple[Any, Any]]:
     """Return containers and keys of all parts of a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     found = []
     for key, part in items:
-        found += [(value, key), *_places(part)]
+        found += [(value, key), *places(part)]
     return found
 
 
 def _changed(value: Any, random: Random) -> Any:
-    places = _places(value)
-    if not places:
+    found = places(value)
+    if not found:
         return random.choice(VALUES)
-    container, key = random.choice(places)
+    container, key = random.choice(found)
     part, what = container[key], random.randrange(10)
     if what < 3 and isinstance(part, int | float) and not isinstance(part, bool):
         near = [part + 1, part - 1, -part, part * 2, part / 2 if abs(part) < 1e300 else 0.5]
@@ -114,7 +115,7 @@ def _changed(value: Any, random: Random) -> Any:
     elif what < 5:
         container[key] = copy.deepcopy(random.choice(VALUES))
     elif what < 7:  # a part of another place
-        other, where = random.choice(places)
+        other, where = random.choice(found)
         container[key] = copy.deepcopy(other[where])
     elif what == 7:
         del container[key]

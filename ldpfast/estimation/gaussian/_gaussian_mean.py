@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 VARIANTS, DECODERS = ("robust", "paper", "efficient"), ("likelihood", "pairs")
 LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40  # range of sigma; largest mu_bound / sigma and sigma_max / sigma_min
-MOST_PEOPLE = (1 << 62) - 1  # capacity of an aggregator
 SAME = 1e-6  # of sigma: what a saved center may differ from the computed one, because machines round differently
 
 
@@ -138,7 +137,7 @@ class GaussianMean(Described):
         )
         if self.variant == "efficient" and self.rounds == 1:
             raise ValueError('rounds must be 2 for variant="efficient": its questions need a center')
-        self.horizon = None if n is None else _check.integer("n", n, 1)
+        self.horizon = None if n is None else _check.people("n", n)
         self._design = self._make(Model(self.epsilon, self.sigma, self.sigma_bounds, self.mu_bound, self.beta))
         self._asked: list[Groups] = []  # groups of each round that has begun
         self._located: Located | None = None  # published between the rounds
@@ -203,7 +202,7 @@ class GaussianMean(Described):
         TypeError, ValueError
             If n is not an integer, or too small for the search; the message contains the least n.
         """
-        n, design = _check.integer("n", n, 1, MOST_PEOPLE), self._design
+        n, design = _check.people("n", n), self._design
         others = len(design.nonadaptive_questions(self.horizon or n)) if self.rounds == 1 else design.second_groups
         return design.plan(n, others)
 

@@ -67,8 +67,8 @@ class MedianSGD(Sequential):
     Raises
     ------
     TypeError, ValueError
-        If `lower` and `upper` are not finite with lower < upper, `quantile` is not in (0, 1), or `n` is not an integer
-        >= 1.
+        If `lower` and `upper` are not finite with lower < upper, `quantile` is not in [1e-9, 1 - 1e-9], or `n` is not an
+        integer in [1, 2^53].
 
     Notes
     -----
@@ -120,11 +120,13 @@ class MedianSGD(Sequential):
         self.epsilon = _check.positive("epsilon", epsilon)
         self.lower, self.upper = _check.interval(lower, upper)
         self.quantile = _check.probability("quantile", quantile)
+        if not 1e-9 <= self.quantile <= 1 - 1e-9:
+            raise ValueError(f"quantile must be in [1e-9, 1 - 1e-9], got {quantile!r}")
         if max(-self.lower, self.upper) > 1e60 or self.upper - self.lower < 1e-60:  # fourth powers are added up
             raise ValueError(
                 f"lower and upper must be within 1e60 of zero and at least 1e-60 apart, got {lower!r} and {upper!r}"
             )
-        self.horizon = None if n is None else _check.integer("n", n, 1, 1 << 53)
+        self.horizon = None if n is None else _check.people("n", n)
         self.spacing = None if spacing is None else _check.positive("spacing", spacing)
         super().__init__()
         coin, origin = _coins.response(2, self.epsilon), self._kernel.position((self.lower + self.upper) / 2)

@@ -120,7 +120,7 @@ class NewtonStep(Sequential):
             exponent=exponent,
             projection=projection,
         )
-        self.people = _check.integer("people", people, 4)
+        self.people = _check.people("people", people, 4)
         self.covariance = _check.choice("covariance", covariance, ("diagonal", "full"))
         self._n_steps, self._n_hessians = round(STEP_SHARE * self.people), round(HESSIAN_SHARE * self.people)
         gradient = self._steps.query().mechanism
