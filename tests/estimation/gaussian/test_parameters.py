@@ -45,7 +45,7 @@ INVALID = [
         ValueError,
         'rounds must be 2 for variant="efficient": its questions need a center',
     ),
-    ({"n": 0}, ValueError, "n must be an integer >= 1, got 0"),
+    ({"n": 0}, ValueError, "n must be an integer in [1, 9007199254740992], got 0"),
     ({"n": 2.0}, TypeError, "n must be an integer, got float"),
 ]
 
