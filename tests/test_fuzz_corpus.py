@@ -63,12 +63,12 @@ def test_valid_inputs_are_those_of_the_public_api():
 
 @pytest.mark.parametrize("path", sorted((CORPUS / "description").glob("valid-*")), ids=lambda path: path.name)
 def test_extreme_numbers_in_a_description_keep_the_contract(path):
-    """Each number is replaced by each of `mutation.NUMBERS`."""
+    """Each number is replaced by each of `mutation.NUMBERS`, and by one that no double holds."""
     described = json.loads(path.read_bytes())
     for container, key in mutation.places(described):
         kept = container[key]
         if isinstance(kept, int | float | None):
-            for number in mutation.NUMBERS:
+            for number in (*mutation.NUMBERS, 10**400):
                 container[key] = number
                 targets.TARGETS["description"].check(json.dumps(described).encode())
             container[key] = kept
