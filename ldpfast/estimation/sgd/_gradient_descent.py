@@ -88,6 +88,9 @@ class GradientDescent(Sequential):
     In units of the standard error, the bias falls only slowly with n; see docs/proofs/gradient.md. `NewtonStep` has
     intervals that cover, for a known number of people.
 
+    Step sizes are computed with logarithms and exponentials of NumPy. Their last digits, and so those of the positions, depend
+    on the processor.
+
     Privacy
     -------
     Sequentially interactive: one report of `Gradient` per person.
