@@ -1,11 +1,17 @@
 /** A label that JSON lacks, as in the schema: for example { date: "2026-01-31" }. */
-export type Label = { date: string } | { datetime: string } | { decimal: string } | { bytes: string } | { integer: string };
+export type Label =
+  | { date: string }
+  | { datetime: string }
+  | { decimal: string }
+  | { bytes: string }
+  | { integer: string }
+  | { tuple: (number | boolean | string | null | Label)[] };
 
 /** An answer. What is missing or unknown counts as "no answer". A Date is a day in UTC. */
 export type Value = number | bigint | boolean | string | Date | Label | null | undefined;
 
 export interface SurveyFiles {
-  /** The JSON of `survey.schema()`, as text or parsed. */
+  /** The text of `survey.client_schema()`, or what `JSON.parse` makes of it. */
   schema: string | object;
   /** The bytes of `survey.client_table()`. */
   table: Uint8Array | ArrayBuffer;

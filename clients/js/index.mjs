@@ -26,8 +26,8 @@ export class SurveyClient {
   /**
    * Opens the client of a survey.
    *
-   * `schema` is the JSON of `survey.schema()`, as text or parsed; `table` the bytes of `survey.client_table()`. `wasm`, a compiled
-   * module or its bytes, replaces ldpfast_client.wasm beside this file.
+   * `schema` is the text of `survey.client_schema()`, or what `JSON.parse` makes of it; `table` is the result of
+   * `survey.client_table()`. `wasm`, a compiled module or its bytes, replaces ldpfast_client.wasm beside this file.
    */
   static async open({ schema, table, wasm }) {
     const parsed = typeof schema === "string" ? JSON.parse(schema) : schema;
