@@ -107,7 +107,7 @@ FAULTS = (
         "unary encoding, one row, u32",
         "privatize/unary_encoding.c",
         "privatize/unary_row.h",
-        "uint64_t own = bit & -(uint64_t)(first / 64 + w == at);",
+        "const uint64_t own = bit & -(uint64_t)(first / 64 + w == at);",
         'uint64_t own = 0; if (first / 64 + w == at) { __asm__ volatile(""); own = bit; }',
     ),
     Fault(
