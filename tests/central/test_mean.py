@@ -434,7 +434,7 @@ def test_levels_beyond_the_limits_are_rejected():
 
 
 def test_releases_differ_without_a_seed():
-    assert mean(**GOOD).value != mean(**GOOD).value
+    assert len({mean(**GOOD).value for _ in range(6)}) > 1  # two are equal with probability 0.0003
     rng = np.random.default_rng(5)
     first, second = mean(**GOOD, rng=rng), mean(**GOOD, rng=rng)
     assert first.value != second.value

@@ -341,7 +341,8 @@ def test_every_kind_of_mechanism_is_simulated_or_refused(example, n):
     assert aggregator._is_possible()
     assert ldp.Aggregator.from_bytes(aggregator.to_bytes()) == aggregator
     assert ldp.simulate(mechanism, population, n, rng=SEED) == aggregator
-    assert ldp.simulate(mechanism, population, n) != aggregator
+    # Eight draws, because counts of a thousand bits are equal with probability 0.02.
+    assert any(ldp.simulate(mechanism, population, n) != aggregator for _ in range(8))
     estimate = aggregator.estimate()
     assert np.isfinite(estimate.value).all()
     assert type(estimate) is type(mechanism.run(example.records(100)))
