@@ -30,6 +30,14 @@ def positive(name: str, value: Any) -> float:
     return number
 
 
+def magnitude(name: str, value: Any, power: int) -> float:
+    """Return `value` as a float, if it is in [10^-power, 10^power]."""
+    number = positive(name, value)
+    if not 10.0**-power <= number <= 10.0**power:
+        raise ValueError(f"{name} must be in [1e-{power}, 1e{power}], got {value!r}")
+    return number
+
+
 def real(name: str, value: Any) -> float:
     """Return `value` as a float, if it is a finite number."""
     if isinstance(value, bool | np.bool_ | str | bytes):

@@ -86,14 +86,6 @@ class Psi(ABC):
         return lambda thetas: np.array([at(theta) for theta in thetas.tolist()])
 
 
-def _check_magnitude(name: str, value: float) -> float:
-    """Return `value`, if it is in [1e-100, 1e100]."""
-    number = _check.positive(name, value)
-    if not 1e-100 <= number <= 1e100:
-        raise ValueError(f"{name} must be in [1e-100, 1e100], got {value!r}")
-    return number
-
-
 @dataclass(frozen=True)
 class Quantile(Psi):
     """Quantile: psi = 1{x <= theta} - q.
@@ -168,7 +160,7 @@ class Huber(Psi):
     of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_magnitude("c", self.c)
+        _check.magnitude("c", self.c, 100)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -221,7 +213,7 @@ class Logistic(Psi):
     of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_magnitude("scale", self.scale)
+        _check.magnitude("scale", self.scale, 100)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -270,7 +262,7 @@ class Custom(Psi):
             raise TypeError(f"function must be callable, got {type(self.function).__name__}")
         if not _check.real("low", self.low) < 0 < _check.real("high", self.high):
             raise ValueError(f"low and high must have zero between them, got {self.low!r} and {self.high!r}")
-        _check_magnitude("high - low", self.high - self.low)
+        _check.magnitude("high - low", self.high - self.low, 100)
 
     @property
     def bounds(self) -> tuple[float, float]:

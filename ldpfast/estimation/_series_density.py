@@ -156,9 +156,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
 
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
-        radius = _check.positive("radius", self.radius)
-        if not 1e-60 <= radius <= 1e60:
-            raise ValueError(f"radius must be in [1e-60, 1e60], got {self.radius!r}")
+        radius = _check.magnitude("radius", self.radius, 60)
         if self.n_terms is None:
             if self.n is None:
                 raise ValueError("n or n_terms must be given")

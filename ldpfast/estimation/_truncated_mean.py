@@ -132,9 +132,7 @@ class TruncatedMean(Problem[Estimate[float]]):
             raise ValueError(f"moment must be > 1, got {self.moment!r}")
         if k > 1e6:
             raise ValueError(f"moment must be at most 1e6, got {self.moment!r}")
-        r, n = _check.positive("radius", self.radius), _check.people("n", self.n)
-        if not 1e-60 <= r <= 1e60:
-            raise ValueError(f"radius must be in [1e-60, 1e60], got {self.radius!r}")
+        r, n = _check.magnitude("radius", self.radius, 60), _check.people("n", self.n)
         kind = {"laplace": Laplace, "sign-bit": SignBit}[_check.choice("noise", self.noise, ("laplace", "sign-bit"))]
         constant = clipping_constant(k)
         # The noise has variance v T^2 / n. The bias is at most constant r^k T^(1 - k).

@@ -64,13 +64,11 @@ class Residue(ResponseMechanism):
 
     def __post_init__(self) -> None:
         self._set(
-            width=_check.positive("width", self.width),
+            width=_check.magnitude("width", self.width, 300),
             offset=_check.real("offset", self.offset),
             modulus=_check.integer("modulus", self.modulus, 2, 256),
             epsilon=_check.positive("epsilon", self.epsilon),
         )
-        if not 1e-300 <= self.width <= 1e300:
-            raise ValueError(f"width must be in [1e-300, 1e300], got {self.width!r}")
         coin = _coins.response(self.modulus, self.epsilon)
         kernel = privatize.Residue(self.width, self.offset, coin)
         self.define_response(coin, Reals(), Codes(self.modulus), kernel)

@@ -201,7 +201,7 @@ class Survey(Described):
         Raises
         ------
         TypeError, ValueError
-            If `n` is not an integer >= 1.
+            If `n` is not an integer in [1, 2^53].
         """
         n = _check.people("n", n)
         return _design.plan(self._items, dict(self.questions), self.epsilon, self.answers, n, self.version)
