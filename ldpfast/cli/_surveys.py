@@ -17,7 +17,6 @@ import numpy as np
 from .. import _check
 from .._extras import optional
 from .._schema import read_json
-from ..estimation import Problem
 from ..files import FileTable, open_table
 from ..reports import SCHEMA_KEY, Aggregator
 from ..results import Estimate
@@ -306,8 +305,7 @@ def _estimate_state(arguments: argparse.Namespace) -> Any:
     state = _open(Path(arguments.files[0]))
     if isinstance(state, SurveyAggregator):
         return state.estimate(arguments.pooled)
-    source = getattr(state, "source", None)
-    return source.estimate(state) if isinstance(source, Problem) else state.estimate()
+    return state.estimate()
 
 
 # Output ---------------------------------------------------------------------------------------------------------------

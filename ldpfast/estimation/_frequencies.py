@@ -197,7 +197,7 @@ class Frequencies(Problem[FrequencyEstimate]):
         self._set(k=self.k if labels is None else labels)
         self._define(mechanism, domain, labels=labels)
 
-    def _conclude(self, raw: Estimate[Any]) -> FrequencyEstimate:
+    def _convert(self, raw: Estimate[Any]) -> FrequencyEstimate:
         value = project_simplex(raw.value) if self.project else raw.value
         return FrequencyEstimate(
             value, raw.stderr, raw.n, raw.guarantee, raw.covariance, raw.rule, self.labels, raw.value

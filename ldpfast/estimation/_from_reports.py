@@ -63,7 +63,7 @@ def from_reports(counts: ArrayLike, channel: Any) -> Estimate[Floats]:
     total = sum(seen.tolist())
     aggregator = mechanism.aggregator()
     aggregator._add([seen.astype(aggregator._state.dtype)], total)
-    return aggregator.estimate()
+    return mechanism.estimate(aggregator)
 
 
 def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Estimate[Floats]:

@@ -153,7 +153,7 @@ class HistogramDensity(Problem[HistogramEstimate]):
         lower, upper = self.domain.range
         return _bin_index(records, lower, upper, self.n_bins).astype(np.min_scalar_type(self.n_bins - 1))
 
-    def _conclude(self, raw: Estimate[Any]) -> HistogramEstimate:
+    def _convert(self, raw: Estimate[Any]) -> HistogramEstimate:
         if self.noise == "laplace":
             warn_few(raw.n, FEW_REPORTS, "the band of a density")
         lower, upper = self.domain.range

@@ -316,7 +316,7 @@ class RangeQueries(Problem[RangeEstimate]):
         self._set(k=k, epsilon=epsilon, branching=self.branching if self.branching == "auto" else mechanism.branching)
         self._define(mechanism, Categories(k))
 
-    def _conclude(self, raw: Estimate[Any]) -> RangeEstimate:
+    def _convert(self, raw: Estimate[Any]) -> RangeEstimate:
         mechanism: Any = self.mechanism
         assert isinstance(raw.rule, Binomial)
         warn_few(raw.n, FEW_REPORTS * len(mechanism.levels), "the interval of a range")

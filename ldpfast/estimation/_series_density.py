@@ -173,7 +173,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
         kernel = privatize.Series(terms, lower, upper, mechanism._heads)
         self._define(mechanism, Interval(lower, upper), kernel=kernel, terms=terms)
 
-    def _conclude(self, raw: Estimate[Any]) -> SeriesEstimate:
+    def _convert(self, raw: Estimate[Any]) -> SeriesEstimate:
         warn_few(raw.n, FEW_REPORTS, "the band of a density")
         return SeriesEstimate(
             raw.value,

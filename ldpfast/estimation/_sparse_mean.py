@@ -113,7 +113,7 @@ class SparseMean(Problem[SparseEstimate]):
         ball = LinfBall(self.dim, self.epsilon, self.radius)
         self._define(ball, ball.domain)
 
-    def _conclude(self, raw: Estimate[Any]) -> SparseEstimate:
+    def _convert(self, raw: Estimate[Any]) -> SparseEstimate:
         penalty = self.penalty
         if penalty is None:
             penalty = self.mechanism.scale * math.sqrt(2 * math.log(2 * self.dim * raw.n) / raw.n)

@@ -162,7 +162,7 @@ class TruncatedMean(Problem[Estimate[float]]):
             bias_bound=constant * r * (level / r) ** (1 - k) if clips else 0.0,
         )
 
-    def _conclude(self, raw: Estimate[Any]) -> Estimate[float]:
+    def _convert(self, raw: Estimate[Any]) -> Estimate[float]:
         warn_few(raw.n, FEW_REPORTS, "the interval of a truncated mean")
         return replace(raw, rule=Normal(self.bias_bound))
 

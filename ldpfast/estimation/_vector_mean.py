@@ -245,7 +245,7 @@ class VectorMean(Problem[VectorEstimate]):
             scaled = (records.astype(np.float64, copy=False) - self._center) / self._half
             return np.asarray(scaled.astype(records.dtype, copy=False))
 
-    def _conclude(self, raw: Estimate[Any]) -> VectorEstimate:
+    def _convert(self, raw: Estimate[Any]) -> VectorEstimate:
         warn_few(raw.n, FEW_REPORTS, "the interval of a vector mean")
         noise = self.mechanism.scale / (math.sqrt(self.dim) if self.norm == "l2" else 1)
         return VectorEstimate(

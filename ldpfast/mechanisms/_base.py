@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumerate
 
 
-class Mechanism(RecordQuestion):
+class Mechanism(RecordQuestion[Estimate[Any]]):
     """An immutable description of one channel: its records, its reports and its privacy guarantee.
 
     Mechanisms are compared by their parameters, can be pickled, and have a `repr` that can be evaluated.
@@ -352,41 +352,6 @@ class Mechanism(RecordQuestion):
             out[...] = answer
         return out
 
-    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Estimate[Any]:
-        """Privatize and aggregate block by block, without storing reports, for simulations or a trusted device.
-
-        Parameters
-        ----------
-        x : array_like
-            Records as for `privatize`. A memory map is read once, in pieces.
-        rng, clip
-            As for `privatize`.
-
-        Returns
-        -------
-        estimate : Estimate
-            Equal, bit for bit, to ``estimate(privatize(x))`` with the same key.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for `privatize`; if `x` is empty.
-
-        Warns
-        -----
-        ClippedWarning
-            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
-
-        Privacy
-        -------
-        The estimate is a function of the reports alone.
-
-        Notes
-        -----
-        Memory does not depend on the number of records.
-        """
-        return self.collect(x, rng=rng, clip=clip).estimate()
-
     def decode(self, reports: ArrayLike) -> Floats:
         """Return unbiased numbers from reports, one row per report.
 
@@ -434,33 +399,19 @@ class Mechanism(RecordQuestion):
         variance = self.report_variance(converted)
         return variance[0] if single else variance
 
-    def aggregator(self) -> Aggregator:
-        """Return an empty aggregator for reports of this mechanism.
-
-        Returns
-        -------
-        aggregator : Aggregator
-        """
-        return self.report.aggregator(self, self.report, self.debiasing, self.value_range, self.guarantee)
-
-    def estimate(self, reports: ArrayLike) -> Estimate[Any]:
-        """Return the estimate from one batch of reports: ``aggregator().update(reports).estimate()``.
+    def conclude(self, counted: Aggregator) -> Estimate[Any]:
+        """Return the mean of the decoded reports. Users call ``counted.estimate()``.
 
         Parameters
         ----------
-        reports : array_like
-            Results of `privatize`.
+        counted : Aggregator
+            Aggregator of this mechanism with at least one report.
 
         Returns
         -------
         estimate : Estimate
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `reports` are not reports of this mechanism, or are empty.
         """
-        return self.aggregator().update(reports).estimate()
+        return counted._decoded_mean()
 
     def channel(self) -> Channel:
         """Return the exact channel over the extreme inputs, for mechanisms with few reports.

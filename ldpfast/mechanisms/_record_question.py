@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
@@ -11,13 +11,14 @@ from .._person_keys import is_personal
 from .._typing import AnyArray
 from ..domains import Domain
 from ..reports import Aggregator, Question
+from ..reports._question import Result
 from ._pipeline import Clipped, Pipeline, warn_clipped
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
 
-class RecordQuestion(Question, ABC):
+class RecordQuestion(Question[Result]):
     """Base class of questions that a person answers with one record: mechanisms and problems.
 
     Attributes
@@ -32,10 +33,6 @@ class RecordQuestion(Question, ABC):
     @abstractmethod
     def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
         """Turn records into reports."""
-
-    @abstractmethod
-    def aggregator(self) -> Aggregator:
-        """Return an empty aggregator for reports."""
 
     def collect(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Aggregator:
         """Privatize records and count the reports block by block, without storing them.
@@ -82,6 +79,42 @@ class RecordQuestion(Question, ABC):
         aggregator, clipped = self._collect(x, rng, clip)
         warn_clipped(aggregator.n, clipped)
         return aggregator
+
+    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Result:
+        """Privatize and estimate block by block, without storing reports: for simulation, or on a trusted device.
+
+        Parameters
+        ----------
+        x : array_like
+            Records as for `privatize`. A memory map is read once, in pieces.
+        rng, clip
+            As for `privatize`.
+
+        Returns
+        -------
+        estimate : Estimate
+            Equal, bit for bit, to ``estimate(privatize(x))`` with the same key.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `privatize`; if `x` is empty.
+
+        Warns
+        -----
+        ClippedWarning
+            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
+
+        Privacy
+        -------
+        The estimate is a function of the reports alone.
+
+        Notes
+        -----
+        Memory does not depend on the number of records, except with `PersonKeys`.
+        """
+        result: Result = self.collect(x, rng=rng, clip=clip).estimate()
+        return result
 
     def _collect(self, x: ArrayLike, rng: RNGLike, clip: bool) -> tuple[Aggregator, Clipped]:
         """Return the result of `collect`, and how many records were clipped."""

@@ -11,7 +11,8 @@ from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
 from ._directions import Directions
 from ._grid import Grid, GridSums
-from ._labels import MESSAGE_VERSION, SCHEMA_KEY, Question, check_table_schema
+from ._labels import MESSAGE_VERSION, SCHEMA_KEY, check_table_schema
+from ._question import Question
 from ._signs import SampledSigns, SignCounts
 from ._vectors import Vectors, VectorSums
 

@@ -130,10 +130,18 @@ class Format(ABC):
 
 
 class Source(Protocol):
-    """What the reports of an aggregator answer: a mechanism or a problem. Aggregators compare, print and describe it."""
+    """What the reports of an aggregator answer, as an aggregator sees it; `Question` is the base class."""
+
+    report: Format
 
     @property
-    def report(self) -> Format: ...
+    def debiasing(self) -> AnyDebiasing | None: ...
+
+    @property
+    def value_range(self) -> tuple[float, float]: ...
+
+    @property
+    def guarantee(self) -> Guarantee: ...
 
     def schema(self) -> dict[str, Any]: ...
 
@@ -141,24 +149,19 @@ class Source(Protocol):
 
     def read(self, reports: Any) -> ArrayLike: ...
 
+    def conclude(self, counted: Aggregator) -> Any: ...
+
 
 class Aggregator(ABC):
     """Mergeable sufficient statistics of reports.
 
-    `Mechanism.aggregator` makes one. `update` is not thread-safe: use one aggregator per thread, then `merge`.
+    The method `aggregator` of what is asked makes one. `update` is not thread-safe: use one aggregator per thread, then
+    `merge`.
 
     Parameters
     ----------
-    source : Mechanism or Problem
+    source : Mechanism, Problem or survey.RepeatedRound
         What the reports answer.
-    report : Format
-        Format of the reports.
-    debiasing : Debiasing or None
-        Map from shares to estimates, for counted reports.
-    span : tuple of float
-        Smallest and largest possible mean of a decoded coordinate.
-    guarantee : privacy.Guarantee
-        Privacy guarantee of each person.
 
     Attributes
     ----------
@@ -177,21 +180,14 @@ class Aggregator(ABC):
     (3,)
     """
 
-    def __init__(
-        self,
-        source: Source,
-        report: Format,
-        debiasing: AnyDebiasing | None,
-        span: tuple[float, float],
-        guarantee: Guarantee,
-    ) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.report = report
-        self.debiasing = debiasing
-        self.span = span
-        self.guarantee = guarantee
+        self.report = source.report
+        self.debiasing = source.debiasing
+        self.span = source.value_range
+        self.guarantee = source.guarantee
         self.n = 0
-        self._state = report.new_state()
+        self._state = self.report.new_state()
         self._batches: set[str] = set()
 
     @abstractmethod
@@ -203,18 +199,33 @@ class Aggregator(ABC):
         """Add one state to another, in place."""
 
     @abstractmethod
-    def estimate(self) -> Estimate[Any]:
-        """Return the unbiased estimate from all reports so far.
+    def _decoded_mean(self) -> Estimate[Any]:
+        """Return the mean of the decoded reports, of which there is at least one."""
+
+    def estimate(self) -> Any:
+        """Return the estimate from all reports so far, as the question concludes it.
 
         Returns
         -------
         estimate : Estimate
+            The result of ``source.estimate``, however the reports came here: counted, merged, restored from a saved state or
+            received from the tasks of an engine.
 
         Raises
         ------
         ValueError
             If there are no reports yet.
+
+        Warns
+        -----
+        SmallSampleWarning
+            If there are too few reports for the interval of this question to be reliable.
+        DoubtfulWarning
+            If the reports contradict an assumption of the estimate.
         """
+        if self.n == 0:
+            raise ValueError("an estimate needs at least 1 report, got n = 0")
+        return self.source.conclude(self)
 
     def update(self, reports: ArrayLike, *, batch: str | None = None) -> Self:
         """Add reports.
@@ -254,12 +265,12 @@ class Aggregator(ABC):
         return self
 
     def merge(self, other: Aggregator) -> Self:
-        """Add the reports of another aggregator of the same mechanism or problem.
+        """Add the reports of another aggregator of the same question.
 
         Parameters
         ----------
         other : Aggregator
-            Aggregator of the same mechanism or problem. It stays unchanged.
+            Aggregator of an equal question. It stays unchanged.
 
         Returns
         -------
@@ -302,11 +313,6 @@ class Aggregator(ABC):
             self._combine(self._state, state)
         self.n += n
         return self
-
-    def _require_reports(self) -> int:
-        if self.n == 0:
-            raise ValueError("an estimate needs at least 1 report, got n = 0")
-        return self.n
 
     def to_bytes(self) -> bytes:
         """Return the schema of the question, n, the names of batches and the state as bytes, with a checksum.

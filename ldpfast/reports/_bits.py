@@ -32,24 +32,8 @@ class BitCounts(CountAggregator):
 
     report: Bits
 
-    def estimate(self) -> Estimate[Any]:
-        """Return the unbiased estimate from all reports so far.
-
-        Returns
-        -------
-        estimate : Estimate
-
-        Raises
-        ------
-        ValueError
-            If there are no reports yet.
-
-        Warns
-        -----
-        DoubtfulWarning
-            If shares do not add up to 1, by more than the noise allows.
-        """
-        estimate = super().estimate()
+    def _decoded_mean(self) -> Estimate[Any]:
+        estimate = super()._decoded_mean()
         if self.report.onehot:
             self._warn_about_total()
         return estimate

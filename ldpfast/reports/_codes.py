@@ -56,18 +56,18 @@ class CodeCounts(CountAggregator):
 
     def _estimate_number(self, values: Floats) -> Estimate[float]:
         """Return the mean of the decoded codes. One report more, half of each of the extreme values, widens the variance."""
-        n = self._require_reports()
+        n = self.n
         mean = float(self._state @ values) / n
         extremes = np.array([values.min(), values.max()])
         spread = float(self._state @ (values - mean) ** 2 + ((extremes - mean) ** 2).mean())
         return Estimate(mean, math.sqrt(spread / (n + 1) / n), n, self.guarantee, None, Normal.of_sum(n))
 
-    def estimate(self) -> Estimate[Any]:
+    def _decoded_mean(self) -> Estimate[Any]:
         if isinstance(self.debiasing, NumberDebiasing):
             return self._estimate_number(self.debiasing.values)
         if not isinstance(self.debiasing, MatrixDebiasing):
-            return super().estimate()
-        n, k = self._require_reports(), len(self._state)
+            return super()._decoded_mean()
+        n, k = self.n, len(self._state)
         # Half a report is added for each code, so that the variance is never zero.
         covariance = self.debiasing.covariance((self._state + 0.5) / (n + 0.5 * k)) / n
         stderr = np.sqrt(np.diag(covariance))

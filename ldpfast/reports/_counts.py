@@ -40,8 +40,8 @@ class CountAggregator(Aggregator):
         assert line is not None
         return line
 
-    def estimate(self) -> Estimate[Any]:
-        n, hits, debiasing = self._require_reports(), self._hits().copy(), self._line
+    def _decoded_mean(self) -> Estimate[Any]:
+        n, hits, debiasing = self.n, self._hits().copy(), self._line
         value = debiasing(hits / n)
         # The variance at the possible mean nearest to the estimate is never zero, even for one report.
         stderr = np.sqrt(debiasing.variance(np.clip(value, *self.span)) / n)

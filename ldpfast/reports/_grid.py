@@ -35,8 +35,8 @@ class GridSums(ExactSums):
         possible = (square >= 0) & (square <= self.n * 2.0**94) & (total**2 <= self.n * square * (1 + 1e-9))
         return bool(possible.all())
 
-    def estimate(self) -> Estimate[Any]:
-        n, report = self._require_reports(), self.report
+    def _decoded_mean(self) -> Estimate[Any]:
+        n, report = self.n, self.report
         mean, square = self._sums(slice(0, report.dim)) / n, self._sums(slice(report.dim, None)) / n
         value = report.lower + report.grid * (mean + 0.5)
         # The sample variance, but at least that of the noise. For few reports, the variance of the records is set to its

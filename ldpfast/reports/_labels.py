@@ -4,128 +4,28 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .._described import Described, made_again
+from .._described import Described
 from .._extras import optional
-from .._schema import canonical_json, digest, first_difference, read_json
+from .._schema import first_difference, read_json
 from .._typing import AnyArray
-from ._base import Format
+
+if TYPE_CHECKING:
+    from ._question import Question
 
 MESSAGE_VERSION = 1
-_HEAD = struct.Struct("<B8sH")  # version of the layout, start of the digest of the schema, number of the question
+MESSAGE_HEAD = struct.Struct(
+    "<B8sH"
+)  # version of the layout, start of the digest of the schema, number of the question
 SCHEMA_KEY = b"ldpfast"  # of the metadata of Arrow tables and Parquet files
 COLUMN, LABEL = "report", "question"
 
 
-class Question(Described):
-    """Base class of what reports can answer: mechanisms and problems. Subclasses are frozen dataclasses."""
-
-    report: Format
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return made_again, (type(self), self._parameters())
-
-    @cached_property
-    def _head(self) -> bytes:
-        """Start of every message: version, fingerprint, and the number 0 of the only question."""
-        return _HEAD.pack(MESSAGE_VERSION, digest(self.schema())[:8], 0)
-
-    def message(self, report: ArrayLike) -> bytes:
-        """Return one report as a message that says which question it answers.
-
-        Parameters
-        ----------
-        report : array_like
-            One report, as `privatize` returns it for a single record.
-
-        Returns
-        -------
-        message : bytes
-            One byte with the version 1, the fingerprint (8 bytes), the number 0 of the question (2 bytes), and the report,
-            little-endian. `update` of an aggregator takes a list of them.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `report` is not one report of this question.
-        """
-        accepted = self.report.validate(report)
-        if len(accepted) != 1:
-            raise ValueError(f"report must be one report, got {len(accepted)}")
-        return self._head + self.report.pack(accepted).tobytes()
-
-    def to_arrow(self, reports: ArrayLike) -> Any:
-        """Return reports as an Arrow table that explains itself; `pyarrow.parquet.write_table` stores it.
-
-        Parameters
-        ----------
-        reports : array_like
-            Reports of `privatize`.
-
-        Returns
-        -------
-        table : pyarrow.Table
-            Two columns of fixed-size binary: "report", and "question" with the fingerprint, so that tables of different
-            questions cannot be joined unnoticed. The metadata has the JSON of `schema` under "ldpfast".
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `reports` are not reports of this question.
-        ImportError
-            If pyarrow is not installed.
-        """
-        pa = optional("pyarrow", "files")
-        packed = self.report.pack(self.report.validate(reports))
-        kind = pa.binary(packed.shape[1])
-        column = pa.FixedSizeBinaryArray.from_buffers(kind, len(packed), [None, pa.py_buffer(packed)])
-        label = pa.repeat(pa.scalar(self._head[1:9], pa.binary(8)), len(packed))
-        metadata = {SCHEMA_KEY: canonical_json(self.schema())}
-        schema = pa.schema([pa.field(COLUMN, kind), pa.field(LABEL, pa.binary(8))], metadata=metadata)
-        return pa.Table.from_arrays([column, label], schema=schema)
-
-    def from_arrow(self, table: Any) -> AnyArray:
-        """Return the reports of a table that `to_arrow` made, after a check that they answer this question.
-
-        Parameters
-        ----------
-        table : pyarrow.Table, or an object that exports an Arrow stream
-            Rows with null are skipped: people who were not asked.
-
-        Returns
-        -------
-        reports : ndarray
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the table has no schema or that of another question, or no column "report" of reports.
-        """
-        return read_table(self, table)
-
-    def read(self, reports: Any) -> ArrayLike:
-        """Return the reports of messages or of a table after a check of their labels, and anything else unchanged."""
-        if isinstance(reports, bytes | bytearray):
-            return read_messages(self, [reports])
-        if isinstance(reports, list | tuple) and not reports:
-            return np.empty((0, *self.report.shape), self.report.dtype(np.dtype(np.float64)))
-        if isinstance(reports, list | tuple) and isinstance(reports[0], bytes | bytearray | memoryview):
-            return read_messages(self, reports)
-        if is_binary(reports):
-            if reports.null_count:
-                raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
-            return self.read(reports.to_pylist())
-        if hasattr(reports, "__arrow_c_stream__") and hasattr(reports, "schema"):
-            return read_table(self, reports)
-        return reports  # type: ignore[no-any-return]
-
-
-def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
+def read_messages(question: Question[Any], messages: Sequence[Any]) -> AnyArray:
     """Return the reports of messages, after a check that all of them answer a question."""
     size = len(question._head)
     for i, message in enumerate(messages):
@@ -141,7 +41,7 @@ def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
     wrong = (whole[:, :size] != np.frombuffer(question._head, np.uint8)).any(axis=1)
     if wrong.any():
         i = int(np.argmax(wrong))
-        version, fingerprint, number = _HEAD.unpack(whole[i, :size].tobytes())
+        version, fingerprint, number = MESSAGE_HEAD.unpack(whole[i, :size].tobytes())
         if version != MESSAGE_VERSION:
             raise ValueError(
                 f"reports must be messages of version {MESSAGE_VERSION}, got version {version} at index {i}"
@@ -153,7 +53,7 @@ def read_messages(question: Question, messages: Sequence[Any]) -> AnyArray:
     return question.report.unpack(whole[:, size:])
 
 
-def messages_of(question: Question, reports: AnyArray) -> Any:
+def messages_of(question: Question[Any], reports: AnyArray) -> Any:
     """Return valid reports as messages, in an Arrow array of binary values."""
     pa = optional("pyarrow", "files")
     packed = question.report.pack(reports)
@@ -207,7 +107,7 @@ def check_table_schema(asked: Described, noun: str, schema: Any) -> None:
         raise ValueError(f"reports must answer the same {noun}: {difference}")
 
 
-def read_table(question: Question, table: Any) -> AnyArray:
+def read_table(question: Question[Any], table: Any) -> AnyArray:
     """Return the reports of an Arrow table, after a check that they answer a question."""
     pa = optional("pyarrow", "files")
     if not hasattr(table, "__arrow_c_stream__"):

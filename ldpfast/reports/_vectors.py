@@ -36,8 +36,8 @@ class VectorSums(ExactSums):
     def _is_possible(self) -> bool:
         return bool(np.linalg.norm(self._sums(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3))
 
-    def estimate(self) -> Estimate[Any]:
-        n, report = self._require_reports(), self.report
+    def _decoded_mean(self) -> Estimate[Any]:
+        n, report = self.n, self.report
         value = self._sums(slice(None)) * (report.bound * 2.0**-40 / n)
         stderr = np.full(report.dim, np.sqrt(report.second_moment / n))
         return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n))

@@ -241,7 +241,7 @@ class Repeated(Described):
 
 
 @dataclass(frozen=True)
-class RepeatedRound(Question):
+class RepeatedRound(Question[Answer]):
     """One round of a repeated question; `Repeated.in_round` makes it. Messages and saved states carry its number.
 
     Parameters
@@ -334,42 +334,37 @@ class RepeatedRound(Question):
             asked.second._pipeline.kernel.privatize_each(once, answers, reports[start : start + len(piece)])
         return reports
 
-    def aggregator(self) -> Aggregator:
-        """Return an empty aggregator for the reports of this round.
+    @property
+    def debiasing(self) -> Debiasing:
+        """Debiasing of the share of a symbol, from the product of the two channels."""
+        return self.repeated._debiasing
 
-        Returns
-        -------
-        aggregator : Aggregator
-        """
-        asked = self.repeated
-        return self.report.aggregator(self, self.report, asked._debiasing, (0.0, 1.0), asked.guarantee)
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Interval of shares, (0, 1)."""
+        return 0.0, 1.0
 
-    def estimate(self, reports: ArrayLike | Aggregator) -> Answer:
-        """Return the answer of this round.
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of one round; see `Repeated.loss` for several."""
+        return self.repeated.guarantee
+
+    def conclude(self, counted: Aggregator) -> Answer:
+        """Return the answer of this round from counted reports. Users call ``counted.estimate()``.
 
         Parameters
         ----------
-        reports : array_like, list of messages, or Aggregator
-            Reports of this round.
+        counted : Aggregator
+            Aggregator of this round with at least one report.
 
         Returns
         -------
         answer : Answer
             In the form of an answer to the question.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If they are not reports of this round, or there are none.
         """
-        aggregator = self.aggregator()
-        if isinstance(reports, Aggregator):
-            aggregator.merge(reports)
-        else:
-            aggregator.update(reports)
         question = self.repeated.question
         numbers = (1 if question.scalar else 2 * question.k) + question.optional
-        return answer_to(question, Shares.of(aggregator), numbers)
+        return answer_to(question, Shares.of(counted), numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the repeated question and the number of the round as types that JSON has."""

@@ -80,7 +80,7 @@ class Shares:
     @classmethod
     def of(cls, aggregator: Aggregator) -> Self:
         """Return the shares that an aggregator of k-ary response or unary encoding has counted."""
-        estimate = aggregator.estimate()
+        estimate = aggregator._decoded_mean()
         rule, n, value = estimate.rule, estimate.n, np.asarray(estimate.value)
         assert isinstance(rule, Binomial)
         gain, seen = rule.debiasing.one - rule.debiasing.zero, rule.hits / n

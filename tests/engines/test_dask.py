@@ -18,6 +18,8 @@ import ldpfast.dask
 from ldpfast.estimation import Frequencies, GaussianMean
 
 from ..support.errors import raises
+from ..support.examples import assert_same_estimate
+from ..support.one_shot import PROBLEMS
 from ..support.surveys import REGIONS, SURVEYS
 from .conftest import SECRET, WIDE_SURVEY, N, messages_of_persons
 from .faults import Faults, a_fifth, loaded, stored
@@ -156,6 +158,19 @@ def test_a_bad_record_names_its_partition_and_gives_nothing(table):
         pytest.raises(ValueError, match=r"index 2000 .*\(partition 3\)$"),
     ):
         reports.compute()
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_problems_conclude_as_in_one_process(name):
+    problem, draw = PROBLEMS[name]
+    x, persons = draw(np.random.default_rng(5), 1001), np.arange(1001)
+    expected = problem.run(x, rng=ldp.PersonKeys(SECRET, persons, question="x"))
+    for step in (400, 1001):
+        chunks = (step, *x.shape[1:])
+        data = da.from_array(x, chunks=chunks), da.from_array(persons, chunks=step)
+        found = ldpfast.dask.aggregate(data[0], problem, column="x", person=data[1], key=SECRET)
+        assert_same_estimate(found.estimate(), expected)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 
 import ldpfast as ldp
 import ldpfast.spark
-from ldpfast.estimation import Frequencies, GaussianMean, VectorMean
+from ldpfast.estimation import Frequencies, GaussianMean, RangeQueries, TruncatedMean, VectorMean
 
 from ..support.errors import raises
+from ..support.examples import assert_same_estimate
 from ..support.surveys import REGIONS, SURVEYS
 from .conftest import SECRET, WIDE_SURVEY, N, messages_of_persons
 from .faults import Faults, a_fifth, passed_on, recorded
@@ -96,6 +97,20 @@ def test_records_of_columns_and_lists(people, table):
     lists = people.selectExpr("id", "array(age, height) AS `age, height`")
     found = ldpfast.spark.aggregate(lists, both, column="age, height", person="id", key=SECRET)
     assert found == both.collect(x, rng=keys)
+
+
+def test_problems_conclude_as_in_one_process(people, table):
+    ids, age = table["id"].to_numpy(), table["age"].to_numpy()
+    box = VectorMean(2, 1.0, "linf", lower=0, upper=[120, 300])
+    for problem, column, x in (
+        (TruncatedMean(1.0, 2, 60.0, len(ids)), "age", age),
+        (RangeQueries(N, 1.0), "id", ids),
+        (box, ["age", "height"], table[["age", "height"]].to_numpy()),
+    ):
+        name = column if isinstance(column, str) else ", ".join(column)
+        expected = problem.run(x, rng=ldp.PersonKeys(SECRET, ids, question=name))
+        found = ldpfast.spark.aggregate(people.repartition(3), problem, column=column, person="id", key=SECRET)
+        assert_same_estimate(found.estimate(), expected)
 
 
 def test_rounds_of_a_gaussian_mean(people, table):

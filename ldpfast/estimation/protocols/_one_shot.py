@@ -2,13 +2,13 @@
 
 The parameters of a problem are public: client and server construct it from the same arguments. The client encodes its
 record as a record of the mechanism and privatizes that. The server aggregates reports with the aggregator of the
-mechanism, which can be merged and saved, and computes the estimate from it.
+mechanism, which can be merged and saved. `Problem.conclude` turns the counts into the estimate.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,10 @@ from ...domains import Domain
 from ...mechanisms import Mechanism
 from ...mechanisms._pipeline import Kernel, Pipeline
 from ...mechanisms._record_question import RecordQuestion
+from ...privacy import Guarantee
 from ...reports import Aggregator
-from ...results import Estimate, SmallSampleWarning
+from ...reports._question import Result
+from ...results import AnyDebiasing, Estimate, SmallSampleWarning
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -29,12 +31,10 @@ if TYPE_CHECKING:
     from ..._typing import RNGLike
     from ...mechanisms._draws import Counts
 
-Result = TypeVar("Result", bound=Estimate[Any], covariant=True)
-
 FEW_REPORTS = 100  # below this number, normal intervals are not reliable
 
 
-class Problem(RecordQuestion, Generic[Result]):
+class Problem(RecordQuestion[Result]):
     """Base class of problems in which each person answers one question once.
 
     Attributes
@@ -96,9 +96,38 @@ class Problem(RecordQuestion, Generic[Result]):
             encoded = inner._pipeline.kernel.clipped(encoded)
         return inner.report_state(encoded, people, generator)
 
+    @property
+    def debiasing(self) -> AnyDebiasing | None:
+        """Map from reports to unbiased numbers: that of the mechanism."""
+        return self.mechanism.debiasing
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Interval that holds each coordinate of the expected decoded report, before `conclude`."""
+        return self.mechanism.value_range
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of each person: local differential privacy of one report, from the integers of the coins."""
+        return self.mechanism.guarantee
+
     @abstractmethod
-    def _conclude(self, raw: Estimate[Any]) -> Result:
-        """Convert the estimate of the mechanism's aggregator to the estimate of the problem."""
+    def _convert(self, mean: Estimate[Any]) -> Result:
+        """Return the estimate of the problem from the mean of the decoded reports of the mechanism."""
+
+    def conclude(self, counted: Aggregator) -> Result:
+        """Return the estimate of the problem from counted reports. Users call ``counted.estimate()``.
+
+        Parameters
+        ----------
+        counted : Aggregator
+            Aggregator of this problem with at least one report.
+
+        Returns
+        -------
+        estimate : Estimate
+        """
+        return self._convert(counted._decoded_mean())
 
     def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
         """Privatize records: the client's part.
@@ -140,71 +169,6 @@ class Problem(RecordQuestion, Generic[Result]):
         else:
             self._pipeline.privatize(records, rng, reports, clip=clip, check_first=False)
         return reports[0] if single else reports
-
-    def aggregator(self) -> Aggregator:
-        """Return an empty aggregator for reports: the state of the server.
-
-        Aggregators can be merged, and saved with `to_bytes`.
-
-        Returns
-        -------
-        aggregator : Aggregator
-        """
-        asks = self.mechanism
-        return asks.report.aggregator(self, asks.report, asks.debiasing, asks.value_range, asks.guarantee)
-
-    def estimate(self, reports: ArrayLike | Aggregator) -> Result:
-        """Return the estimate from reports, or from an aggregator of them: the server's part.
-
-        Parameters
-        ----------
-        reports : array_like or Aggregator
-            Reports as returned by `privatize`, or an aggregator of an equal problem.
-
-        Returns
-        -------
-        estimate : Estimate
-
-        Raises
-        ------
-        TypeError, ValueError
-            If they are not reports of this problem, or there are none.
-        """
-        aggregator = self.aggregator()
-        if isinstance(reports, Aggregator):
-            aggregator.merge(reports)
-        else:
-            aggregator.update(reports)
-        return self._conclude(aggregator.estimate())
-
-    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Result:
-        """Privatize and estimate in one process, block by block: for simulation, or on a trusted device.
-
-        Parameters
-        ----------
-        x, rng, clip
-            As for `privatize`. A memory map is read once.
-
-        Returns
-        -------
-        estimate : Estimate
-            Equal, bit for bit, to ``estimate(privatize(x))`` with the same key.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for `privatize`; if `x` is empty.
-
-        Warns
-        -----
-        ClippedWarning
-            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
-
-        Notes
-        -----
-        Memory does not depend on the number of records.
-        """
-        return self._conclude(self.collect(x, rng=rng, clip=clip).estimate())
 
 
 def warn_few(n: int, least: int, what: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import estimation
+from ldpfast import _jobs, estimation
 from ldpfast.estimation import (
     Frequencies,
     HistogramDensity,
@@ -51,20 +51,41 @@ def test_reports_give_the_estimate_of_one_call(problem_and_records, threads, mon
     assert estimate.guarantee == problem.mechanism.guarantee
 
 
-def test_aggregators_of_two_servers_merge(problem_and_records):
+def test_every_path_gives_the_estimate_of_run(problem_and_records):
+    """Reports, messages, tables, counts, saved and merged states: equal bits, type and printed form."""
     problem, x = problem_and_records
-    reports = problem.privatize(x, rng=1)
-    first, second = problem.aggregator().update(reports[:7001]), problem.aggregator().update(reports[7001:])
-    restored = ldp.Aggregator.from_bytes(second.to_bytes())
-    merged = problem.estimate(first.merge(restored))
-    assert merged.n == len(x)
-    together = problem.estimate(reports)
-    np.testing.assert_allclose(merged.value, together.value, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(merged.stderr, together.stderr, rtol=1e-9)
-    if not isinstance(problem.mechanism, ldp.L2Ball):  # sums of floats depend on the order
-        assert_same_estimate(merged, together)
-    assert first.n == len(x)  # an aggregator accepts reports after an estimate
-    assert problem.estimate(first.update(reports[:5])).n == len(x) + 5
+    x = x[:3001]
+    reports, expected = problem.privatize(x, rng=SEED), problem.run(x, rng=SEED)
+    whole = problem.collect(x, rng=SEED)
+    parts = [problem.aggregator().update(part) for part in (reports[:700], reports[700:701], reports[701:])]
+    saved = [ldp.Aggregator.from_bytes(part.to_bytes()) for part in parts]
+    paths = {
+        "reports": problem.estimate(reports),
+        "messages": problem.estimate([problem.message(report) for report in reports]),
+        "table": problem.estimate(problem.to_arrow(reports)),
+        "aggregator": problem.estimate(whole),
+        "collect": whole.estimate(),
+        "update": problem.aggregator().update(reports).estimate(),
+        "saved": ldp.Aggregator.from_bytes(whole.to_bytes()).estimate(),
+        "merged": parts[2].merge(parts[0]).merge(parts[1]).estimate(),
+        "saved and merged": saved[1].merge(saved[2]).merge(saved[0]).estimate(),
+        "equal problem": pickle.loads(pickle.dumps(problem)).estimate(whole),
+    }
+    for path, found in paths.items():
+        assert type(found) is type(expected), path
+        assert_same_estimate(found, expected)
+        assert (repr(found), found.to_dict()) == (repr(expected), expected.to_dict()), path
+    assert whole.n == len(x)  # an aggregator accepts reports after an estimate
+    assert problem.estimate(whole.update(reports[:5])).n == len(x) + 5
+
+
+def test_jobs_of_engines_give_the_estimate_of_run(problem_and_records):
+    problem, x = problem_and_records
+    x, persons = x[:1500], np.arange(1500)
+    keys = ldp.PersonKeys(bytes(32), persons, question="x")
+    job = _jobs.new_job(problem, column="x", by=None, person="person", key=bytes(32), clip=False)
+    counts = [job.count(x[part], number, persons[part]) for number, part in enumerate((slice(900, None), slice(900)))]
+    assert_same_estimate(job.finish(_jobs.merge(counts)).estimate(), problem.run(x, rng=keys))
 
 
 def test_single_record_is_one_row_of_a_batch(problem_and_records):
