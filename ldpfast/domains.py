@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 MAX = sys.float_info.max
+FAR = 2.0**40  # radii to which coordinates of rows are limited before their norm is computed
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 PIECE_ROWS = 1 << 16  # records that are checked together for an error message
 
@@ -119,6 +120,10 @@ class Domain(ABC):
         missing = _has_nan(records)
         return int(missing.sum()), int((self.invalid(records) & ~missing).sum())
 
+    @abstractmethod
+    def clip(self, records: AnyArray) -> AnyArray:
+        """Return the nearest valid records of a result of `convert`. NaN becomes the center, and valid records stay."""
+
     def check_clip(self, clip: bool) -> bool:
         """Return the argument `clip`, which must be False for categories."""
         if _check.flag("clip", clip) and not self.clips:
@@ -130,6 +135,14 @@ def _has_nan(records: AnyArray) -> NDArray[np.bool_]:
     """Return which records have NaN."""
     nan = np.asarray(records != records)
     return nan if nan.ndim == 1 else np.asarray(nan.any(axis=1))
+
+
+def _nearest(records: AnyArray, lower: Any, upper: Any, center: Any) -> AnyArray:
+    """Return the nearest numbers in [lower, upper]. NaN becomes `center`."""
+    dtype = records.dtype
+    with np.errstate(invalid="ignore"):  # signaling NaN
+        inside = np.clip(records, _ends(lower, dtype), _ends(upper, dtype))
+    return np.asarray(np.where(np.isnan(records), np.asarray(center, dtype), inside))
 
 
 def _ends(ends: ArrayLike, dtype: np.dtype[Any]) -> AnyArray:
@@ -181,6 +194,10 @@ class Categories(Domain):
         if native.dtype == self.dtype or self.first_invalid(native) >= 0:
             return native
         return native.astype(self.dtype)
+
+    def clip(self, records: AnyArray) -> AnyArray:
+        """Return the records unchanged: categories have no nearest one, and ``clip=True`` is refused."""
+        return records
 
     def first_invalid(self, records: AnyArray) -> int:
         return ranges.first_invalid_code(records, records.dtype.kind == "i", self.k)
@@ -329,6 +346,8 @@ def declared_categories(name: str, k: Any, booleans: bool = False) -> tuple[Cate
 class Reals(Domain):
     """Any finite number. Estimates are shares of the symbols that numbers are mapped to.
 
+    `center` is the number that NaN becomes with ``clip=True``.
+
     Examples
     --------
     >>> import ldpfast as ldp
@@ -336,12 +355,17 @@ class Reals(Domain):
     Reals()
     """
 
+    center: float = field(default=0.0, repr=False)
+
     @property
     def range(self) -> tuple[float, float]:
         return 0.0, 1.0
 
     def describe(self) -> str:
         return "finite numbers"
+
+    def clip(self, records: AnyArray) -> AnyArray:
+        return _nearest(records, -MAX, MAX, self.center)
 
     def first_invalid(self, records: AnyArray) -> int:
         return ranges.first_invalid_number(records, -MAX, MAX)
@@ -371,6 +395,9 @@ class Interval(Domain):
 
     def describe(self) -> str:
         return f"numbers in [lower, upper] = [{self.lower!r}, {self.upper!r}]"
+
+    def clip(self, records: AnyArray) -> AnyArray:
+        return _nearest(records, self.lower, self.upper, self.lower + (self.upper - self.lower) / 2)
 
     def first_invalid(self, records: AnyArray) -> int:
         return ranges.first_invalid_number(records, self.lower, self.upper)
@@ -406,6 +433,19 @@ class Ball(Domain):
 
     def describe(self) -> str:
         return f"rows of {self.norm} norm at most radius = {self.radius!r}"
+
+    def clip(self, records: AnyArray) -> AnyArray:
+        if self.norm == "linf":
+            return _nearest(records, -self.radius, self.radius, 0.0)
+        # Rows with NaN become the center. Far coordinates are limited, so that no square overflows.
+        with np.errstate(invalid="ignore"):  # signaling NaN
+            far = FAR * self.radius
+            rows = np.clip(records.astype(np.float64, order="C"), -far, far)
+        rows[np.isnan(rows).any(axis=1)] = 0.0
+        norms = np.empty(len(rows))
+        ranges.row_norms(rows / self.radius, norms)
+        rows /= np.maximum(norms, 1.0)[:, np.newaxis]
+        return rows.astype(records.dtype, copy=False)
 
     def first_invalid(self, records: AnyArray) -> int:
         if self.norm == "linf":
@@ -454,6 +494,10 @@ class Box(Domain):
 
     def describe(self) -> str:
         return "rows of numbers in [lower, upper], coordinate by coordinate"
+
+    def clip(self, records: AnyArray) -> AnyArray:
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        return _nearest(records, lower, upper, lower + (upper - lower) / 2)
 
     def first_invalid(self, records: AnyArray) -> int:
         bad = self.invalid(records)

@@ -20,6 +20,8 @@ from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 from .support import person_keys as twin
+from .support.examples import KINDS
+from .support.one_shot import PROBLEMS
 from .support.surveys import Twin, people, questions, symbol, words
 
 SECRET = bytes(range(100, 132))
@@ -118,6 +120,83 @@ def test_a_retry_gives_the_same_report_in_any_order_and_on_any_number_of_threads
     assert np.array_equal(out, first)
     keys = ldp.PersonKeys(SECRET, np.arange(n), question="q")
     assert mechanism.run(many, rng=keys) == mechanism.estimate(first)
+
+
+def forms(x):
+    """The same values in other dtypes and containers. Numbers are multiples of 1/64, which half precision holds."""
+    if x.dtype.kind in "iu":
+        yield from (x.astype(dtype) for dtype in ("i1", "u2", ">i4", "i8") if x.max() <= np.iinfo(dtype).max)
+        yield x.tolist()
+        yield pa.array(x)
+        return
+    yield from (x.astype(dtype) for dtype in ("f4", ">f4", ">f8", "f2"))
+    yield np.asfortranarray(x)
+    yield x.tolist()
+    if x.ndim == 1:
+        yield pa.array(x.astype(np.float16))
+        yield pa.array(x.astype(np.float32))
+    if (np.rint(x) == x).all():
+        yield x.astype(np.int16)
+
+
+def coarse(x):
+    """Round numbers toward zero to multiples of 1/64, so that rows stay in a ball."""
+    return np.trunc(x * 64) / 64 if x.dtype.kind == "f" else x
+
+
+ASKED = [
+    *(
+        (str(example), example.mechanism, coarse(example.records(60)))
+        for example in KINDS
+        if example.dtype == "float64"
+    ),
+    *(
+        (name, problem, coarse(draw(np.random.default_rng(5), 60)))
+        for name, (problem, draw) in PROBLEMS.items()
+        if name != "labels"
+    ),
+]
+
+
+@pytest.mark.parametrize("question, x", [case[1:] for case in ASKED], ids=[case[0] for case in ASKED])
+def test_equal_values_have_equal_reports_in_every_dtype(question, x):
+    """A retry in another width must not draw other directions for the same private coin."""
+    keys = ldp.PersonKeys(SECRET, np.arange(60), question="q")
+    clips = question.domain.clips
+    for records in (x, np.trunc(x) if x.dtype.kind == "f" else x):  # the second are integers
+        expected = question.privatize(records, rng=keys)
+        assert expected.dtype == question.report.dtype(np.dtype(np.float64))
+        state = question.collect(records, rng=keys)
+        for form in forms(records):
+            found = question.privatize(form, rng=keys)
+            assert found.dtype == expected.dtype
+            assert found.tobytes() == expected.tobytes()
+            assert question.collect(form, rng=keys) == state
+        if clips:
+            assert question.privatize(records, rng=keys, clip=True).tobytes() == expected.tobytes()
+        one = question.privatize(records[3], rng=ldp.PersonKeys(SECRET, [3], question="q"))
+        assert np.asarray(one).tobytes() == expected[3].tobytes()
+
+
+FAR_AWAY = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 7.0, -7.0, -0.0])
+
+
+@pytest.mark.parametrize("question, x", [case[1:] for case in ASKED], ids=[case[0] for case in ASKED])
+def test_clipped_records_share_the_report_of_the_nearest_valid_record(question, x):
+    """What identifies the coins is the record after clipping, so that values outside cost no further loss."""
+    if not question.domain.clips:
+        return
+    outside = x[:8].copy()
+    if x.ndim == 2:
+        outside[:, 0] = FAR_AWAY
+    else:
+        outside[:] = FAR_AWAY
+    inner = question._pipeline.mechanism_domain if question._pipeline.translate is None else None
+    nearest = (inner or question.domain).clip(outside)
+    keys = ldp.PersonKeys(SECRET, np.arange(8), question="q")
+    reports = question.privatize(outside, rng=keys, clip=True)
+    assert reports.tobytes() == question.privatize(nearest, rng=keys, clip=True).tobytes()
+    assert reports.tobytes() == question.privatize(nearest, rng=keys).tobytes()
 
 
 def test_another_secret_question_person_or_value_gives_other_coins():

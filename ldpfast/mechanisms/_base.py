@@ -153,7 +153,7 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         Parameters
         ----------
         records : ndarray
-            Result of ``domain.convert``.
+            Result of ``domain.convert``, clipped with ``clip=True``.
 
         Returns
         -------
@@ -304,9 +304,9 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
             One record per person, or a single record (one dimension less). Each class documents dtype and shape.
         rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
             ``None`` draws a fresh key from the operating system. `PersonKeys` give the same report for the same person and
-            value. Anything else makes the reports reproducible, hence not private: for simulation and tests only. The
-            same key and records give the same reports for any number of threads and any instruction set, but
-            ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
+            value, in double precision. Anything else makes the reports reproducible, hence not private: for simulation and
+            tests only. The same key and records give the same reports for any number of threads and any instruction set,
+            but ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
         out : ndarray, optional
             Array for the reports, of their shape and dtype.
         clip : bool, default False
@@ -334,7 +334,7 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
                 return report
         self.domain.check_clip(clip)
         records, single = self.domain.records(x)
-        n, shape, dtype = len(records), self.report.shape, self.report.dtype(self.domain.kernel_dtype(records))
+        n, shape, dtype = len(records), self.report.shape, self._report_dtype(records, rng)
         if out is not None:
             _check.output(out, shape if single else (n, *shape), dtype)
         # Small reports go to a new array first. That takes less time than another pass over the records for the check.

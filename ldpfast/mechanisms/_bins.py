@@ -9,7 +9,7 @@ import numpy as np
 from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray
-from ..domains import Reals
+from ..domains import MAX, Reals
 from ..reports import Codes
 from ._response import ResponseMechanism
 
@@ -59,7 +59,7 @@ class Bins(ResponseMechanism):
         )
         k = len(self.cuts) + 1
         coin = _coins.response(k, self.epsilon)
-        self.define_response(coin, Reals(), Codes(k), privatize.Bins(self.cuts, coin))
+        self.define_response(coin, Reals(-MAX), Codes(k), privatize.Bins(self.cuts, coin))
 
     def symbols(self, records: AnyArray) -> AnyArray:
         return np.searchsorted(np.asarray(self.cuts), records.astype(np.float64), side="right")

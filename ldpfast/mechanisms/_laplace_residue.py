@@ -76,7 +76,7 @@ class LaplaceResidue(DiscreteLaplace):
         self._set(width=width, offset=offset, epsilon=_check.positive("epsilon", self.epsilon))
         span = grid_steps(self.epsilon)
         self.define_noise(
-            Reals(),
+            Reals(self.offset),
             "residue",
             dim=1,
             scalar=True,

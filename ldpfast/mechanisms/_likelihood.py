@@ -52,6 +52,16 @@ class Examples(Domain):
         response = {"logistic": "0 or 1", "linear": "a number", "poisson": "a number >= 0"}[self.family]
         return f"rows of {self.features} finite numbers and a response, {response}"
 
+    def clip(self, records: AnyArray) -> AnyArray:
+        """Return the nearest valid records. NaN becomes 0 (a label 1/2), and magnitudes are at most 1e30."""
+        with np.errstate(invalid="ignore"):  # signaling NaN
+            clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
+        if self.family == "logistic":
+            clean[:, -1] = np.where(np.isnan(records[:, -1]), 0.5, np.clip(clean[:, -1], 0, 1))
+        elif self.family == "poisson":
+            clean[:, -1] = np.maximum(clean[:, -1], 0)
+        return np.asarray(clean)
+
     def first_invalid(self, records: AnyArray) -> int:
         bad = self.invalid(records)
         return int(np.argmax(bad)) if bad.any() else -1
@@ -174,14 +184,10 @@ class LikelihoodQuestion(Mechanism):
         """Return the derivatives for finite rows of features and valid responses."""
 
     def encode(self, records: AnyArray) -> AnyArray:
-        """Return the derivatives of records, valid or not. NaN becomes 0 (a label 1/2), magnitudes are at most 1e30."""
-        clean = np.nan_to_num(np.clip(records, -FAR, FAR), nan=0.0)
-        response = clean[:, -1].astype(np.float64)
-        if self.family == "logistic":
-            response = np.where(np.isnan(records[:, -1]), 0.5, np.clip(response, 0, 1))
-        elif self.family == "poisson":
-            response = np.maximum(response, 0)
-        return self._derivatives(np.ascontiguousarray(clean[:, :-1]), response).astype(records.dtype, copy=False)
+        """Return the derivatives of the nearest valid records."""
+        clean = self.domain.clip(records)
+        rows, responses = np.ascontiguousarray(clean[:, :-1]), clean[:, -1].astype(np.float64)
+        return self._derivatives(rows, responses).astype(records.dtype, copy=False)
 
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         return np.asarray(self.ball.report_state(self.encode(records), people, generator))

@@ -35,17 +35,18 @@ class Kernel(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether the results of `privatize` and `run` tell that all records are valid."""
+        """Whether the kernel checks and clips records: the results of `privatize` and `run` tell that all are valid."""
 
     def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray, clip: bool = False) -> bool: ...
     def run(self, key: Stream, block: int, x: AnyArray, state: AnyArray, clip: bool = False) -> bool: ...
     def privatize_each(self, keys: AnyArray, x: AnyArray, out: AnyArray) -> bool: ...
-    def clipped(self, x: AnyArray) -> AnyArray: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Pipeline:
-    """A domain, an encoding of its records, and the kernel that privatizes the encoded records.
+    """A domain, the encoding of its records, and the kernel that privatizes the encoded records.
+
+    A problem translates its records to records of a mechanism. A mechanism encodes its records for its kernel.
 
     Attributes
     ----------
@@ -54,14 +55,18 @@ class Pipeline:
     kernel : Kernel
         Kernel for encoded records.
     encode : callable or None
-        Function from converted records to input of the kernel, where row i depends on record i alone.
+        Function from converted records of the mechanism to input of the kernel, where row i depends on record i alone.
     width : int
         Numbers per encoded record.
     first_block : int
         Number of the first record block. With different numbers, two mechanisms with the same kernel share no random
         word.
+    translate : callable or None
+        Function from converted records to records of the mechanism, which reads invalid ones, too.
+    mechanism_domain : Domain or None
+        Domain of the records of the mechanism, if it is another one.
     always_clip : bool
-        Whether encoded records can be outside of the kernel's domain, and are clipped to it.
+        Whether translated records can be outside of `mechanism_domain`, and are clipped to it.
     """
 
     domain: Domain
@@ -69,6 +74,8 @@ class Pipeline:
     encode: Callable[[AnyArray], AnyArray] | None = None
     width: int = 1
     first_block: int = 0
+    translate: Callable[[AnyArray], AnyArray] | None = None
+    mechanism_domain: Domain | None = None
     always_clip: bool = False
 
     def blocks(self, n: int) -> int:
@@ -112,10 +119,18 @@ class Pipeline:
     @property
     def checks(self) -> bool:
         """Whether the kernel checks the records while it reads them, so that no other pass is needed."""
-        return self.encode is None and self.kernel.checks and not self.always_clip
+        return self.translate is None and self.encode is None and self.kernel.checks and not self.always_clip
 
-    def prepared(self, converted: AnyArray) -> AnyArray:
-        """Return the input of the kernel for results of ``domain.convert``, which may have been left where they were."""
+    def prepared(self, converted: AnyArray, clip: bool = False) -> AnyArray:
+        """Return the input of the kernel for results of ``domain.convert``, which may have been left where they were.
+
+        With `clip`, functions of a mechanism in Python get valid records only. Compiled kernels clip what they read.
+        """
+        if clip and not self.kernel.checks:
+            converted = self.domain.clip(converted)
+        if self.translate is not None:
+            assert self.mechanism_domain is not None
+            converted = self.mechanism_domain.convert(self.translate(converted))
         encoded = converted if self.encode is None else self.encode(converted)
         return encoded if encoded.flags.aligned else encoded.copy()
 
@@ -131,7 +146,7 @@ class Pipeline:
         check_first = not clip and (check_first or not self.checks or keeps_state(rng))
 
         def piece(converted: AnyArray, stream: Stream, block: int, reports: AnyArray) -> None:
-            valid = kernel.privatize(stream, block, self.prepared(converted), reports, clip or self.always_clip)
+            valid = kernel.privatize(stream, block, self.prepared(converted, clip), reports, clip or self.always_clip)
             if not (clip or check_first or valid):
                 self._check_piece(converted, records)
 
@@ -155,7 +170,10 @@ class Pipeline:
         _threads.parallel_map(work, len(records), kernel.rows, records.size * self.width)
 
     def privatize_persons(self, records: AnyArray, keys: QuestionKeys, out: AnyArray, *, clip: bool) -> None:
-        """Write the reports of records to `out`, each from a key of its own. Nothing is written if a record is invalid."""
+        """Write the reports of records to `out`, each from a key of its own. Nothing is written if a record is invalid.
+
+        `out` has the dtype of reports in double precision: equal values have equal reports, in whatever dtype they come.
+        """
         if not clip:
             self._check(records)
         integers = records.dtype.kind in "iu" and not isinstance(self.domain, Categories) and records.size
@@ -164,12 +182,28 @@ class Pipeline:
 
         def work(start: int, stop: int) -> None:
             for at in range(start, stop, PIECE_ROWS):
-                piece = self.prepared(self.domain.convert(records[at : min(stop, at + PIECE_ROWS)]))
-                if clip or self.always_clip:
-                    piece = self.kernel.clipped(piece)
-                self.kernel.privatize_each(keys.derive(at, value_fields(piece)), piece, out[at : at + len(piece)])
+                values, encoded = self._canonical(records[at : min(stop, at + PIECE_ROWS)])
+                own = keys.derive(at, value_fields(values))
+                self.kernel.privatize_each(own, encoded, out[at : at + len(encoded)])
 
         _threads.parallel_map(work, len(records), PIECE_ROWS, 64 * len(records))
+
+    def _canonical(self, records: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the values that identify the coins of records, and the input of the kernel, in double precision.
+
+        The values are the nearest valid records, or the codes that they are translated to. Other translations and encodings
+        are not used, because the last digits of their functions can depend on the machine.
+        """
+        if records.dtype.kind == "f":
+            records = records.astype(FLOAT64, copy=False)
+        converted, inner = self.domain.convert(records), self.mechanism_domain or self.domain
+        if self.translate is None:
+            values = translated = inner.clip(converted)
+        else:
+            translated = inner.clip(inner.convert(self.translate(converted)))
+            values = translated if isinstance(inner, Categories) else self.domain.clip(converted)
+        encoded = translated if self.encode is None else self.encode(translated)
+        return values, np.require(encoded, requirements=["C", "A"])
 
     def _converted(self, piece: AnyArray, records: AnyArray, clip: bool) -> AnyArray:
         """Return ``domain.convert(piece)``, or `piece` if the kernel can read it. Raise if a record cannot be converted."""
@@ -214,7 +248,7 @@ class Pipeline:
         if check is not None and not self.checks:
             check(converted)
         clip = check is None or self.always_clip
-        valid = self.kernel.run(stream, self.first_block + block, self.prepared(converted), state, clip)
+        valid = self.kernel.run(stream, self.first_block + block, self.prepared(converted, clip), state, clip)
         if check is not None and self.checks and not valid:
             check(converted)
 

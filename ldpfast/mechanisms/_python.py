@@ -61,9 +61,6 @@ class PythonKernel:
             self.privatize(Stream(key.tobytes()), 0, x[i : i + 1], out[i : i + 1])
         return False
 
-    def clipped(self, x: AnyArray) -> AnyArray:
-        return x
-
 
 def integer_weights(
     rows: Sequence[Sequence[Any]], inputs: int, outputs: int, name: str = "channel_rows"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .._person_keys import is_personal
 from .._typing import AnyArray
-from ..domains import Domain
+from ..domains import FLOAT64, Domain
 from ..reports import Aggregator, Question
 from ..reports._question import Result
 from ._pipeline import Clipped, Pipeline, warn_clipped
@@ -33,6 +34,14 @@ class RecordQuestion(Question[Result]):
     @abstractmethod
     def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
         """Turn records into reports."""
+
+    def _kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
+        """Return the dtype of the input of the kernel for results of ``domain.records``."""
+        return self.domain.kernel_dtype(records)
+
+    def _report_dtype(self, records: AnyArray, rng: RNGLike) -> np.dtype[Any]:
+        """Return the dtype of the reports of records. With personal keys it does not depend on the dtype of the records."""
+        return self.report.dtype(FLOAT64 if is_personal(rng) else self._kernel_dtype(records))
 
     def collect(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Aggregator:
         """Privatize records and count the reports block by block, without storing them.

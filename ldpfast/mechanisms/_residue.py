@@ -71,7 +71,7 @@ class Residue(ResponseMechanism):
         )
         coin = _coins.response(self.modulus, self.epsilon)
         kernel = privatize.Residue(self.width, self.offset, coin)
-        self.define_response(coin, Reals(), Codes(self.modulus), kernel)
+        self.define_response(coin, Reals(self.offset), Codes(self.modulus), kernel)
 
     def symbols(self, records: AnyArray) -> AnyArray:
         with np.errstate(over="ignore"):

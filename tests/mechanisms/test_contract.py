@@ -17,12 +17,14 @@ from ldpfast import _core, _threads, mechanisms
 from ldpfast._core.stream import Stream
 from ldpfast.estimation import SeriesDensity, VectorMean
 from ldpfast.mechanisms import _pipeline
+from ldpfast.mechanisms._likelihood import Examples
 from ldpfast.reports import SampledSigns
 
 from ..support.examples import (
     CATEGORIES,
     GRADIENTS,
     INTERVALS,
+    KINDS,
     MECHANISMS,
     SYMBOLS,
     TREES,
@@ -600,6 +602,25 @@ def test_clip_projects_coordinates_on_the_cube(dim, ties, dtype):
     clean = np.where(np.isnan(x), 0, np.clip(x, -2, 2)).astype(dtype)
     assert_reports_equal_to(mechanism, mechanism.privatize(clean, rng=5), x, clip=True)
     assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(clean, rng=5))
+
+
+@pytest.mark.parametrize("example", [example for example in KINDS if example.mechanism.domain.clips], ids=str)
+def test_clipped_records_have_the_reports_of_the_nearest_valid_records(example):
+    """Domain and kernel agree about the nearest record. Directions agree up to rounding of the projected rows."""
+    mechanism, n = example.mechanism, 400
+    x = example.records(n)
+    far = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 7.0, -7.0, -0.0], x.dtype)
+    if x.ndim == 2:
+        x[:, -1] = np.resize(far, n)
+    else:
+        x[:] = np.resize(far, n)
+    nearest = mechanism.domain.clip(x)
+    assert mechanism.domain.first_invalid(nearest) < 0 or isinstance(mechanism.domain, Examples)
+    found, expected = mechanism.privatize(x, rng=5, clip=True), mechanism.privatize(nearest, rng=5, clip=True)
+    if found.dtype.kind == "f":
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    else:
+        assert_same(found, expected)
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")

@@ -319,6 +319,57 @@ def test_invalid_records_are_rejected_or_clipped():
     assert coordinate.privatize(x, clip=True).max() < 6
 
 
+@dataclass(frozen=True)
+class CustomTrusting(ldp.Mechanism):
+    """A threshold that is not limited: a record outside of the domain would be reported with a larger probability."""
+
+    low: float = -1.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.define(
+            epsilon=math.log(3),
+            epsilon_realized=math.log(3),
+            domain=Interval(self.low, self.high),
+            report=Codes(2, onehot=False),
+            debiasing=ldp.results.Debiasing(-2.0, 2.0),
+        )
+
+    def privatize_block(self, records, words):
+        assert ((records >= self.low) & (records <= self.high)).all()
+        return words.below(1 << 32, len(records)) < (0.5 + records.astype(np.float64) / 4) * (1 << 32)
+
+
+@dataclass(frozen=True)
+class CustomEncoded(CustomTrusting):
+    """The same with a function that encodes records."""
+
+    def encode(self, records):
+        assert ((records >= self.low) & (records <= self.high)).all()
+        return records
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.ClippedWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("kind", [CustomTrusting, CustomEncoded])
+def test_records_are_clipped_before_custom_code_sees_them(kind, dtype):
+    """Equal reports for a record outside and the nearest valid one, so that their probabilities have the ratio 1."""
+    mechanism, n = kind(), 8 * 600
+    x = np.resize(np.array([3.0, -3.0, np.inf, -np.inf, np.nan, 0.5, 1.0, -1.0], dtype), n)
+    nearest = np.resize(np.array([1.0, -1.0, 1.0, -1.0, 0.0, 0.5, 1.0, -1.0], dtype), n)
+    expected = mechanism.privatize(nearest, rng=5)
+    assert_same(mechanism.privatize(x, rng=5, clip=True), expected)
+    assert_same(ldp.Query(0, mechanism).privatize(x, rng=5), expected)
+    out = np.empty_like(expected)
+    assert_same(mechanism.privatize(x, rng=5, clip=True, out=out), expected)
+    assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(nearest, rng=5))
+    assert mechanism.collect(x, rng=5, clip=True) == mechanism.collect(nearest, rng=5)
+    keys = ldp.PersonKeys(bytes(32), np.arange(n), question="q")
+    assert_same(mechanism.privatize(x, rng=keys, clip=True), mechanism.privatize(nearest, rng=keys))
+    for record, valid in zip(x[:8], nearest[:8], strict=True):
+        assert_same(mechanism.privatize(record, rng=5, clip=True), mechanism.privatize(valid, rng=5))
+
+
 def test_repr_dict_pickle_and_copy_give_equal_mechanisms(mechanism):
     names = {"CustomCircle": CustomCircle, "CustomForced": CustomForced, "CustomCoordinate": CustomCoordinate}
     described = json.loads(json.dumps(mechanism.to_dict()))

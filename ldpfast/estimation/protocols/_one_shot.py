@@ -66,9 +66,17 @@ class Problem(RecordQuestion[Result]):
         `_encode`.
         """
         inner = mechanism._pipeline
-        width = 1 if kernel else max(inner.width, mechanism.domain.width or 1)
-        encode = inner.encode if kernel or type(self)._encode is Problem._encode else self._encoded
-        pipeline = Pipeline(domain, kernel or inner.kernel, encode, width, inner.first_block, truncates)
+        translates = kernel is None and type(self)._encode is not Problem._encode
+        pipeline = Pipeline(
+            domain,
+            kernel or inner.kernel,
+            inner.encode,
+            1 if kernel else max(inner.width, mechanism.domain.width or 1),
+            inner.first_block,
+            self._encode if translates else None,
+            None if kernel else mechanism.domain,
+            truncates,
+        )
         self._set(mechanism=mechanism, report=mechanism.report, domain=domain, _pipeline=pipeline, **values)
 
     def _pinned(self) -> dict[str, Any]:
@@ -77,11 +85,6 @@ class Problem(RecordQuestion[Result]):
     def _encode(self, records: AnyArray) -> AnyArray:
         """Encode valid records for the mechanism; each row depends on its own record only."""
         return records
-
-    def _encoded(self, records: AnyArray) -> AnyArray:
-        """Encode valid records for the kernel of the mechanism."""
-        pipeline = self.mechanism._pipeline
-        return pipeline.prepared(pipeline.domain.convert(self._encode(records)))
 
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the state of the reports of many people, as `Mechanism.report_state` of the encoded records."""
@@ -93,8 +96,11 @@ class Problem(RecordQuestion[Result]):
             )
         encoded = inner.domain.convert(self._encode(records))
         if self._pipeline.always_clip:
-            encoded = inner._pipeline.kernel.clipped(encoded)
+            encoded = inner.domain.clip(encoded)
         return inner.report_state(encoded, people, generator)
+
+    def _kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
+        return self.mechanism.domain.kernel_dtype(self._encode(self.domain.convert(records[:0])))
 
     @property
     def debiasing(self) -> AnyDebiasing | None:
@@ -161,9 +167,7 @@ class Problem(RecordQuestion[Result]):
         """
         self.domain.check_clip(clip)
         records, single = self.domain.records(x)
-        report, mechanism = self.mechanism.report, self.mechanism
-        dtype = report.dtype(mechanism.domain.kernel_dtype(self._encode(self.domain.convert(records[:0]))))
-        reports = np.empty((len(records), *report.shape), dtype)
+        reports = np.empty((len(records), *self.report.shape), self._report_dtype(records, rng))
         if is_personal(rng):
             self._pipeline.privatize_persons(records, rng.of(self, len(records)), reports, clip=clip)
         else:

@@ -143,29 +143,6 @@ cdef class Kernel:
             raise OverflowError("a stream of random words is exhausted")
         return valid
 
-    def clipped(self, x):
-        """Return the nearest valid records of the contiguous records `x`, or `x` if every record counts as valid."""
-        cdef Py_buffer records, nearest
-        cdef record_source source
-        cdef int size
-        PyObject_GetBuffer(x, &records, PyBUF_STRIDES)
-        size = size_index(records.itemsize)
-        if self.clip_by_size[size] is NULL:
-            PyBuffer_Release(&records)
-            return x
-        found = x.copy()
-        PyObject_GetBuffer(found, &nearest, PyBUF_WRITABLE)
-        try:
-            self.open_records(&records, &source)
-            if source.run < source.count:
-                raise ValueError("records must be contiguous")
-            with nogil:
-                self.clip_by_size[size](self.clip_params, records.buf, source.count, nearest.buf)
-        finally:
-            PyBuffer_Release(&nearest)
-            PyBuffer_Release(&records)
-        return found
-
     def run(self, key, uint64_t block, x, state, bint clip=False):
         """Privatize the records `x` and add the reports to `state`, without storing them.
 

@@ -320,6 +320,7 @@ cdef extern from "check/ranges.h" nogil:
     size_t first_outside_f32(const float *x, size_t n, double lower, double upper)
     size_t first_outside_f64(const double *x, size_t n, double lower, double upper)
     size_t first_code_outside(const void *x, int size, int is_signed, size_t n, uint64_t k)
+    double row_norm_f64(const double *x, size_t n)
     size_t first_norm_outside_f32(const float *x, size_t n, size_t dim, double least, double most)
     size_t first_norm_outside_f64(const double *x, size_t n, size_t dim, double least, double most)
 

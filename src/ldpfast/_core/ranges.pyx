@@ -3,7 +3,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint64_t
 
 from ldpfast._core.kernels cimport (
-    first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64,
+    first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64, row_norm_f64,
 )
 
 
@@ -35,6 +35,16 @@ def first_invalid_row(x, size_t dim, double least, double most):
             first = first_norm_outside_f64(<const double *>view.buf, n, dim, least, most)
     PyBuffer_Release(&view)
     return -1 if first == n else first
+
+
+def row_norms(const double[:, ::1] x, double[::1] norms):
+    """Write the Euclidean norms of rows to `norms`. The order of the additions is the same for all instruction sets."""
+    cdef Py_ssize_t i
+    if norms.shape[0] != x.shape[0]:
+        raise ValueError("rows and norms do not fit together")
+    with nogil:
+        for i in range(x.shape[0]):
+            norms[i] = row_norm_f64(&x[i, 0], x.shape[1]) if x.shape[1] else 0.0
 
 
 def first_invalid_code(x, bint is_signed, uint64_t k):
