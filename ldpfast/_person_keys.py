@@ -60,9 +60,9 @@ class PersonKeys:
 
     Notes
     -----
-    About 0.2 microseconds per record. `run` holds the reports of all records in memory. Records are read and reports are made in
-    double precision, whatever the dtype of the records: equal values give equal reports. Numbers that are stored in single and
-    in double precision are often different values: ``np.float32(0.1) != 0.1``.
+    About 0.2 microseconds per record. `run` holds the reports of all records in memory. Records are read and reports
+    are made in double precision, whatever the dtype of the records: equal values give equal reports. Numbers that are stored in
+    single and in double precision are often different values: ``np.float32(0.1) != 0.1``.
 
     Privacy
     -------

@@ -222,3 +222,32 @@ for rng in (np.random.default_rng(1), 7):
         "20",
         "20",
     ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_pieces_of_a_survey_that_are_made_after_a_fork_share_no_coins():
+    """With the same coins, the reports of two processes for different records would show the difference of the records."""
+    script = """
+import os, sys, numpy as np, pyarrow as pa
+from ldpfast._frames import _pieces
+from ldpfast.survey import Choice, Survey
+_pieces.PIECE_ROWS = 1 << 13
+survey = Survey({"q": Choice(64)}, 0.1)
+batch = pa.record_batch({"q": pa.array(np.zeros(1 << 13, np.int64))})
+for rng in (None, np.random.default_rng(1), 7):
+    pieces = survey.privatize_pieces(pa.RecordBatchReader.from_batches(batch.schema, [batch] * 3), rng=rng)
+    next(pieces), next(pieces)
+    child = os.fork()
+    try:
+        print(next(pieces)["q"].combine_chunks().buffers()[1].to_pybytes()[:800].hex(), flush=True)
+    except ValueError as error:
+        print(error, flush=True)
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+    first, second, *refused, third, fourth = run_python(script).stdout.splitlines()
+    assert first != second
+    assert "rng must be None, an int or a SeedSequence in a forked process, got a generator" in refused
+    assert len(refused) == 2
+    assert third == fourth

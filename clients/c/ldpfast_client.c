@@ -19,7 +19,8 @@ void aes_forget(void) {} /* what is left in registers is for the caller to overw
 enum { HEADER = 56, PART = 24, QUESTION = 40, CHECKSUM = AES_BLOCK, HEAD = 9 };
 enum { TABLE_VERSION = 1, MESSAGE_VERSION = 1, DIGEST_AT = 16, DIGEST_BYTES = 32 };
 enum { MOST_SYMBOLS = 1 << 24, NO_PART = 0xffff };
-enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN };
+#define MAX_STEPS (1u << 31)
+enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
 enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3 };
 
 /* Tags of the fields of derived keys. */
@@ -28,6 +29,7 @@ enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 3
 
 typedef struct {
     uint32_t encoding, k; /* symbols, of which the last is "no answer" */
+    uint32_t steps;
     double lower, upper;
     const uint8_t *edges; /* k - 2 of them */
 } part;
@@ -66,12 +68,17 @@ static uint64_t read_u64(const uint8_t *from)
 static part read_part(const ldpfast_client *c, uint32_t number)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * number;
-    part p = {read_u32(at), read_u32(at + 4), 0, 0, NULL};
+    part p = {read_u32(at), read_u32(at + 4), 0, 0, 0, NULL};
     if (p.encoding == AS_LOW_HIGH) {
         p.lower = double_of(read_u64(at + 8));
         p.upper = double_of(read_u64(at + 16));
     } else if (p.encoding == AS_BIN) {
         p.edges = c->table + read_u32(at + 8);
+    } else if (p.encoding == AS_STEP) {
+        const uint8_t *ends = c->table + read_u32(at + 8);
+        p.lower = double_of(read_u64(ends));
+        p.upper = double_of(read_u64(ends + 8));
+        p.steps = read_u32(at + 12);
     }
     return p;
 }
@@ -110,6 +117,12 @@ static int is_inside(uint64_t start, uint64_t bytes, uint64_t first, uint64_t en
     return first <= start && start <= end && bytes <= end - start;
 }
 
+static int is_interval(double lower, double upper)
+{
+    const double length = upper - lower;
+    return is_finite(lower) && is_finite(upper) && is_finite(length) && length > 0 && is_finite(1 / length);
+}
+
 static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * number;
@@ -118,9 +131,13 @@ static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t firs
         return 0;
     if (encoding == AS_SYMBOL)
         return (read_u64(at + 8) | read_u64(at + 16)) == 0;
-    if (encoding == AS_LOW_HIGH) {
-        const double lower = double_of(read_u64(at + 8)), upper = double_of(read_u64(at + 16)), length = upper - lower;
-        return k == 3 && is_finite(lower) && is_finite(upper) && is_finite(length) && length > 0 && is_finite(1 / length);
+    if (encoding == AS_LOW_HIGH)
+        return k == 3 && is_interval(double_of(read_u64(at + 8)), double_of(read_u64(at + 16)));
+    if (encoding == AS_STEP) {
+        const uint32_t ends = read_u32(at + 8), steps = read_u32(at + 12);
+        return k == 3 && read_u64(at + 16) == 0 && is_inside(ends, 16, first, end) && steps > 0 && steps < MAX_STEPS &&
+               is_interval(double_of(read_u64(c->table + ends)), double_of(read_u64(c->table + ends + 8))) &&
+               is_finite(steps / (double_of(read_u64(c->table + ends + 8)) - double_of(read_u64(c->table + ends))));
     }
     if (encoding != AS_BIN || (read_u32(at + 12) | read_u64(at + 16)) != 0 ||
         !is_inside(read_u32(at + 8), 8 * (k - 2ull), first, end))
@@ -297,7 +314,7 @@ static void close_derivation(derivation *d, stream_key *key)
 
 /* Answers ------------------------------------------------------------------------------------------------------------- */
 
-/* What random rounding starts from: a symbol, or a number. */
+/* What random rounding starts from: a symbol, a number, or the number of a step in both forms. */
 typedef struct {
     uint32_t symbol;
     double number;
@@ -325,6 +342,11 @@ static cell cell_of(const part *p, const ldpfast_value *value)
         found.symbol = choose_u32(-(uint32_t)(value->category < last), value->category, last);
     else if (p->encoding == AS_BIN)
         found.symbol = bin_of(p, value->number);
+    if (p->encoding == AS_STEP) {
+        const uint32_t none = (uint32_t)nan_mask_f64(value->number);
+        encode_steps(&found.number, 1, p->lower, p->upper, p->steps);
+        found.symbol = choose_u32(none, p->steps + 1, (uint32_t)unless_nan_f64(found.number, found.number, 0));
+    }
     return found;
 }
 
@@ -342,13 +364,15 @@ static void absorb_cell(derivation *d, const part *p, cell *c)
 
 static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_t stream_number)
 {
-    if (p->encoding != AS_LOW_HIGH)
+    if (p->encoding == AS_SYMBOL || p->encoding == AS_BIN)
         return c->symbol;
+    const double start = p->encoding == AS_STEP ? 0 : p->lower;
+    const double per_range = 1 / (p->encoding == AS_STEP ? (double)p->steps : p->upper - p->lower);
     uint64_t word[AES_BLOCK / 8];
     uint32_t symbol;
     stream s = stream_open(key, (enum stream_id)stream_number, 0);
     stream_draw(&s, word, 1);
-    encode_low_high(word, &c->number, 1, p->lower, 1 / (p->upper - p->lower), p->k - 1, &symbol);
+    encode_low_high(word, &c->number, 1, start, per_range, p->k - 1, &symbol);
     key_wipe(word, sizeof word);
     return symbol;
 }

@@ -36,7 +36,7 @@ class SurveyKernel:
     def item_count(self) -> int: ...
     def __new__(
         cls,
-        parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None]],
+        parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None, int]],
         items: list[tuple[int, int, Kernel, int]],
         answers: int,
         thresholds: NDArray[Any],

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"LDPCLNT\x01"  # whose last byte is the version of the table
 ENCODINGS = {"symbol": 0, "low-high": 1, "bin": 2}
+STEPS = 3  # encoding of a number that is rounded to a step, and then at random to an end
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY = 1, 2, 3
 NO_PART = 0xFFFF
 CHECKSUM_BYTES = 16
@@ -46,13 +47,16 @@ def client_table(survey: Survey) -> bytes:
     start = _HEADER.size + len(declared) * _PART.size + len(survey._items) * _QUESTION.size + len(thresholds)
     parts, questions, rest = [], [], bytearray()
     for question in declared:
-        limits = question.limits()
-        if limits is None:
+        limits, encoding = question.limits(), ENCODINGS[question.encoding]
+        if question.steps:
+            encoding, numbers = STEPS, struct.pack("<II8x", start + len(rest), question.steps)
+            rest += struct.pack("<2d", *question.valid_range())
+        elif limits is None:
             numbers = struct.pack("<2d", *question.valid_range())
         else:
             numbers = struct.pack("<I12x", start + len(rest))
             rest += limits.astype("<f8").tobytes()
-        parts.append(_PART.pack(ENCODINGS[question.encoding], question.k, numbers))
+        parts.append(_PART.pack(encoding, question.k, numbers))
     for item, (first, second) in zip(survey._items, survey._places, strict=True):
         name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
         place = NO_PART if second < 0 else second

@@ -65,8 +65,8 @@ def person_answers(
             cells = [cells_of(columns[place], survey._declared[survey._columns[place]], these) for place in places]
             fields = [fields_of(cell) for cell in cells]
             own = personal.derive(start, np.concatenate(fields, axis=1))
-            if mechanism.domain.width is None and mechanism.domain.clips:  # a number with Laplace noise
-                records: AnyArray = cells[0]
+            if mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
+                records: AnyArray = _values_of(cells[0], survey._declared[item.name])
             else:
                 symbols = np.zeros(len(these), np.int64)
                 for i, (cell, place) in enumerate(zip(cells, places, strict=True)):
@@ -79,9 +79,10 @@ def person_answers(
 
 
 def cells_of(column: Column, question: ColumnQuestion, rows: NDArray[np.intp], clip: bool = True) -> Any:
-    """Return the canonical values of some rows in ascending order: symbols, or numbers in the declared range.
+    """Return the canonical values of some rows in ascending order: symbols, numbers of steps, or numbers in the declared range.
 
-    A missing number is NaN. With `clip`, numbers out of range are moved to the nearest end. Returns None if a cell is invalid.
+    A missing number is NaN, or the number after that of the last step. With `clip`, numbers out of range are moved to the
+    nearest end. Returns None if a cell is invalid.
     """
     first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
     if question.encoding == "symbol":
@@ -92,7 +93,18 @@ def cells_of(column: Column, question: ColumnQuestion, rows: NDArray[np.intp], c
     if (not question.optional and np.isnan(numbers).any()) or (not clip and outside.any()):
         return None
     numbers = np.clip(numbers, lower, upper)
+    if question.steps:
+        nearest = np.floor((numbers - lower) * (question.steps / (upper - lower)) + 0.5)  # as `encode_steps`
+        return np.where(np.isnan(nearest), question.steps + 1, np.minimum(nearest, question.steps)).astype(np.uint32)
     return _bins(numbers, question).astype(np.uint32) if question.encoding == "bin" else numbers
+
+
+def _values_of(cell: Any, question: ColumnQuestion) -> Floats:
+    """Return the numbers that canonical values stand for."""
+    if not question.steps:
+        return np.asarray(cell)
+    lower, upper = question.valid_range()
+    return np.asarray(lower + cell * ((upper - lower) * (1 / question.steps)))
 
 
 def _bins(numbers: Floats, question: ColumnQuestion) -> NDArray[np.intp]:
@@ -109,9 +121,12 @@ def fields_of(cell: Any) -> NDArray[np.uint8]:
 
 def encoded(cell: Any, question: ColumnQuestion, keys: AnyArray, stream_id: int) -> NDArray[np.int64]:
     """Return the symbols of canonical values, as `encode_low_high` rounds numbers."""
-    if cell.dtype.kind != "f":
+    if question.encoding != "low-high":
         return np.asarray(cell, np.int64)
-    lower, upper = question.valid_range()
     uniform = (words_each(keys, stream_id) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    high = uniform < (cell - lower) * (1 / (upper - lower))
-    return np.where(np.isnan(cell), question.k - 1, high).astype(np.int64)
+    if question.steps:
+        missing, high = cell > question.steps, uniform < cell * (1 / question.steps)
+    else:
+        lower, upper = question.valid_range()
+        missing, high = np.isnan(cell), uniform < (cell - lower) * (1 / (upper - lower))
+    return np.where(missing, question.k - 1, high).astype(np.int64)

@@ -18,6 +18,7 @@ from ..domains import declared_categories
 
 MOST_BINS = 1 << 16
 MOST_LABELS = 1 << 20
+MAX_STEPS = 1 << 31
 NO_ANSWER = "no answer"  # label of a missing answer in tables
 EPOCH = date(1970, 1, 1)
 
@@ -54,6 +55,8 @@ class ColumnQuestion(SurveyQuestion):
         Name of the column; None for the name of the question.
     labels : tuple
         Labels of the symbols without "no answer".
+    steps : int
+        Number of steps between the values to which numbers are rounded first; 0 where they are not.
     scalar : bool
         Whether the answer is one number.
     encoding : str
@@ -63,6 +66,7 @@ class ColumnQuestion(SurveyQuestion):
     optional: bool
     column: str | None
     labels: tuple[Any, ...]
+    steps: int = 0
     scalar: ClassVar[bool] = False
     encoding: ClassVar[str] = "symbol"
 
@@ -207,11 +211,16 @@ class Mean(ColumnQuestion):
         Whether an answer may be missing. The mean is then that of people who answered.
     column : str, optional
         Name of the column; the default is the name of the question.
+    resolution : float, optional
+        Distance of the values lower, lower + resolution, ..., upper, to the nearest of which every number is rounded before
+        anything else, halves upward. The answer is the mean of the rounded numbers. With `PersonKeys`, all numbers that are
+        rounded to the same value have the same report, for instance 0.1 in single and in double precision.
 
     Raises
     ------
     TypeError, ValueError
-        If `lower` and `upper` are not finite numbers with lower < upper.
+        If `lower` and `upper` are not finite numbers with lower < upper; if `resolution` does not divide upper - lower into
+        at least 1 and fewer than 2^31 steps.
 
     Notes
     -----
@@ -231,6 +240,9 @@ class Mean(ColumnQuestion):
     upper: float
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
+    resolution: float | None = field(default=None, kw_only=True)
+    later: ClassVar[dict[str, Any]] = {"resolution": None}
+    steps: int = field(init=False, repr=False, compare=False)
     labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     scalar: ClassVar[bool] = True
     encoding: ClassVar[str] = "low-high"
@@ -238,7 +250,16 @@ class Mean(ColumnQuestion):
     def __post_init__(self) -> None:
         self._check_common()
         lower, upper = _check.interval(number_of(self.lower), number_of(self.upper))
-        self._set(lower=lower, upper=upper, labels=("low", "high"))
+        self._set(lower=lower, upper=upper, labels=("low", "high"), steps=0)
+        if self.resolution is not None:
+            resolution = _check.positive("resolution", self.resolution)
+            steps = (upper - lower) / resolution
+            if not 0.5 <= steps < MAX_STEPS or abs(steps - round(steps)) > 1e-9 * steps:
+                raise ValueError(
+                    f"resolution must divide upper - lower = {upper - lower!r} into at least 1 and fewer than 2^31 steps, "
+                    f"got {self.resolution!r}"
+                )
+            self._set(resolution=resolution, steps=round(steps))
 
     @property
     def statistic(self) -> Floats:

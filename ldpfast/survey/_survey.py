@@ -20,7 +20,7 @@ from .._described import from_dict as described
 from .._extras import optional
 from .._frames import Groups, Piece, pieces
 from .._person_keys import PersonKeys, Persons, is_personal
-from .._random import open_stream
+from .._random import Randomness, open_stream
 from .._warnings import warn
 from ..mechanisms import Mechanism
 from ..privacy import Guarantee
@@ -806,14 +806,16 @@ class Survey(Described):
 
 
 class _Source:
-    """The randomness of a call, opened when it is first needed: a stream, or keys of persons."""
+    """The randomness of a call: streams, or keys of persons."""
 
     def __init__(self, rng: RNGLike) -> None:
         self.keys = rng if is_personal(rng) else None
         if self.keys is not None and self.keys.question is not None:
             raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
         self.column = None if self.keys is None else self.keys.column
-        self._rng, self._stream = rng, None if rng is None or is_personal(rng) else open_stream(rng)
+        self._rng, self._randomness = rng, Randomness()
+        if not is_personal(rng):
+            self._randomness.keep(rng, open_stream(rng))
 
     def check_people(self, people: int) -> None:
         """Raise unless there was one person per row of the whole table."""
@@ -821,10 +823,12 @@ class _Source:
             self.keys.persons(people)
 
     def take(self, blocks: int) -> tuple[Stream, int]:
-        """Return the stream and the number of the first of some new record blocks."""
-        if self._stream is None:
-            self._stream = open_stream(self._rng)
-        return self._stream, self._stream.take(blocks)
+        """Return a stream and the number of the first of some new record blocks.
+
+        Without `rng`, every call has a fresh key. A process that was forked while pieces were read shares no coins then.
+        """
+        stream = self._randomness.stream(self._rng)
+        return stream, stream.take(blocks)
 
 
 # Arguments ------------------------------------------------------------------------------------------------------------
@@ -889,6 +893,6 @@ def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float, ve
     return found
 
 
-def _part(question: ColumnQuestion) -> tuple[str, int, bool, float, float, Any]:
+def _part(question: ColumnQuestion) -> tuple[str, int, bool, float, float, Any, int]:
     """Return a question in the form of `SurveyKernel`."""
-    return question.encoding, question.k, question.optional, *question.valid_range(), question.limits()
+    return question.encoding, question.k, question.optional, *question.valid_range(), question.limits(), question.steps

@@ -321,6 +321,9 @@ static void surveys(void)
     print_hash("low or high", column_numbers_invalid(&whole, 0, 2000, 0, 1, 0), out, 2000 * sizeof(uint32_t));
     encode_bins(doubles, 2000, small_doubles, 7, 9, (uint32_t *)out);
     print_hash("bins of numbers", 0, out, 2000 * sizeof(uint32_t));
+    memcpy(out, doubles, 2000 * sizeof(double));
+    encode_steps((double *)out, 2000, 0.2, 0.8, 37);
+    print_hash("steps of numbers", 0, out, 2000 * sizeof(double));
     key_prefix prefix;
     prefix_open(&prefix, codes, codes + 40, 3);
     prefix_derive(&prefix, codes + 200, 25, out);

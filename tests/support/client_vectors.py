@@ -19,7 +19,7 @@ from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestio
 from ldpfast.survey._client import column_of
 from ldpfast.survey._questions import EPOCH, ColumnQuestion
 
-SURVEYS, CASES = 50, 20
+FIRST, CASES = 50, 20  # surveys of the first version of the vectors
 TEXTS = ("north", "south", "östlich", "西", "", "no", "a,b", "N/A", "🦉", "x" * 40)
 NO_CATEGORY = 0xFFFFFFFF
 
@@ -39,7 +39,7 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
     """Return the surveys with their cases. Half of the cases have a fresh key, half belong to a person."""
     source = random.Random(20261122)
     found = []
-    for number in range(SURVEYS):
+    for number in range(FIRST + len(STEPS)):
         survey = _survey(source, number)
         found.append((survey, [_case(source, survey, bool(i % 2)) for i in range(CASES)]))
     return found
@@ -58,6 +58,9 @@ def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
 def _survey(source: random.Random, number: int) -> Survey:
     if number < len(LARGE):
         questions, epsilon = LARGE[number]
+        return Survey(questions, epsilon)
+    if number >= FIRST:
+        questions, epsilon = STEPS[number - FIRST]
         return Survey(questions, epsilon)
     count = 1 + source.randrange(6)
     questions = {f"{TEXTS[source.randrange(10)]} {i}": _question(source, i) for i in range(count)}
@@ -111,6 +114,19 @@ LARGE: list[tuple[dict[str, SurveyQuestion], float]] = [
         3.0,
     ),
     ({f"q{i}": YesNo(optional=True) for i in range(150)}, 1.0),
+]
+STEPS: list[tuple[dict[str, SurveyQuestion], float]] = [
+    (
+        {
+            "a": Mean(0, 1, resolution=0.1, optional=True),
+            "b": Choice(3, optional=True),
+            "c": Mean(-1e9, 1e9, resolution=1, optional=True),
+            "ab": Cross("a", "b"),
+            "ca": Cross("c", "a"),
+        },
+        3.0,
+    ),
+    ({"day": Mean(date(1900, 1, 1), date(2030, 1, 1), resolution=2, optional=True)}, 1.0),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,9 @@ SURVEYS = {
     "all": Survey(questions(), 8.0, answers="all"),
     "large epsilon": Survey({"age": Mean(0, 100), "smoker": YesNo(), "both": Cross("age", "smoker")}, 9.0),
     "single": Survey({"smoker": YesNo()}, 1.0),
+    "steps": Survey({**questions(), "age": Mean(0, 100, resolution=4)}, 2.0),
+    "optional steps": Survey({**questions(True), "age": Mean(0, 100, resolution=12.5, optional=True)}, 9.0, answers=2),
+    "steps at a large epsilon": Survey({"age": Mean(0, 100, resolution=4), "smoker": YesNo()}, 9.0),
 }
 
 
@@ -103,7 +107,7 @@ class Twin:
                     self.used.append((key, f"rounding {place}", block))
                 cells = [rows[i][part] for i in asked]
                 if isinstance(mechanism, ldp.Laplace | ldp.Window):
-                    records = np.array(cells, np.float64)
+                    records = np.array([value(declared, cell) for cell in cells], np.float64)
                     continue
                 symbols = np.array([symbol(declared, cell, int(u)) for cell, u in zip(cells, rounding, strict=True)])
                 records = symbols if records is None else records * declared.k + symbols
@@ -136,6 +140,22 @@ class Twin:
         return found
 
 
+def step(question: Any, cell: float) -> int:
+    """Return the number of the nearest step of a mean with a resolution, halves upward."""
+    inside = min(max(cell, question.lower), question.upper)
+    return min(
+        math.floor((inside - question.lower) * (question.steps / (question.upper - question.lower)) + 0.5),
+        question.steps,
+    )
+
+
+def value(question: Any, cell: float) -> float:
+    """Return the number of a mean that is privatized."""
+    if question.resolution is None:
+        return cell
+    return question.lower + step(question, cell) * ((question.upper - question.lower) * (1 / question.steps))
+
+
 def symbol(question: Any, cell: Any, word: int) -> int:
     """Return the symbol of a cell; a mean is rounded by a random word."""
     if cell is None:
@@ -146,4 +166,6 @@ def symbol(question: Any, cell: Any, word: int) -> int:
         return int(question.labels.index(cell))
     if isinstance(question, Histogram):
         return int(sum(cell >= edge for edge in question.edges[1:-1]))
+    if question.resolution is not None:
+        return int((word >> 11) * 2.0**-53 < step(question, cell) * (1 / question.steps))
     return int((word >> 11) * 2.0**-53 < (cell - question.lower) * (1 / (question.upper - question.lower)))

@@ -26,6 +26,10 @@ def read(table: bytes) -> dict:
             numbers = struct.unpack_from("<2d", table, 64 + 24 * i)
         elif encoding == 2:
             numbers = struct.unpack_from(f"<{k - 2}d", table, struct.unpack_from("<I12x", table, 64 + 24 * i)[0])
+        elif encoding == 3:
+            at, steps, zeros = struct.unpack_from("<IIQ", table, 64 + 24 * i)
+            assert zeros == 0
+            numbers = (*struct.unpack_from("<2d", table, at), steps)
         else:
             assert table[64 + 24 * i : 80 + 24 * i] == bytes(16)
             numbers = ()
@@ -53,9 +57,11 @@ def test_a_table_says_what_the_survey_asks():
         declared = list(survey._declared)
         for (encoding, k, numbers), question in zip(found["parts"], survey._declared.values(), strict=True):
             assert k == question.k
-            assert encoding == {"symbol": 0, "low-high": 1, "bin": 2}[question.encoding]
+            assert encoding == (3 if question.steps else {"symbol": 0, "low-high": 1, "bin": 2}[question.encoding])
             if isinstance(question, Histogram):
                 assert numbers == question.edges[1:-1]
+            elif question.steps:
+                assert numbers == (question.lower, question.upper, question.steps)
             else:
                 assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
         for fields, item in zip(found["questions"], survey._items, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections import Counter
 from fractions import Fraction
@@ -334,4 +335,58 @@ def test_auto_asks_one_question_where_weights_differ():
 def test_a_kernel_with_wide_records_is_refused():
     kernel = ldp.RandomizedResponse(1 << 33, 40.0)._pipeline.kernel
     with pytest.raises(ValueError, match=r"fewer than 2\^32 symbols"):
-        SurveyKernel([("symbol", 1 << 20, False, 0, 0, None)], [(0, -1, kernel, 8)], 1, np.zeros(0, np.uint32))
+        SurveyKernel([("symbol", 1 << 20, False, 0, 0, None, 0)], [(0, -1, kernel, 8)], 1, np.zeros(0, np.uint32))
+
+
+def test_a_resolution_makes_equal_steps_equal_values():
+    """0.1 in single and in double precision is one value, with one report; without a resolution it has two."""
+    secret, n = bytes(range(32)), 4000
+    x = np.arange(n) % 200 / 10
+    reports = {}
+    for resolution in (None, 0.1):
+        survey = Survey({"x": Mean(0, 20, resolution=resolution)}, 0.5)
+        for dtype in ("f8", "f4"):
+            table = survey.privatize({"x": x.astype(dtype)}, rng=ldp.PersonKeys(secret, np.arange(n)))
+            reports[resolution, dtype] = table["x"].to_pylist()
+    assert reports[0.1, "f8"] == reports[0.1, "f4"]
+    assert reports[None, "f8"] != reports[None, "f4"]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 9.0])
+def test_the_mean_is_that_of_the_rounded_numbers(epsilon):
+    """Every number of a step has the report of its middle, halves belong to the next step, and ends stay."""
+    question = Mean(-1, 2, resolution=0.75, optional=epsilon < 1)
+    survey = Survey({"x": question}, epsilon)
+    numbers = np.array([-1, -0.625 - 1e-9, -0.625, 0.124, 0.125, 1.624, 1.625, 2, 0.5, -0.25])
+    steps = np.array([-1, -1, -0.25, -0.25, 0.5, 1.25, 2, 2, 0.5, -0.25])
+    assert question.steps == 4
+    for rng in (3, ldp.PersonKeys(bytes(32), np.arange(5000))):
+        found, expected = (
+            survey.privatize({"x": np.repeat(values, 500)}, rng=rng)["x"].to_pylist() for values in (numbers, steps)
+        )
+        assert found == expected
+    plain = Survey({"x": Mean(-1, 2, optional=epsilon < 1)}, epsilon)
+    assert survey.run({"x": np.repeat(numbers, 500)}, rng=3) == plain.run({"x": np.repeat(steps, 500)}, rng=3)
+    assert Survey.from_toml(survey.to_toml()) == survey == Survey.from_dict(survey.to_dict())
+    assert survey.fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    "resolution, error, message",
+    [
+        (
+            0.7,
+            ValueError,
+            r"^resolution must divide upper - lower = 3.0 into at least 1 and fewer than 2\^31 steps, got 0.7$",
+        ),
+        (6, ValueError, "^resolution must divide"),
+        (1e-9, ValueError, "^resolution must divide"),
+        (0, ValueError, "^resolution must be a finite number > 0, got 0$"),
+        (math.nan, ValueError, "^resolution must be a finite number, got nan$"),
+        ("1", TypeError, "^resolution must be a number, got str$"),
+        (True, TypeError, "^resolution must be a number, got bool$"),
+    ],
+)
+def test_invalid_resolutions(resolution, error, message):
+    with pytest.raises(error, match=message):
+        Mean(-1, 2, resolution=resolution)

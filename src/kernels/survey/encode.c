@@ -15,6 +15,16 @@ void encode_low_high(const uint64_t *word, const double *x, size_t n, double low
     }
 }
 
+void encode_steps(double *x, size_t n, double lower, double upper, uint32_t steps)
+{
+    const double per_range = steps / (upper - lower);
+    for (size_t i = 0; i < n; i++) {
+        const double above = x[i] > lower ? x[i] : lower, inside = above < upper ? above : upper;
+        const double nearest = (double)(uint32_t)((inside - lower) * per_range + 0.5);
+        x[i] = unless_nan_f64(x[i], nearest < steps ? nearest : steps, x[i]);
+    }
+}
+
 void encode_bins(const double *x, size_t n, const double *edge, size_t edges, uint32_t missing, uint32_t *symbol)
 {
     for (size_t i = 0; i < n; i++) {

@@ -9,6 +9,10 @@
 void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
                      uint32_t *symbol);
 
+/* Numbers become the number of the nearest of steps + 1 equally spaced values from lower on, of which the last is upper, as a double.
+ * Halves are rounded up. NaN stays. Needs 1 <= steps < 2^31. */
+void encode_steps(double *x, size_t n, double lower, double upper, uint32_t steps);
+
 /* The number of edges that are at most x. NaN has the symbol `missing`. */
 void encode_bins(const double *x, size_t n, const double *edge, size_t edges, uint32_t missing, uint32_t *symbol);
 

@@ -398,6 +398,7 @@ cdef extern from "survey/assign.h" nogil:
 cdef extern from "survey/encode.h" nogil:
     void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
                          uint32_t *symbol)
+    void encode_steps(double *x, size_t n, double lower, double upper, uint32_t steps)
     void encode_bins(const double *x, size_t n, const double *edge, size_t edges, uint32_t missing, uint32_t *symbol)
 
 

@@ -13,7 +13,7 @@ from ldpfast._core.kernels cimport (
     AES_BLOCK, COLUMN_BITS, COLUMN_FLOAT32, COLUMN_FLOAT64, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8,
     COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, STREAM_SURVEY_KEYS, STREAM_SURVEY_ROUNDING, SURVEY_ROWS,
     SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column, column_numbers, column_numbers_invalid,
-    column_symbols, column_symbols_invalid, encode_bins, encode_low_high, key_open, key_wipe, privatize_fn, stream,
+    column_symbols, column_symbols_invalid, encode_bins, encode_low_high, encode_steps, key_open, key_wipe, privatize_fn, stream,
     stream_draw, stream_id, stream_key, stream_open, tally_fn,
 )
 
@@ -124,8 +124,8 @@ ENCODINGS = {"symbol": AS_SYMBOL, "low-high": AS_LOW_HIGH, "bin": AS_BIN, "numbe
 
 cdef struct part:
     int encoding, optional
-    uint32_t k
-    double lower, upper, per_range
+    uint32_t k, steps  # 0 steps: numbers are not rounded to steps
+    double lower, upper, start, per_range  # of valid numbers; of random rounding
     const double *edge
     size_t edges
 
@@ -165,7 +165,7 @@ cdef class SurveyKernel:
     Parameters
     ----------
     parts : list of tuple
-        Declared questions: (encoding, k, optional, lower, upper, edges), with an array of float64 edges or None.
+        Declared questions: (encoding, k, optional, lower, upper, edges, steps), with an array of float64 edges or None.
     items : list of tuple
         Asked questions: (number of the first part, of the second or -1, Kernel, bytes of a record number).
     answers : int
@@ -194,10 +194,11 @@ cdef class SurveyKernel:
         if not 1 <= answers <= len(items) < 65536 or (answers == 1 and len(thresholds) != len(items) - 1):
             raise ValueError("the number of answers does not fit the questions")
         self.keep = (parts, items)
-        for i, (how, k, optional, lower, upper, edge) in enumerate(parts):
+        for i, (how, k, optional, lower, upper, edge, steps) in enumerate(parts):
             self.parts[i].encoding, self.parts[i].k, self.parts[i].optional = ENCODINGS[how], k, optional
             self.parts[i].lower, self.parts[i].upper = lower, upper
-            self.parts[i].per_range = 1 / (upper - lower) if upper > lower else 0
+            self.parts[i].steps, self.parts[i].start = steps, 0 if steps else lower
+            self.parts[i].per_range = 1 / <double>steps if steps else 1 / (upper - lower) if upper > lower else 0
             if edge is not None:
                 edges = edge
                 self.parts[i].edge, self.parts[i].edges = &edges[0], len(edges)
@@ -252,10 +253,15 @@ cdef class SurveyKernel:
                 out[i] = out[i] if out[i] < last else last
             return
         column_numbers(&columns[number], first, row, n, w.number)
+        if p.steps:
+            encode_steps(w.number, n, p.lower, p.upper, p.steps)
+            if p.encoding == AS_NUMBER:
+                for i in range(n):
+                    w.number[i] = p.lower + w.number[i] * ((p.upper - p.lower) * p.per_range)
         if p.encoding == AS_LOW_HIGH:
             s = stream_open(key, <stream_id>stream_number, block)
             stream_draw(&s, w.word, blocks_for(n, 8))
-            encode_low_high(w.word, w.number, n, p.lower, p.per_range, missing, out)
+            encode_low_high(w.word, w.number, n, p.start, p.per_range, missing, out)
         elif p.encoding == AS_BIN:
             encode_bins(w.number, n, p.edge, p.edges, missing, out)
 
