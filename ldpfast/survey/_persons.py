@@ -92,10 +92,10 @@ def cells_of(column: Column, question: ColumnQuestion, rows: NDArray[np.intp], c
     outside = (numbers < lower) | (numbers > upper)
     if (not question.optional and np.isnan(numbers).any()) or (not clip and outside.any()):
         return None
-    numbers = np.clip(numbers, lower, upper)
     if question.steps:
-        nearest = np.floor((numbers - lower) * (question.steps / (upper - lower)) + 0.5)  # as `encode_steps`
-        return np.where(np.isnan(nearest), question.steps + 1, np.minimum(nearest, question.steps)).astype(np.uint32)
+        nearest = np.floor(np.clip((numbers - lower) / (upper - lower), 0, 1) * question.steps + 0.5)  # as `encode_steps`
+        return np.where(np.isnan(nearest), question.steps + 1, nearest).astype(np.uint32)
+    numbers = np.clip(numbers, lower, upper)
     return _bins(numbers, question).astype(np.uint32) if question.encoding == "bin" else numbers
 
 

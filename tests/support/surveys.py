@@ -142,11 +142,8 @@ class Twin:
 
 def step(question: Any, cell: float) -> int:
     """Return the number of the nearest step of a mean with a resolution, halves upward."""
-    inside = min(max(cell, question.lower), question.upper)
-    return min(
-        math.floor((inside - question.lower) * (question.steps / (question.upper - question.lower)) + 0.5),
-        question.steps,
-    )
+    share = (cell - question.lower) / (question.upper - question.lower)
+    return math.floor(min(max(share, 0.0), 1.0) * question.steps + 0.5)
 
 
 def value(question: Any, cell: float) -> float:

@@ -17,11 +17,9 @@ void encode_low_high(const uint64_t *word, const double *x, size_t n, double low
 
 void encode_steps(double *x, size_t n, double lower, double upper, uint32_t steps)
 {
-    const double per_range = steps / (upper - lower);
     for (size_t i = 0; i < n; i++) {
-        const double above = x[i] > lower ? x[i] : lower, inside = above < upper ? above : upper;
-        const double nearest = (double)(uint32_t)((inside - lower) * per_range + 0.5);
-        x[i] = unless_nan_f64(x[i], nearest < steps ? nearest : steps, x[i]);
+        const double share = clamp_unit((x[i] - lower) / (upper - lower), 0);
+        x[i] = unless_nan_f64(x[i], (double)(int32_t)(share * steps + 0.5), x[i]);
     }
 }
 
