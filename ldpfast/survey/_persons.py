@@ -93,7 +93,9 @@ def cells_of(column: Column, question: ColumnQuestion, rows: NDArray[np.intp], c
     if (not question.optional and np.isnan(numbers).any()) or (not clip and outside.any()):
         return None
     if question.steps:
-        nearest = np.floor(np.clip((numbers - lower) / (upper - lower), 0, 1) * question.steps + 0.5)  # as `encode_steps`
+        nearest = np.floor(
+            np.clip((numbers - lower) / (upper - lower), 0, 1) * question.steps + 0.5
+        )  # as `encode_steps`
         return np.where(np.isnan(nearest), question.steps + 1, nearest).astype(np.uint32)
     numbers = np.clip(numbers, lower, upper)
     return _bins(numbers, question).astype(np.uint32) if question.encoding == "bin" else numbers

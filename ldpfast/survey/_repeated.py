@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -74,7 +75,9 @@ class Repeated(Described):
     One report is exactly `epsilon_realized`-LDP. `loss` bounds the loss of several rounds. **The bound for few values holds
     only for persons whose values change in the same rounds: from many rounds, it can be seen when a value changed.** The
     product of `round` and the number of rounds is no bound, because reports of the same permanent answer support each
-    other. The keys are those of `PersonKeys`. docs/proofs/repeated.md.
+    other. A study can go on with another `round` or other `rounds`: the permanent answers stay, and the loss of all rounds is
+    at most `permanent` for each value. **With another `permanent`, another question or another name, everybody draws a second
+    permanent answer, and the losses of both studies add up.** The keys are those of `PersonKeys`. docs/proofs/repeated.md.
 
     References
     ----------
@@ -143,7 +146,9 @@ class Repeated(Described):
         -------
         guarantee : Guarantee
             The smaller of two sums: of the loss of the second response for every round, and of that of the first for every
-            value. The second sum compares only persons whose values change in the same rounds.
+            value. The second sum compares only persons whose values change in the same rounds. It holds for all rounds with
+            the same question, name, secret and `permanent`, whatever `round` and `rounds` are; the loss of another study with
+            the same people is added.
 
         Raises
         ------
@@ -236,6 +241,20 @@ class Repeated(Described):
         question = described(arguments["question"], "question")
         return cls(question, **{name: arguments[name] for name in ("permanent", "round", "rounds")})
 
+    @cached_property
+    def _permanent_digest(self) -> bytes:
+        """Digest of what permanent answers depend on: the question without the name of its column, and the first response.
+
+        The parameters of the rounds are not part of it, so that a study with other rounds keeps the permanent answers.
+        """
+        asked = {name: value for name, value in self.question.to_dict().items() if name != "column"}
+        return _schema.digest({"version": _schema.VERSION, "permanent": asked, **self.first._pinned()})
+
+    @cached_property
+    def _round_digest(self) -> bytes:
+        """Digest of what the reports of a round depend on: the permanent answers, and the second response."""
+        return _schema.digest({"permanent": self._permanent_digest.hex(), **self.second._pinned()})
+
     def _pinned(self) -> dict[str, Any]:
         return {"coins": {"first": self.first._pinned()["coins"], "second": self.second._pinned()["coins"]}}
 
@@ -320,9 +339,9 @@ class RepeatedRound(Question[Answer]):
         asked, n = self.repeated, len(cells)
         if keys.question is None:
             raise ValueError("question must be the name of the question in PersonKeys, got None")
-        digest, persons = _schema.digest(asked.schema()), keys.persons(n)
-        permanent = keys.named(digest, keys.question, persons)
-        fresh = keys.round(digest, keys.question, self.number, persons)
+        persons = keys.persons(n)
+        permanent = keys.named(asked._permanent_digest, keys.question, persons)
+        fresh = keys.round(asked._round_digest, keys.question, self.number, persons)
         reports = np.empty(n, self.report.dtype(np.dtype(np.uint8)))
         for start in range(0, n, PIECE_ROWS):
             piece = cells[start : start + PIECE_ROWS]

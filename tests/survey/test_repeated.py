@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _schema
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, RepeatedRound, YesNo
 
 from ..support import person_keys as twin
@@ -120,7 +119,7 @@ def test_the_loss_is_the_smaller_sum():
 def test_reports_are_those_of_the_derived_keys():
     repeated, n = QUESTIONS[2], 50
     letters = np.array(list("abcd"))[np.arange(n) % 4]
-    digest = _schema.digest(repeated.schema())
+    digest, round_digest = repeated._permanent_digest, repeated._round_digest
 
     def response(mechanism, key, code):
         out = np.zeros(1, np.uint8)
@@ -131,8 +130,29 @@ def test_reports_are_those_of_the_derived_keys():
         reports = repeated.in_round(number).privatize(letters, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
         for i in range(n):
             permanent = response(repeated.first, twin.record_key(SECRET, digest, "q", i, i % 4), i % 4)
-            fresh = twin.round_key(SECRET, digest, "q", number, i, permanent)
+            fresh = twin.round_key(SECRET, round_digest, "q", number, i, permanent)
             assert reports[i] == response(repeated.second, fresh, permanent)
+
+
+def test_other_rounds_keep_the_permanent_answers():
+    """A study that goes on with another number of rounds, or another epsilon of a round, must not draw them again."""
+    n, values = 4000, np.arange(4000) % 2 == 0
+    keys = ldp.PersonKeys(SECRET, np.arange(n), question="q")
+    first = Repeated(YesNo(), permanent=0.2, round=0.199, rounds=8)
+    longer = Repeated(YesNo(), permanent=0.2, round=0.199, rounds=50)
+    other = Repeated(YesNo(column="smokes"), permanent=0.2, round=0.198, rounds=8)
+    reports = [repeated.in_round(3).privatize(values, keys=keys) for repeated in (first, longer, other)]
+    assert np.array_equal(reports[0], reports[1])
+    # The second responses tell the permanent answer with a probability of 0.995 and more. New answers would agree in half.
+    assert np.mean(reports[0] != reports[2]) < 0.05
+    assert first._permanent_digest == other._permanent_digest
+    assert first._round_digest != other._round_digest
+    different = [
+        Repeated(YesNo(), permanent=0.25, round=0.199, rounds=8),
+        Repeated(YesNo(optional=True), permanent=0.2, round=0.199, rounds=8),
+        Repeated(Choice(["no", "yes"]), permanent=0.2, round=0.199, rounds=8),
+    ]
+    assert len({repeated._permanent_digest for repeated in (first, *different)}) == 4
 
 
 @pytest.mark.parametrize("repeated", QUESTIONS, ids=str)
