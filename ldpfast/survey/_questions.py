@@ -289,22 +289,29 @@ class Histogram(ColumnQuestion):
         Whether an answer may be missing. The shares are then those among people who answered.
     column : str, optional
         Name of the column; the default is the name of the question.
+    integers : bool, default False
+        Whether the numbers are whole, such as counts, ages in years or dates. Quantiles are whole numbers then, and labels name
+        the first and the last whole number of a bin. Without it, quantiles interpolate as between real numbers.
 
     Raises
     ------
     TypeError, ValueError
-        If `edges` are not at least 3 strictly ascending finite numbers.
+        If `edges` are not at least 3 strictly ascending finite numbers, whole ones within 2^53 of zero with `integers`.
 
     Examples
     --------
     >>> from ldpfast.survey import Histogram
     >>> Histogram([0, 18, 65, 120]).labels
     ('0 to 18', '18 to 65', '65 to 120')
+    >>> Histogram([0, 1, 2, 10], integers=True).labels
+    ('0', '1', '2 to 10')
     """
 
     edges: Any
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
+    integers: bool = field(default=False, kw_only=True)
+    later: ClassVar[dict[str, Any]] = {"integers": False}
     labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     encoding: ClassVar[str] = "bin"
 
@@ -315,7 +322,27 @@ class Histogram(ColumnQuestion):
         edges = _check.ascending("edges", [number_of(edge) for edge in self.edges], MOST_BINS)
         if len(edges) < 3:
             raise ValueError(f"edges must be at least 3 numbers, got {len(edges)}")
-        self._set(edges=edges, labels=tuple(f"{low} to {high}" for low, high in itertools.pairwise(texts_of(edges))))
+        if _check.flag("integers", self.integers) and any(edge % 1 or abs(edge) > 1 << 53 for edge in edges):
+            raise ValueError("edges must be whole numbers within 2^53 of zero with integers=True")
+        self._set(edges=edges)
+        pairs = self.bin_texts()
+        self._set(labels=tuple(low if low == high else f"{low} to {high}" for low, high in pairs))
+
+    @property
+    def starts(self) -> tuple[float, ...]:
+        """Smallest number of each bin."""
+        return tuple(self.edges[:-1])
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """Upper end of each bin; with `integers`, the largest whole number that it holds."""
+        return (*(edge - self.integers for edge in self.edges[1:-1]), self.edges[-1])
+
+    def bin_texts(self) -> list[tuple[str, str]]:
+        """Return the smallest number and the end of each bin, as texts."""
+        if self.integers:
+            return [(str(int(low)), str(int(high))) for low, high in zip(self.starts, self.ends, strict=True)]
+        return list(itertools.pairwise(texts_of(self.edges)))
 
     def describe(self) -> str:
         return f"numbers in [{self.edges[0]!r}, {self.edges[-1]!r}]"

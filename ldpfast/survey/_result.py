@@ -15,7 +15,7 @@ from .._table import Table, decimals, estimate_columns, html_table
 from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import Estimate
-from ._questions import NO_ANSWER, ColumnQuestion, Histogram, texts_of
+from ._questions import NO_ANSWER, ColumnQuestion, Histogram
 from ._shares import Shares
 
 ONE_SIGMA = 0.15865525393145707  # probability that a normal variable is more than one standard deviation above its mean
@@ -144,7 +144,7 @@ class HistogramAnswer(Answer):
 
     edges: tuple[float, ...] = ()
     _shares: Shares = field(default=None)  # type: ignore[assignment]
-    _optional: bool = False
+    _question: Histogram = field(default=None)  # type: ignore[assignment]
 
     def cdf(self) -> Answer:
         """Return the distribution function at the upper end of every bin but the last.
@@ -155,8 +155,8 @@ class HistogramAnswer(Answer):
             Shape (k - 1,), with normal limits, or Fieller's for an optional question.
         """
         bins = len(self.edges) - 1
-        labels = tuple(f"up to {edge}" for edge in texts_of(self.edges)[1:-1])
-        found = _among_answers(self._shares, np.tri(bins - 1, bins), self._optional)
+        labels = tuple(f"up to {end}" for _, end in self._question.bin_texts()[:-1])
+        found = _among_answers(self._shares, np.tri(bins - 1, bins), self._question.optional)
         return _answer(found, self, labels=labels)
 
     def quantile(self, q: float = 0.5) -> Answer:
@@ -170,20 +170,26 @@ class HistogramAnswer(Answer):
         Returns
         -------
         quantile : Answer
-            The value interpolates linearly within a bin. The limits are ends of bins: those between which the
-            distribution function can reach `q`. They contain the true quantile with at least the given probability.
+            The value interpolates linearly within a bin. If the question is about integers, it is the first whole number at
+            which the distribution function reaches `q`, with equal shares of the whole numbers of a bin. The limits are ends
+            of bins: those between which the distribution function can reach `q`. They contain the true quantile with at least
+            the given probability.
 
         Raises
         ------
         TypeError, ValueError
             If `q` is not a number in (0, 1).
         """
-        q, cdf, edges = _check.probability("q", q), self.cdf(), np.asarray(self.edges)
+        q, cdf = _check.probability("q", q), self.cdf()
         heights = np.concatenate([[0.0], np.clip(np.maximum.accumulate(cdf.value), 0, 1), [1.0]])
         last = int(np.flatnonzero(heights < q)[-1])  # heights[0] = 0 is
         rise = (q - heights[last]) / (heights[last + 1] - heights[last])
-        value = float(edges[last] + rise * (edges[last + 1] - edges[last]))
-        rule = _Crossing(cdf, q, edges)
+        starts, ends = np.asarray(self._question.starts), np.asarray(self._question.ends)
+        if self._question.integers:
+            value = float(starts[last] + np.ceil(rise * (ends[last] - starts[last] + 1)) - 1)
+        else:
+            value = float(starts[last] + rise * (ends[last] - starts[last]))
+        rule = _Crossing(cdf, q, starts, ends)
         low, high = rule.bounds(np.asarray(value), np.asarray(0.0), ONE_SIGMA)
         found = Estimate(value, float(high - low) / 2, self.n, self.guarantee, None, rule)
         return _answer(found, self, range=(self.edges[0], self.edges[-1]))
@@ -191,23 +197,24 @@ class HistogramAnswer(Answer):
 
 @dataclass(frozen=True)
 class _Crossing:
-    """Limits of a quantile: the edges between which a distribution function can reach a probability.
+    """Limits of a quantile: the ends of the bins in which a distribution function can reach a probability.
 
-    The lower limit is too high only if the function is too low at the first edge past the quantile, and the upper limit is
-    too low only if it is too high at the last edge before it. So each limit fails with the probability of one limit of the
+    The lower limit is too high only if the function is too low at the end of the bin of the quantile, and the upper limit is
+    too low only if it is too high at the end of the bin before it. So each limit fails with the probability of one limit of the
     function.
     """
 
     cdf: Answer
     q: float
-    edges: Floats
+    starts: Floats
+    ends: Floats
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         low, high = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)
         reached, unreached = np.flatnonzero(high >= self.q), np.flatnonzero(low < self.q)
         first = int(reached[0]) if len(reached) else len(low)
         last = int(unreached[-1]) if len(unreached) else -1
-        return np.asarray(self.edges[first]), np.asarray(self.edges[last + 2])
+        return np.asarray(self.starts[first]), np.asarray(self.ends[last + 1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -391,7 +398,7 @@ def answer_to(question: ColumnQuestion, shares: Shares, numbers: int) -> Answer:
         "_numbers": numbers,
     }
     if isinstance(question, Histogram):
-        return HistogramAnswer(**found, **fields, edges=question.edges, _shares=shares, _optional=question.optional)
+        return HistogramAnswer(**found, **fields, edges=question.edges, _shares=shares, _question=question)
     return Answer(**found, **fields)
 
 

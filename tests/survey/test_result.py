@@ -337,3 +337,43 @@ def test_linear_functions_with_binomial_limits_have_the_normal_standard_error():
     low, high = answer.interval()
     assert np.allclose((high - low) / 2, 1.96 * answer.stderr, rtol=0.02)
     assert np.allclose((low + high) / 2, answer.value, atol=0.05 * answer.stderr.max())
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_quantiles_of_integers_are_the_first_at_which_the_distribution_function_reaches_them(optional):
+    """Equal shares of the integers of a bin, so that the quantiles are those of the numbers themselves."""
+    question = Histogram([0, 1, 2, 6, 10, 20], integers=True, optional=optional)
+    survey, n = Survey({"visits": question}, 18.0), 110_000
+    visits = np.concatenate([np.full(n // 2, 1), np.repeat([2, 3, 4, 5], n // 10), np.repeat([6, 7, 8, 9], n // 40)])
+    answer = survey.run({"visits": visits}, rng=1)["visits"]
+    for q in (0.1, 0.3, 0.49, 0.62, 0.7, 0.8, 0.96):
+        found = answer.quantile(q)
+        low, high = found.interval()
+        expected = np.quantile(visits, q, method="inverted_cdf")
+        assert found.value == expected
+        assert low <= expected <= high
+        assert {low, high} <= {*question.starts, *question.ends}
+    assert answer.labels == ("0", "1", "2 to 5", "6 to 9", "10 to 20")
+    assert answer.cdf().labels == ("up to 0", "up to 1", "up to 5", "up to 9")
+    real = Survey({"visits": Histogram([0, 1, 2, 6, 10, 20], optional=optional)}, 18.0)
+    assert real.run({"visits": visits}, rng=1)["visits"].quantile(0.3).value > 1  # between real numbers
+
+
+def test_a_histogram_of_integers_has_the_reports_of_its_bins():
+    plain, integers = Histogram([0, 1, 20]), Histogram([0, 1, 20], integers=True)
+    assert plain.labels == ("0 to 1", "1 to 20")
+    assert Histogram([-(2**53), 1234567, 1234568], integers=True).labels == (
+        "-9007199254740992 to 1234566",
+        "1234567 to 1234568",
+    )
+    table = {"x": np.arange(500) % 21}
+    reports = [Survey({"x": question}, 1.0).privatize(table, rng=1)["x"].to_pylist() for question in (plain, integers)]
+    assert reports[0] == reports[1]
+    survey = Survey({"x": integers}, 1.0)
+    assert Survey.from_dict(survey.to_dict()) == Survey.from_toml(survey.to_toml()) == survey
+    assert survey.fingerprint != Survey({"x": plain}, 1.0).fingerprint
+    for edges in ([0, 1.5, 3], [0, 1, 2**54], [-0.5, 0.5, 1.5]):
+        with pytest.raises(ValueError, match=r"^edges must be whole numbers within 2\^53 of zero with integers=True$"):
+            Histogram(edges, integers=True)
+    with pytest.raises(TypeError, match=r"^integers must be a bool, got int$"):
+        Histogram([0, 1, 2], integers=1)
