@@ -92,7 +92,7 @@ class Repeated(Described):
     >>> keys = ldp.PersonKeys(bytes(32), np.arange(20_000), question="smoker")  # use secrets.token_bytes(32)
     >>> first = question.in_round(0)
     >>> reports = first.privatize(np.arange(20_000) % 4 == 0, keys=keys)
-    >>> low, high = first.estimate(reports).interval()
+    >>> low, high = first.estimate(reports).interval(confidence=0.999)
     >>> low < 0.25 < high
     True
     """

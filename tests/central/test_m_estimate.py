@@ -210,7 +210,9 @@ def test_estimates_are_near_the_population(psi, expected, prior):
     assert continuous(x, psi, epsilon=2.0, prior=prior, lower=-4, upper=4).value != estimate.value
 
 
-@pytest.mark.parametrize("psi", [Quantile(0.3), Huber(0.2), Logistic(0.3), Custom(ramp, -0.5, 2.0)], ids=repr)
+@pytest.mark.parametrize(
+    "psi", [Quantile(0.3), Huber(0.2), Logistic(0.3), Custom(ramp, -0.5, 2.0)], ids=lambda psi: type(psi).__name__
+)
 def test_kappa_is_epsilon_over_twice_the_width(psi):
     """The estimate is a draw of a mechanism with that kappa and the same stream, and not with another kappa."""
     x = np.sort(np.random.default_rng(5).uniform(-2, 2, 30))

@@ -184,7 +184,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("mechanism, x, row", NUMBERS, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize("mechanism, x, row", NUMBERS, ids=lambda value: "" if callable(value) else repr(value)[:30])
 def test_codes_of_a_number_have_the_distribution_of_the_channel(mechanism, x, row):
     expected = states_of_people(mechanism, [row(mechanism)] * 2)
     assert_same_distribution(expected, state_drawer(mechanism, {x: 2}, 2), DRAWS)
