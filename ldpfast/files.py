@@ -29,7 +29,8 @@ __all__ = ["FileTable"]
 
 BLOCK_BYTES = 1 << 22  # bytes of a CSV file that are parsed at a time; a longer record raises
 CHUNK_ROWS = 1 << 17
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # texts of missing values, in lower case
+MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")  # texts of missing values, unless they are labels
+BLANKS = " \t"  # ignored around a text; line ends are kept, because they indicate a truncated quotation
 # Texts of no and yes, also with a capital and in capitals.
 NO, YES = (
     tuple(dict.fromkeys(spelling for text in texts for spelling in (text, text.capitalize(), text.upper())))
@@ -59,26 +60,31 @@ class TableFile(ABC):
         """Convert a column of a chunk to real numbers, NaN for missing ones. `start` is the index of its first record."""
 
     @abstractmethod
-    def texts(self, name: str, values: Any) -> Any:
-        """Convert a column of a chunk to an Arrow array of texts, null for missing ones."""
+    def texts(self, name: str, values: Any, start: int) -> Any:
+        """Convert a column of a chunk to an Arrow array of texts as they are in the file, null for values that are no text."""
 
     def codes(self, name: str, values: Any, categories: Sequence[Sequence[str]], start: int) -> NDArray[np.int32]:
         """Convert a column of a chunk to positions in `categories`, -1 for missing values.
 
-        Every category has one or more spellings. Other texts are compared in lower case with `MISSING`.
+        Every category has one or more spellings. A text is compared with them as it is, then without `BLANKS` around it. Only
+        a text that is not a spelling can be missing.
         """
         pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
         spellings = [(text, code) for code, texts in enumerate(categories) for text in texts]
-        texts = self.texts(name, values)
-        found = pc.index_in(texts, value_set=pa.array([text for text, _ in spellings], pa.string()))
+        declared = pa.array([text for text, _ in spellings], pa.string())
         table = np.array([code for _, code in spellings], np.int32)
-        places = found.fill_null(-1).to_numpy(zero_copy_only=False)
-        codes = np.where(places >= 0, table[places], -1).astype(np.int32)
-        others = np.flatnonzero(places < 0)
+
+        def positions(texts: Any) -> NDArray[np.int32]:
+            places = pc.index_in(texts, value_set=declared).fill_null(-1).to_numpy(zero_copy_only=False)
+            return np.where(places >= 0, table[places], -1).astype(np.int32)
+
+        texts = self.texts(name, values, start)
+        codes = positions(texts)
+        others = np.flatnonzero(codes < 0)
         if len(others):
-            declared = pa.array(MISSING, pa.string())
-            missing = pc.is_in(pc.utf8_lower(texts.take(pa.array(others))).fill_null(""), value_set=declared)
-            wrong = np.flatnonzero(~missing.to_numpy(zero_copy_only=False))
+            texts = trimmed(texts.take(pa.array(others)))
+            codes[others] = positions(texts)
+            wrong = np.flatnonzero((codes[others] < 0) & ~missing(texts))
             if len(wrong):
                 index = start + int(others[wrong[0]])
                 raise self.invalid_error(name, index, "hold the declared categories only", "holds another")
@@ -120,6 +126,18 @@ class TableFile(ABC):
                 raise ValueError(f"column must name one column of {self.path}, got {name!r}: {fault}{listed}")
 
 
+def trimmed(texts: Any) -> Any:
+    """Return texts without `BLANKS` around them."""
+    return optional("pyarrow.compute", "files").utf8_trim(texts, characters=BLANKS)
+
+
+def missing(texts: Any) -> NDArray[np.bool_]:
+    """Return which trimmed texts stand for a missing value, in every format: null and those of `MISSING`."""
+    pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+    found = pc.is_in(texts.fill_null(""), value_set=pa.array(MISSING, pa.string()))
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+
+
 class ArrowFile(TableFile):
     """Columns that are Arrow arrays."""
 
@@ -134,14 +152,14 @@ class ArrowFile(TableFile):
         numbers: NDArray[Any] = floats.to_numpy(zero_copy_only=False)
         return numbers
 
-    def texts(self, name: str, values: Any) -> Any:
+    def texts(self, name: str, values: Any, start: int) -> Any:
         pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
         try:
-            texts = values.cast(pa.string())
+            if pa.types.is_floating(values.type):  # NaN is no text
+                values = pc.if_else(pc.is_nan(values), None, values)
+            return values.cast(pa.string())
         except pa.ArrowNotImplementedError:
             raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
-        # Line ends are kept, because they indicate a truncated quotation.
-        return pc.utf8_trim(texts, characters=" \t")
 
 
 class CsvFile(ArrowFile):
@@ -192,26 +210,30 @@ class CsvFile(ArrowFile):
         return next((row for row in lines if row), [])
 
     def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
-        pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
-        texts = self.texts(name, values)
-        try:
-            numbers: NDArray[Any] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:  # its message quotes the record
-            missing = pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING, pa.string()))
-            texts = pc.if_else(missing, None, texts)
-            position = next((i for i, text in enumerate(texts) if not self._numeric(text)), None)
-            if position is not None:
-                raise self.invalid_error(name, start + position, "hold numbers", "holds text") from None
-            numbers = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        pa = optional("pyarrow", "files")
+        texts = trimmed(values)
+        numbers = self._cast(texts)
+        if numbers is not None and not np.isnan(numbers).any():
+            return numbers
+        texts = texts.filter(pa.array(given := ~missing(texts)))
+        others = self._cast(texts)
+        if others is None or np.isnan(others).any():
+            casts = (self._cast(texts[i : i + 1]) for i in range(len(texts)))
+            position = next(i for i, cast in enumerate(casts) if cast is None or np.isnan(cast[0]))
+            index = start + int(np.flatnonzero(given)[position])
+            raise self.invalid_error(name, index, "hold numbers", "holds text")
+        numbers = np.full(len(given), np.nan)
+        numbers[given] = others
         return numbers
 
-    def _numeric(self, text: Any) -> bool:
+    def _cast(self, texts: Any) -> NDArray[np.float64] | None:
+        """Return texts as numbers; None if one is no number. Arrow reads every spelling of "nan" as NaN."""
         pa = optional("pyarrow", "files")
         try:
-            text.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return False
-        return True
+            numbers: NDArray[np.float64] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:  # its message quotes the record
+            return None
+        return numbers
 
     def place(self, index: int) -> str:
         """Return the line on which a record starts. The file is read again, only for an error message."""
@@ -283,6 +305,10 @@ class QuoteCount:
         self.closed = True
 
 
+# Numbers that Python writes, but JSON does not have.
+CONSTANTS = {"NaN": None, "Infinity": float("inf"), "-Infinity": -float("inf")}
+
+
 class JsonLinesFile(TableFile):
     """Keys of a file with one JSON object per line."""
 
@@ -294,8 +320,8 @@ class JsonLinesFile(TableFile):
                 if not line.strip():
                     continue
                 try:
-                    row = json.loads(line)
-                except ValueError:
+                    row = json.loads(line, parse_constant=CONSTANTS.__getitem__)
+                except (RecursionError, ValueError):
                     row = None
                 if not isinstance(row, dict):
                     raise self.unreadable("JSON Lines", f"line {number} is not a JSON object")
@@ -313,18 +339,28 @@ class JsonLinesFile(TableFile):
         return [list(column) for column in zip(*rows, strict=True)] if self.names else []
 
     def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
-        found = np.full(len(values), np.nan)
+        found, wrong = np.full(len(values), np.nan), np.zeros(len(values), np.bool_)
+        others = []
         for i, value in enumerate(values):
             if isinstance(value, int | float) and not isinstance(value, bool):
                 found[i] = float(value) if abs(value) < 1e300 else np.inf * (1 if value > 0 else -1)
-            elif value is not None and str(value).strip().lower() not in MISSING:
-                raise self.invalid_error(name, start + i, "hold numbers", "holds another value")
+            elif isinstance(value, str):
+                others.append(i)
+            elif value is not None:
+                wrong[i] = True
+        if others:
+            wrong[others] = ~missing(trimmed(self.strings("JSON Lines", [values[i] for i in others])))
+        if wrong.any():
+            raise self.invalid_error(name, start + int(wrong.argmax()), "hold numbers", "holds another value")
         return found
 
-    def texts(self, name: str, values: Any) -> Any:
-        texts = [
-            None if value is None else json.dumps(value) if isinstance(value, bool) else str(value) for value in values
-        ]
+    def texts(self, name: str, values: Any, start: int) -> Any:
+        texts: list[str | None] = []
+        for i, value in enumerate(values):
+            if isinstance(value, list | dict):
+                raise self.invalid_error(name, start + i, "hold categories", "holds another value")
+            plain = value is None or isinstance(value, str)
+            texts.append(value if plain else json.dumps(value) if isinstance(value, bool) else str(value))
         return self.strings("JSON Lines", texts)
 
 
@@ -406,14 +442,14 @@ class NpyFile(TableFile):
         numbers: NDArray[Any] = values
         return numbers
 
-    def texts(self, name: str, values: Any) -> Any:
+    def texts(self, name: str, values: Any, start: int) -> Any:
         if values.dtype.kind not in "iufbU":
             raise TypeError(f"{self.subject(name)} must hold categories, got dtype {values.dtype}")
         pa = optional("pyarrow", "files")
         if values.dtype.kind == "U" and (_code_points(values) > MOST_CODE).any():
             raise self.unreadable(".npy", "it has text that is not Unicode")
         different, inverse = np.unique(values, return_inverse=True)
-        texts = [None if value != value else str(value).strip() for value in different.tolist()]
+        texts = [None if value != value else str(value) for value in different.tolist()]
         return self.strings(".npy", texts).take(pa.array(inverse))
 
 
@@ -461,7 +497,9 @@ class FileTable(Source):
     """The rows of one or more files, as a table for `Survey.run` and `Survey.privatize`.
 
     Texts are compared with the labels of a question as they are printed; for yes-or-no questions "yes" and "no", "true" and
-    "false", 1 and 0 are accepted. Empty cells, "NA", "NaN" and null are missing, unless they are declared labels.
+    "false", 1 and 0 are accepted. Blanks around a text are ignored, unless a label has them. In every format, a value is
+    missing if it is null, NaN, or one of the texts "", "NA", "N/A", "NaN", "nan", "NULL", "null" and "None" in exactly this
+    spelling. A declared label is never missing.
 
     Parameters
     ----------

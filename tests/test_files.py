@@ -382,7 +382,7 @@ def test_clip_accepts_numbers_but_neither_text_nor_missing_values(tmp_path):
     assert "has no value" in error_message(text_file(tmp_path, 'x,y\n"",1\n'), clip=True)
 
 
-@pytest.mark.parametrize("missing", ["", "NA", "nan", "NaN", "null", "None", " n/a "])
+@pytest.mark.parametrize("missing", [*files.MISSING, " N/A "])
 def test_missing_values_are_spelled_in_many_ways(tmp_path, missing):
     rows = "".join(f"{'5' if i % 4 else missing},{'yes' if i % 4 else missing}\n" for i in range(8000))
     path = text_file(tmp_path, "x,y\n" + rows)
@@ -396,6 +396,87 @@ def test_a_declared_label_is_not_missing(tmp_path):
     path = text_file(tmp_path, "x\n" + "NA\nSA\n" * 3000)
     answer = estimate_column(path, "x", Choice(["NA", "SA", "EU"]), rng=1)
     assert abs(answer.value[0] - 0.5) < 0.1
+
+
+SUFFIXES = [".csv", ".csv.gz", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow"]
+
+
+def answers_from(path: Path, cells: list[str], question: ColumnQuestion) -> list[str]:
+    """Return the answers that the cells of a column have in a file of the suffix, without privacy; "" is a missing one."""
+    write_as(path, {"x": [*cells, "other"], "note": ["a", *["b"] * len(cells)]})
+    survey = Survey({"x": question}, 40.0)  # a report differs from its record with probability below 1e-14
+    reports = survey.privatize(FileTable([path], survey.column_questions), rng=1)
+    labels = [*question.labels, ""]
+    return [labels[int(np.frombuffer(report, np.uint8)[0])] for report in reports["x"].to_pylist()][:-1]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_spellings_of_missing_texts_are_those_of_the_list_in_every_format(tmp_path, suffix):
+    question = Choice(["a", "other"], optional=True)
+    cells = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
+    assert list(files.MISSING) == cells
+    assert answers_from(tmp_path / f"t{suffix}", ["a", *cells, " NA\t"], question) == ["a"] + [""] * 9
+    for cell in ("na", "n/a", "Na", "NAN", "Null", "none", "NONE", "N A", "nil", "missing"):
+        with pytest.raises(ValueError, match=r"'x' must hold the declared categories only; .* holds another"):
+            answers_from(tmp_path / f"t{suffix}", ["a", cell], question)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "labels", [["None", "NONE", "none"], ["NA", "na"], ["", " "], ["NaN", "nan", "Nan"], ["null", "x"]]
+)
+def test_a_declared_label_always_wins_over_a_missing_value(tmp_path, suffix, labels):
+    found = answers_from(tmp_path / f"t{suffix}", labels, Choice([*labels, "other"], optional=True))
+    assert found == labels
+    missing = next(text for text in files.MISSING if text and text not in labels)
+    assert answers_from(tmp_path / f"t{suffix}", [missing], Choice([*labels, "other"], optional=True)) == [""]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_declared_label_keeps_its_blanks(tmp_path, suffix):
+    question = Choice([" a", "a", "b ", "other"])
+    assert answers_from(tmp_path / f"t{suffix}", [" a", "a", " a ", "b ", " other"], question) == [
+        " a",
+        "a",
+        "a",
+        "b ",
+        "other",
+    ]
+
+
+@pytest.mark.parametrize("suffix, cells", [(".csv", "{}"), (".jsonl", '"{}"')])
+def test_missing_numbers_have_the_spellings_of_missing_texts(tmp_path, suffix, cells):
+    head, row = ("x,y\n", "{},1\n") if suffix == ".csv" else ("", '{{"x": {}, "y": 1}}\n')
+    for text in (*files.MISSING, " NA "):
+        path = text_file(tmp_path, head + row.format(5) + row.format(cells.format(text)), f"t{suffix}")
+        assert "has no value, which needs optional=True" in error_message(path)
+        assert "has no value, which needs optional=True" in error_message(path, clip=True)
+        assert estimate_column(path, "x", Mean(0, 10, optional=True)).n == 2
+    for text in ("na", "n/a", "NAN", "Nan", "-nan", "Null", "NONE", "none"):
+        path = text_file(tmp_path, head + row.format(5) + row.format(cells.format(text)), f"t{suffix}")
+        assert "must hold numbers" in error_message(path, question=Mean(0, 10, optional=True))
+
+
+def test_nan_in_json_lines_is_missing_and_infinity_a_number(tmp_path):
+    path = text_file(tmp_path, '{"x": 80}\n{"x": NaN}\n', "t.jsonl")
+    fault = "record 2 of FILE has no value, which needs optional=True"
+    for clip in (False, True):
+        assert error_message(path, question=Mean(0, 100), clip=clip).endswith(fault)
+    assert error_message(path, question=Choice(["80", "81"])).endswith(fault)
+    lines = '{"x": 80}\n{"x": NaN}\n' * 5000
+    answer = estimate_column(text_file(tmp_path, lines, "t.jsonl"), "x", Mean(0, 100, optional=True), clip=True, rng=1)
+    assert abs(answer.value - 80) < 5 * answer.stderr
+    assert abs(answer.missing.value - 0.5) < 5 * answer.missing.stderr
+    path = text_file(tmp_path, '{"x": Infinity}\n{"x": -Infinity}\n{"x": 5}\n', "t.jsonl")
+    assert "record 1 of FILE is outside" in error_message(path)
+    with pytest.warns(ldp.ClippedWarning, match=r"2 of 3 .* in column 'x'"):
+        found = estimate_column(path, "x", clip=True, rng=3)
+    assert found.value == Survey({"x": NUMBERS}, 1.0).run({"x": np.array([10.0, 0.0, 5.0])}, rng=3)["x"].value
+
+
+def test_nan_in_a_column_of_numbers_is_missing_whatever_the_labels(tmp_path):
+    parquet.write_table(pa.table({"x": [0.5, float("nan")]}), tmp_path / "t.parquet")
+    assert "has no value" in error_message(tmp_path / "t.parquet", question=Choice([0.5, "nan"]))
 
 
 def test_yes_and_no_are_spelled_in_many_ways(tmp_path):
@@ -452,7 +533,7 @@ SURVEY = Survey(
 )
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_gives_the_same_reports(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(files, "CHUNK_ROWS", 5000)
     monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)

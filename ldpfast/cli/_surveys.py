@@ -18,7 +18,7 @@ from .. import _check
 from .._extras import optional
 from .._schema import read_json
 from ..estimation import Problem
-from ..files import FileTable, open_table
+from ..files import MISSING, FileTable, open_table
 from ..reports import SCHEMA_KEY, Aggregator
 from ..results import Estimate
 from ..survey import Choice, Mean, Survey, SurveyAggregator, SurveyResult
@@ -27,7 +27,8 @@ from ._arguments import generator, replaced
 PRIVACY_NOTE = (
     "Each record is privatized separately{}. Ends of intervals and categories must be public knowledge, not taken from the "
     "data. An error caused by the data (a number out of range, an undeclared category, text, a missing value) is outside "
-    "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values."
+    "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values. A value is missing "
+    f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category."
 )
 STATE = ".ldp"  # suffix of saved states
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
