@@ -506,7 +506,7 @@ class FileTable(Source):
     paths : sequence of str or Path
         Files with a suffix of `KINDS`, or "-" for a CSV file on the standard input.
     questions : mapping of str to ColumnQuestion
-        The questions that the columns answer.
+        The questions that the columns answer. A survey whose questions have other labels refuses the table.
     progress : callable, optional
         Function called after each chunk with the fraction of the files that has been read.
 
@@ -516,7 +516,7 @@ class FileTable(Source):
         If `paths` is a single path.
     ValueError
         If there is no file, a file is given twice, or the suffix of one is not known; if a column answers questions of two
-        kinds.
+        kinds, or the labels of a question are equal when they are printed.
 
     Examples
     --------
@@ -550,10 +550,15 @@ class FileTable(Source):
                 raise ValueError(f"paths must be different files, got {str(path)!r} twice")
         for path in self._paths:
             open_table(path, [])
+        self._cells: dict[str, tuple[Any, ...] | None] = {}
         self._spellings: dict[str, list[tuple[str, ...]] | None] = {}
         for name, question in questions.items():
             column, spellings = question.column or name, _spellings(question)
-            if self._spellings.setdefault(column, spellings) != spellings:
+            cells = None if spellings is None else question.cells
+            if (
+                self._spellings.setdefault(column, spellings) != spellings
+                or self._cells.setdefault(column, cells) != cells
+            ):
                 raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
         self._progress = progress or (lambda _: None)
         self._starts: list[tuple[int, TableFile]] = []
@@ -582,7 +587,8 @@ class FileTable(Source):
 
     def _piece(self, start: int, n: int, columns: dict[str, NDArray[Any]]) -> Piece:
         found = {
-            name: column[:n] if self._spellings[name] is None else Coded(column[:n]) for name, column in columns.items()
+            name: column[:n] if self._cells[name] is None else Coded(column[:n], self._cells[name])
+            for name, column in columns.items()
         }
         return Piece(start, n, found, self._place)
 
@@ -603,4 +609,9 @@ def _spellings(question: ColumnQuestion) -> list[tuple[str, ...]] | None:
     """Return the spellings of each cell of a question; None for numbers."""
     if question.encoding != "symbol":
         return None
-    return [NO, YES] if isinstance(question, YesNo) else [(str(cell),) for cell in question.cells]
+    if isinstance(question, YesNo):
+        return [NO, YES]
+    texts = [str(cell) for cell in question.cells]
+    if len(set(texts)) < len(texts):
+        raise ValueError(f"categories must be different when they are printed to be read from files, got {question!r}")
+    return [(text,) for text in texts]

@@ -613,6 +613,37 @@ def test_a_column_answers_questions_of_one_kind():
         FileTable([], {})
 
 
+@pytest.mark.parametrize(
+    "question, labels",
+    [
+        (Choice(["no", "yes", "perhaps"]), "'yes', 'no', 'perhaps'"),  # the same labels in another order
+        (Choice(["yes", "no"]), "'yes', 'no', 'perhaps'"),
+        (Choice(3), "'yes', 'no', 'perhaps'"),
+        (YesNo(), "'yes', 'no', 'perhaps'"),
+    ],
+)
+def test_a_table_for_other_labels_is_refused(tmp_path, question, labels):
+    path = text_file(tmp_path, "x\n" + "yes\nno\n" * 500)
+    table = FileTable([path], Survey({"x": CATEGORIES}, 1.0).column_questions)
+    other = Survey({"x": question}, 1.0)
+    for call in (other.run, other.collect, other.privatize):
+        with pytest.raises(
+            ValueError, match=f"column 'x' must hold .*, got symbols of the labels {labels}: a table is"
+        ):
+            call(table)
+
+
+def test_a_table_serves_surveys_with_equal_labels(tmp_path):
+    path = text_file(tmp_path, "x,y\n" + "yes,1\nno,0\n" * 500)
+    table = FileTable([path], Survey({"x": CATEGORIES, "y": YesNo()}, 1.0).column_questions)
+    other = Survey({"z": Choice(tuple(ANSWERS), optional=True, column="x"), "y": YesNo()}, 30.0)
+    assert abs(other.run(table, rng=1)["z"].value[0] - 0.5) < 0.1
+    with pytest.raises(TypeError, match="column 'x' must hold numbers in .*, got symbols of labels"):
+        Survey({"x": Mean(0, 1)}, 1.0).run(table)
+    with pytest.raises(ValueError, match="categories must be different when they are printed"):
+        FileTable([path], {"x": Choice([1, "1"])})
+
+
 def test_a_missing_extra_is_named_in_the_message(tmp_path, monkeypatch):
     remove_extras(monkeypatch)
     path = text_file(tmp_path, "x\n1\n")
