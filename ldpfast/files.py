@@ -22,7 +22,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
 from ._extras import optional
+from ._frames import arrow_array
 from .survey import Coded, ColumnQuestion, Piece, Source, YesNo
 
 __all__ = ["FileTable"]
@@ -89,6 +91,10 @@ class TableFile(ABC):
                 index = start + int(others[wrong[0]])
                 raise self.invalid_error(name, index, "hold the declared categories only", "holds another")
         return codes
+
+    @abstractmethod
+    def plain(self, name: str, values: Any) -> Any:
+        """Convert a column of a chunk that no question asks for to an Arrow array of its values."""
 
     def place(self, index: int) -> str:
         """Return the position of a record, for error messages."""
@@ -160,6 +166,13 @@ class ArrowFile(TableFile):
             return values.cast(pa.string())
         except pa.ArrowNotImplementedError:
             raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
+
+    def plain(self, name: str, values: Any) -> Any:
+        pa = optional("pyarrow", "files")
+        try:
+            return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        except pa.ArrowException:  # an index outside of the dictionary; the message may quote a value
+            raise TypeError(f"{self.subject(name)} must hold valid values, got type {values.type}") from None
 
 
 class CsvFile(ArrowFile):
@@ -234,6 +247,12 @@ class CsvFile(ArrowFile):
         except pa.ArrowInvalid:  # its message quotes the record
             return None
         return numbers
+
+    def plain(self, name: str, values: Any) -> Any:
+        """Return the texts of a column, null for empty cells only."""
+        pc = optional("pyarrow.compute", "files")
+        texts = trimmed(values)
+        return pc.if_else(pc.equal(texts, ""), None, texts)
 
     def place(self, index: int) -> str:
         """Return the line on which a record starts. The file is read again, only for an error message."""
@@ -363,6 +382,9 @@ class JsonLinesFile(TableFile):
             texts.append(value if plain else json.dumps(value) if isinstance(value, bool) else str(value))
         return self.strings("JSON Lines", texts)
 
+    def plain(self, name: str, values: Any) -> Any:
+        return arrow_array(name, values)
+
 
 class ParquetFile(ArrowFile):
     """Columns of a Parquet file."""
@@ -452,6 +474,13 @@ class NpyFile(TableFile):
         texts = [None if value != value else str(value) for value in different.tolist()]
         return self.strings(".npy", texts).take(pa.array(inverse))
 
+    def plain(self, name: str, values: Any) -> Any:
+        if values.dtype.kind == "U":
+            return self.texts(name, values, 0)
+        if values.dtype.kind not in "iufb":
+            raise TypeError(f"{self.subject(name)} must hold numbers or texts, got dtype {values.dtype}")
+        return arrow_array(name, _check.laid_out(values, values.dtype.newbyteorder("=")))
+
 
 def _code_points(texts: NDArray[Any]) -> NDArray[Any]:
     """Return the code points of texts of a fixed length."""
@@ -500,6 +529,9 @@ class FileTable(Source):
     "false", 1 and 0 are accepted. Blanks around a text are ignored, unless a label has them. In every format, a value is
     missing if it is null, NaN, or one of the texts "", "NA", "N/A", "NaN", "nan", "NULL", "null" and "None" in exactly this
     spelling. A declared label is never missing.
+
+    Columns that no question asks for, but that `by` or `PersonKeys` name, are read as they are stored. From CSV files they are
+    texts, so that the person 17 is "17" there.
 
     Parameters
     ----------
@@ -577,22 +609,24 @@ class FileTable(Source):
                 read, waiting = read + rows, waiting + rows
                 if waiting >= Piece.ROWS:
                     whole = waiting // Piece.ROWS * Piece.ROWS
-                    joined = {name: np.concatenate(parts) for name, parts in kept.items()}
+                    joined = {name: _joined(name, parts) for name, parts in kept.items()}
                     yield self._piece(start, whole, joined)
                     kept = {name: [column[whole:]] for name, column in joined.items()}
                     start, waiting = start + whole, waiting - whole
                 self._progress((number + fraction) / len(self._paths))
         if waiting:
-            yield self._piece(start, waiting, {name: np.concatenate(parts) for name, parts in kept.items()})
+            yield self._piece(start, waiting, {name: _joined(name, parts) for name, parts in kept.items()})
 
-    def _piece(self, start: int, n: int, columns: dict[str, NDArray[Any]]) -> Piece:
+    def _piece(self, start: int, n: int, columns: dict[str, Any]) -> Piece:
         found = {
-            name: column[:n] if self._cells[name] is None else Coded(column[:n], self._cells[name])
+            name: column[:n] if self._cells.get(name) is None else Coded(column[:n], self._cells[name])
             for name, column in columns.items()
         }
         return Piece(start, n, found, self._place)
 
-    def _converted(self, file: TableFile, name: str, values: Any, start: int) -> NDArray[Any]:
+    def _converted(self, file: TableFile, name: str, values: Any, start: int) -> Any:
+        if name not in self._spellings:
+            return file.plain(name, values)
         spellings = self._spellings[name]
         if spellings is not None:
             return file.codes(name, values, spellings, start)
@@ -603,6 +637,19 @@ class FileTable(Source):
         """Return the file and the position of a row."""
         start, file = next((start, file) for start, file in reversed(self._starts) if start <= row)
         return file.place(row - start)
+
+
+def _joined(name: str, parts: list[Any]) -> Any:
+    """Return the parts of a column as one array. Arrow arrays, of columns that no question asks for, must have one type."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    pa = optional("pyarrow", "files")
+    texts = (pa.large_string(), pa.string())
+    parts = [part.cast(pa.string()) if part.type in texts else part for part in parts]
+    kinds = list(dict.fromkeys(part.type for part in parts if not pa.types.is_null(part.type))) or [pa.null()]
+    if len(kinds) > 1:
+        raise TypeError(f"column {name!r} must have one type in all files, got {', '.join(map(str, kinds))}")
+    return pa.concat_arrays([part.cast(kinds[0]) for part in parts])
 
 
 def _spellings(question: ColumnQuestion) -> list[tuple[str, ...]] | None:

@@ -638,10 +638,92 @@ def test_a_table_serves_surveys_with_equal_labels(tmp_path):
     table = FileTable([path], Survey({"x": CATEGORIES, "y": YesNo()}, 1.0).column_questions)
     other = Survey({"z": Choice(tuple(ANSWERS), optional=True, column="x"), "y": YesNo()}, 30.0)
     assert abs(other.run(table, rng=1)["z"].value[0] - 0.5) < 0.1
-    with pytest.raises(TypeError, match="column 'x' must hold numbers in .*, got symbols of labels"):
+    with pytest.raises(TypeError, match=r"column 'x' must hold numbers in .*, got symbols of labels"):
         Survey({"x": Mean(0, 1)}, 1.0).run(table)
     with pytest.raises(ValueError, match="categories must be different when they are printed"):
         FileTable([path], {"x": Choice([1, "1"])})
+
+
+# Columns that no question asks for ------------------------------------------------------------------------------------
+
+PEOPLE = {
+    **COLUMNS,
+    "id": [f"person {i}" for i in range(N)],
+    "clinic": [None if i % 5 == 0 else ("NA", "north", "south")[i % 3] for i in range(N)],
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_groups_and_persons_of_every_format_are_those_of_the_columns(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(files, "CHUNK_ROWS", 5000)
+    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)
+    write_as(tmp_path / f"t{suffix}", PEOPLE)
+    table = FileTable([tmp_path / f"t{suffix}"], SURVEY.column_questions)
+    for keys in (1, ldp.PersonKeys(bytes(32), "id")):
+        found, expected = (SURVEY.collect(people, by="clinic", rng=keys) for people in (table, PEOPLE))
+        assert list(found) == [None, "north", "south", "NA"]
+        assert found == expected
+        assert SURVEY.privatize(table, rng=keys).equals(SURVEY.privatize(PEOPLE, rng=keys))
+    with pytest.raises(ValueError, match=r"column must name one column of .*, got 'absent': not found"):
+        SURVEY.collect(table, by="absent")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_groups_by_a_column_that_a_question_asks_for(tmp_path, suffix):
+    write_as(tmp_path / f"t{suffix}", COLUMNS)
+    table = FileTable([tmp_path / f"t{suffix}"], SURVEY.column_questions)
+    for by in ("word", "yes", "x"):
+        with pytest.warns(UserWarning, match=f"by must be a public column, which is not protected, got {by!r}"):
+            found = SURVEY.collect(table, by=by, rng=1)
+        with pytest.warns(UserWarning, match=f"by must be a public column, which is not protected, got {by!r}"):
+            assert found == SURVEY.collect(COLUMNS, by=by, rng=1)
+
+
+def test_groups_and_persons_from_npy(tmp_path):
+    survey = Survey({"x": Mean(0, 10)}, 1.0)
+    kind = [("x", ">f4"), ("id", ">i8"), ("clinic", "U5"), ("code", "<u2")]
+    rows = np.array([(i % 11, i - 50, ("north", "south")[i % 2], i % 3) for i in range(1000)], kind)
+    np.save(tmp_path / "a.npy", rows)
+    table, people = (
+        FileTable([tmp_path / "a.npy"], survey.column_questions),
+        {name: rows[name] for name in rows.dtype.names},
+    )
+    for by in ("clinic", "code"):
+        for keys in (1, ldp.PersonKeys(bytes(32), "id")):
+            assert survey.collect(table, by=by, rng=keys) == survey.collect(people, by=by, rng=keys)
+    np.save(tmp_path / "a.npy", np.array([(1.0, b"north")], [("x", "f8"), ("clinic", "S5")]))
+    with pytest.raises(TypeError, match=r"column 'clinic' must hold numbers or texts, got dtype \|S5"):
+        survey.collect(table, by="clinic")
+
+
+def test_a_column_has_one_type_in_all_files(tmp_path):
+    survey = Survey({"x": Mean(0, 10)}, 1.0)
+    for suffix, ids in (
+        (".csv", [1, 2]),
+        (".parquet", ["3", None]),
+        (".feather", [None, None]),
+        (".jsonl", ["4", "5"]),
+    ):
+        write_as(tmp_path / f"t{suffix}", {"x": [1.0, 2.0], "id": ids})
+    paths = [tmp_path / f"t{suffix}" for suffix in (".csv", ".parquet", ".feather", ".jsonl")]
+    found = survey.collect(FileTable(paths, survey.column_questions), by="id", rng=1)
+    assert {value: aggregator.n for value, aggregator in found.items()} == {
+        "1": 1,
+        "2": 1,
+        "3": 1,
+        None: 3,
+        "4": 1,
+        "5": 1,
+    }
+    write_as(tmp_path / "t.jsonl", {"x": [1.0], "id": [4]})
+    with pytest.raises(TypeError, match="column 'id' must have one type in all files, got string, int64"):
+        survey.collect(FileTable(paths, survey.column_questions), by="id")
+
+
+def test_persons_that_are_labels_of_a_question_are_refused(tmp_path):
+    table = FileTable([text_file(tmp_path, "x\nyes\nno\n")], {"x": CATEGORIES})
+    with pytest.raises(TypeError, match="persons must be identifiers, got a column of labels"):
+        Survey({"x": CATEGORIES}, 1.0).collect(table, rng=ldp.PersonKeys(bytes(32), "x"))
 
 
 def test_a_missing_extra_is_named_in_the_message(tmp_path, monkeypatch):
