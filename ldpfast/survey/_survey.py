@@ -140,7 +140,7 @@ class Survey(Described):
             questions=questions,
             epsilon=epsilon,
             answers=answers,
-            weights=None if self.weights is None else dict(self.weights),
+            weights=None if self.weights is None else {name: float(weights[name]) for name in self.weights},
             version=version,
             mechanisms=mechanisms,
             guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
