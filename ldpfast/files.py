@@ -7,12 +7,16 @@ does not depend on the length of a file. Error messages name the column and the 
 from __future__ import annotations
 
 import csv
+import filecmp
 import gzip
+import hashlib
 import io
 import json
+import os
 import sys
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,6 +43,7 @@ NO, YES = (
     for texts in (("false", "no", "0", "f", "n"), ("true", "yes", "1", "t", "y"))
 )
 STDIN = "-"
+SAMPLE_BYTES = 1 << 12  # at each end of a file, compared before all bytes are
 MOST_CODE = 0x10FFFF  # of Unicode
 DAMAGED = (EOFError, OSError, zlib.error)  # errors of compressed files
 
@@ -514,9 +519,56 @@ def open_table(path: str | Path, names: Sequence[str]) -> TableFile:
     kind = next((suffix for suffix in KINDS if path.name.lower().endswith(suffix)), None)
     if kind is None:
         raise ValueError(f"path must end in one of {', '.join(KINDS)}, or be -, got {str(path)!r}")
+    require_regular(path)
+    return KINDS[kind](path, names)
+
+
+def require_regular(path: Path) -> None:
+    """Raise ValueError if a path is that of a directory, a device or a pipe, which may wait forever for a writer."""
     if path.exists() and not path.is_file():
         raise ValueError(f"path must be a regular file, got {str(path)!r}")
-    return KINDS[kind](path, names)
+
+
+def status_of(path: str | Path) -> os.stat_result | None:
+    """Return the status of a file, or of the standard input for "-"; None if there is no such file."""
+    try:
+        return os.fstat(sys.stdin.fileno()) if str(path) == STDIN else os.stat(path)
+    except (AttributeError, FileNotFoundError, io.UnsupportedOperation):  # the standard input may be closed, or no file
+        return None
+
+
+def duplicates(paths: Sequence[str | Path]) -> Iterator[tuple[str | Path, str | Path, bool]]:
+    """Yield each file that is there before, the name that it had, and whether it is the same file and not a copy.
+
+    Files of one size whose ends are equal are compared byte by byte.
+    """
+    names: dict[tuple[int, int], str | Path] = {}
+    alike: dict[tuple[int, bytes], list[str | Path]] = {}
+    for path in paths:
+        status = status_of(path)
+        if status is None:
+            continue
+        identity = status.st_dev, status.st_ino
+        if identity in names:
+            yield path, names[identity], True
+            continue
+        names[identity] = path
+        if str(path) == STDIN:
+            continue
+        others = alike.setdefault((status.st_size, _ends(Path(path), status.st_size)), [])
+        for other in others:
+            if filecmp.cmp(path, other, shallow=False):
+                yield path, other, False
+                break
+        others.append(path)
+
+
+def _ends(path: Path, size: int) -> bytes:
+    """Return the hash of the first and last bytes of a file."""
+    with path.open("rb") as file:
+        first = file.read(SAMPLE_BYTES)
+        file.seek(max(0, size - SAMPLE_BYTES))
+        return hashlib.sha256(first + file.read(SAMPLE_BYTES)).digest()
 
 
 # Surveys of files -----------------------------------------------------------------------------------------------------
@@ -547,8 +599,9 @@ class FileTable(Source):
     TypeError
         If `paths` is a single path.
     ValueError
-        If there is no file, a file is given twice, or the suffix of one is not known; if a column answers questions of two
-        kinds, or the labels of a question are equal when they are printed.
+        If there is no file; if a file is given twice, by a link, or as a copy of the same bytes that has records; if the suffix
+        of one is not known, or it is no regular file; if a column answers questions of two kinds; if the labels of a question
+        are equal when they are printed.
 
     Examples
     --------
@@ -576,11 +629,10 @@ class FileTable(Source):
         if not paths:
             raise ValueError("paths must be at least one file, got none")
         self._paths = list(paths)
-        files = [str(path) if path == STDIN else Path(path).resolve() for path in self._paths]
-        for path, file in zip(self._paths, files, strict=True):
-            if files.count(file) > 1:
-                raise ValueError(f"paths must be different files, got {str(path)!r} twice")
+        counts = Counter(str(path) if path == STDIN else os.path.realpath(path) for path in self._paths)
         for path in self._paths:
+            if counts[str(path) if path == STDIN else os.path.realpath(path)] > 1:
+                raise ValueError(f"paths must be different files, got {str(path)!r} twice")
             open_table(path, [])
         self._cells: dict[str, tuple[Any, ...] | None] = {}
         self._spellings: dict[str, list[tuple[str, ...]] | None] = {}
@@ -592,6 +644,10 @@ class FileTable(Source):
                 or self._cells.setdefault(column, cells) != cells
             ):
                 raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
+        for path, earlier, is_same in duplicates(self._paths):
+            if is_same or any(rows for _, rows, _ in open_table(path, list(self._spellings)).chunks()):
+                fault = "is the same file as" if is_same else "has the same contents as"
+                raise ValueError(f"paths must be different files, got {str(path)!r}, which {fault} {str(earlier)!r}")
         self._progress = progress or (lambda _: None)
         self._starts: list[tuple[int, TableFile]] = []
 

@@ -293,7 +293,7 @@ def test_several_columns_and_files_share_one_epsilon(capsys, tmp_path, survey):
     columns = ["--column", "a", "--column", "b"]
     paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
     for path in paths:
-        path.write_text("a,b\n" + "2,4\n" * 4000)
+        path.write_text("a,b,file\n" + f"2,4,{path.stem}\n" * 4000)
     assert main(["estimate", *map(str, paths), *columns, *NUMERIC, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["n"] == 8000

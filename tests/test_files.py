@@ -6,6 +6,9 @@ import csv
 import gzip
 import io
 import json
+import os
+import re
+import shutil
 import struct
 import sys
 import tracemalloc
@@ -558,6 +561,63 @@ def test_several_files_are_one_table(tmp_path):
     write_as(paths[-1], {name: values[9001:] for name, values in bad.items()})
     with pytest.raises(ValueError, match=rf"record 1000 of {paths[-1]} is outside"):
         SURVEY.run(table)
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".npy"])
+@pytest.mark.parametrize("rows", [3, N])
+def test_copies_and_links_of_a_file_are_refused(tmp_path, suffix, rows):
+    paths = [tmp_path / f"{name}{suffix}" for name in ("first", "copy", "old copy", "hard", "symbolic", "other")]
+    first, copy, old_copy, hard, symbolic, other = paths
+    for path, shift in ((first, 0), (other, 1)):
+        numbers = [float((i + shift) % 10) for i in range(rows)]
+        if suffix == ".npy":
+            np.save(path, np.array(numbers)[:, None])
+        else:
+            write_as(path, {"0": numbers})
+    shutil.copy(first, copy)
+    shutil.copy2(first, old_copy)
+    os.link(first, hard)
+    symbolic.symlink_to(first)
+    questions = Survey({"0": NUMBERS}, 1.0).column_questions
+    for path, fault in (
+        (copy, "has the same contents as"),
+        (old_copy, "has the same contents as"),
+        (hard, "is the same file as"),
+    ):
+        message = f"paths must be different files, got {str(path)!r}, which {fault} {str(first)!r}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            FileTable([first, other, path], questions)
+    with pytest.raises(ValueError, match=re.escape(f"paths must be different files, got {str(first)!r} twice")):
+        FileTable([first, symbolic], questions)
+    assert Survey({"0": NUMBERS}, 1.0).collect(FileTable([first, other], questions)).n == 2 * rows
+
+
+def test_files_of_one_size_that_differ_in_the_middle_are_different(tmp_path):
+    lines = ["5"] * 20_000
+    paths = [tmp_path / f"{i}.csv" for i in range(4)]
+    for i, path in enumerate(paths):
+        path.write_text("x\n" + "\n".join([*lines[:9000], str(i), *lines[9000:]]) + "\n")
+    assert len({path.stat().st_size for path in paths}) == 1
+    survey = Survey({"x": NUMBERS}, 1.0)
+    assert survey.collect(FileTable(paths, survey.column_questions)).n == 80_004
+    shutil.copy(paths[2], tmp_path / "copy.csv")
+    with pytest.raises(ValueError, match=r"copy\.csv', which has the same contents as .*2\.csv'"):
+        FileTable([*paths, tmp_path / "copy.csv"], survey.column_questions)
+
+
+def test_equal_files_without_records_are_not_copies(tmp_path):
+    paths = [text_file(tmp_path, "x\n", f"{i}.csv") for i in range(3)]
+    survey = Survey({"x": NUMBERS}, 1.0)
+    more = text_file(tmp_path, "x\n5\n", "more.csv")
+    assert survey.collect(FileTable([*paths, more], survey.column_questions)).n == 1
+
+
+def test_the_standard_input_is_not_a_file_that_is_given_as_well(tmp_path, monkeypatch):
+    path = text_file(tmp_path, "x\n5\n")
+    with path.open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(ValueError, match=r"survey\.csv', which is the same file as '-'"):
+            FileTable(["-", path], {"x": NUMBERS})
 
 
 def test_the_standard_input_is_a_csv_file(monkeypatch):
