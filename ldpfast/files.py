@@ -214,6 +214,8 @@ class CsvFile(ArrowFile):
     def _open(self, stack: ExitStack) -> tuple[BinaryIO | None, Any]:
         """Return the file on disk, None for the standard input, and the stream of its text."""
         if str(self.path) == STDIN:
+            if sys.stdin is None:
+                raise self.unreadable("CSV", "the standard input is closed")
             return None, sys.stdin.buffer
         raw = stack.enter_context(self.path.open("rb"))
         return raw, (stack.enter_context(gzip.GzipFile(fileobj=raw)) if self.path.suffix == ".gz" else raw)
@@ -396,18 +398,17 @@ class ParquetFile(ArrowFile):
 
     def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
         pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
-        with self.path.open("rb"):  # raises the error of the operating system if the file cannot be opened
-            pass
-        try:
-            with parquet.ParquetFile(self.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
-                self._require(file.schema_arrow.names)
-                read = 0
-                for batch in file.iter_batches(CHUNK_ROWS, columns=self.names, use_threads=False):
-                    read += batch.num_rows
-                    columns = [batch.column(name) for name in self.names]
-                    yield columns, batch.num_rows, read / file.metadata.num_rows
-        except (pa.ArrowException, OSError):
-            raise self.unreadable("Parquet") from None
+        with self.path.open("rb") as raw:
+            try:
+                with parquet.ParquetFile(raw, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
+                    self._require(file.schema_arrow.names)
+                    read = 0
+                    for batch in file.iter_batches(CHUNK_ROWS, columns=self.names, use_threads=False):
+                        read += batch.num_rows
+                        columns = [batch.column(name) for name in self.names]
+                        yield columns, batch.num_rows, read / file.metadata.num_rows
+            except (pa.ArrowException, OSError):
+                raise self.unreadable("Parquet") from None
 
 
 class FeatherFile(ArrowFile):
