@@ -218,7 +218,7 @@ class CsvFile(ArrowFile):
                 raise self.unreadable("CSV", "the standard input is closed")
             return None, sys.stdin.buffer
         raw = stack.enter_context(self.path.open("rb"))
-        return raw, (stack.enter_context(gzip.GzipFile(fileobj=raw)) if self.path.suffix == ".gz" else raw)
+        return raw, (stack.enter_context(gzip.GzipFile(fileobj=raw)) if self.path.suffix.lower() == ".gz" else raw)
 
     def _header(self, file: QuoteCount) -> list[str]:
         """Return the names in the first record, which stays to be read."""

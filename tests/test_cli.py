@@ -385,6 +385,7 @@ def test_an_output_that_is_no_regular_file_is_refused(capsys, tmp_path, survey, 
         message = error_line(capsys, "privatize", toml, survey, "-o", path)
         assert message.startswith("--output must be a regular file, not a directory, a device or a pipe, got ")
     assert "Too many levels of symbolic links" in error_line(capsys, "privatize", toml, survey, "-o", loop)
+    assert error_line(capsys, "privatize", toml, survey, "-o", "-") == "--output must be the name of a file, got '-'"
     assert stat.S_ISFIFO(fifo.stat().st_mode)
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 

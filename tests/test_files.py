@@ -548,6 +548,13 @@ def test_every_format_gives_the_same_reports(tmp_path, suffix, monkeypatch):
     assert shares[-1] == 1
 
 
+def test_the_suffix_can_be_in_capitals(tmp_path):
+    for suffix in SUFFIXES:
+        write_as(tmp_path / f"t{suffix}", COLUMNS)
+        path = (tmp_path / f"t{suffix}").rename(tmp_path / f"T{suffix.upper()}")
+        assert SURVEY.collect(FileTable([path], SURVEY.column_questions)).n == N
+
+
 def test_several_files_are_one_table(tmp_path):
     parts = [(".csv", 0, 9000), (".parquet", 9000, 9001), (".jsonl", 9001, N)]
     paths = []

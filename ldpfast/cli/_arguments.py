@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _check
 from .._extras import optional
-from ..files import status_of
+from ..files import STDIN, status_of
 
 
 def count(text: str) -> int:
@@ -36,10 +36,12 @@ def generator(seed: int | None) -> np.random.Generator | None:
 
 def output_file(option: str, path: Path, inputs: Iterable[str | Path] = ()) -> Path:
     """Return the file that an option names, after symbolic links, if it can be written and is none of the inputs."""
+    if str(path) == STDIN:
+        raise ValueError(f"{option} must be the name of a file, got {STDIN!r}")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise ValueError(f"{option} must be in an existing directory, got {str(path)!r}")
-    status = status_of(target)
+    status = status_of(path)  # a link to a pipe, such as /dev/stdout, has no path
     if status is None:
         return target
     if not stat.S_ISREG(status.st_mode):

@@ -197,6 +197,8 @@ def _merge(arguments: argparse.Namespace) -> int:
 def _estimate(arguments: argparse.Namespace) -> int:
     confidence = _check.probability("--confidence", arguments.confidence)
     if arguments.plot is not None:
+        if not arguments.plot.suffix:  # as matplotlib does
+            arguments.plot = arguments.plot.with_name(f"{arguments.plot.name}.png")
         output_file("--plot", arguments.plot, arguments.files)
     if arguments.json and arguments.table:
         raise ValueError("--table must be left out where --json is given")
