@@ -11,6 +11,8 @@ import math
 import operator
 import reprlib
 from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
@@ -40,10 +42,11 @@ def magnitude(name: str, value: Any, power: int) -> float:
 
 def real(name: str, value: Any) -> float:
     """Return `value` as a float, if it is a finite number."""
-    if isinstance(value, bool | np.bool_ | str | bytes):
+    text = isinstance(value, bool | str | bytes | bytearray | memoryview)  # `float` reads digits
+    if text or (isinstance(value, np.generic | np.ndarray) and value.dtype.kind not in "iuf"):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, Decimal) and value.is_nan() else float(value)
     except OverflowError:
         number = math.inf
     except (TypeError, ValueError):
@@ -51,6 +54,13 @@ def real(name: str, value: Any) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number, got {reprlib.repr(value)}")
     return number
+
+
+def plain(value: Any) -> Any:
+    """Return a number of NumPy, a fraction or a decimal as the number of Python that `real` returns; others unchanged."""
+    if isinstance(value, np.bool_ | np.integer):
+        return value.item()
+    return float(value) if isinstance(value, np.floating | Fraction | Decimal) else value
 
 
 def probability(name: str, value: Any) -> float:
@@ -97,7 +107,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 def within(name: str, values: ArrayLike, lower: float, upper: float, ends: str = "[]") -> NDArray[np.float64]:
     """Return `values` as float64, if they are in an interval; `ends` are its brackets, such as "[)"."""
-    numbers = floats(name, array(name, values)).astype(np.float64)
+    numbers = floats(name, reals(name, values)).astype(np.float64)
     above = numbers >= lower if ends[0] == "[" else numbers > lower
     outside = ~(above & (numbers <= upper if ends[1] == "]" else numbers < upper))
     if outside.any():
@@ -224,15 +234,26 @@ def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     return out
 
 
+def reals(name: str, values: ArrayLike) -> AnyArray:
+    """Return `values` as an array; long doubles, integers beyond 64 bits, fractions and decimals become float64.
+
+    An array of other objects is returned as it is, for the caller to refuse.
+    """
+    found = array(name, values)
+    if found.dtype.kind == "f" and found.dtype.itemsize > 8:
+        return found.astype(np.float64)
+    are_numbers = (isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in found.flat)
+    if found.dtype.kind != "O" or not all(are_numbers):
+        return found
+    return np.array([real(name, value) for value in found.flat], np.float64).reshape(found.shape)
+
+
 def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
     """Return a number or an array of numbers as float64, if none is NaN (or infinite, unless `infinite`)."""
-    found = array(name, values)
-    if found.dtype.kind == "O":  # integers beyond 64 bits, fractions
-        if not all(isinstance(value, Real) and not isinstance(value, bool) for value in found.flat):
-            raise TypeError(f"{name} must be a number or an array of numbers, got {type(values).__name__}")
-        found = np.array([real(name, value) for value in found.flat], np.float64).reshape(found.shape)
+    found = reals(name, values)
     if found.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be a number or an array of numbers, got dtype {found.dtype}")
+        given = type(values).__name__ if found.dtype.kind == "O" else f"dtype {found.dtype}"
+        raise TypeError(f"{name} must be a number or an array of numbers, got {given}")
     result = found.astype(np.float64)
     bad = np.isnan(result) if infinite else ~np.isfinite(result)
     if bad.any():

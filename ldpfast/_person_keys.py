@@ -26,6 +26,7 @@ from ._core.person import (
     TEXT,
     Prefix,
 )
+from ._frames import Coded
 from ._typing import AnyArray
 
 if TYPE_CHECKING:
@@ -156,9 +157,13 @@ class Persons:
         values = persons
         if isinstance(values, Mapping | Set):
             raise TypeError(f"persons must be in the order of the records, got {type(values).__name__}")
+        if isinstance(values, Coded):
+            raise TypeError("persons must be identifiers, got a column of labels")
         if not isinstance(values, np.ndarray | list | tuple):
             values = values.to_pylist() if hasattr(values, "to_pylist") else np.asarray(values)
         array = np.asarray(values) if not isinstance(values, np.ndarray) else values
+        if array.dtype.kind == "O" and array.ndim == 1:
+            array = _integers(array)
         if isinstance(values, np.ndarray) and array.dtype.kind == "S":  # NumPy drops zero bytes at the end
             raise TypeError("persons must be bytes in a list instead of a NumPy array of bytes, which loses zero bytes")
         if array.ndim != 1:
@@ -224,6 +229,18 @@ def is_personal(rng: Any) -> TypeGuard[PersonKeys]:
 
 def _field(tag: int, payload: bytes) -> bytes:
     return bytes([tag]) + len(payload).to_bytes(4, "little") + payload
+
+
+def _integers(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of objects as int64, if all are integers in [-2^63, 2^63), and unchanged otherwise."""
+    if not len(array) or not all(
+        isinstance(value, int | np.integer) and not isinstance(value, bool) for value in array
+    ):
+        return array
+    try:
+        return array.astype(np.int64)
+    except OverflowError:
+        return array
 
 
 def _integer_fields(values: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

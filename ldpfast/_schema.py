@@ -86,12 +86,21 @@ def _number(value: float) -> str:
 
 
 def read_json(text: bytes) -> Any:
-    """Return the value that `canonical_json` wrote. Integers beyond 2^53 were floats."""
+    """Return the value that `canonical_json` wrote. Integers beyond 2^53 were floats.
+
+    Raises
+    ------
+    ValueError
+        If the text is not JSON, or is nested more deeply than Python can read.
+    """
 
     def number(digits: str) -> int | float:
         return int(digits) if len(digits) < 18 and abs(int(digits)) <= MOST_EXACT else float(digits)
 
-    return json.loads(text, parse_int=number)
+    try:
+        return json.loads(text, parse_int=number)
+    except RecursionError:
+        raise ValueError("JSON must be nested less deeply") from None
 
 
 def read_integer(value: Any) -> int:

@@ -7,12 +7,16 @@ does not depend on the length of a file. Error messages name the column and the 
 from __future__ import annotations
 
 import csv
+import filecmp
 import gzip
+import hashlib
 import io
 import json
+import os
 import sys
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,20 +26,24 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
 from ._extras import optional
+from ._frames import arrow_array
 from .survey import Coded, ColumnQuestion, Piece, Source, YesNo
 
 __all__ = ["FileTable"]
 
 BLOCK_BYTES = 1 << 22  # bytes of a CSV file that are parsed at a time; a longer record raises
 CHUNK_ROWS = 1 << 17
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # texts of missing values, in lower case
+MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")  # texts of missing values, unless they are labels
+BLANKS = " \t"  # ignored around a text; line ends are kept, because they indicate a truncated quotation
 # Texts of no and yes, also with a capital and in capitals.
 NO, YES = (
     tuple(dict.fromkeys(spelling for text in texts for spelling in (text, text.capitalize(), text.upper())))
     for texts in (("false", "no", "0", "f", "n"), ("true", "yes", "1", "t", "y"))
 )
 STDIN = "-"
+SAMPLE_BYTES = 1 << 12  # at each end of a file, compared before all bytes are
 MOST_CODE = 0x10FFFF  # of Unicode
 DAMAGED = (EOFError, OSError, zlib.error)  # errors of compressed files
 
@@ -59,30 +67,39 @@ class TableFile(ABC):
         """Convert a column of a chunk to real numbers, NaN for missing ones. `start` is the index of its first record."""
 
     @abstractmethod
-    def texts(self, name: str, values: Any) -> Any:
-        """Convert a column of a chunk to an Arrow array of texts, null for missing ones."""
+    def texts(self, name: str, values: Any, start: int) -> Any:
+        """Convert a column of a chunk to an Arrow array of texts as they are in the file, null for values that are no text."""
 
     def codes(self, name: str, values: Any, categories: Sequence[Sequence[str]], start: int) -> NDArray[np.int32]:
         """Convert a column of a chunk to positions in `categories`, -1 for missing values.
 
-        Every category has one or more spellings. Other texts are compared in lower case with `MISSING`.
+        Every category has one or more spellings. A text is compared with them as it is, then without `BLANKS` around it. Only
+        a text that is not a spelling can be missing.
         """
         pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
         spellings = [(text, code) for code, texts in enumerate(categories) for text in texts]
-        texts = self.texts(name, values)
-        found = pc.index_in(texts, value_set=pa.array([text for text, _ in spellings], pa.string()))
+        declared = pa.array([text for text, _ in spellings], pa.string())
         table = np.array([code for _, code in spellings], np.int32)
-        places = found.fill_null(-1).to_numpy(zero_copy_only=False)
-        codes = np.where(places >= 0, table[places], -1).astype(np.int32)
-        others = np.flatnonzero(places < 0)
+
+        def positions(texts: Any) -> NDArray[np.int32]:
+            places = pc.index_in(texts, value_set=declared).fill_null(-1).to_numpy(zero_copy_only=False)
+            return np.where(places >= 0, table[places], -1).astype(np.int32)
+
+        texts = self.texts(name, values, start)
+        codes = positions(texts)
+        others = np.flatnonzero(codes < 0)
         if len(others):
-            declared = pa.array(MISSING, pa.string())
-            missing = pc.is_in(pc.utf8_lower(texts.take(pa.array(others))).fill_null(""), value_set=declared)
-            wrong = np.flatnonzero(~missing.to_numpy(zero_copy_only=False))
+            texts = trimmed(texts.take(pa.array(others)))
+            codes[others] = positions(texts)
+            wrong = np.flatnonzero((codes[others] < 0) & ~missing(texts))
             if len(wrong):
                 index = start + int(others[wrong[0]])
                 raise self.invalid_error(name, index, "hold the declared categories only", "holds another")
         return codes
+
+    @abstractmethod
+    def plain(self, name: str, values: Any) -> Any:
+        """Convert a column of a chunk that no question asks for to an Arrow array of its values."""
 
     def place(self, index: int) -> str:
         """Return the position of a record, for error messages."""
@@ -120,6 +137,18 @@ class TableFile(ABC):
                 raise ValueError(f"column must name one column of {self.path}, got {name!r}: {fault}{listed}")
 
 
+def trimmed(texts: Any) -> Any:
+    """Return texts without `BLANKS` around them."""
+    return optional("pyarrow.compute", "files").utf8_trim(texts, characters=BLANKS)
+
+
+def missing(texts: Any) -> NDArray[np.bool_]:
+    """Return which trimmed texts stand for a missing value, in every format: null and those of `MISSING`."""
+    pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+    found = pc.is_in(texts.fill_null(""), value_set=pa.array(MISSING, pa.string()))
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+
+
 class ArrowFile(TableFile):
     """Columns that are Arrow arrays."""
 
@@ -134,14 +163,21 @@ class ArrowFile(TableFile):
         numbers: NDArray[Any] = floats.to_numpy(zero_copy_only=False)
         return numbers
 
-    def texts(self, name: str, values: Any) -> Any:
+    def texts(self, name: str, values: Any, start: int) -> Any:
         pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
         try:
-            texts = values.cast(pa.string())
+            if pa.types.is_floating(values.type):  # NaN is no text
+                values = pc.if_else(pc.is_nan(values), None, values)
+            return values.cast(pa.string())
         except pa.ArrowNotImplementedError:
             raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
-        # Line ends are kept, because they indicate a truncated quotation.
-        return pc.utf8_trim(texts, characters=" \t")
+
+    def plain(self, name: str, values: Any) -> Any:
+        pa = optional("pyarrow", "files")
+        try:
+            return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        except pa.ArrowException:  # an index outside of the dictionary; the message may quote a value
+            raise TypeError(f"{self.subject(name)} must hold valid values, got type {values.type}") from None
 
 
 class CsvFile(ArrowFile):
@@ -178,9 +214,11 @@ class CsvFile(ArrowFile):
     def _open(self, stack: ExitStack) -> tuple[BinaryIO | None, Any]:
         """Return the file on disk, None for the standard input, and the stream of its text."""
         if str(self.path) == STDIN:
+            if sys.stdin is None:
+                raise self.unreadable("CSV", "the standard input is closed")
             return None, sys.stdin.buffer
         raw = stack.enter_context(self.path.open("rb"))
-        return raw, (stack.enter_context(gzip.GzipFile(fileobj=raw)) if self.path.suffix == ".gz" else raw)
+        return raw, (stack.enter_context(gzip.GzipFile(fileobj=raw)) if self.path.suffix.lower() == ".gz" else raw)
 
     def _header(self, file: QuoteCount) -> list[str]:
         """Return the names in the first record, which stays to be read."""
@@ -192,26 +230,36 @@ class CsvFile(ArrowFile):
         return next((row for row in lines if row), [])
 
     def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
-        pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
-        texts = self.texts(name, values)
-        try:
-            numbers: NDArray[Any] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:  # its message quotes the record
-            missing = pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING, pa.string()))
-            texts = pc.if_else(missing, None, texts)
-            position = next((i for i, text in enumerate(texts) if not self._numeric(text)), None)
-            if position is not None:
-                raise self.invalid_error(name, start + position, "hold numbers", "holds text") from None
-            numbers = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        pa = optional("pyarrow", "files")
+        texts = trimmed(values)
+        numbers = self._cast(texts)
+        if numbers is not None and not np.isnan(numbers).any():
+            return numbers
+        texts = texts.filter(pa.array(given := ~missing(texts)))
+        others = self._cast(texts)
+        if others is None or np.isnan(others).any():
+            casts = (self._cast(texts[i : i + 1]) for i in range(len(texts)))
+            position = next(i for i, cast in enumerate(casts) if cast is None or np.isnan(cast[0]))
+            index = start + int(np.flatnonzero(given)[position])
+            raise self.invalid_error(name, index, "hold numbers", "holds text")
+        numbers = np.full(len(given), np.nan)
+        numbers[given] = others
         return numbers
 
-    def _numeric(self, text: Any) -> bool:
+    def _cast(self, texts: Any) -> NDArray[np.float64] | None:
+        """Return texts as numbers; None if one is no number. Arrow reads every spelling of "nan" as NaN."""
         pa = optional("pyarrow", "files")
         try:
-            text.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return False
-        return True
+            numbers: NDArray[np.float64] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:  # its message quotes the record
+            return None
+        return numbers
+
+    def plain(self, name: str, values: Any) -> Any:
+        """Return the texts of a column, null for empty cells only."""
+        pc = optional("pyarrow.compute", "files")
+        texts = trimmed(values)
+        return pc.if_else(pc.equal(texts, ""), None, texts)
 
     def place(self, index: int) -> str:
         """Return the line on which a record starts. The file is read again, only for an error message."""
@@ -283,6 +331,10 @@ class QuoteCount:
         self.closed = True
 
 
+# Numbers that Python writes, but JSON does not have.
+CONSTANTS = {"NaN": None, "Infinity": float("inf"), "-Infinity": -float("inf")}
+
+
 class JsonLinesFile(TableFile):
     """Keys of a file with one JSON object per line."""
 
@@ -294,8 +346,8 @@ class JsonLinesFile(TableFile):
                 if not line.strip():
                     continue
                 try:
-                    row = json.loads(line)
-                except ValueError:
+                    row = json.loads(line, parse_constant=CONSTANTS.__getitem__)
+                except (RecursionError, ValueError):
                     row = None
                 if not isinstance(row, dict):
                     raise self.unreadable("JSON Lines", f"line {number} is not a JSON object")
@@ -313,19 +365,32 @@ class JsonLinesFile(TableFile):
         return [list(column) for column in zip(*rows, strict=True)] if self.names else []
 
     def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
-        found = np.full(len(values), np.nan)
+        found, wrong = np.full(len(values), np.nan), np.zeros(len(values), np.bool_)
+        others = []
         for i, value in enumerate(values):
             if isinstance(value, int | float) and not isinstance(value, bool):
                 found[i] = float(value) if abs(value) < 1e300 else np.inf * (1 if value > 0 else -1)
-            elif value is not None and str(value).strip().lower() not in MISSING:
-                raise self.invalid_error(name, start + i, "hold numbers", "holds another value")
+            elif isinstance(value, str):
+                others.append(i)
+            elif value is not None:
+                wrong[i] = True
+        if others:
+            wrong[others] = ~missing(trimmed(self.strings("JSON Lines", [values[i] for i in others])))
+        if wrong.any():
+            raise self.invalid_error(name, start + int(wrong.argmax()), "hold numbers", "holds another value")
         return found
 
-    def texts(self, name: str, values: Any) -> Any:
-        texts = [
-            None if value is None else json.dumps(value) if isinstance(value, bool) else str(value) for value in values
-        ]
+    def texts(self, name: str, values: Any, start: int) -> Any:
+        texts: list[str | None] = []
+        for i, value in enumerate(values):
+            if isinstance(value, list | dict):
+                raise self.invalid_error(name, start + i, "hold categories", "holds another value")
+            plain = value is None or isinstance(value, str)
+            texts.append(value if plain else json.dumps(value) if isinstance(value, bool) else str(value))
         return self.strings("JSON Lines", texts)
+
+    def plain(self, name: str, values: Any) -> Any:
+        return arrow_array(name, values)
 
 
 class ParquetFile(ArrowFile):
@@ -333,18 +398,17 @@ class ParquetFile(ArrowFile):
 
     def chunks(self) -> Iterator[tuple[list[Any], int, float]]:
         pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
-        with self.path.open("rb"):  # raises the error of the operating system if the file cannot be opened
-            pass
-        try:
-            with parquet.ParquetFile(self.path, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
-                self._require(file.schema_arrow.names)
-                read = 0
-                for batch in file.iter_batches(CHUNK_ROWS, columns=self.names, use_threads=False):
-                    read += batch.num_rows
-                    columns = [batch.column(name) for name in self.names]
-                    yield columns, batch.num_rows, read / file.metadata.num_rows
-        except (pa.ArrowException, OSError):
-            raise self.unreadable("Parquet") from None
+        with self.path.open("rb") as raw:
+            try:
+                with parquet.ParquetFile(raw, buffer_size=BLOCK_BYTES, pre_buffer=False) as file:
+                    self._require(file.schema_arrow.names)
+                    read = 0
+                    for batch in file.iter_batches(CHUNK_ROWS, columns=self.names, use_threads=False):
+                        read += batch.num_rows
+                        columns = [batch.column(name) for name in self.names]
+                        yield columns, batch.num_rows, read / file.metadata.num_rows
+            except (pa.ArrowException, OSError):
+                raise self.unreadable("Parquet") from None
 
 
 class FeatherFile(ArrowFile):
@@ -406,15 +470,22 @@ class NpyFile(TableFile):
         numbers: NDArray[Any] = values
         return numbers
 
-    def texts(self, name: str, values: Any) -> Any:
+    def texts(self, name: str, values: Any, start: int) -> Any:
         if values.dtype.kind not in "iufbU":
             raise TypeError(f"{self.subject(name)} must hold categories, got dtype {values.dtype}")
         pa = optional("pyarrow", "files")
         if values.dtype.kind == "U" and (_code_points(values) > MOST_CODE).any():
             raise self.unreadable(".npy", "it has text that is not Unicode")
         different, inverse = np.unique(values, return_inverse=True)
-        texts = [None if value != value else str(value).strip() for value in different.tolist()]
+        texts = [None if value != value else str(value) for value in different.tolist()]
         return self.strings(".npy", texts).take(pa.array(inverse))
+
+    def plain(self, name: str, values: Any) -> Any:
+        if values.dtype.kind == "U":
+            return self.texts(name, values, 0)
+        if values.dtype.kind not in "iufb":
+            raise TypeError(f"{self.subject(name)} must hold numbers or texts, got dtype {values.dtype}")
+        return arrow_array(name, _check.laid_out(values, values.dtype.newbyteorder("=")))
 
 
 def _code_points(texts: NDArray[Any]) -> NDArray[Any]:
@@ -449,9 +520,56 @@ def open_table(path: str | Path, names: Sequence[str]) -> TableFile:
     kind = next((suffix for suffix in KINDS if path.name.lower().endswith(suffix)), None)
     if kind is None:
         raise ValueError(f"path must end in one of {', '.join(KINDS)}, or be -, got {str(path)!r}")
+    require_regular(path)
+    return KINDS[kind](path, names)
+
+
+def require_regular(path: Path) -> None:
+    """Raise ValueError if a path is that of a directory, a device or a pipe, which may wait forever for a writer."""
     if path.exists() and not path.is_file():
         raise ValueError(f"path must be a regular file, got {str(path)!r}")
-    return KINDS[kind](path, names)
+
+
+def status_of(path: str | Path) -> os.stat_result | None:
+    """Return the status of a file, or of the standard input for "-"; None if there is no such file."""
+    try:
+        return os.fstat(sys.stdin.fileno()) if str(path) == STDIN else os.stat(path)
+    except (AttributeError, FileNotFoundError, io.UnsupportedOperation):  # the standard input may be closed, or no file
+        return None
+
+
+def duplicates(paths: Sequence[str | Path]) -> Iterator[tuple[str | Path, str | Path, bool]]:
+    """Yield each file that is there before, the name that it had, and whether it is the same file and not a copy.
+
+    Files of one size whose ends are equal are compared byte by byte.
+    """
+    names: dict[tuple[int, int], str | Path] = {}
+    alike: dict[tuple[int, bytes], list[str | Path]] = {}
+    for path in paths:
+        status = status_of(path)
+        if status is None:
+            continue
+        identity = status.st_dev, status.st_ino
+        if identity in names:
+            yield path, names[identity], True
+            continue
+        names[identity] = path
+        if str(path) == STDIN:
+            continue
+        others = alike.setdefault((status.st_size, _ends(Path(path), status.st_size)), [])
+        for other in others:
+            if filecmp.cmp(path, other, shallow=False):
+                yield path, other, False
+                break
+        others.append(path)
+
+
+def _ends(path: Path, size: int) -> bytes:
+    """Return the hash of the first and last bytes of a file."""
+    with path.open("rb") as file:
+        first = file.read(SAMPLE_BYTES)
+        file.seek(max(0, size - SAMPLE_BYTES))
+        return hashlib.sha256(first + file.read(SAMPLE_BYTES)).digest()
 
 
 # Surveys of files -----------------------------------------------------------------------------------------------------
@@ -461,14 +579,19 @@ class FileTable(Source):
     """The rows of one or more files, as a table for `Survey.run` and `Survey.privatize`.
 
     Texts are compared with the labels of a question as they are printed; for yes-or-no questions "yes" and "no", "true" and
-    "false", 1 and 0 are accepted. Empty cells, "NA", "NaN" and null are missing, unless they are declared labels.
+    "false", 1 and 0 are accepted. Blanks around a text are ignored, unless a label has them. In every format, a value is
+    missing if it is null, NaN, or one of the texts "", "NA", "N/A", "NaN", "nan", "NULL", "null" and "None" in exactly this
+    spelling. A declared label is never missing.
+
+    Columns that no question asks for, but that `by` or `PersonKeys` name, are read as they are stored. From CSV files they are
+    texts, so that the person 17 is "17" there.
 
     Parameters
     ----------
     paths : sequence of str or Path
         Files with a suffix of `KINDS`, or "-" for a CSV file on the standard input.
     questions : mapping of str to ColumnQuestion
-        The questions that the columns answer.
+        The questions that the columns answer. A survey whose questions have other labels refuses the table.
     progress : callable, optional
         Function called after each chunk with the fraction of the files that has been read.
 
@@ -477,8 +600,9 @@ class FileTable(Source):
     TypeError
         If `paths` is a single path.
     ValueError
-        If there is no file, a file is given twice, or the suffix of one is not known; if a column answers questions of two
-        kinds.
+        If there is no file; if a file is given twice, by a link, or as a copy of the same bytes that has records; if the suffix
+        of one is not known, or it is no regular file; if a column answers questions of two kinds; if the labels of a question
+        are equal when they are printed.
 
     Examples
     --------
@@ -506,17 +630,25 @@ class FileTable(Source):
         if not paths:
             raise ValueError("paths must be at least one file, got none")
         self._paths = list(paths)
-        files = [str(path) if path == STDIN else Path(path).resolve() for path in self._paths]
-        for path, file in zip(self._paths, files, strict=True):
-            if files.count(file) > 1:
-                raise ValueError(f"paths must be different files, got {str(path)!r} twice")
+        counts = Counter(str(path) if path == STDIN else os.path.realpath(path) for path in self._paths)
         for path in self._paths:
+            if counts[str(path) if path == STDIN else os.path.realpath(path)] > 1:
+                raise ValueError(f"paths must be different files, got {str(path)!r} twice")
             open_table(path, [])
+        self._cells: dict[str, tuple[Any, ...] | None] = {}
         self._spellings: dict[str, list[tuple[str, ...]] | None] = {}
         for name, question in questions.items():
             column, spellings = question.column or name, _spellings(question)
-            if self._spellings.setdefault(column, spellings) != spellings:
+            cells = None if spellings is None else question.cells
+            if (
+                self._spellings.setdefault(column, spellings) != spellings
+                or self._cells.setdefault(column, cells) != cells
+            ):
                 raise ValueError(f"column {column!r} must answer questions of one kind, with the same categories")
+        for path, earlier, is_same in duplicates(self._paths):
+            if is_same or any(rows for _, rows, _ in open_table(path, list(self._spellings)).chunks()):
+                fault = "is the same file as" if is_same else "has the same contents as"
+                raise ValueError(f"paths must be different files, got {str(path)!r}, which {fault} {str(earlier)!r}")
         self._progress = progress or (lambda _: None)
         self._starts: list[tuple[int, TableFile]] = []
 
@@ -534,21 +666,24 @@ class FileTable(Source):
                 read, waiting = read + rows, waiting + rows
                 if waiting >= Piece.ROWS:
                     whole = waiting // Piece.ROWS * Piece.ROWS
-                    joined = {name: np.concatenate(parts) for name, parts in kept.items()}
+                    joined = {name: _joined(name, parts) for name, parts in kept.items()}
                     yield self._piece(start, whole, joined)
                     kept = {name: [column[whole:]] for name, column in joined.items()}
                     start, waiting = start + whole, waiting - whole
                 self._progress((number + fraction) / len(self._paths))
         if waiting:
-            yield self._piece(start, waiting, {name: np.concatenate(parts) for name, parts in kept.items()})
+            yield self._piece(start, waiting, {name: _joined(name, parts) for name, parts in kept.items()})
 
-    def _piece(self, start: int, n: int, columns: dict[str, NDArray[Any]]) -> Piece:
+    def _piece(self, start: int, n: int, columns: dict[str, Any]) -> Piece:
         found = {
-            name: column[:n] if self._spellings[name] is None else Coded(column[:n]) for name, column in columns.items()
+            name: column[:n] if self._cells.get(name) is None else Coded(column[:n], self._cells[name])
+            for name, column in columns.items()
         }
         return Piece(start, n, found, self._place)
 
-    def _converted(self, file: TableFile, name: str, values: Any, start: int) -> NDArray[Any]:
+    def _converted(self, file: TableFile, name: str, values: Any, start: int) -> Any:
+        if name not in self._spellings:
+            return file.plain(name, values)
         spellings = self._spellings[name]
         if spellings is not None:
             return file.codes(name, values, spellings, start)
@@ -561,8 +696,26 @@ class FileTable(Source):
         return file.place(row - start)
 
 
+def _joined(name: str, parts: list[Any]) -> Any:
+    """Return the parts of a column as one array. Arrow arrays, of columns that no question asks for, must have one type."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    pa = optional("pyarrow", "files")
+    texts = (pa.large_string(), pa.string())
+    parts = [part.cast(pa.string()) if part.type in texts else part for part in parts]
+    kinds = list(dict.fromkeys(part.type for part in parts if not pa.types.is_null(part.type))) or [pa.null()]
+    if len(kinds) > 1:
+        raise TypeError(f"column {name!r} must have one type in all files, got {', '.join(map(str, kinds))}")
+    return pa.concat_arrays([part.cast(kinds[0]) for part in parts])
+
+
 def _spellings(question: ColumnQuestion) -> list[tuple[str, ...]] | None:
     """Return the spellings of each cell of a question; None for numbers."""
     if question.encoding != "symbol":
         return None
-    return [NO, YES] if isinstance(question, YesNo) else [(str(cell),) for cell in question.cells]
+    if isinstance(question, YesNo):
+        return [NO, YES]
+    texts = [str(cell) for cell in question.cells]
+    if len(set(texts)) < len(texts):
+        raise ValueError(f"categories must be different when they are printed to be read from files, got {question!r}")
+    return [(text,) for text in texts]

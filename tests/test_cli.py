@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -293,7 +297,7 @@ def test_several_columns_and_files_share_one_epsilon(capsys, tmp_path, survey):
     columns = ["--column", "a", "--column", "b"]
     paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
     for path in paths:
-        path.write_text("a,b\n" + "2,4\n" * 4000)
+        path.write_text("a,b,file\n" + f"2,4,{path.stem}\n" * 4000)
     assert main(["estimate", *map(str, paths), *columns, *NUMERIC, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["n"] == 8000
@@ -336,6 +340,260 @@ def test_an_error_leaves_nothing_half_written(capsys, tmp_path, survey, toml):
         capsys, "privatize", toml, survey, "-o", tmp_path / "absent" / "x"
     )
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def names_of(path: Path) -> list[str | Path]:
+    """Return several names of a file: other spellings of its path, a symbolic link and a hard link."""
+    symbolic, hard = path.with_name(f"symbolic-{path.name}"), path.with_name(f"hard-{path.name}")
+    symbolic.symlink_to(path)
+    os.link(path, hard)
+    spelling = f"{path.parent}/./../{path.parent.name}//{path.name}"
+    return [path, spelling, os.path.relpath(path), symbolic, hard]
+
+
+def test_an_output_that_is_an_input_is_refused(capsys, tmp_path, survey, toml, array):
+    reports, state = tmp_path / "r.parquet", tmp_path / "s.ldp"
+    main(["privatize", str(toml), str(survey), "-o", str(reports)])
+    main(["aggregate", str(reports), "-o", str(state)])
+    capsys.readouterr()
+    commands = [
+        (survey, ["privatize", toml, survey, "-o"]),
+        (toml, ["privatize", toml, survey, "-o"]),
+        (reports, ["aggregate", reports, "-o"]),
+        (state, ["merge", state, "-o"]),
+        (array, ["estimate", array, *NUMERIC, "--plot"]),
+    ]
+    for path, command in commands:
+        before = path.read_bytes()
+        for name in names_of(path):
+            message = error_line(capsys, *command, name)
+            assert message.endswith(f"must be another file than the input {str(path)!r}, got {str(Path(name))!r}")
+        assert path.read_bytes() == before
+    with survey.open() as stdin:
+        command = [sys.executable, "-m", "ldpfast", "privatize", toml, "-", "-o", survey]
+        found = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False)
+    assert found.stderr == f"ldpfast: error: --output must be another file than the input '-', got {str(survey)!r}\n"
+
+
+def test_an_output_that_is_no_regular_file_is_refused(capsys, tmp_path, survey, toml):
+    fifo, folder, loop = tmp_path / "fifo", tmp_path / "folder", tmp_path / "loop"
+    os.mkfifo(fifo)
+    folder.mkdir()
+    loop.symlink_to(loop)
+    (tmp_path / "null").symlink_to("/dev/null")
+    for path in (fifo, folder, tmp_path / "null", "/dev/null", ""):
+        message = error_line(capsys, "privatize", toml, survey, "-o", path)
+        assert message.startswith("--output must be a regular file, not a directory, a device or a pipe, got ")
+    assert "Too many levels of symbolic links" in error_line(capsys, "privatize", toml, survey, "-o", loop)
+    assert error_line(capsys, "privatize", toml, survey, "-o", "-") == "--output must be the name of a file, got '-'"
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_an_output_keeps_its_links_and_permissions(tmp_path, survey, toml):
+    there, link, missing = tmp_path / "there.parquet", tmp_path / "link.parquet", tmp_path / "dangling.parquet"
+    there.write_bytes(b"before")
+    there.chmod(0o640)
+    link.symlink_to(there.name)
+    missing.symlink_to("new.parquet")
+    for path, target in ((link, there), (missing, tmp_path / "new.parquet")):
+        assert main(["privatize", str(toml), str(survey), "-o", str(path)]) == 0
+        assert path.is_symlink()
+        assert pa.parquet.read_table(target).num_rows == 3000
+    assert stat.S_IMODE(there.stat().st_mode) == 0o640
+    mask = os.umask(0o027)
+    try:
+        main(["privatize", str(toml), str(survey), "-o", str(tmp_path / "masked.parquet")])
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "masked.parquet").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_signal_removes_partial_files(tmp_path, toml, name, times):
+    """The command waits for the end of its standard input when the signal comes."""
+    output = tmp_path / "reports.parquet"
+    output.write_bytes(b"before")
+    command = [sys.executable, "-m", "ldpfast", "privatize", toml, "-", "-o", output]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdin.write("visits,answer\n3,yes\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while not list(tmp_path.glob(".*")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert len(list(tmp_path.glob(".*"))) == 1
+        for _ in range(times):
+            process.send_signal(getattr(signal, name))
+        assert process.wait(30) == 128 + getattr(signal, name)
+        assert process.stderr.read() == f"ldpfast: stopped by {name}\n"
+    assert list(tmp_path.glob(".*")) == []
+    assert output.read_bytes() == b"before"
+
+
+def test_signals_have_their_handlers_again_after_a_command(capsys, array):
+    handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    assert main(["estimate", str(array), *NUMERIC, "--json"]) == 0
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == handlers
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet", "feather", "npy", "ldp", "toml"])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_an_input_that_is_no_regular_file_is_refused(capsys, tmp_path, survey, toml, suffix, make):
+    path, output = tmp_path / f"input.{suffix}", tmp_path / "output"
+    make(path)
+    commands = [
+        ["estimate", path, "--column", "x", *NUMERIC],
+        ["privatize", toml, path, "-o", output],
+        ["aggregate", path, "-o", output],
+        ["merge", path, "-o", output],
+        ["privatize", path, survey, "-o", output],
+    ]
+    if suffix == "ldp":
+        commands = [["estimate", path], *commands[2:]]
+    elif suffix == "toml":
+        commands = commands[2:]
+    for command in commands:
+        assert error_line(capsys, *command) == f"path must be a regular file, got {str(path)!r}"
+    assert not output.exists()
+
+
+def test_input_that_is_nested_deeply_is_refused(capsys, tmp_path, survey, toml):
+    deep = "[" * 100_000 + "]" * 100_000
+    data, other = tmp_path / "deep.jsonl", tmp_path / "deep.toml"
+    data.write_text(f'{{"x": {deep}}}\n')
+    message = error_line(capsys, "estimate", data, "--column", "x", *NUMERIC)
+    assert message == f"{data} must be a readable JSON Lines file: line 1 is not a JSON object"
+    for depth in range(900, 1000, 7):  # some can be read, but not printed
+        data.write_text(f'{{"x": {"[" * depth + "]" * depth}}}\n')
+        message = error_line(capsys, "estimate", data, "--column", "x", "--epsilon", "1", "--categories", "a,b")
+        assert "must hold categories; record 1 of " in message or "line 1 is not a JSON object" in message
+    other.write_text(f"a = {deep}")
+    message = error_line(capsys, "privatize", other, survey, "-o", tmp_path / "x.parquet")
+    assert message == f"{other}: a survey must be TOML that is nested less deeply"
+    table = pa.table({"x": [1]}).replace_schema_metadata({"ldpfast": deep})
+    pa.parquet.write_table(table, tmp_path / "deep.parquet")
+    message = error_line(capsys, "aggregate", tmp_path / "deep.parquet", "-o", tmp_path / "x.ldp")
+    assert message.endswith("it must be a file of reports of a survey: JSON must be nested less deeply")
+
+
+STREAMS = {
+    "nobody reads": ("| true", "the standard output could not be written: Broken pipe"),
+    "closed": (">&-", "the standard output must be open, because results are written to it"),
+    "full": ("> /dev/full", "No space left on device"),
+}
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["estimate", "array.npy", *NUMERIC],
+        ["estimate", "array.npy", *NUMERIC, "--json"],
+        ["plan", "multinomial", "--k", "4", "--n", "1000", "--epsilon", "1"],
+        ["privatize", "survey.toml", "survey.csv", "-o", "reports.parquet"],
+        ["reproduce", "--list"],
+        ["--help"],
+        ["--version"],
+    ],
+    ids=lambda arguments: f"{arguments[0]} {arguments[-1]}",
+)
+def test_results_that_cannot_be_written_are_one_line(tmp_path, survey, toml, array, arguments, stream):
+    redirection, fault = STREAMS[stream]
+    if stream == "full" and not Path("/dev/full").exists():
+        pytest.skip("this system has no device that is always full")
+    words = " ".join(arguments)
+    # The reader of the pipe is gone before the command writes.
+    program = f"sleep 0.3; exec '{sys.executable}' -m ldpfast {words}"
+    script = f"({program}) {redirection}" if stream == "nobody reads" else f"{program} {redirection}"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    found = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {script}"],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": str(Path(ldp.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert found.returncode == 2
+    assert found.stderr.startswith("ldpfast: error: ")
+    assert found.stderr.endswith(f"{fault}\n")
+    assert found.stderr.count("\n") == 1
+
+
+def test_the_standard_input_or_the_standard_error_can_be_closed(tmp_path, array):
+    program = f"'{sys.executable}' -m ldpfast estimate"
+    numeric = " ".join(NUMERIC)
+    environment = {**os.environ, "PYTHONPATH": str(Path(ldp.__file__).parent.parent)}
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    found = run(f"{program} - --column x {numeric} <&-")
+    assert found.returncode == 2
+    assert found.stderr == "ldpfast: error: - must be a readable CSV file: the standard input is closed\n"
+    np.save(tmp_path / "outside.npy", np.array([5.0] * 99 + [11.0]))
+    for options in ("", "--json"):
+        found = run(f"{program} outside.npy {numeric} --clip {options} 2>&- <&-")  # without a place for the warning
+        assert found.returncode == 0
+        assert "warning" not in found.stdout
+        assert "outside.npy" in found.stdout
+
+
+def test_names_of_files_can_have_any_characters(capsys, tmp_path, survey, toml):
+    """Spaces, line ends, the escape character, markup of rich, and bytes that are not UTF-8."""
+    for name in ("a b", "a\nb", "\x1b[31mred", "[red]", "[bold", "-", "*", os.fsdecode(b"\xff\xfe")):
+        data, output = tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet"
+        data.write_bytes(survey.read_bytes())
+        assert main(["privatize", str(toml), str(data), "-o", str(output)]) == 0
+        with output.open("rb") as file:  # pyarrow needs names that are Unicode
+            assert pa.parquet.read_table(file).num_rows == 3000
+        assert main(["estimate", str(data), "--column", "visits", *NUMERIC]) == 0
+        assert main(["aggregate", str(output), "-o", str(tmp_path / f"{name}.ldp")]) == 0
+        capsys.readouterr()
+        message = error_line(capsys, "estimate", data, "--column", "answer", *NUMERIC)
+        assert message.endswith("holds text")
+        assert message.isprintable()
+
+
+def test_names_of_files_are_not_markup_of_the_progress_bar(capsys, tmp_path, survey, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    folder = tmp_path / "[red]"
+    folder.mkdir()
+    path = folder / "[b].csv"
+    path.write_bytes(survey.read_bytes())
+    assert main(["estimate", str(path), "--column", "visits", *NUMERIC]) == 0
+    assert "[b].csv" in capsys.readouterr().err
+
+
+def test_a_state_that_is_merged_with_itself_is_refused(capsys, tmp_path):
+    mechanism = ldp.Warner(2.0)
+    states = [tmp_path / "a.ldp", tmp_path / "b.ldp"]
+    for path in states:
+        path.write_bytes(mechanism.aggregator().update(np.array([0, 1, 1], np.uint8)).to_bytes())
+    whole = tmp_path / "whole.ldp"
+    assert main(["merge", *map(str, states), "-o", str(whole)]) == 0  # equal by chance
+    capsys.readouterr()
+    link = tmp_path / "link.ldp"
+    link.symlink_to(states[0])
+    for path in (states[0], link):
+        message = error_line(capsys, "merge", *states, path, "-o", tmp_path / "x.ldp")
+        assert message == f"{path} must be another file than {states[0]}, got the same state again"
+    assert not (tmp_path / "x.ldp").exists()
+
+
+def test_copies_of_data_files_are_refused(capsys, tmp_path, survey, toml):
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(survey.read_bytes())
+    fault = f"paths must be different files, got {str(copy)!r}, which has the same contents as {str(survey)!r}"
+    assert error_line(capsys, "estimate", survey, copy, "--column", "visits", *NUMERIC) == fault
+    assert error_line(capsys, "privatize", toml, survey, copy, "-o", tmp_path / "x.parquet") == fault
+    assert not (tmp_path / "x.parquet").exists()
 
 
 def test_reports_are_counted_once_and_only_for_their_survey(capsys, tmp_path, survey, toml):

@@ -6,6 +6,9 @@ import csv
 import gzip
 import io
 import json
+import os
+import re
+import shutil
 import struct
 import sys
 import tracemalloc
@@ -382,7 +385,7 @@ def test_clip_accepts_numbers_but_neither_text_nor_missing_values(tmp_path):
     assert "has no value" in error_message(text_file(tmp_path, 'x,y\n"",1\n'), clip=True)
 
 
-@pytest.mark.parametrize("missing", ["", "NA", "nan", "NaN", "null", "None", " n/a "])
+@pytest.mark.parametrize("missing", [*files.MISSING, " N/A "])
 def test_missing_values_are_spelled_in_many_ways(tmp_path, missing):
     rows = "".join(f"{'5' if i % 4 else missing},{'yes' if i % 4 else missing}\n" for i in range(8000))
     path = text_file(tmp_path, "x,y\n" + rows)
@@ -396,6 +399,87 @@ def test_a_declared_label_is_not_missing(tmp_path):
     path = text_file(tmp_path, "x\n" + "NA\nSA\n" * 3000)
     answer = estimate_column(path, "x", Choice(["NA", "SA", "EU"]), rng=1)
     assert abs(answer.value[0] - 0.5) < 0.1
+
+
+SUFFIXES = [".csv", ".csv.gz", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow"]
+
+
+def answers_from(path: Path, cells: list[str], question: ColumnQuestion) -> list[str]:
+    """Return the answers that the cells of a column have in a file of the suffix, without privacy; "" is a missing one."""
+    write_as(path, {"x": [*cells, "other"], "note": ["a", *["b"] * len(cells)]})
+    survey = Survey({"x": question}, 40.0)  # a report differs from its record with probability below 1e-14
+    reports = survey.privatize(FileTable([path], survey.column_questions), rng=1)
+    labels = [*question.labels, ""]
+    return [labels[int(np.frombuffer(report, np.uint8)[0])] for report in reports["x"].to_pylist()][:-1]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_spellings_of_missing_texts_are_those_of_the_list_in_every_format(tmp_path, suffix):
+    question = Choice(["a", "other"], optional=True)
+    cells = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
+    assert list(files.MISSING) == cells
+    assert answers_from(tmp_path / f"t{suffix}", ["a", *cells, " NA\t"], question) == ["a"] + [""] * 9
+    for cell in ("na", "n/a", "Na", "NAN", "Null", "none", "NONE", "N A", "nil", "missing"):
+        with pytest.raises(ValueError, match=r"'x' must hold the declared categories only; .* holds another"):
+            answers_from(tmp_path / f"t{suffix}", ["a", cell], question)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "labels", [["None", "NONE", "none"], ["NA", "na"], ["", " "], ["NaN", "nan", "Nan"], ["null", "x"]]
+)
+def test_a_declared_label_always_wins_over_a_missing_value(tmp_path, suffix, labels):
+    found = answers_from(tmp_path / f"t{suffix}", labels, Choice([*labels, "other"], optional=True))
+    assert found == labels
+    missing = next(text for text in files.MISSING if text and text not in labels)
+    assert answers_from(tmp_path / f"t{suffix}", [missing], Choice([*labels, "other"], optional=True)) == [""]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_declared_label_keeps_its_blanks(tmp_path, suffix):
+    question = Choice([" a", "a", "b ", "other"])
+    assert answers_from(tmp_path / f"t{suffix}", [" a", "a", " a ", "b ", " other"], question) == [
+        " a",
+        "a",
+        "a",
+        "b ",
+        "other",
+    ]
+
+
+@pytest.mark.parametrize("suffix, cells", [(".csv", "{}"), (".jsonl", '"{}"')])
+def test_missing_numbers_have_the_spellings_of_missing_texts(tmp_path, suffix, cells):
+    head, row = ("x,y\n", "{},1\n") if suffix == ".csv" else ("", '{{"x": {}, "y": 1}}\n')
+    for text in (*files.MISSING, " NA "):
+        path = text_file(tmp_path, head + row.format(5) + row.format(cells.format(text)), f"t{suffix}")
+        assert "has no value, which needs optional=True" in error_message(path)
+        assert "has no value, which needs optional=True" in error_message(path, clip=True)
+        assert estimate_column(path, "x", Mean(0, 10, optional=True)).n == 2
+    for text in ("na", "n/a", "NAN", "Nan", "-nan", "Null", "NONE", "none"):
+        path = text_file(tmp_path, head + row.format(5) + row.format(cells.format(text)), f"t{suffix}")
+        assert "must hold numbers" in error_message(path, question=Mean(0, 10, optional=True))
+
+
+def test_nan_in_json_lines_is_missing_and_infinity_a_number(tmp_path):
+    path = text_file(tmp_path, '{"x": 80}\n{"x": NaN}\n', "t.jsonl")
+    fault = "record 2 of FILE has no value, which needs optional=True"
+    for clip in (False, True):
+        assert error_message(path, question=Mean(0, 100), clip=clip).endswith(fault)
+    assert error_message(path, question=Choice(["80", "81"])).endswith(fault)
+    lines = '{"x": 80}\n{"x": NaN}\n' * 5000
+    answer = estimate_column(text_file(tmp_path, lines, "t.jsonl"), "x", Mean(0, 100, optional=True), clip=True, rng=1)
+    assert abs(answer.value - 80) < 5 * answer.stderr
+    assert abs(answer.missing.value - 0.5) < 5 * answer.missing.stderr
+    path = text_file(tmp_path, '{"x": Infinity}\n{"x": -Infinity}\n{"x": 5}\n', "t.jsonl")
+    assert "record 1 of FILE is outside" in error_message(path)
+    with pytest.warns(ldp.ClippedWarning, match=r"2 of 3 .* in column 'x'"):
+        found = estimate_column(path, "x", clip=True, rng=3)
+    assert found.value == Survey({"x": NUMBERS}, 1.0).run({"x": np.array([10.0, 0.0, 5.0])}, rng=3)["x"].value
+
+
+def test_nan_in_a_column_of_numbers_is_missing_whatever_the_labels(tmp_path):
+    parquet.write_table(pa.table({"x": [0.5, float("nan")]}), tmp_path / "t.parquet")
+    assert "has no value" in error_message(tmp_path / "t.parquet", question=Choice([0.5, "nan"]))
 
 
 def test_yes_and_no_are_spelled_in_many_ways(tmp_path):
@@ -452,7 +536,7 @@ SURVEY = Survey(
 )
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_gives_the_same_reports(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(files, "CHUNK_ROWS", 5000)
     monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)
@@ -462,6 +546,13 @@ def test_every_format_gives_the_same_reports(tmp_path, suffix, monkeypatch):
     assert found.equals(SURVEY.privatize(COLUMNS, rng=1))
     assert shares == sorted(shares)
     assert shares[-1] == 1
+
+
+def test_the_suffix_can_be_in_capitals(tmp_path):
+    for suffix in SUFFIXES:
+        write_as(tmp_path / f"t{suffix}", COLUMNS)
+        path = (tmp_path / f"t{suffix}").rename(tmp_path / f"T{suffix.upper()}")
+        assert SURVEY.collect(FileTable([path], SURVEY.column_questions)).n == N
 
 
 def test_several_files_are_one_table(tmp_path):
@@ -477,6 +568,63 @@ def test_several_files_are_one_table(tmp_path):
     write_as(paths[-1], {name: values[9001:] for name, values in bad.items()})
     with pytest.raises(ValueError, match=rf"record 1000 of {paths[-1]} is outside"):
         SURVEY.run(table)
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".npy"])
+@pytest.mark.parametrize("rows", [3, N])
+def test_copies_and_links_of_a_file_are_refused(tmp_path, suffix, rows):
+    paths = [tmp_path / f"{name}{suffix}" for name in ("first", "copy", "old copy", "hard", "symbolic", "other")]
+    first, copy, old_copy, hard, symbolic, other = paths
+    for path, shift in ((first, 0), (other, 1)):
+        numbers = [float((i + shift) % 10) for i in range(rows)]
+        if suffix == ".npy":
+            np.save(path, np.array(numbers)[:, None])
+        else:
+            write_as(path, {"0": numbers})
+    shutil.copy(first, copy)
+    shutil.copy2(first, old_copy)
+    os.link(first, hard)
+    symbolic.symlink_to(first)
+    questions = Survey({"0": NUMBERS}, 1.0).column_questions
+    for path, fault in (
+        (copy, "has the same contents as"),
+        (old_copy, "has the same contents as"),
+        (hard, "is the same file as"),
+    ):
+        message = f"paths must be different files, got {str(path)!r}, which {fault} {str(first)!r}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            FileTable([first, other, path], questions)
+    with pytest.raises(ValueError, match=re.escape(f"paths must be different files, got {str(first)!r} twice")):
+        FileTable([first, symbolic], questions)
+    assert Survey({"0": NUMBERS}, 1.0).collect(FileTable([first, other], questions)).n == 2 * rows
+
+
+def test_files_of_one_size_that_differ_in_the_middle_are_different(tmp_path):
+    lines = ["5"] * 20_000
+    paths = [tmp_path / f"{i}.csv" for i in range(4)]
+    for i, path in enumerate(paths):
+        path.write_text("x\n" + "\n".join([*lines[:9000], str(i), *lines[9000:]]) + "\n")
+    assert len({path.stat().st_size for path in paths}) == 1
+    survey = Survey({"x": NUMBERS}, 1.0)
+    assert survey.collect(FileTable(paths, survey.column_questions)).n == 80_004
+    shutil.copy(paths[2], tmp_path / "copy.csv")
+    with pytest.raises(ValueError, match=r"copy\.csv', which has the same contents as .*2\.csv'"):
+        FileTable([*paths, tmp_path / "copy.csv"], survey.column_questions)
+
+
+def test_equal_files_without_records_are_not_copies(tmp_path):
+    paths = [text_file(tmp_path, "x\n", f"{i}.csv") for i in range(3)]
+    survey = Survey({"x": NUMBERS}, 1.0)
+    more = text_file(tmp_path, "x\n5\n", "more.csv")
+    assert survey.collect(FileTable([*paths, more], survey.column_questions)).n == 1
+
+
+def test_the_standard_input_is_not_a_file_that_is_given_as_well(tmp_path, monkeypatch):
+    path = text_file(tmp_path, "x\n5\n")
+    with path.open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(ValueError, match=r"survey\.csv', which is the same file as '-'"):
+            FileTable(["-", path], {"x": NUMBERS})
 
 
 def test_the_standard_input_is_a_csv_file(monkeypatch):
@@ -530,6 +678,119 @@ def test_a_column_answers_questions_of_one_kind():
         FileTable(["-", "-"], {})
     with pytest.raises(ValueError, match="paths must be at least one file"):
         FileTable([], {})
+
+
+@pytest.mark.parametrize(
+    "question, labels",
+    [
+        (Choice(["no", "yes", "perhaps"]), "'yes', 'no', 'perhaps'"),  # the same labels in another order
+        (Choice(["yes", "no"]), "'yes', 'no', 'perhaps'"),
+        (Choice(3), "'yes', 'no', 'perhaps'"),
+        (YesNo(), "'yes', 'no', 'perhaps'"),
+    ],
+)
+def test_a_table_for_other_labels_is_refused(tmp_path, question, labels):
+    path = text_file(tmp_path, "x\n" + "yes\nno\n" * 500)
+    table = FileTable([path], Survey({"x": CATEGORIES}, 1.0).column_questions)
+    other = Survey({"x": question}, 1.0)
+    for call in (other.run, other.collect, other.privatize):
+        with pytest.raises(
+            ValueError, match=f"column 'x' must hold .*, got symbols of the labels {labels}: a table is"
+        ):
+            call(table)
+
+
+def test_a_table_serves_surveys_with_equal_labels(tmp_path):
+    path = text_file(tmp_path, "x,y\n" + "yes,1\nno,0\n" * 500)
+    table = FileTable([path], Survey({"x": CATEGORIES, "y": YesNo()}, 1.0).column_questions)
+    other = Survey({"z": Choice(tuple(ANSWERS), optional=True, column="x"), "y": YesNo()}, 30.0)
+    assert abs(other.run(table, rng=1)["z"].value[0] - 0.5) < 0.1
+    with pytest.raises(TypeError, match=r"column 'x' must hold numbers in .*, got symbols of labels"):
+        Survey({"x": Mean(0, 1)}, 1.0).run(table)
+    with pytest.raises(ValueError, match="categories must be different when they are printed"):
+        FileTable([path], {"x": Choice([1, "1"])})
+
+
+# Columns that no question asks for ------------------------------------------------------------------------------------
+
+PEOPLE = {
+    **COLUMNS,
+    "id": [f"person {i}" for i in range(N)],
+    "clinic": [None if i % 5 == 0 else ("NA", "north", "south")[i % 3] for i in range(N)],
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_groups_and_persons_of_every_format_are_those_of_the_columns(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(files, "CHUNK_ROWS", 5000)
+    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)
+    write_as(tmp_path / f"t{suffix}", PEOPLE)
+    table = FileTable([tmp_path / f"t{suffix}"], SURVEY.column_questions)
+    for keys in (1, ldp.PersonKeys(bytes(32), "id")):
+        found, expected = (SURVEY.collect(people, by="clinic", rng=keys) for people in (table, PEOPLE))
+        assert list(found) == [None, "north", "south", "NA"]
+        assert found == expected
+        assert SURVEY.privatize(table, rng=keys).equals(SURVEY.privatize(PEOPLE, rng=keys))
+    with pytest.raises(ValueError, match=r"column must name one column of .*, got 'absent': not found"):
+        SURVEY.collect(table, by="absent")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_groups_by_a_column_that_a_question_asks_for(tmp_path, suffix):
+    write_as(tmp_path / f"t{suffix}", COLUMNS)
+    table = FileTable([tmp_path / f"t{suffix}"], SURVEY.column_questions)
+    for by in ("word", "yes", "x"):
+        with pytest.warns(UserWarning, match=f"by must be a public column, which is not protected, got {by!r}"):
+            found = SURVEY.collect(table, by=by, rng=1)
+        with pytest.warns(UserWarning, match=f"by must be a public column, which is not protected, got {by!r}"):
+            assert found == SURVEY.collect(COLUMNS, by=by, rng=1)
+
+
+def test_groups_and_persons_from_npy(tmp_path):
+    survey = Survey({"x": Mean(0, 10)}, 1.0)
+    kind = [("x", ">f4"), ("id", ">i8"), ("clinic", "U5"), ("code", "<u2")]
+    rows = np.array([(i % 11, i - 50, ("north", "south")[i % 2], i % 3) for i in range(1000)], kind)
+    np.save(tmp_path / "a.npy", rows)
+    table, people = (
+        FileTable([tmp_path / "a.npy"], survey.column_questions),
+        {name: rows[name] for name in rows.dtype.names},
+    )
+    for by in ("clinic", "code"):
+        for keys in (1, ldp.PersonKeys(bytes(32), "id")):
+            assert survey.collect(table, by=by, rng=keys) == survey.collect(people, by=by, rng=keys)
+    np.save(tmp_path / "a.npy", np.array([(1.0, b"north")], [("x", "f8"), ("clinic", "S5")]))
+    with pytest.raises(TypeError, match=r"column 'clinic' must hold numbers or texts, got dtype \|S5"):
+        survey.collect(table, by="clinic")
+
+
+def test_a_column_has_one_type_in_all_files(tmp_path):
+    survey = Survey({"x": Mean(0, 10)}, 1.0)
+    for suffix, ids in (
+        (".csv", [1, 2]),
+        (".parquet", ["3", None]),
+        (".feather", [None, None]),
+        (".jsonl", ["4", "5"]),
+    ):
+        write_as(tmp_path / f"t{suffix}", {"x": [1.0, 2.0], "id": ids})
+    paths = [tmp_path / f"t{suffix}" for suffix in (".csv", ".parquet", ".feather", ".jsonl")]
+    found = survey.collect(FileTable(paths, survey.column_questions), by="id", rng=1)
+    assert {value: aggregator.n for value, aggregator in found.items()} == {
+        "1": 1,
+        "2": 1,
+        "3": 1,
+        None: 3,
+        "4": 1,
+        "5": 1,
+    }
+    write_as(tmp_path / "t.jsonl", {"x": [1.0], "id": [4]})
+    with pytest.raises(TypeError, match="column 'id' must have one type in all files, got string, int64"):
+        survey.collect(FileTable(paths, survey.column_questions), by="id")
+
+
+def test_persons_that_are_labels_of_a_question_are_refused(tmp_path):
+    table = FileTable([text_file(tmp_path, "x\nyes\nno\n")], {"x": CATEGORIES})
+    with pytest.raises(TypeError, match="persons must be identifiers, got a column of labels"):
+        Survey({"x": CATEGORIES}, 1.0).collect(table, rng=ldp.PersonKeys(bytes(32), "x"))
 
 
 def test_a_missing_extra_is_named_in_the_message(tmp_path, monkeypatch):

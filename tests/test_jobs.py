@@ -397,6 +397,21 @@ def test_empty_partitions_of_any_type_count_nobody(column):
         assert task.finish(task.count({"x": column}, 0)) == what.aggregator()
 
 
+@pytest.mark.parametrize("container", [dict, pd.DataFrame, pa.table])
+@pytest.mark.parametrize("keyed", [{}, KEYED])
+@pytest.mark.parametrize("clip", [False, True])
+def test_empty_partitions_have_no_groups(container, keyed, clip):
+    for what, column in ((SURVEYS["large epsilon"], None), (SURVEYS["single"], None), (RECORDS["age"], "age")):
+        task = job(what, column, "region", clip=clip, **keyed)
+        empty, full = (container(rows(TABLE, slice(stop))) for stop in (0, 300))
+        assert task.finish(task.count(empty, 0)) == {}
+        assert task.number_of_people(empty) == 0
+        counts = _jobs.merge([task.count(empty, 0), task.count(full, 1), task.count(empty, 2)])
+        found = task.finish(counts)
+        assert set(found) == set(REGIONS)
+        assert sum(aggregator.n for aggregator in found.values()) == 300
+
+
 def test_decimals_are_numbers_and_text_is_refused_without_its_bytes():
     decimals = pa.array([Decimal("1.5"), Decimal("99.25")], pa.decimal128(6, 2))
     task = job(RECORDS["age"], "age", **KEYED)

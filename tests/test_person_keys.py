@@ -101,6 +101,28 @@ def test_reports_are_those_of_the_derived_keys(mechanism, x, values, persons):
         assert np.array_equal(reports[i], report_of(mechanism, key, records[i : i + 1]))
 
 
+@pytest.mark.parametrize(
+    "persons",
+    [
+        np.array([-(2**63), 5, 2**63 - 1], object),
+        np.array([np.int64(-(2**63)), np.int8(5), np.uint64(2**63 - 1)], object),
+        pd.Series([-(2**63), 5, 2**63 - 1], dtype=object),
+    ],
+)
+def test_objects_that_are_integers_are_those_integers(persons):
+    mechanism, x = ldp.RandomizedResponse(1000, 1.0), [1, 2, 3]
+    expected = mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, [-(2**63), 5, 2**63 - 1], question="q"))
+    assert np.array_equal(mechanism.privatize(x, rng=ldp.PersonKeys(SECRET, persons, question="q")), expected)
+
+
+@pytest.mark.parametrize("other", [2**63, -(2**63) - 1, True, None, 1.0, "1", np.uint64(2**63)])
+def test_objects_that_are_not_all_integers_are_refused(other):
+    with pytest.raises(TypeError, match=r"persons must be integers in \[-2\^63, 2\^63\), all str, or all bytes, got "):
+        ldp.PersonKeys(SECRET, np.array([1, other], object), question="q")
+    with pytest.raises(ValueError, match="persons must be different, got 3 of which 2 are"):
+        ldp.PersonKeys(SECRET, np.array([1, 2, 1], object), question="q")
+
+
 @pytest.mark.parametrize("mechanism, x, values", MECHANISMS, ids=lambda value: type(value).__name__)
 def test_a_retry_gives_the_same_report_in_any_order_and_on_any_number_of_threads(mechanism, x, values):
     n = 20_000

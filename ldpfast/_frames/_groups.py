@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import optional
+from ._pieces import Coded
 
 MOST_GROUPS = 10_000
 
@@ -57,6 +58,11 @@ class Groups:
         if isinstance(column, np.ndarray):
             different, codes = np.unique(column, return_inverse=True)
             return codes, different.tolist()
+        if isinstance(column, Coded):  # with code -1 for missing values, too
+            labels = range(column.codes.max(initial=-1) + 1) if column.labels is None else column.labels
+            if not np.isin(column.codes, np.arange(-1, len(labels))).all():
+                raise ValueError(f"column {self.name!r} must have codes in [-1, {len(labels)})")
+            return np.asarray(column.codes, np.intp) + 1, [None, *labels]
         if hasattr(column, "codes"):  # a pandas categorical, with code -1 for missing values
             return np.asarray(column.codes, np.intp) + 1, [None, *column.categories.tolist()]
         pa = optional("pyarrow", "files")

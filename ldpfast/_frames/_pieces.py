@@ -62,6 +62,9 @@ class Coded:
     ----------
     codes : ndarray of int32
         The symbols; -1 where the value is missing.
+    labels : tuple, optional
+        Values that the symbols 0, 1, ... stand for. A survey refuses the column for a question with others. Without them, the
+        symbols are the positions of the labels of whatever question is asked.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Coded:
     """
 
     codes: NDArray[np.int32]
+    labels: tuple[Any, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)

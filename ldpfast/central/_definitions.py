@@ -40,7 +40,7 @@ class Definition(ABC):
 
     def _check_delta(self) -> None:
         """Raise an error if delta is not allowed by the definition."""
-        if _check.real("delta", self.delta) != 0:
+        if self.delta != 0:
             raise ValueError(f"delta must be 0 for privacy={self.name!r}, got {self.delta!r}")
 
     @property
@@ -233,7 +233,7 @@ def definition_of(privacy: str, epsilon: float, delta: float) -> Definition:
         If an argument is out of range.
     """
     name = _check.choice("privacy", privacy, DEFINITIONS)
-    return DEFINITIONS[name](_check.positive("epsilon", epsilon), delta)
+    return DEFINITIONS[name](_check.positive("epsilon", epsilon), _check.real("delta", delta))
 
 
 def discrete_delta(epsilon: float, shift: float, sigma: float) -> float:

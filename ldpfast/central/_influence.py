@@ -55,7 +55,7 @@ class TrimmedMean:
     trim: float = 0.1
 
     def __post_init__(self) -> None:
-        trim_share(self.trim)
+        object.__setattr__(self, "trim", trim_share(self.trim))
 
 
 Curve: TypeAlias = Callable[[float], float]
@@ -414,7 +414,7 @@ def influence(functional: Functional | str, distribution: Any, x: ArrayLike, rho
     >>> central.influence("median", norm(), [-3.0, 3.0]).round(3).tolist()
     [-1.253, 1.253]
     """
-    points = np.asarray(_check.floats("x", _check.array("x", x)), np.float64)
+    points = np.asarray(_check.floats("x", _check.reals("x", x)), np.float64)
     if np.isnan(points).any():
         raise ValueError("x must be numbers, got nan")
     values = _function(functional, distribution, rho)(points)

@@ -114,7 +114,7 @@ class Quantile(Psi):
     of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.probability("q", self.q)
+        object.__setattr__(self, "q", _check.probability("q", self.q))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -160,7 +160,7 @@ class Huber(Psi):
     of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.magnitude("c", self.c, 100)
+        object.__setattr__(self, "c", _check.magnitude("c", self.c, 100))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -213,7 +213,7 @@ class Logistic(Psi):
     of_difference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.magnitude("scale", self.scale, 100)
+        object.__setattr__(self, "scale", _check.magnitude("scale", self.scale, 100))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -260,9 +260,12 @@ class Custom(Psi):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"function must be callable, got {type(self.function).__name__}")
-        if not _check.real("low", self.low) < 0 < _check.real("high", self.high):
+        low, high = _check.real("low", self.low), _check.real("high", self.high)
+        if not low < 0 < high:
             raise ValueError(f"low and high must have zero between them, got {self.low!r} and {self.high!r}")
-        _check.magnitude("high - low", self.high - self.low, 100)
+        _check.magnitude("high - low", high - low, 100)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -533,6 +536,7 @@ def m_estimate_sample_size(
     _check.choice("prior", prior, PRIORS)
     slope, (low, high) = _check.positive("slope", slope), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 3
+    peak = _check.plain(peak)
     if not peak > 0:
         raise ValueError(f"peak must be > 0, got {peak!r}")
     l1, l2 = psi.lipschitz(peak)

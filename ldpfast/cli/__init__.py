@@ -10,20 +10,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from .._extras import optional
 from .._version import __version__
 from ..bounds import _plan as _plans
 from ..bounds._problem import PROBLEMS
 from ..experiments import EXPERIMENTS
 from . import _surveys
-from ._arguments import count, generator
+from ._arguments import console, count, generator, output_file
+from ._process import one_line, standard_streams, stop_signals
 
 
 class Parser(argparse.ArgumentParser):
     """Argument parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"ldpfast: error: {message}\n")
+        self.exit(2, f"ldpfast: error: {one_line(message)}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,25 +42,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises
     ------
     SystemExit
-        With status 2, after one line on stderr, if the usage or the input is invalid.
+        With status 2, after one line on stderr, if the usage or the input is invalid, or the results cannot be written to the
+        standard output. With status 128 plus the number of the signal if the process is interrupted or told to end; partial
+        files are removed.
     """
     parser = _parser()
-    arguments = parser.parse_args(argv)
-    command: Callable[[argparse.Namespace], int] = arguments.command
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
-            return command(arguments)
-    except (ImportError, OSError, TypeError, ValueError) as error:
-        parser.error(str(error))
-    except KeyboardInterrupt:
-        parser.exit(130, "ldpfast: interrupted\n")
+    with stop_signals(parser), standard_streams(parser):
+        arguments = parser.parse_args(argv)
+        command: Callable[[argparse.Namespace], int] = arguments.command
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("default", UserWarning)
+                warnings.showwarning = _show_warning  # type: ignore[assignment]
+                return command(arguments)
+        except BrokenPipeError as error:
+            parser.error(f"the standard output could not be written: {error.strerror}")
+        except RecursionError:
+            parser.error("the input must be nested less deeply")
+        except (ImportError, OSError, TypeError, ValueError) as error:
+            parser.error(str(error))
+        except KeyboardInterrupt:
+            parser.exit(130, "ldpfast: interrupted\n")
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
     """Print a warning in one line."""
-    print(f"ldpfast: warning: {message}", file=sys.stderr)
+    print(f"ldpfast: warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _parser() -> Parser:
@@ -140,12 +147,11 @@ def _parser() -> Parser:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    console = optional("rich.console", "demo").Console()
-    if not arguments.output.resolve().parent.is_dir():
-        raise ValueError(f"--output must be in an existing directory, got {str(arguments.output)!r}")
+    shown = console("demo")
+    output_file("--output", arguments.output)
     from ..experiments import demo
 
-    demo(arguments.output, generator(arguments.seed), console)
+    demo(arguments.output, generator(arguments.seed), shown)
     return 0
 
 
@@ -161,13 +167,13 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     from ..experiments import listing, reproduce
 
     names = tuple(dict.fromkeys(arguments.names)) or EXPERIMENTS
-    console = optional("rich.console", "demo").Console(markup=False, highlight=False)
+    shown = console("demo", markup=False, highlight=False)
     generator(arguments.seed)  # raises for an invalid seed before anything is run
     if arguments.list:
-        console.print(listing(names))
+        shown.print(listing(names))
         return 0
     arguments.output.mkdir(parents=True, exist_ok=True)
-    return int(not reproduce(names, arguments.output, arguments.seed, arguments.full, console))
+    return int(not reproduce(names, arguments.output, arguments.seed, arguments.full, shown))
 
 
 def _bench(arguments: argparse.Namespace) -> int:
@@ -190,8 +196,8 @@ def _plan(arguments: argparse.Namespace) -> int:
     for name in fixed:
         if name not in problem.needed + problem.optional:
             raise ValueError(f"--{name.replace('_', '-')} must be left out for {problem.name}")
-    if arguments.figure is not None and not arguments.figure.resolve().parent.is_dir():
-        raise ValueError(f"--figure must be in an existing directory, got {str(arguments.figure)!r}")
+    if arguments.figure is not None:
+        output_file("--figure", arguments.figure)
     plan = _plans.make_plan(problem.name, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
     if arguments.figure is not None:
         from ..bounds import _plan_plot

@@ -17,16 +17,18 @@ import numpy as np
 from .. import _check
 from .._extras import optional
 from .._schema import read_json
-from ..files import FileTable, open_table
+from ..files import MISSING, FileTable, duplicates, open_table, require_regular
 from ..reports import SCHEMA_KEY, Aggregator
 from ..results import Estimate
 from ..survey import Choice, Mean, Survey, SurveyAggregator, SurveyResult
-from ._arguments import generator, replaced
+from ._arguments import console, generator, output_file, replaced
+from ._process import one_line
 
 PRIVACY_NOTE = (
     "Each record is privatized separately{}. Ends of intervals and categories must be public knowledge, not taken from the "
     "data. An error caused by the data (a number out of range, an undeclared category, text, a missing value) is outside "
-    "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values."
+    "the guarantee. --clip avoids this error for numbers that are out of range, {} that for missing values. A value is missing "
+    f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category."
 )
 STATE = ".ldp"  # suffix of saved states
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
@@ -119,6 +121,7 @@ def _add_files(parser: Any) -> None:
 
 def _privatize(arguments: argparse.Namespace) -> int:
     parquet = optional("pyarrow.parquet", "files")
+    require_regular(arguments.survey)
     try:
         survey = Survey.from_toml(arguments.survey.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
@@ -126,13 +129,14 @@ def _privatize(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise ValueError(f"{arguments.survey}: {error}") from None
     rng = generator(arguments.seed)
-    with _progress(arguments.files, False) as progress, replaced(arguments.output) as temporary:
+    inputs = [arguments.survey, *arguments.files]
+    with _progress(arguments.files, False) as progress, replaced(arguments.output, inputs) as temporary:
         table = FileTable(arguments.files, survey.column_questions, progress)
         pieces = survey.privatize_pieces(table, rng=rng, clip=arguments.clip)
         n = 0
         try:
             first = next(pieces)
-            with parquet.ParquetWriter(temporary, first.schema) as writer:
+            with temporary.open("wb") as raw, parquet.ParquetWriter(raw, first.schema) as writer:
                 for piece in pieces:
                     writer.write_table(piece)
                     n += piece.num_rows
@@ -147,44 +151,54 @@ def _privatize(arguments: argparse.Namespace) -> int:
 def _aggregate(arguments: argparse.Namespace) -> int:
     pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
     aggregator: SurveyAggregator | None = None
-    for path in arguments.reports:
-        digest = _digest(path)
-        try:
-            with parquet.ParquetFile(path) as file:
-                if aggregator is None:
-                    aggregator = _survey_of(path, file.schema_arrow).aggregator()
-                reader = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
-                aggregator.update(reader, batch=digest)
-        except (pa.ArrowException, OSError):
-            raise ValueError(
-                f"{path} must be a readable Parquet file: it is damaged, truncated or of another format"
-            ) from None
-        except ValueError as error:
-            if "batch must be new" in str(error):
+    with replaced(arguments.output, arguments.reports) as temporary:
+        for path in arguments.reports:
+            require_regular(path)
+            digest = _digest(path)
+            try:
+                with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
+                    if aggregator is None:
+                        aggregator = _survey_of(path, file.schema_arrow).aggregator()
+                    reader = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
+                    aggregator.update(reader, batch=digest)
+            except (pa.ArrowException, OSError):
                 raise ValueError(
-                    f"{path} must be a file that was not counted before, got the same reports again"
+                    f"{path} must be a readable Parquet file: it is damaged, truncated or of another format"
                 ) from None
-            raise ValueError(f"{path}: {error}") from None
-    assert aggregator is not None
-    _save(aggregator, arguments.output)
+            except ValueError as error:
+                if "batch must be new" in str(error):
+                    raise ValueError(
+                        f"{path} must be a file that was not counted before, got the same reports again"
+                    ) from None
+                raise ValueError(f"{path}: {error}") from None
+        assert aggregator is not None
+        temporary.write_bytes(aggregator.to_bytes())
+    print(f"n = {aggregator.n}: {arguments.output}")
     return 0
 
 
 def _merge(arguments: argparse.Namespace) -> int:
-    first, *others = (_open(path) for path in arguments.states)
-    for path, other in zip(arguments.states[1:], others, strict=True):
-        try:
-            first.merge(other)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from None
-    _save(first, arguments.output)
+    with replaced(arguments.output, arguments.states) as temporary:
+        first, *others = (_open(path) for path in arguments.states)
+        for path, other in zip(arguments.states[1:], others, strict=True):
+            try:
+                first.merge(other)
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ValueError(f"{path}: {error}") from None
+        for path, earlier, is_same in duplicates(arguments.states):
+            if is_same:  # states of few people can be equal by chance
+                raise ValueError(f"{path} must be another file than {earlier}, got the same state again")
+        temporary.write_bytes(first.to_bytes())
+    print(f"n = {first.n}: {arguments.output}")
     return 0
 
 
 def _estimate(arguments: argparse.Namespace) -> int:
     confidence = _check.probability("--confidence", arguments.confidence)
-    if arguments.plot is not None and not arguments.plot.resolve().parent.is_dir():
-        raise ValueError(f"--plot must be in an existing directory, got {str(arguments.plot)!r}")
+    if arguments.plot is not None:
+        if not arguments.plot.suffix:  # as matplotlib does
+            arguments.plot = arguments.plot.with_name(f"{arguments.plot.name}.png")
+        output_file("--plot", arguments.plot, arguments.files)
     if arguments.json and arguments.table:
         raise ValueError("--table must be left out where --json is given")
     if any(str(path).endswith(STATE) for path in arguments.files):
@@ -211,14 +225,14 @@ def _estimate(arguments: argparse.Namespace) -> int:
         print(json.dumps({**_described(result, confidence, arguments.simultaneous), **extra}))
         return 0
     width = None if sys.stdout.isatty() else WIDTH
-    console = optional("rich.console", "files").Console(markup=False, width=width)
+    terminal = console("files", markup=False, width=width)
     if isinstance(result, SurveyResult):
-        console.print(_table(result, confidence, arguments.simultaneous))
-        console.print(f"n = {result.n:,}, total epsilon = {result.guarantee.epsilon:.6g} per person", soft_wrap=True)
+        terminal.print(_table(result, confidence, arguments.simultaneous))
+        terminal.print(f"n = {result.n:,}, total epsilon = {result.guarantee.epsilon:.6g} per person", soft_wrap=True)
         for name, mechanism in extra.get("mechanisms", {}).items():
-            console.print(f"{name}: {mechanism}", soft_wrap=True)
+            terminal.print(f"{name}: {mechanism}", soft_wrap=True)
     else:
-        console.print(repr(result), soft_wrap=True)
+        terminal.print(repr(result), soft_wrap=True)
     return 0
 
 
@@ -283,16 +297,11 @@ def _digest(path: Path) -> str:
 
 def _open(path: Path) -> Any:
     """Return what a saved state holds."""
+    require_regular(path)
     try:
         return Aggregator.from_bytes(path.read_bytes())
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _save(state: Any, path: Path) -> None:
-    with replaced(path) as temporary:
-        temporary.write_bytes(state.to_bytes())
-    print(f"n = {state.n}: {path}")
 
 
 def _estimate_state(arguments: argparse.Namespace) -> Any:
@@ -362,7 +371,7 @@ class _Bar:
     def __init__(self, label: str) -> None:
         console = optional("rich.console", "files").Console(stderr=True)
         self._bar = optional("rich.progress", "files").Progress(console=console, transient=True)
-        self._task = self._bar.add_task(label, total=1.0)
+        self._task = self._bar.add_task(optional("rich.markup", "files").escape(one_line(label)), total=1.0)
 
     def __enter__(self) -> Callable[[float], None]:
         self._bar.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -93,7 +94,7 @@ class Channel:
             self._exact = _common_integers(entries, rows.shape)
             total = int(self._exact[0].sum())
             self.matrix = np.array([[v / total for v in row] for row in self._exact.tolist()])
-        elif all(isinstance(v, float | np.floating | Rational) for v in entries):
+        elif all(isinstance(v, float | np.floating | Decimal | Rational) for v in entries):
             self.matrix = rows.astype(np.float64)
             if not (np.isfinite(self.matrix).all() and (self.matrix >= 0).all()):
                 raise ValueError("matrix must have finite entries >= 0")
@@ -101,7 +102,7 @@ class Channel:
             if off.max() > 1e-9:
                 raise ValueError(f"matrix must have rows that sum to 1, row {int(off.argmax())} does not")
         else:
-            raise TypeError("matrix must hold real numbers: integers, fractions or floats")
+            raise TypeError("matrix must hold real numbers: integers, fractions, decimals or floats")
         self.matrix.flags.writeable = False
         self.neighbors = None if neighbors is None else _pairs(neighbors, len(self.matrix))
 

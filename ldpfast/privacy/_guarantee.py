@@ -55,15 +55,18 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         _check.choice("definition", self.definition, DEFINITIONS)
-        if not _check.real("epsilon", self.epsilon) >= 0:
+        epsilon, delta = _check.real("epsilon", self.epsilon), _check.real("delta", self.delta)
+        if not epsilon >= 0:
             raise ValueError(f"epsilon must be a finite number >= 0, got {self.epsilon!r}")
         if self.definition == "tv" and self.epsilon > 1:
             raise ValueError(f"epsilon must be at most 1 for 'tv', got {self.epsilon!r}")
-        if not 0 <= _check.real("delta", self.delta) < 1:
+        if not 0 <= delta < 1:
             raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
         if self.delta > 0 and self.definition != "approximate":
             raise ValueError(f"delta must be 0 for {self.definition!r}, got {self.delta!r}")
         _check.flag("ideal", self.ideal)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
 
     def __repr__(self) -> str:
         ideal = ", ideal=True" if self.ideal else ""

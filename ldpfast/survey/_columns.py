@@ -37,10 +37,26 @@ def column_for(name: str, question: ColumnQuestion, values: Any, clip: bool) -> 
     ------
     TypeError
         If the values have a type that the question cannot have.
+    ValueError
+        If they are symbols of other labels.
     """
+    if isinstance(values, Coded):
+        _check_labels(name, question, values)
     if question.encoding == "symbol":
         return _symbols(name, Symbols(question, clip), values)
     return _numbers(name, question, values)
+
+
+def _check_labels(name: str, question: ColumnQuestion, values: Coded) -> None:
+    """Raise unless symbols, which are positions of labels, are those of the labels of a question."""
+    if question.encoding != "symbol":
+        raise TypeError(f"column {name!r} must hold {question.describe()}, got symbols of labels")
+    if values.labels is not None and tuple(values.labels) != question.cells:
+        shown = ", ".join(map(repr, values.labels[:20])) + (", ..." if len(values.labels) > 20 else "")
+        raise ValueError(
+            f"column {name!r} must hold {question.describe()}, got symbols of the labels {shown}: a table is made for the "
+            "questions of one survey"
+        )
 
 
 def _buffers(values: Any) -> tuple[Any, Any]:

@@ -140,7 +140,7 @@ class Survey(Described):
             questions=questions,
             epsilon=epsilon,
             answers=answers,
-            weights=None if self.weights is None else dict(self.weights),
+            weights=None if self.weights is None else {name: float(weights[name]) for name in self.weights},
             version=version,
             mechanisms=mechanisms,
             guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
@@ -412,7 +412,7 @@ class Survey(Described):
         Raises
         ------
         TypeError, ValueError
-            As for `privatize`; if there are no people, or, without `by`, a question has no answers.
+            As for `privatize`; without `by`, if there are no people or a question has no answers.
 
         Warns
         -----
@@ -519,6 +519,8 @@ class Survey(Described):
         found: list[SurveyAggregator],
     ) -> None:
         """Privatize and count a piece on all threads."""
+        if not piece.n:  # nobody, hence possibly no group
+            return
         (stream, first), groups = source.take(-(-piece.n // ROWS)), len(found)
         reports = [mechanism.report for mechanism in self.mechanisms.values()]
         pairs = np.array(self._pairs, np.int32).reshape(-1, 2)

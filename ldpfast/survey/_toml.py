@@ -39,6 +39,8 @@ def parse(text: str) -> dict[str, Any]:
         if text.endswith(".toml") and "\n" not in text:
             raise ValueError("text must be the content of a TOML file, got the name of a file") from None
         raise ValueError(f"a survey must be valid TOML: {error}") from None
+    except RecursionError:
+        raise ValueError("a survey must be TOML that is nested less deeply") from None
     unknown = sorted(set(data) - set(OPTIONS))
     if unknown:
         raise ValueError(f"a survey must have the entries {', '.join(OPTIONS)} only, got {unknown[0]!r}")

@@ -8,12 +8,13 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
 from ldpfast._core.survey import ROWS, SurveyKernel
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
+from ldpfast.survey import Choice, Coded, Cross, Histogram, Mean, Survey, YesNo
 
 from ..support.surveys import REGIONS, SURVEYS, Twin, people, questions
 
@@ -390,3 +391,32 @@ def test_the_mean_is_that_of_the_rounded_numbers(epsilon):
 def test_invalid_resolutions(resolution, error, message):
     with pytest.raises(error, match=message):
         Mean(-1, 2, resolution=resolution)
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("container", [dict, pd.DataFrame, pa.table])
+def test_a_table_without_people_has_no_groups(name, clip, container):
+    survey, nobody = SURVEYS[name], container({**people(0), "id": np.zeros(0, int), "clinic": np.zeros(0, "U4")})
+    for rng in (None, 1, ldp.PersonKeys(bytes(32), "id")):
+        assert survey.collect(nobody, by="clinic", rng=rng, clip=clip) == {}
+        assert survey.run(nobody, by="clinic", rng=rng, clip=clip) == {}
+        assert survey.collect(nobody, rng=rng, clip=clip) == survey.aggregator()
+        with pytest.raises(ValueError, match="must have at least 1 answer for an estimate, got n = 0"):
+            survey.run(nobody, rng=rng, clip=clip)
+
+
+def test_groups_of_coded_columns_are_their_labels():
+    survey, codes = Survey({"smoker": YesNo()}, 1.0), np.array([1, 0, -1, 1], np.int32)
+    for labels, groups in ((("S", "N"), ["N", "S", None]), (None, [1, 0, None])):
+        frame = {"smoker": [True, False, True, True], "region": Coded(codes, labels)}
+        found = survey.collect(frame, by="region", rng=1)
+        assert list(found) == groups
+        assert [aggregator.n for aggregator in found.values()] == [2, 1, 1]
+    for labels in (("N",), ()):
+        with pytest.raises(ValueError, match=rf"column 'region' must have codes in \[-1, {len(labels)}\)"):
+            survey.collect({**frame, "region": Coded(codes, labels)}, by="region")
+    with pytest.raises(
+        ValueError, match=r"column 'smoker' must hold booleans, or 0 and 1, got symbols of the labels 'S', 'N'"
+    ):
+        survey.collect({"smoker": Coded(codes, ("S", "N"))})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ... import _check
 from ..._person_keys import is_personal
 from ..._typing import AnyArray
 from ..._warnings import warn
@@ -65,6 +66,7 @@ class Problem(RecordQuestion[Result]):
         records and makes the reports of the mechanism in one pass; the default is the kernel of the mechanism, after
         `_encode`.
         """
+        self._set(**{name: _check.plain(value) for name, value in self._parameters().items()})
         inner = mechanism._pipeline
         translates = kernel is None and type(self)._encode is not Problem._encode
         pipeline = Pipeline(
