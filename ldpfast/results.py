@@ -48,6 +48,8 @@ class IntervalRule(Protocol):
 NORMAL_FROM = (
     30  # reports; below this number, a mean of reports is not nearly normal, and a sample variance not reliable
 )
+SHARES = (0.0, 1.0)  # range of a share
+FALSE_ALARM = 1e-12  # probability of a warning without reason that reports contradict their mechanism
 
 
 class SmallSampleWarning(UserWarning):
@@ -328,6 +330,37 @@ class Binomial:
         return self.debiasing(low), self.debiasing(high)
 
 
+def warn_outside(estimate: Estimate[Any], span: tuple[float, float]) -> None:
+    """Warn if a number is farther outside its range than noise explains, with a probability of at most 1e-12.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Unbiased numbers.
+    span : tuple of float
+        Smallest and largest possible value of what each of them estimates.
+    """
+    value, stderr = np.asarray(estimate.value), np.asarray(estimate.stderr)
+    tail = FALSE_ALARM / (2 * max(1, value.size))
+    # No count is as few standard deviations from its mean with this probability: limits are needed for the others only.
+    excess = np.maximum(value - span[1], span[0] - value)
+    if not (excess > math.sqrt(-math.log(tail)) * stderr).any() or estimate._needed:
+        return
+    low, high = estimate.rule.bounds(value, stderr, tail)
+    outside = np.flatnonzero((low > span[1]) | (high < span[0]))
+    if len(outside):
+        at = int(outside[np.argmax(np.ravel(excess)[outside])])
+        number = (
+            "the estimate" if value.ndim == 0 else f"entry {', '.join(map(str, np.unravel_index(at, value.shape)))}"
+        )
+        others = f", and {len(outside) - 1} more of {value.size} are outside as well" * (len(outside) > 1)
+        warn(
+            f"{number} is {value.flat[at]:.3g}, outside of [{span[0]:g}, {span[1]:g}] by more than noise explains{others}: the "
+            "reports are probably those of another mechanism or another epsilon",
+            DoubtfulWarning,
+        )
+
+
 def _json_numbers(value: Any) -> Any:
     """Return a float or nested lists of floats for JSON, with None for numbers that are not finite."""
     if np.ndim(value) == 0:
@@ -373,6 +406,7 @@ class Estimate(Generic[Value]):
     guarantee: Guarantee
     covariance: Floats | None = field(default=None, repr=False, compare=False)
     rule: IntervalRule = field(default=Normal(), repr=False, compare=False)
+    _span: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for array in (self.value, self.stderr, self.covariance):
@@ -412,7 +446,8 @@ class Estimate(Generic[Value]):
         low, high : float or ndarray
             Limits of the shape of `value`. For binomial counts they are Clopper-Pearson limits, which are valid for
             every n. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a
-            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter.
+            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter, for
+            differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1.
 
         Raises
         ------
@@ -426,23 +461,36 @@ class Estimate(Generic[Value]):
             With one or two, 95 % limits cover 90 %.
         """
         tail = (1 - _check.probability("confidence", confidence)) / 2
-        if isinstance(self.rule, Normal) and self.rule.needed:
-            needed = self.rule.needed
+        self._warn_few()
+        return self._limits_at(tail / np.size(self.value) if simultaneous else tail)
+
+    @property
+    def _needed(self) -> int:
+        """Number of reports that are needed if there are too few for the limits, else 0."""
+        return int(getattr(self.rule, "needed", 0))
+
+    def _warn_few(self) -> None:
+        """Warn if there are too few reports for the limits."""
+        if self._needed:
             warn(
-                f"n = {self.n} is too small for normal limits to be reliable: at least {needed} reports are needed",
+                f"n = {self.n} is too small for normal limits to be reliable: at least {self._needed} reports are needed",
                 SmallSampleWarning,
             )
-        return self._bounds(tail / np.size(self.value) if simultaneous else tail)
 
-    def _bounds(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
+    def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
         """Return limits with a probability `tail` on each side."""
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
         limits: Any = (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
         return limits  # type: ignore[no-any-return]
 
+    def _bounds(self, limits: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+        """Return limits as texts, tables and plots show them: cut at the range of the parameter. By default those of 95 %."""
+        low, high = (np.clip(limit, *self._span) for limit in limits or self._limits_at())
+        return low, high
+
     def to_dict(self) -> dict[str, Any]:
         """Return value, standard error, 95 % interval, n and guarantee as types for JSON; None for non-finite numbers."""
-        low, high = self._bounds()
+        low, high = self._limits_at()
         return {
             "value": _json_numbers(self.value),
             "stderr": _json_numbers(self.stderr),
@@ -453,7 +501,7 @@ class Estimate(Generic[Value]):
         }
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
-        """Draw the value with its interval, one row per number.
+        """Draw the value with its interval, one row per number. Limits of shares are cut at 0 and 1.
 
         Parameters
         ----------
@@ -475,7 +523,7 @@ class Estimate(Generic[Value]):
         TypeError, ValueError
             If `confidence` is not a number in (0, 1).
         """
-        low, high = self.interval(confidence, simultaneous)
+        low, high = self._bounds(self.interval(confidence, simultaneous))
         labels = self._entries(range(np.size(self.value)))
         ax = _plots.axes(ax, _plots.height_of_rows(len(labels)))
         _plots.draw_intervals(ax, labels, *map(np.ravel, (self.value, low, high)))
@@ -534,9 +582,10 @@ class Estimate(Generic[Value]):
 
     def __repr__(self) -> str:
         ending = f"n = {self.n}, {self._short_guarantee()})"
-        low, high = map(np.asarray, self._bounds())
+        low, high = map(np.asarray, self._limits_at())
         if np.ndim(self.value) == 0:
             margin = (high - low) / 2
+            low, high = self._bounds((low, high))
             digits = max(0, 1 - int(np.floor(np.log10(margin)))) if 0 < margin < np.inf else 3
             return (
                 f"{self.value:.{digits}f} +- {margin:.{digits}f} (95 %: {low:.{digits}f} to {high:.{digits}f}, {ending}"

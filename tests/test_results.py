@@ -13,6 +13,7 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast._limits import clopper_pearson
+from ldpfast.estimation import frequencies
 from ldpfast.privacy import Guarantee
 from ldpfast.results import Binomial, Debiasing, Estimate, MatrixDebiasing, Normal
 
@@ -240,6 +241,23 @@ def test_normal_limits_of_few_reports_are_a_warning(mechanism):
             ldp.SmallSampleWarning, match="n = 29 is too small for normal limits to be reliable: at least 30"
         ):
             few.interval()
+
+
+def test_printed_limits_of_shares_are_cut_at_their_range():
+    """The value, the margin and the limits of `interval` stay as they are."""
+    few = ldp.Warner(1.0).run(np.zeros(50, int), rng=1)
+    low, high = few.interval()
+    assert low < 0 < high < 1
+    assert f"{few.value:.2f} +- {(high - low) / 2:.2f} (95 %: 0.00 to {high:.2f}, n = 50" in repr(few)
+    assert few.to_dict()["interval"] == [low, high]
+    shares = frequencies(np.zeros(100, int), 3, 1.0, rng=1)
+    low, high = shares.interval()
+    assert low.min() < 0
+    assert high.max() > 1
+    table = shares._repr_html_().split("<tr>")[2:]
+    cells = np.array([row.replace("</td>", "").split("<td")[4:6] for row in table])
+    shown = np.array([[float(cell.partition(">")[2].partition("<")[0]) for cell in row] for row in cells])
+    np.testing.assert_allclose(shown.T, np.clip([low, high], 0, 1), atol=0.006)
 
 
 def test_an_estimate_is_frozen(kind):

@@ -15,7 +15,7 @@ from .._typing import Floats
 from ..domains import Categories
 from ..mechanisms import TreeResponse
 from ..mechanisms._tree_response import METHODS, MOST_BINS, tree_levels
-from ..results import Binomial, Estimate, Normal
+from ..results import SHARES, Binomial, Estimate, Normal
 from ._range_tree import Haar, Hierarchy, Tree, Weights, mean_range_variance
 from .protocols import FEW_REPORTS, Problem, warn_few
 
@@ -157,7 +157,7 @@ class RangeEstimate(Estimate[Floats]):
         first, last = _crossings(self._cumulative, asked)
         value, rule = np.floor((first + last) / 2), Crossing(self._all, asked)
         low, high = rule.bounds(value, value, ONE_SIGMA)
-        return _estimate(value, (high - low) / 2, self, rule)
+        return _estimate(value, (high - low) / 2, self, rule, (0.0, len(self.value) - 1.0))
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Draw the distribution function with its band.
@@ -207,14 +207,16 @@ class RangeEstimate(Estimate[Floats]):
         return self._linear(self._cumulative, self._tree.variance(Weights.prefixes(np.arange(1, k + 1), k)))
 
     def _linear(self, value: Floats, variance: Floats) -> Estimate[Any]:
-        return _estimate(value, np.sqrt(variance), self, self.rule)
+        return _estimate(value, np.sqrt(variance), self, self.rule, SHARES)
 
 
-def _estimate(value: Floats, stderr: Floats, like: Estimate[Any], rule: Any) -> Estimate[Any]:
+def _estimate(
+    value: Floats, stderr: Floats, like: Estimate[Any], rule: Any, span: tuple[float, float]
+) -> Estimate[Any]:
     """Return an estimate with n and the guarantee of another one; floats instead of arrays without axes."""
     if np.ndim(value) == 0:
-        return Estimate(float(value), float(stderr), like.n, like.guarantee, None, rule)
-    return Estimate(np.array(value), np.array(stderr), like.n, like.guarantee, None, rule)
+        return Estimate(float(value), float(stderr), like.n, like.guarantee, None, rule, _span=span)
+    return Estimate(np.array(value), np.array(stderr), like.n, like.guarantee, None, rule, _span=span)
 
 
 def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
@@ -326,7 +328,7 @@ class RangeQueries(Problem[RangeEstimate]):
         tree = kind(mechanism.levels, mechanism.branching, numbers, [int(part.sum()) for part in parts])
         value, stderr = tree.shares[-1], np.sqrt(tree.variance(Weights.single(np.arange(self.k))))
         covariance = _covariance(tree, self.k) if self.k <= COVARIANCE_LIMIT else None
-        return RangeEstimate(value, stderr, raw.n, raw.guarantee, covariance, Normal.of_sum(raw.n), tree)
+        return RangeEstimate(value, stderr, raw.n, raw.guarantee, covariance, Normal.of_sum(raw.n), tree, _span=SHARES)
 
 
 def _covariance(tree: Tree, k: int) -> Floats:

@@ -383,6 +383,8 @@ class Mechanism(RecordQuestion):
         -----
         ClippedWarning
             With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
+        DoubtfulWarning
+            As for `estimate`.
 
         Privacy
         -------
@@ -466,6 +468,11 @@ class Mechanism(RecordQuestion):
         ------
         TypeError, ValueError
             If `reports` are not reports of this mechanism, or are empty.
+
+        Warns
+        -----
+        DoubtfulWarning
+            If a counted share or mean is outside of its range by more than noise explains.
         """
         return self.aggregator().update(reports).estimate()
 

@@ -60,21 +60,22 @@ class CodeCounts(CountAggregator):
         mean = float(self._state @ values) / n
         extremes = np.array([values.min(), values.max()])
         spread = float(self._state @ (values - mean) ** 2 + ((extremes - mean) ** 2).mean())
-        return Estimate(mean, math.sqrt(spread / (n + 1) / n), n, self.guarantee, None, Normal.of_sum(n))
+        return Estimate(
+            mean, math.sqrt(spread / (n + 1) / n), n, self.guarantee, None, Normal.of_sum(n), _span=self.span
+        )
 
-    def estimate(self) -> Estimate[Any]:
+    def _estimate(self) -> Estimate[Any]:
         if isinstance(self.debiasing, NumberDebiasing):
             return self._estimate_number(self.debiasing.values)
         if not isinstance(self.debiasing, MatrixDebiasing):
-            return super().estimate()
+            return super()._estimate()
         n, k = self._require_reports(), len(self._state)
         # Half a report is added for each code, so that the variance is never zero.
         covariance = self.debiasing.covariance((self._state + 0.5) / (n + 0.5 * k)) / n
         stderr = np.sqrt(np.diag(covariance))
         value = self.debiasing(self._state / n)
-        return Estimate(
-            value, stderr, n, self.guarantee, covariance if k <= COVARIANCE_LIMIT else None, Normal.of_sum(n)
-        )
+        shown = covariance if k <= COVARIANCE_LIMIT else None
+        return Estimate(value, stderr, n, self.guarantee, shown, Normal.of_sum(n), _span=self.span)
 
 
 @dataclass(frozen=True)

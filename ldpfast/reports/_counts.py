@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
-from ..results import Binomial, Debiasing, Estimate, line_of
+from ..results import Binomial, Debiasing, Estimate, line_of, warn_outside
 from ._base import Aggregator
 
 
@@ -40,12 +40,38 @@ class CountAggregator(Aggregator):
         assert line is not None
         return line
 
+    def _warn_about_range(self, estimate: Estimate[Any]) -> None:
+        """Warn if the estimate is outside the range of the parameter by more than noise explains."""
+        warn_outside(estimate, self.span)
+
     def estimate(self) -> Estimate[Any]:
+        """Return the unbiased estimate from all reports so far.
+
+        Returns
+        -------
+        estimate : Estimate
+
+        Raises
+        ------
+        ValueError
+            If there are no reports yet.
+
+        Warns
+        -----
+        DoubtfulWarning
+            If a share, or a mean, is outside its range by more than noise explains.
+        """
+        found = self._estimate()
+        self._warn_about_range(found)
+        return found
+
+    def _estimate(self) -> Estimate[Any]:
+        """Return the estimate, without warnings."""
         n, hits, debiasing = self._require_reports(), self._hits().copy(), self._line
         value = debiasing(hits / n)
         # The variance at the possible mean nearest to the estimate is never zero, even for one report.
         stderr = np.sqrt(debiasing.variance(np.clip(value, *self.span)) / n)
         rule = Binomial(hits, n, debiasing)
         if hits.ndim == 0:
-            return Estimate(float(value), float(stderr), n, self.guarantee, None, rule)
-        return Estimate(value, stderr, n, self.guarantee, self._covariance(n), rule)
+            return Estimate(float(value), float(stderr), n, self.guarantee, None, rule, _span=self.span)
+        return Estimate(value, stderr, n, self.guarantee, self._covariance(n), rule, _span=self.span)

@@ -47,8 +47,10 @@ class GridSums(ExactSums):
         variance = np.maximum(report.grid**2 * sample, report.noise_variance + widest)
         stderr = np.sqrt(variance / n)
         if report.scalar:
-            return Estimate(float(value[0]), float(stderr[0]), n, self.guarantee, None, Normal.of_sum(n))
-        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n))
+            return Estimate(
+                float(value[0]), float(stderr[0]), n, self.guarantee, None, Normal.of_sum(n), _span=self.span
+            )
+        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n), _span=self.span)
 
 
 @dataclass(frozen=True)

@@ -39,24 +39,13 @@ class SignCounts(CountAggregator):
         total = sum(self._state.tolist()) == self.n * self.report.sampled
         return super()._is_possible() and total and bool((self.counts.sum(axis=1) <= self.n).all())
 
-    def estimate(self) -> Estimate[Any]:
-        """Return the unbiased estimate from all reports so far.
-
-        Returns
-        -------
-        estimate : Estimate
-            The standard error follows from the known probability of a coordinate to be sampled.
-
-        Raises
-        ------
-        ValueError
-            If there are no reports yet.
-        """
+    def _estimate(self) -> Estimate[Any]:
+        """Return the estimate. The standard error follows from the known probability of a coordinate to be sampled."""
         n, report = self._require_reports(), self.report
         share = report.sampled / report.dim
         value = np.diff(self.counts, axis=1)[:, 0] * (report.reach / n)
         stderr = np.sqrt((report.reach**2 * share - np.clip(value, *self.span) ** 2) / n)
-        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n, share))
+        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n, share), _span=self.span)
 
 
 @dataclass(frozen=True)

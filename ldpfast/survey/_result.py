@@ -86,9 +86,9 @@ class Answer(Estimate[Any]):
         tail = (1 - _check.probability("confidence", confidence)) / 2
         if _check.flag("simultaneous", simultaneous):
             tail /= self._numbers
-        return self._bounds(tail)
+        return self._limits_at(tail)
 
-    def _bounds(self, tail: float = (1 - 0.95) / 2) -> tuple[Any, Any]:
+    def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Any, Any]:
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
         low, high = np.clip(low, *self.range), np.clip(high, *self.range)
         return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
