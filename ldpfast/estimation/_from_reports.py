@@ -145,4 +145,7 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
         means = (numbers @ weights) / n / shares
         residuals = (numbers[:, np.newaxis] - means) * weights / shares
     covariance = residuals.T @ residuals / n**2
-    return Estimate(means, np.sqrt(np.diag(covariance)), n, mechanism.guarantee, covariance, Normal.of_sum(n))
+    # Number of reports that would tell as much without privacy, over n (Kish 1965).
+    effective = float(min(weights.mean(axis=0) ** 2 / (weights**2).mean(axis=0)))
+    rule = Normal.of_sum(n, max(effective, 1 / n))
+    return Estimate(means, np.sqrt(np.diag(covariance)), n, mechanism.guarantee, covariance, rule)

@@ -15,7 +15,7 @@ from .._typing import Floats
 from ..domains import Categories
 from ..mechanisms import TreeResponse
 from ..mechanisms._tree_response import METHODS, MOST_BINS, tree_levels
-from ..results import SHARES, Binomial, Estimate, Normal
+from ..results import SHARES, Binomial, BoundedSum, Estimate
 from ._range_tree import Haar, Hierarchy, Tree, Weights, mean_range_variance
 from .protocols import FEW_REPORTS, Problem, warn_few
 
@@ -57,7 +57,8 @@ class RangeEstimate(Estimate[Floats]):
 
     `value` are the shares of the k bins. They add up to 1, and some may be negative. All standard errors are for the
     population that the records were drawn from, by chance and independently. They contain the noise, the choice of the
-    levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits are normal.
+    levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits are those of
+    `results.BoundedSum`: nearly normal, and wider for ranges of few people.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class RangeEstimate(Estimate[Floats]):
         Returns
         -------
         shares : Estimate
-            In the shape of the ranges, with normal limits.
+            In the shape of the ranges.
 
         Raises
         ------
@@ -102,8 +103,7 @@ class RangeEstimate(Estimate[Floats]):
             at = int(np.argmax(first > last))
             raise ValueError(f"low must be at most high, got {first.flat[at]} and {last.flat[at]}")
         total = np.concatenate([[0.0], self._cumulative])
-        variance = self._tree.variance(Weights.ranges(first.reshape(-1), last.reshape(-1), k))
-        return self._linear(total[last] - total[first], variance.reshape(first.shape))
+        return self._linear(total[last] - total[first], Weights.ranges(first.reshape(-1), last.reshape(-1), k))
 
     def cdf(self, points: ArrayLike | None = None) -> Estimate[Any]:
         """Return the distribution function: the share of records that are at most a bin.
@@ -116,7 +116,7 @@ class RangeEstimate(Estimate[Floats]):
         Returns
         -------
         cdf : Estimate
-            In the shape of `points`, or of shape (k,) with the last entry 1. The limits are normal.
+            In the shape of `points`, or of shape (k,) with the last entry 1.
 
         Raises
         ------
@@ -126,8 +126,7 @@ class RangeEstimate(Estimate[Floats]):
         if points is None:
             return self._all
         at, k = _integers("points", points, len(self.value) - 1), len(self.value)
-        variance = self._tree.variance(Weights.prefixes(at.reshape(-1) + 1, k))
-        return self._linear(self._cumulative[at], variance.reshape(at.shape))
+        return self._linear(self._cumulative[at], Weights.prefixes(at.reshape(-1) + 1, k))
 
     def quantile(self, q: ArrayLike = 0.5) -> Estimate[Any]:
         """Return quantiles of the records; the default is the median.
@@ -204,10 +203,17 @@ class RangeEstimate(Estimate[Floats]):
     @cached_property
     def _all(self) -> Estimate[Floats]:
         k = len(self.value)
-        return self._linear(self._cumulative, self._tree.variance(Weights.prefixes(np.arange(1, k + 1), k)))
+        return self._linear(self._cumulative, Weights.prefixes(np.arange(1, k + 1), k))
 
-    def _linear(self, value: Floats, variance: Floats) -> Estimate[Any]:
-        return _estimate(value, np.sqrt(variance), self, self.rule, SHARES)
+    def _linear(self, value: Floats, weights: Weights) -> Estimate[Any]:
+        stderr, rule = _stderr_and_rule(self._tree, weights, np.shape(value))
+        return _estimate(value, stderr, self, rule, SHARES)
+
+
+def _stderr_and_rule(tree: Tree, weights: Weights, shape: tuple[int, ...]) -> tuple[Floats, BoundedSum]:
+    """Return the standard errors of functions of the shares and the rule for their limits, in the given shape."""
+    variance, step = tree.variance_and_step(weights).reshape(2, *shape)
+    return np.sqrt(variance), BoundedSum(step, step)
 
 
 def _estimate(
@@ -326,9 +332,10 @@ class RangeQueries(Problem[RangeEstimate]):
         numbers = [level.decode(part) for level, part in zip(mechanism.levels, parts, strict=True)]
         kind = Haar if self.method == "haar" else Hierarchy
         tree = kind(mechanism.levels, mechanism.branching, numbers, [int(part.sum()) for part in parts])
-        value, stderr = tree.shares[-1], np.sqrt(tree.variance(Weights.single(np.arange(self.k))))
+        value = tree.shares[-1]
+        stderr, rule = _stderr_and_rule(tree, Weights.single(np.arange(self.k)), value.shape)
         covariance = _covariance(tree, self.k) if self.k <= COVARIANCE_LIMIT else None
-        return RangeEstimate(value, stderr, raw.n, raw.guarantee, covariance, Normal.of_sum(raw.n), tree, _span=SHARES)
+        return RangeEstimate(value, stderr, raw.n, raw.guarantee, covariance, rule, tree, _span=SHARES)
 
 
 def _covariance(tree: Tree, k: int) -> Floats:

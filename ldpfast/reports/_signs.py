@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Estimate, Normal
+from ..results import AnyDebiasing, BoundedSum, Estimate, Normal
 from ._base import Format
 from ._counts import CountAggregator
 
@@ -45,7 +45,8 @@ class SignCounts(CountAggregator):
         share = report.sampled / report.dim
         value = np.diff(self.counts, axis=1)[:, 0] * (report.reach / n)
         stderr = np.sqrt((report.reach**2 * share - np.clip(value, *self.span) ** 2) / n)
-        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n, share), _span=self.span)
+        rule = BoundedSum.of_mean(value, -report.reach, report.reach, n, Normal.of_sum(n, share).needed)
+        return Estimate(value, stderr, n, self.guarantee, None, rule, _span=self.span)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,15 @@ class Answer(Estimate[Any]):
         ------
         TypeError, ValueError
             If `confidence` is not a number in (0, 1).
+
+        Warns
+        -----
+        SmallSampleWarning
+            If the limits are normal, such as those of pooled answers, or the noise is Laplace noise, and there are fewer
+            than 30 reports.
         """
         tail = (1 - _check.probability("confidence", confidence)) / 2
+        self._warn_few()
         if _check.flag("simultaneous", simultaneous):
             tail /= self._numbers
         return self._limits_at(tail)
@@ -152,7 +159,7 @@ class HistogramAnswer(Answer):
         Returns
         -------
         cdf : Answer
-            Shape (k - 1,), with normal limits, or Fieller's for an optional question.
+            Shape (k - 1,); Fieller's limits for an optional question.
         """
         bins = len(self.edges) - 1
         labels = tuple(f"up to {edge}" for edge in texts_of(self.edges)[1:-1])
@@ -201,6 +208,11 @@ class _Crossing:
     cdf: Answer
     q: float
     edges: Floats
+
+    @property
+    def needed(self) -> int:
+        """Number of reports that the distribution function needs if there are too few, else 0."""
+        return self.cdf._needed
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         low, high = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)
@@ -258,7 +270,7 @@ class CrossAnswer(Answer):
         Returns
         -------
         margin : Answer
-            In the form of an answer to that question, with normal limits or Fieller's.
+            In the form of an answer to that question; Fieller's limits for an optional one.
 
         Raises
         ------
@@ -464,12 +476,26 @@ class SurveyResult(Mapping[str, Answer]):
         table : Table
             Columns "question", "answer", "estimate", "stderr", "low", "high" and "n". The share of people without an
             answer follows the answers of an optional question.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `Answer.interval`.
+
+        Warns
+        -----
+        SmallSampleWarning
+            As for `Answer.interval`.
         """
+        return self._table(lambda part: part.interval(confidence, simultaneous))
+
+    def _table(self, limits: Callable[[Estimate[Any]], tuple[Any, Any]]) -> Table:
+        """Return all numbers as a table, with limits by a function of an answer."""
         rows: dict[str, list[Any]] = {
             name: [] for name in ("question", "answer", "estimate", "stderr", "low", "high", "n")
         }
         for name, labels, part in self._labeled_parts():
-            low, high = part.interval(confidence, simultaneous)
+            low, high = limits(part)
             numbers = (np.ravel(x).tolist() for x in (part.value, part.stderr, low, high))
             columns = ([name] * len(labels), labels, *numbers, [part.n] * len(labels))
             for column, values in zip(rows.values(), columns, strict=True):
@@ -542,7 +568,8 @@ class SurveyResult(Mapping[str, Answer]):
         return f"total epsilon = {self.guarantee.epsilon:.6g} per person"
 
     def __repr__(self) -> str:
-        return f"{self.table()!r}\nn = {self.n:,}, {self._total()}, 95 % intervals"
+        table = self._table(lambda part: part._bounds())
+        return f"{table!r}\nn = {self.n:,}, {self._total()}, 95 % intervals"
 
     def _repr_html_(self) -> str:
         columns: dict[str, list[str]] = {"question": [], "answer": []}
