@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._typing import Floats
+from ..mechanisms import RandomizedResponse, UnaryEncoding
 from ..privacy import Guarantee
 from ..reports import Aggregator, Codes
 from ..results import Binomial, BoundedSum, Debiasing, Estimate, IntervalRule, Normal
@@ -75,6 +76,13 @@ class Fieller:
         return np.where(bounded, (linear + sign * root) / safe, sign * np.inf)
 
 
+def _moments(gain: float, seen: Floats, share: Floats, n: int, is_exact: bool) -> tuple[Floats, Floats]:
+    """Return `diagonal` and `outer` of shares, from the probabilities of the codes or bits that were seen."""
+    if is_exact:
+        return gain**2 * seen / n, gain * seen / np.sqrt(n)
+    return (gain**2 * seen * (1 - seen) + share**2) / n, share / np.sqrt(n)
+
+
 @dataclass(frozen=True, eq=False)
 class Shares:
     """Unbiased shares of k symbols, and their covariance diag(`diagonal`) - `outer` `outer`^T.
@@ -113,16 +121,22 @@ class Shares:
         rule, n, value = estimate.rule, estimate.n, np.asarray(estimate.value)
         assert isinstance(rule, Binomial)
         gain, seen = rule.debiasing.one - rule.debiasing.zero, rule.hits / n
-        if isinstance(aggregator.report, Codes):
+        share, is_exact = np.clip(value, 0, 1), isinstance(aggregator.report, Codes)
+        if is_exact:
             # Half a report is added for each code, so that no variance is zero.
             seen = np.asarray((rule.hits + 0.5) / (n + 0.5 * len(value)), np.float64)
-            diagonal, outer = gain**2 * seen / n, gain * seen / np.sqrt(n)
         else:
-            share = np.clip(value, 0, 1)
             seen = np.clip((share - rule.debiasing.zero) / gain, 0.5 / n, 1 - 0.5 / n)
-            diagonal, outer = (gain**2 * seen * (1 - seen) + share**2) / n, share / np.sqrt(n)
-        is_exact = isinstance(aggregator.report, Codes)
+        diagonal, outer = _moments(gain, seen, share, n, is_exact)
         return cls(value, n, diagonal, outer, estimate.guarantee, rule, exact=is_exact, hit=gain / n)
+
+    @classmethod
+    def expected(cls, mechanism: RandomizedResponse | UnaryEncoding, share: Floats) -> Self:
+        """Return given shares, with the covariance of one decoded report of a person who is drawn from them."""
+        line, is_exact = mechanism.debiasing, isinstance(mechanism, RandomizedResponse)
+        gain = line.one - line.zero
+        diagonal, outer = _moments(gain, (share - line.zero) / gain, share, 1, is_exact)
+        return cls(share, 1, diagonal, outer, mechanism.guarantee, exact=is_exact)
 
     @property
     def covariance(self) -> Floats:
