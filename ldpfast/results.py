@@ -560,7 +560,10 @@ class Estimate(Generic[Value]):
         }
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
-        """Draw the value with its interval, one row per number. Limits of shares are cut at 0 and 1.
+        """Draw the value with its interval, one row per number.
+
+        Limits of shares are cut at 0 and 1. An estimate outside of its interval, such as a negative share, is a hollow point at
+        the nearer limit.
 
         Parameters
         ----------
@@ -585,11 +588,11 @@ class Estimate(Generic[Value]):
         low, high = self._bounds(self.interval(confidence, simultaneous))
         labels = self._entries(range(np.size(self.value)))
         ax = _plots.axes(ax, _plots.height_of_rows(len(labels)))
-        _plots.draw_intervals(ax, labels, *map(np.ravel, (self.value, low, high)))
+        is_hollow = _plots.draw_intervals(ax, labels, *map(np.ravel, (self.value, low, high)))
         quantity, entry = self._names()
         known = np.isfinite(low).any() and np.isfinite(high).any()
         kind = f" with {self._interval_text(confidence, simultaneous)}" if known else ", no interval"
-        ax.set_xlabel(f"{quantity}{kind}{_plots.unit_of(quantity)}\n{self._source_text()}")
+        ax.set_xlabel(f"{quantity}{kind}{_plots.unit_of(quantity)}\n{self._source_text()}{_plots.caption(is_hollow)}")
         ax.set_ylabel(entry if len(labels) > 1 else "")
         return ax
 

@@ -159,7 +159,7 @@ class RangeEstimate(Estimate[Floats]):
         return _estimate(value, (high - low) / 2, self, rule, (0.0, len(self.value) - 1.0))
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
-        """Draw the distribution function with its band.
+        """Draw the distribution function with its band, both cut at 0 and 1.
 
         Parameters
         ----------
@@ -182,11 +182,13 @@ class RangeEstimate(Estimate[Floats]):
             If `confidence` is not a number in (0, 1).
         """
         cdf = self.cdf()
-        low, high = cdf.interval(confidence, simultaneous)
+        low, high = cdf._bounds(cdf.interval(confidence, simultaneous))
         ax = _plots.axes(ax)
         label, band = f"estimate, {self._source_text()}", self._band_text(confidence, simultaneous)
         bins = np.arange(len(cdf.value), dtype=np.float64)
-        _plots.draw_band(ax, bins, cdf.value, low, high, label=label, band=band, drawstyle="steps-post")
+        _plots.draw_band(
+            ax, bins, np.clip(cdf.value, *SHARES), low, high, label=label, band=band, drawstyle="steps-post"
+        )
         ax.set_xlabel("bin (number from 0)")
         ax.set_ylabel("share of records up to this bin")
         return ax

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from .._plots import axes, draw_intervals, draw_matrix, figure, text_of, unit_of
+from .._plots import axes, caption, draw_intervals, draw_matrix, figure, text_of, unit_of
 from .._table import Table, decimals, estimate_columns, html_table
 from .._typing import Floats
 from ..privacy import Guarantee
@@ -536,6 +536,8 @@ class SurveyResult(Mapping[str, Answer]):
     def plot(self, path: str | Path | None = None, confidence: float = 0.95) -> Any:
         """Draw all answers with their intervals, one panel per question.
 
+        Limits are cut at the range of the answer. An estimate outside of it is a hollow point at the nearer limit.
+
         Parameters
         ----------
         path : str or Path, optional
@@ -555,11 +557,14 @@ class SurveyResult(Mapping[str, Answer]):
         heights = [len(answer.entries) + 1.6 for answer in self.values()]
         page = figure(8, 0.26 * sum(heights) + 0.5)
         panels = page.subplots(len(self), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+        is_hollow = False
         for (name, answer), ax in zip(self.items(), panels, strict=True):
-            draw_intervals(ax, answer.entries, *map(np.ravel, (answer.value, *answer.interval(confidence))))
+            numbers = map(np.ravel, (answer.value, *answer.interval(confidence)))
+            is_hollow |= draw_intervals(ax, answer.entries, *numbers)
             quantity = answer._names()[0]
             ax.set_title(f"{text_of(name)}: {quantity}{unit_of(quantity)}", fontsize=10, loc="left")
-        panels[-1].set_xlabel(f"estimate with {100 * confidence:g} % interval, n = {self.n:,}, {self._total()}")
+        kind = f"{100 * confidence:g} % interval"
+        panels[-1].set_xlabel(f"estimate with {kind}, n = {self.n:,}, {self._total()}{caption(is_hollow)}")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
