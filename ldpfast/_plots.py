@@ -19,6 +19,7 @@ CURVES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK)
 LINES, MARKERS = ("-", "--", ":", "-."), "osD^v"  # other styles tell curves apart where colors do not
 ROW, COLUMN = 0.16, 0.45  # inches that a row of text and a column of short text need
 LONGEST_LABEL = 48  # characters
+HOLLOW = "hollow: the estimate is beyond this limit"  # caption of hollow points
 TALLEST, SHORTEST = 12.0, 1.6  # inches of figures with one row per number
 MOST_TEXTS = 64  # cells of a heat map in which the number is written
 
@@ -84,6 +85,11 @@ def unit_of(quantity: str) -> str:
     return " (unit of the records)" if "mean" in quantity or "quantile" in quantity else " (unit of the parameter)"
 
 
+def caption(is_hollow: bool) -> str:
+    """Return the line of a caption that explains hollow points, if there are some."""
+    return f"\n{HOLLOW}" * is_hollow
+
+
 def height_of_rows(rows: int) -> float:
     """Return the height in inches of a figure with this number of rows, within limits."""
     return min(max(1.0 + 1.4 * ROW * rows, SHORTEST), TALLEST)
@@ -103,8 +109,10 @@ def label_rows(ax: Any, labels: Sequence[Any]) -> None:
     ax.set_ylim(len(labels) - 0.4, -0.6)
 
 
-def draw_intervals(ax: Any, labels: Sequence[Any], value: Floats, low: Floats, high: Floats) -> None:
+def draw_intervals(ax: Any, labels: Sequence[Any], value: Floats, low: Floats, high: Floats) -> bool:
     """Draw numbers with their intervals, one row per number from the top down.
+
+    A number outside of its interval, such as a negative share, is drawn as a hollow point at the nearer limit.
 
     Parameters
     ----------
@@ -114,14 +122,25 @@ def draw_intervals(ax: Any, labels: Sequence[Any], value: Floats, low: Floats, h
         Label of every row.
     value, low, high : ndarray
         Numbers and limits. Infinite limits are not drawn.
+
+    Returns
+    -------
+    is_hollow : bool
+        Whether there are hollow points, which the caption has to explain (`HOLLOW`).
     """
     places, finite = np.arange(len(labels)), np.isfinite(low) & np.isfinite(high)
     thick = min(4.0, 50 * ax.bbox.height / ax.figure.dpi / len(labels))  # points; thinner where rows are narrow
     ends = np.column_stack([low, high, np.full(len(places), np.nan)])[finite]  # one line with gaps: fast for many rows
     ax.plot(ends.ravel(), np.repeat(places[finite], 3), color=SKY, linewidth=thick, solid_capstyle="butt")
-    ax.plot(value, places, "o", color=BLACK, markersize=thick)
+    outside = (value < low) | (value > high)
+    ax.plot(np.where(outside, np.nan, value), places, "o", color=BLACK, markersize=thick)
+    if outside.any():
+        nearer = np.clip(value, low, high)[outside]
+        hollow = {"markerfacecolor": "white", "markersize": thick + 1, "clip_on": False, "zorder": 3}
+        ax.plot(nearer, places[outside], "o", color=BLACK, **hollow)
     label_rows(ax, labels)
     draw_grid(ax, "x")
+    return bool(outside.any())
 
 
 def draw_errors(ax: Any, labels: Sequence[Any], errors: Sequence[float], markers: Sequence[str]) -> None:

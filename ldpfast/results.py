@@ -21,6 +21,7 @@ from .privacy import Guarantee
 __all__ = [
     "AnyDebiasing",
     "Binomial",
+    "BoundedSum",
     "ClippedWarning",
     "Debiasing",
     "DoubtfulWarning",
@@ -48,6 +49,8 @@ class IntervalRule(Protocol):
 NORMAL_FROM = (
     30  # reports; below this number, a mean of reports is not nearly normal, and a sample variance not reliable
 )
+SHARES = (0.0, 1.0)  # range of a share
+FALSE_ALARM = 1e-12  # probability of a warning without reason that reports contradict their mechanism
 
 
 class SmallSampleWarning(UserWarning):
@@ -113,6 +116,63 @@ class Normal:
             outside = ndtr(-middle - bias) + ndtr(bias - middle)
             low, high = np.where(outside > 2 * tail, middle, low), np.where(outside > 2 * tail, high, middle)
         return np.asarray(high * stderr)
+
+
+MOST_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit are exact in double precision
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedSum:
+    """Limits for a mean of reports of bounded size, also where few of them decide it, such as rare values.
+
+    A standard error s is that of h = (s / a)^2 independent hits, each of which moves the estimate by a. The upper margin is
+    a (q - h): q is the upper confidence limit of the mean of a Poisson variable that was observed as h (Garwood 1936), and
+    a is the largest amount by which one report raises the estimate. So hits that did not occur by chance are in the
+    interval. For the lower margin, a is the largest amount by which one report lowers the estimate.
+
+    For many hits the margins are those of `Normal`; they are 2 % larger for 2500 hits. For few, hits of the largest possible
+    size are the worst case (G. Bennett, "Probability inequalities for the sum of independent random variables", 1962), so the
+    limits are conservative for smaller ones. The standard error is an estimate; docs/coverage.md has the coverage by
+    enumeration.
+
+    Attributes
+    ----------
+    up, down : float or ndarray
+        Largest amounts by which one report raises and lowers the estimate. Where one is 0, its margin is normal.
+    needed : int
+        As for `Normal`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import BoundedSum
+    >>> rule = BoundedSum.of_mean(0.0, 0.0, 1.0, n=100)  # 100 reports in [0, 1], all of which are 0
+    >>> low, high = rule.bounds(np.array(0.0), np.array(0.0), tail=0.025)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.0369)
+    """
+
+    up: Any
+    down: Any
+    needed: int = 0
+
+    @classmethod
+    def of_mean(cls, mean: Any, lowest: Any, highest: Any, n: int, needed: int = 0) -> BoundedSum:
+        """Return the rule for a mean of n decoded reports in [lowest, highest]."""
+        return cls((highest - mean) / n, (mean - lowest) / n, needed)
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        return value - self._margin(stderr, self.down, tail), value + self._margin(stderr, self.up, tail)
+
+    def _margin(self, stderr: Floats, size: Any, tail: float) -> Floats:
+        from scipy.special import gammainccinv, ndtri
+
+        z, size = -ndtri(tail), np.asarray(size, np.float64)
+        hits = np.divide(stderr, size, out=np.full(np.shape(stderr), np.inf), where=size > 0) ** 2
+        few = np.minimum(hits, MOST_HITS)
+        poisson = size * (gammainccinv(few + 1, tail) - few)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.where(hits < MOST_HITS, poisson, z * stderr + size * (z * z + 2) / 3))
 
 
 @lru_cache(maxsize=256)
@@ -328,6 +388,37 @@ class Binomial:
         return self.debiasing(low), self.debiasing(high)
 
 
+def warn_outside(estimate: Estimate[Any], span: tuple[float, float]) -> None:
+    """Warn if a number is farther outside its range than noise explains, with a probability of at most 1e-12.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Unbiased numbers.
+    span : tuple of float
+        Smallest and largest possible value of what each of them estimates.
+    """
+    value, stderr = np.asarray(estimate.value), np.asarray(estimate.stderr)
+    tail = FALSE_ALARM / (2 * max(1, value.size))
+    # No count is as few standard deviations from its mean with this probability: limits are needed for the others only.
+    excess = np.maximum(value - span[1], span[0] - value)
+    if not (excess > math.sqrt(-math.log(tail)) * stderr).any() or estimate._needed:
+        return
+    low, high = estimate.rule.bounds(value, stderr, tail)
+    outside = np.flatnonzero((low > span[1]) | (high < span[0]))
+    if len(outside):
+        at = int(outside[np.argmax(np.ravel(excess)[outside])])
+        number = (
+            "the estimate" if value.ndim == 0 else f"entry {', '.join(map(str, np.unravel_index(at, value.shape)))}"
+        )
+        others = f", and {len(outside) - 1} more of {value.size} are outside as well" * (len(outside) > 1)
+        warn(
+            f"{number} is {value.flat[at]:.3g}, outside of [{span[0]:g}, {span[1]:g}] by more than noise explains{others}: the "
+            "reports are probably those of another mechanism or another epsilon",
+            DoubtfulWarning,
+        )
+
+
 def _json_numbers(value: Any) -> Any:
     """Return a float or nested lists of floats for JSON, with None for numbers that are not finite."""
     if np.ndim(value) == 0:
@@ -373,6 +464,7 @@ class Estimate(Generic[Value]):
     guarantee: Guarantee
     covariance: Floats | None = field(default=None, repr=False, compare=False)
     rule: IntervalRule = field(default=Normal(), repr=False, compare=False)
+    _span: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for array in (self.value, self.stderr, self.covariance):
@@ -411,8 +503,10 @@ class Estimate(Generic[Value]):
         -------
         low, high : float or ndarray
             Limits of the shape of `value`. For binomial counts they are Clopper-Pearson limits, which are valid for
-            every n. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a
-            bias), random scaling, or the inversion of a test. They are not clipped to the range of the parameter.
+            every n. For means of codes of bounded size they are those of `results.BoundedSum`, which cover for few reports,
+            too. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a bias),
+            random scaling, or the inversion of a test. They are not clipped to the range of the parameter, for
+            differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1.
 
         Raises
         ------
@@ -426,23 +520,36 @@ class Estimate(Generic[Value]):
             With one or two, 95 % limits cover 90 %.
         """
         tail = (1 - _check.probability("confidence", confidence)) / 2
-        if isinstance(self.rule, Normal) and self.rule.needed:
-            needed = self.rule.needed
+        self._warn_few()
+        return self._limits_at(tail / np.size(self.value) if simultaneous else tail)
+
+    @property
+    def _needed(self) -> int:
+        """Number of reports that are needed if there are too few for the limits, else 0."""
+        return int(getattr(self.rule, "needed", 0))
+
+    def _warn_few(self) -> None:
+        """Warn if there are too few reports for the limits."""
+        if self._needed:
             warn(
-                f"n = {self.n} is too small for normal limits to be reliable: at least {needed} reports are needed",
+                f"n = {self.n} is too small for normal limits to be reliable: at least {self._needed} reports are needed",
                 SmallSampleWarning,
             )
-        return self._bounds(tail / np.size(self.value) if simultaneous else tail)
 
-    def _bounds(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
+    def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
         """Return limits with a probability `tail` on each side."""
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
         limits: Any = (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
         return limits  # type: ignore[no-any-return]
 
+    def _bounds(self, limits: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+        """Return limits as texts, tables and plots show them: cut at the range of the parameter. By default those of 95 %."""
+        low, high = (np.clip(limit, *self._span) for limit in limits or self._limits_at())
+        return low, high
+
     def to_dict(self) -> dict[str, Any]:
         """Return value, standard error, 95 % interval, n and guarantee as types for JSON; None for non-finite numbers."""
-        low, high = self._bounds()
+        low, high = self._limits_at()
         return {
             "value": _json_numbers(self.value),
             "stderr": _json_numbers(self.stderr),
@@ -454,6 +561,9 @@ class Estimate(Generic[Value]):
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Draw the value with its interval, one row per number.
+
+        Limits of shares are cut at 0 and 1. An estimate outside of its interval, such as a negative share, is a hollow point at
+        the nearer limit.
 
         Parameters
         ----------
@@ -475,14 +585,14 @@ class Estimate(Generic[Value]):
         TypeError, ValueError
             If `confidence` is not a number in (0, 1).
         """
-        low, high = self.interval(confidence, simultaneous)
+        low, high = self._bounds(self.interval(confidence, simultaneous))
         labels = self._entries(range(np.size(self.value)))
         ax = _plots.axes(ax, _plots.height_of_rows(len(labels)))
-        _plots.draw_intervals(ax, labels, *map(np.ravel, (self.value, low, high)))
+        is_hollow = _plots.draw_intervals(ax, labels, *map(np.ravel, (self.value, low, high)))
         quantity, entry = self._names()
         known = np.isfinite(low).any() and np.isfinite(high).any()
         kind = f" with {self._interval_text(confidence, simultaneous)}" if known else ", no interval"
-        ax.set_xlabel(f"{quantity}{kind}{_plots.unit_of(quantity)}\n{self._source_text()}")
+        ax.set_xlabel(f"{quantity}{kind}{_plots.unit_of(quantity)}\n{self._source_text()}{_plots.caption(is_hollow)}")
         ax.set_ylabel(entry if len(labels) > 1 else "")
         return ax
 
@@ -534,9 +644,10 @@ class Estimate(Generic[Value]):
 
     def __repr__(self) -> str:
         ending = f"n = {self.n}, {self._short_guarantee()})"
-        low, high = map(np.asarray, self._bounds())
+        low, high = map(np.asarray, self._limits_at())
         if np.ndim(self.value) == 0:
             margin = (high - low) / 2
+            low, high = self._bounds((low, high))
             digits = max(0, 1 - int(np.floor(np.log10(margin)))) if 0 < margin < np.inf else 3
             return (
                 f"{self.value:.{digits}f} +- {margin:.{digits}f} (95 %: {low:.{digits}f} to {high:.{digits}f}, {ending}"

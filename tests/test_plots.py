@@ -46,6 +46,7 @@ ESTIMATES = {
     "conditional": ANSWERS["both"].given("income"),
     "points": estimation.RangeQueries(16, 1.0).run(np.arange(2000) % 16, rng=1).cdf([[3, 5], [7, 9]]),
 }
+SHARES = ("number", "labels", "projected", "codes", "answer", "bins", "conditional", "points")
 BOUND = bounds.mean_l2(np.geomspace(1e3, 1e6, 7), 10, 1.0)
 MAKERS = {
     **{name: estimate.plot for name, estimate in ESTIMATES.items()},
@@ -110,11 +111,19 @@ def test_intervals_and_values_are_those_of_the_estimate(name):
     estimate = ESTIMATES[name]
     ax = estimate.plot(confidence=0.9, simultaneous=True)
     ends, places = segments(ax)
-    low, high = estimate.interval(0.9, simultaneous=True)
-    np.testing.assert_array_equal(ends.T, [np.ravel(low), np.ravel(high)])
+    limits = np.array([np.ravel(limit) for limit in estimate.interval(0.9, simultaneous=True)])
+    low, high = np.clip(limits, 0, 1) if name in SHARES else limits
+    np.testing.assert_array_equal(ends.T, [low, high])
     np.testing.assert_array_equal(places, np.arange(np.size(estimate.value)))
-    np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), np.ravel(estimate.value))
+    value = np.ravel(estimate.value)
+    inside = (low <= value) & (value <= high)
+    np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), np.where(inside, value, np.nan))
     np.testing.assert_array_equal(ax.get_lines()[1].get_ydata(), places)
+    assert ("hollow" in ax.get_xlabel()) == (len(ax.get_lines()) > 2) == (not inside.all())
+    if not inside.all():
+        np.testing.assert_array_equal(ax.get_lines()[2].get_xdata(), np.clip(value, low, high)[~inside])
+        np.testing.assert_array_equal(ax.get_lines()[2].get_ydata(), places[~inside])
+        assert ax.get_lines()[2].get_markerfacecolor() == "white"
     assert "90 % interval, simultaneous" in ax.get_xlabel()
     assert f"n = {estimate.n:,}, epsilon = " in ax.get_xlabel()
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first row is at the top
@@ -188,10 +197,10 @@ def test_infinite_limits_are_not_drawn():
 def test_the_distribution_function_is_a_step_function_with_its_band():
     estimate = estimation.RangeQueries(16, 1.0).run(np.arange(2000) % 16, rng=1)
     ax, cdf = estimate.plot(confidence=0.8), estimate.cdf()
-    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), cdf.value)
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), np.clip(cdf.value, 0, 1))
     assert ax.get_lines()[0].get_drawstyle() == "steps-post"
     band = ax.collections[0].get_paths()[0].vertices
-    low, high = cdf.interval(0.8)
+    low, high = np.clip(cdf.interval(0.8), 0, 1)
     assert set(low) | set(high) <= set(band[:, 1])
     assert "80 %, pointwise" in [text.get_text() for text in ax.get_legend().get_texts()]
     again = estimate.plot(simultaneous=True)
@@ -232,7 +241,31 @@ def test_the_figure_of_a_survey_has_the_numbers_of_all_answers():
     figure = ANSWERS.plot(confidence=0.9)
     for ax, answer in zip(figure.axes, ANSWERS.values(), strict=True):
         np.testing.assert_array_equal(segments(ax)[0].T, [np.ravel(end) for end in answer.interval(0.9)])
-        np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), np.ravel(answer.value))
+        value = np.ravel(answer.value)
+        shown = np.where(np.clip(value, *answer.range) == value, value, np.nan)  # the others are hollow
+        np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), shown)
+
+
+def test_no_point_of_a_survey_is_outside_of_its_interval():
+    """Nobody says yes: the estimate is negative, and its limits are cut at 0."""
+    asked = survey.Survey({"yes": survey.YesNo(), "way": survey.Choice(4)}, 1.0)
+    for seed in range(4):
+        result = asked.run({"yes": np.zeros(400, bool), "way": np.zeros(400, int)}, rng=seed)
+        figure = result.plot()
+        hollow = 0
+        for ax, answer in zip(figure.axes, result.values(), strict=True):
+            low, high = map(np.ravel, answer.interval())
+            solid, *others = ax.get_lines()[1:]
+            value = solid.get_xdata()
+            drawn = np.isfinite(value)
+            assert ((low[drawn] <= value[drawn]) & (value[drawn] <= high[drawn])).all()
+            for points in others:
+                places = points.get_ydata()
+                assert set(points.get_xdata()) <= {*low[places], *high[places]}
+                hollow += len(places)
+            assert drawn.sum() + sum(len(points.get_ydata()) for points in others) == len(value)
+        assert (hollow > 0) == ("hollow" in figure.axes[-1].get_xlabel())
+        assert hollow == sum((np.ravel(a.value) < 0).sum() + (np.ravel(a.value) > 1).sum() for a in result.values())
 
 
 def test_the_plan_of_a_survey_has_a_curve_per_question():

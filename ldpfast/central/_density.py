@@ -15,7 +15,7 @@ from .._random import open_stream
 from .._typing import AnyArray, Floats
 from ..estimation import project_simplex
 from ..privacy import Guarantee
-from ..results import Estimate, Normal
+from ..results import SHARES, Estimate, Normal
 from ._noise import MOST_NOISE, laplace_numbers
 from ._records import PIECE_NUMBERS, array, invalid_error
 
@@ -222,7 +222,14 @@ def histogram_density(
     stderr = np.sqrt(known * (1 - known) / n + coins.noise_variance / n**2)
     guarantee = Guarantee("pure", coins.epsilon_realized)
     return CubeHistogram(
-        shares, stderr, n, guarantee, None, Normal(), risk=_risk(bins, n, coins.noise_variance, dim, lipschitz)
+        shares,
+        stderr,
+        n,
+        guarantee,
+        None,
+        Normal(),
+        risk=_risk(bins, n, coins.noise_variance, dim, lipschitz),
+        _span=SHARES,
     )
 
 

@@ -20,7 +20,7 @@ from ..mechanisms import (
     UnaryEncoding,
     for_categories,
 )
-from ..results import Estimate
+from ..results import SHARES, Estimate
 from .protocols import Problem
 
 if TYPE_CHECKING:
@@ -199,9 +199,8 @@ class Frequencies(Problem[FrequencyEstimate]):
 
     def _convert(self, raw: Estimate[Any]) -> FrequencyEstimate:
         value = project_simplex(raw.value) if self.project else raw.value
-        return FrequencyEstimate(
-            value, raw.stderr, raw.n, raw.guarantee, raw.covariance, raw.rule, self.labels, raw.value
-        )
+        fields = (value, raw.stderr, raw.n, raw.guarantee, raw.covariance, raw.rule, self.labels, raw.value)
+        return FrequencyEstimate(*fields, _span=SHARES)
 
 
 def frequencies(

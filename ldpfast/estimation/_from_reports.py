@@ -40,6 +40,11 @@ def from_reports(counts: ArrayLike, channel: Any) -> Estimate[Floats]:
     TypeError, ValueError
         If `counts` are not one integer >= 0 for each code, or all are 0; if `FiniteChannel` rejects the rows.
 
+    Warns
+    -----
+    DoubtfulWarning
+        If a share is outside of [0, 1] by more than noise explains: the reports are then not those of this channel.
+
     Privacy
     -------
     None is added: the reports are private already, with the guarantee of the channel.
@@ -93,7 +98,8 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
     Warns
     -----
     DoubtfulWarning
-        If the share of a category is not clearly above 0: its mean is then unreliable.
+        If the share of a category is not clearly above 0: its mean is then unreliable. If a share is outside of [0, 1] by
+        more than noise explains.
 
     Privacy
     -------
@@ -128,7 +134,7 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
             f"reports must be codes in [0, {most}], got {int(codes.min() if codes.min() < 0 else codes.max())}"
         )
     weights = mechanism.decode(codes.astype(mechanism.report.dtype(np.dtype(np.float64))))
-    shares = weights.mean(axis=0)
+    shares = from_reports(np.bincount(codes, minlength=most + 1), mechanism).value
     uncertain = np.flatnonzero(shares < CERTAIN * weights.std(axis=0) / np.sqrt(n))
     if len(uncertain):
         warn(
@@ -139,4 +145,7 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
         means = (numbers @ weights) / n / shares
         residuals = (numbers[:, np.newaxis] - means) * weights / shares
     covariance = residuals.T @ residuals / n**2
-    return Estimate(means, np.sqrt(np.diag(covariance)), n, mechanism.guarantee, covariance, Normal.of_sum(n))
+    # Number of reports that would tell as much without privacy, over n (Kish 1965).
+    effective = float(min(weights.mean(axis=0) ** 2 / (weights**2).mean(axis=0)))
+    rule = Normal.of_sum(n, max(effective, 1 / n))
+    return Estimate(means, np.sqrt(np.diag(covariance)), n, mechanism.guarantee, covariance, rule)

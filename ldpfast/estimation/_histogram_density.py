@@ -14,7 +14,7 @@ from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Interval
 from ..mechanisms import LaplaceOneHot, Mechanism, UnaryEncoding
-from ..results import Estimate
+from ..results import SHARES, Estimate
 from ._density import DensityEstimate
 from .protocols import FEW_REPORTS, Problem, warn_few
 
@@ -157,7 +157,9 @@ class HistogramDensity(Problem[HistogramEstimate]):
         if self.noise == "laplace":
             warn_few(raw.n, FEW_REPORTS, "the band of a density")
         lower, upper = self.domain.range
-        return HistogramEstimate(raw.value, raw.stderr, raw.n, raw.guarantee, None, raw.rule, lower, upper)
+        return HistogramEstimate(
+            raw.value, raw.stderr, raw.n, raw.guarantee, None, raw.rule, lower, upper, _span=SHARES
+        )
 
 
 def histogram_density(

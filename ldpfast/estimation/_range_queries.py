@@ -15,7 +15,7 @@ from .._typing import Floats
 from ..domains import Categories
 from ..mechanisms import TreeResponse
 from ..mechanisms._tree_response import METHODS, MOST_BINS, tree_levels
-from ..results import Binomial, Estimate, Normal
+from ..results import SHARES, Binomial, BoundedSum, Estimate
 from ._range_tree import Haar, Hierarchy, Tree, Weights, mean_range_variance
 from .protocols import FEW_REPORTS, Problem, warn_few
 
@@ -57,7 +57,8 @@ class RangeEstimate(Estimate[Floats]):
 
     `value` are the shares of the k bins. They add up to 1, and some may be negative. All standard errors are for the
     population that the records were drawn from, by chance and independently. They contain the noise, the choice of the
-    levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits are normal.
+    levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits are those of
+    `results.BoundedSum`: nearly normal, and wider for ranges of few people.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class RangeEstimate(Estimate[Floats]):
         Returns
         -------
         shares : Estimate
-            In the shape of the ranges, with normal limits.
+            In the shape of the ranges.
 
         Raises
         ------
@@ -102,8 +103,7 @@ class RangeEstimate(Estimate[Floats]):
             at = int(np.argmax(first > last))
             raise ValueError(f"low must be at most high, got {first.flat[at]} and {last.flat[at]}")
         total = np.concatenate([[0.0], self._cumulative])
-        variance = self._tree.variance(Weights.ranges(first.reshape(-1), last.reshape(-1), k))
-        return self._linear(total[last] - total[first], variance.reshape(first.shape))
+        return self._linear(total[last] - total[first], Weights.ranges(first.reshape(-1), last.reshape(-1), k))
 
     def cdf(self, points: ArrayLike | None = None) -> Estimate[Any]:
         """Return the distribution function: the share of records that are at most a bin.
@@ -116,7 +116,7 @@ class RangeEstimate(Estimate[Floats]):
         Returns
         -------
         cdf : Estimate
-            In the shape of `points`, or of shape (k,) with the last entry 1. The limits are normal.
+            In the shape of `points`, or of shape (k,) with the last entry 1.
 
         Raises
         ------
@@ -126,8 +126,7 @@ class RangeEstimate(Estimate[Floats]):
         if points is None:
             return self._all
         at, k = _integers("points", points, len(self.value) - 1), len(self.value)
-        variance = self._tree.variance(Weights.prefixes(at.reshape(-1) + 1, k))
-        return self._linear(self._cumulative[at], variance.reshape(at.shape))
+        return self._linear(self._cumulative[at], Weights.prefixes(at.reshape(-1) + 1, k))
 
     def quantile(self, q: ArrayLike = 0.5) -> Estimate[Any]:
         """Return quantiles of the records; the default is the median.
@@ -157,10 +156,10 @@ class RangeEstimate(Estimate[Floats]):
         first, last = _crossings(self._cumulative, asked)
         value, rule = np.floor((first + last) / 2), Crossing(self._all, asked)
         low, high = rule.bounds(value, value, ONE_SIGMA)
-        return _estimate(value, (high - low) / 2, self, rule)
+        return _estimate(value, (high - low) / 2, self, rule, (0.0, len(self.value) - 1.0))
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
-        """Draw the distribution function with its band.
+        """Draw the distribution function with its band, both cut at 0 and 1.
 
         Parameters
         ----------
@@ -183,11 +182,13 @@ class RangeEstimate(Estimate[Floats]):
             If `confidence` is not a number in (0, 1).
         """
         cdf = self.cdf()
-        low, high = cdf.interval(confidence, simultaneous)
+        low, high = cdf._bounds(cdf.interval(confidence, simultaneous))
         ax = _plots.axes(ax)
         label, band = f"estimate, {self._source_text()}", self._band_text(confidence, simultaneous)
         bins = np.arange(len(cdf.value), dtype=np.float64)
-        _plots.draw_band(ax, bins, cdf.value, low, high, label=label, band=band, drawstyle="steps-post")
+        _plots.draw_band(
+            ax, bins, np.clip(cdf.value, *SHARES), low, high, label=label, band=band, drawstyle="steps-post"
+        )
         ax.set_xlabel("bin (number from 0)")
         ax.set_ylabel("share of records up to this bin")
         return ax
@@ -204,17 +205,26 @@ class RangeEstimate(Estimate[Floats]):
     @cached_property
     def _all(self) -> Estimate[Floats]:
         k = len(self.value)
-        return self._linear(self._cumulative, self._tree.variance(Weights.prefixes(np.arange(1, k + 1), k)))
+        return self._linear(self._cumulative, Weights.prefixes(np.arange(1, k + 1), k))
 
-    def _linear(self, value: Floats, variance: Floats) -> Estimate[Any]:
-        return _estimate(value, np.sqrt(variance), self, self.rule)
+    def _linear(self, value: Floats, weights: Weights) -> Estimate[Any]:
+        stderr, rule = _stderr_and_rule(self._tree, weights, np.shape(value))
+        return _estimate(value, stderr, self, rule, SHARES)
 
 
-def _estimate(value: Floats, stderr: Floats, like: Estimate[Any], rule: Any) -> Estimate[Any]:
+def _stderr_and_rule(tree: Tree, weights: Weights, shape: tuple[int, ...]) -> tuple[Floats, BoundedSum]:
+    """Return the standard errors of functions of the shares and the rule for their limits, in the given shape."""
+    variance, step = tree.variance_and_step(weights).reshape(2, *shape)
+    return np.sqrt(variance), BoundedSum(step, step)
+
+
+def _estimate(
+    value: Floats, stderr: Floats, like: Estimate[Any], rule: Any, span: tuple[float, float]
+) -> Estimate[Any]:
     """Return an estimate with n and the guarantee of another one; floats instead of arrays without axes."""
     if np.ndim(value) == 0:
-        return Estimate(float(value), float(stderr), like.n, like.guarantee, None, rule)
-    return Estimate(np.array(value), np.array(stderr), like.n, like.guarantee, None, rule)
+        return Estimate(float(value), float(stderr), like.n, like.guarantee, None, rule, _span=span)
+    return Estimate(np.array(value), np.array(stderr), like.n, like.guarantee, None, rule, _span=span)
 
 
 def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
@@ -324,9 +334,10 @@ class RangeQueries(Problem[RangeEstimate]):
         numbers = [level.decode(part) for level, part in zip(mechanism.levels, parts, strict=True)]
         kind = Haar if self.method == "haar" else Hierarchy
         tree = kind(mechanism.levels, mechanism.branching, numbers, [int(part.sum()) for part in parts])
-        value, stderr = tree.shares[-1], np.sqrt(tree.variance(Weights.single(np.arange(self.k))))
+        value = tree.shares[-1]
+        stderr, rule = _stderr_and_rule(tree, Weights.single(np.arange(self.k)), value.shape)
         covariance = _covariance(tree, self.k) if self.k <= COVARIANCE_LIMIT else None
-        return RangeEstimate(value, stderr, raw.n, raw.guarantee, covariance, Normal.of_sum(raw.n), tree)
+        return RangeEstimate(value, stderr, raw.n, raw.guarantee, covariance, rule, tree, _span=SHARES)
 
 
 def _covariance(tree: Tree, k: int) -> Floats:

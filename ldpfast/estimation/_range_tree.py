@@ -93,6 +93,8 @@ class Tree(ABC):
         self.levels, self.branching, self.numbers = levels, branching, numbers
         self.sizes = tree_sizes(levels[-1].symbols, branching)
         self.counts = [max(NO_REPORT, count) for count in counts]
+        # Amount by which one report of a level moves the number of its node.
+        self.steps = [1 / (float(level.gap) * max(1, count)) for level, count in zip(levels, counts, strict=True)]
         self._solve()
 
     @abstractmethod
@@ -100,22 +102,33 @@ class Tree(ABC):
         """Compute the shares of the nodes."""
 
     @abstractmethod
-    def _variance(self, weights: Weights) -> Floats:
-        """Return the variances of functions of the shares."""
+    def _variance_and_step(self, weights: Weights) -> Floats:
+        """Return the variances of functions of the shares, and the largest steps of one report, shape (2, functions)."""
 
     def variance(self, weights: Weights) -> Floats:
         """Return the variances of functions of the shares: exact, if the estimated shares of the nodes were the true ones.
 
         The records are random draws from the population.
         """
+        return np.asarray(self.variance_and_step(weights)[0])
+
+    def variance_and_step(self, weights: Weights) -> Floats:
+        """Return the variances of functions of the shares, and bounds on the steps by which a report moves them.
+
+        A step is the largest coefficient of the share of a node in the reports of a level, over the number of these reports.
+
+        Returns
+        -------
+        spread : ndarray, shape (2, functions)
+        """
         count, functions = weights.bins.shape
         step = CHUNK // count
 
         def work(start: int, stop: int) -> list[Floats]:
-            return [self._variance(weights.part(at, min(stop, at + step))) for at in range(start, stop, step)]
+            return [self._variance_and_step(weights.part(at, min(stop, at + step))) for at in range(start, stop, step)]
 
         parts = _threads.parallel_map(work, functions, step, count * len(self.levels) * functions)
-        return np.concatenate([np.zeros(0), *itertools.chain(*parts)])
+        return np.concatenate([np.zeros((2, 0)), *itertools.chain(*parts)], axis=1)
 
     def _difference(self, moments: Floats, squares: Floats) -> Floats:
         """Return the moments minus the squares of means, at least the smallest value that is possible for true shares.
@@ -159,10 +172,10 @@ class Hierarchy(Tree):
         """Return the sums over the children of each node."""
         return np.asarray(np.add.reduceat(values, np.arange(0, len(values), self.branching)))
 
-    def variance(self, weights: Weights) -> Floats:
+    def variance_and_step(self, weights: Weights) -> Floats:
         if not hasattr(self, "before"):
             self._prepare()
-        return super().variance(weights)
+        return super().variance_and_step(weights)
 
     def _prepare(self) -> None:
         """Compute what all functions need.
@@ -170,7 +183,8 @@ class Hierarchy(Tree):
         `moment` is the second moment of the number of a node, divided by the reports of the level, and `inside` that of its
         estimate from the subtree. `passed` are the parts of the levels in the expectation of such an estimate, as a factor of
         the share of a complete node; `final` are these parts for the last node at each depth, which can be incomplete.
-        `before` are the sums over the siblings before a node of `inside` and of the shares without that last node.
+        `before` are the sums over the siblings before a node of `inside` and of the shares without that last node. `reach` are
+        bounds on the steps by which a report moves the estimates of the nodes at each depth from their subtrees.
         """
         last = len(self.levels)
         self.moment = [np.zeros(1)]
@@ -179,8 +193,10 @@ class Hierarchy(Tree):
         inside = [*self.moment]
         self.passed, self.final = np.zeros((last, last)), np.zeros((last, last))
         self.passed[-1, -1], self.final[-1, -1] = 1.0, self.shares[last][-1]
+        self.reach = [0.0] * last + [self.steps[-1]]
         for depth in range(last - 1, 0, -1):
             weight, share, i = self.weight[depth], self.shares[depth + 1], depth - 1
+            self.reach[depth] = max(weight.max() * self.steps[i], (1 - weight).max() * self.reach[depth + 1])
             inside[depth] = weight**2 * self.moment[depth] + (1 - weight) ** 2 * self._sums(inside[depth + 1])
             self.passed[i] = (1 - weight[0]) * self.passed[i + 1]
             self.passed[i, i] = weight[0]
@@ -198,7 +214,7 @@ class Hierarchy(Tree):
         rows[:, 1:].flat[: len(values)] = values
         return np.cumsum(rows, axis=1).reshape(-1)
 
-    def _variance(self, weights: Weights) -> Floats:
+    def _variance_and_step(self, weights: Weights) -> Floats:
         last, b = len(self.levels), self.branching
         # The nodes that contain a bin of `weights`, by depth, and the mean weight of the bins of these nodes.
         nodes, mean = [weights.bins], [weights.own]
@@ -208,7 +224,7 @@ class Hierarchy(Tree):
             mean.insert(0, (before + mean[0] * self.spread[depth + 1][child]) / self.children[depth][parent])
             nodes.insert(0, parent)
         count, functions = weights.bins.shape
-        moments, means = np.zeros(functions), np.zeros((last, functions))
+        moments, means, steps = np.zeros(functions), np.zeros((last, functions)), np.zeros(functions)
         full, final = np.zeros((last, functions)), np.zeros((last, functions))
         coefficient = np.zeros((count, functions))  # of the estimates of these nodes from their subtrees
         for depth in range(1, last + 1):
@@ -240,9 +256,14 @@ class Hierarchy(Tree):
                 final[depth - 1] += behind * is_last
                 direct = own * self.weight[depth][at] * is_new
                 moments += direct**2 * self.moment[depth][at]
+                is_before, is_behind = inside[place] > inside[first], inside[end] > inside[place + 1]
+                siblings = np.maximum(np.abs(ahead) * is_before, np.abs(behind) * is_behind)
+                largest = np.maximum(np.abs(direct) * self.steps[depth - 1], siblings * self.reach[depth])
+                steps = np.maximum(steps, largest)
                 means[depth - 1] += direct * self.shares[depth][at]
         means += self.passed.T @ full + self.final.T @ final
-        return self._difference(moments, (means**2 / np.array(self.counts)[:, np.newaxis]).sum(axis=0))
+        squares = (means**2 / np.array(self.counts)[:, np.newaxis]).sum(axis=0)
+        return np.stack([self._difference(moments, squares), steps])
 
 
 class Haar(Tree):
@@ -257,11 +278,11 @@ class Haar(Tree):
                 halves[-1, 0] = whole[-1]
             self.shares.append(halves.reshape(-1)[:size])
 
-    def _variance(self, weights: Weights) -> Floats:
+    def _variance_and_step(self, weights: Weights) -> Floats:
         # The mean weight of the bins of the two halves of a node gives the factor of its coefficient.
         node, mean = weights.bins, weights.own
         count, functions = node.shape
-        moments, squares = np.zeros(functions), np.zeros(functions)
+        moments, squares, steps = np.zeros(functions), np.zeros(functions), np.zeros(functions)
         for depth in range(len(self.levels), 0, -1):
             level, n = self.levels[depth - 1], self.counts[depth - 1]
             is_right, parent = node % 2 == 1, node // 2
@@ -274,9 +295,10 @@ class Haar(Tree):
                 factor[1, same] = 0
             moment = level.base + level.slope * np.clip(self.shares[depth - 1][parent], 0, 1)
             moments += (factor**2 * moment).sum(axis=0) / n
+            steps = np.maximum(steps, np.abs(factor).max(axis=0) * self.steps[depth - 1])
             squares += (factor * self.numbers[depth - 1][parent]).sum(axis=0) ** 2 / n
             node, mean = parent, np.where(alone, left, (left + right) / 2)
-        return self._difference(moments, squares)
+        return np.stack([self._difference(moments, squares), steps])
 
 
 @dataclass(frozen=True)

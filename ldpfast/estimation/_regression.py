@@ -140,7 +140,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         SmallSampleWarning
             If n is too small for the intervals; see `NewtonStep` and `GradientDescent`.
         DoubtfulWarning
-            If rows hardly vary in some direction; see `NewtonStep`.
+            If rows hardly vary in some direction, or the coefficients are near `projection` or beyond it; see `NewtonStep` and
+            `GradientDescent`.
         ClippedWarning
             If rows are longer than the radius, with their share.
 
@@ -317,8 +318,8 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     exponent : float, default 0.6
         Step i has size eta0 i^-exponent; in (1/2, 1).
     projection : float, optional
-        Largest Euclidean norm of the coefficients. The default is 5 / radius, for linear regression 5 residual /
-        radius.
+        Largest Euclidean norm of the coefficients, with that of the column of the intercept. The default is 5 / radius, for
+        linear regression 5 residual / radius. Intervals do not cover coefficients beyond it (`DoubtfulWarning`).
     shuffle : bool, default False
         Take rows in random order, each once. Required for sorted data.
     covariance : {"diagonal", "full"}

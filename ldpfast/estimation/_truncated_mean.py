@@ -164,7 +164,7 @@ class TruncatedMean(Problem[Estimate[float]]):
 
     def _convert(self, raw: Estimate[Any]) -> Estimate[float]:
         warn_few(raw.n, FEW_REPORTS, "the interval of a truncated mean")
-        return replace(raw, rule=Normal(self.bias_bound))
+        return replace(raw, rule=Normal(self.bias_bound), _span=Estimate._span)  # the mean can be beyond the truncation
 
     def mean_squared_error(self, values: ArrayLike | None = None) -> MeanSquaredError:
         """Return the components of the mean squared error of the estimate, for planning.

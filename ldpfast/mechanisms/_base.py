@@ -19,7 +19,7 @@ from ..reports import Aggregator, Codes, Format
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing, line_of
 from ._draws import Counts, multinomial, shares_of
 from ._pipeline import Kernel, Pipeline
-from ._python import PythonKernel, integer_weights, invert
+from ._python import PythonKernel, integer_weights, invert, right_inverse
 from ._record_question import RecordQuestion
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
                 f"epsilon_realized must be at least the loss of channel_rows, {channel.epsilon()}, got {self.epsilon_realized}"
             )
         if self.debiasing is None:
-            self._set(debiasing=MatrixDebiasing(np.linalg.pinv(channel.matrix)))
+            self._set(debiasing=MatrixDebiasing(right_inverse(channel.matrix)))
         return invert(weights)
 
     def encode(self, records: AnyArray) -> AnyArray:
@@ -266,7 +266,14 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         inputs = np.arange(self.domain.k) if isinstance(self.domain, Categories) else None
         if inputs is None:
             raise NotImplementedError(f"{type(self).__name__} must have worst_variance")
-        return float(self.report_variance(inputs).max()) + 0.25
+        variance = self.report_variance(inputs)
+        if variance.ndim < 2:
+            return float(variance.max()) + 0.25
+        # A share s has the variance s a + (1 - s) b - s^2, where a is the second moment of its number in the reports of its
+        # own category and b the largest one in those of another category.
+        own, other = variance.diagonal() + 1, np.where(np.eye(len(variance)), 0, variance).max(axis=0)
+        share = np.clip((own - other) / 2, 0, 1)
+        return float((share * own + (1 - share) * other - share**2).max())
 
     # Methods of all mechanisms --------------------------------------------------------------------------------------
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats
 from ..domains import Categories
 from ..privacy import Channel
 from ..reports import Codes
 from ..results import MatrixDebiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
-from ._python import integer_weights
+from ._python import integer_weights, right_inverse
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ class FiniteChannel(Mechanism):
     TypeError
         If an entry is not an integer or a fraction. A double is no exact probability: use ``Fraction(3, 4)``.
     ValueError
-        If the rows have different lengths or sums, or no finite epsilon; if they are linearly dependent, so that the shares of
-        the categories do not follow from those of the codes; if there are more than 2^17 entries.
+        If the rows have different lengths or sums, or no finite epsilon; if they are linearly dependent, or so nearly
+        that double precision cannot decode the codes (condition number above 1e10); if there are more than 2^17 entries.
 
     Notes
     -----
@@ -84,15 +83,13 @@ class FiniteChannel(Mechanism):
             raise ValueError(
                 "rows must give a finite epsilon: a code that one category can give must be possible for all"
             )
-        matrix = channel.matrix
-        if np.linalg.matrix_rank(matrix) < len(weights):
-            raise ValueError("rows must be linearly independent: otherwise the shares do not follow from the codes")
+        decoding = right_inverse(channel.matrix, "rows")
         self._set(rows=tuple(map(tuple, weights)))
         self.define(
             epsilon_realized=channel.epsilon(),
             domain=Categories(len(weights)),
             report=Codes(len(weights[0])),
-            debiasing=MatrixDebiasing(_right_inverse(matrix)),
+            debiasing=MatrixDebiasing(decoding),
             coin=Table(sum(weights[0]), self.rows),
         )
 
@@ -122,11 +119,3 @@ def _rational(entry: Any) -> Fraction:
     if isinstance(entry, bool) or not isinstance(entry, Rational):
         raise TypeError(f"rows must hold integers or fractions, got {type(entry).__name__}")
     return Fraction(entry)
-
-
-def _right_inverse(matrix: Floats) -> Floats:
-    """Return the matrix M = W C^T (C W C^T)^-1 of a channel C, with C M = I and W the inverse probabilities of the codes."""
-    probability = matrix.mean(axis=0)
-    weight = np.divide(1.0, probability, out=np.zeros_like(probability), where=probability > 0)
-    weighted = weight[:, np.newaxis] * matrix.T
-    return np.asarray(weighted @ np.linalg.inv(matrix @ weighted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,8 +12,10 @@ import numpy as np
 
 from .._core.stream import Stream
 from .._random import Words
-from .._typing import AnyArray
+from .._typing import AnyArray, Floats
 from ..reports import Format
+
+MOST_CONDITION = 1e10  # of a channel; at this one, rounding moves decoded shares by about 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,45 @@ def integer_weights(
     if len(totals) != 1 or not 1 <= totals.pop() <= 1 << 64:
         raise ValueError(f"{name} must have equal, positive sums, of at most 2^64 in integers")
     return weights
+
+
+def right_inverse(matrix: Floats, name: str = "channel_rows") -> Floats:
+    """Return the matrix M = W C^T (C W C^T)^-1 of a channel C, with C M = I and W the inverse probabilities of the codes.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (inputs, outputs)
+        The channel C.
+    name : str
+        Name of its rows in messages.
+
+    Returns
+    -------
+    inverse : ndarray, shape (outputs, inputs)
+
+    Raises
+    ------
+    ValueError
+        If the condition number of the table W^(1/2) C^T is above 1e10, or the rows are linearly dependent.
+
+    Notes
+    -----
+    By a QR decomposition of that table. The normal equations C W C^T would square its condition number.
+    """
+    probability = matrix.mean(axis=0)
+    root = np.sqrt(np.divide(1.0, probability, out=np.zeros_like(probability), where=probability > 0))[:, np.newaxis]
+    condition = math.inf
+    if len(matrix) <= len(root):
+        q, r = np.linalg.qr(root * matrix.T)
+        largest, *_, smallest = np.linalg.svd(r, compute_uv=False)
+        condition = largest / smallest if smallest > 0 else math.inf
+    if condition > MOST_CONDITION:
+        raise ValueError(
+            f"{name} must be linearly independent, and not nearly dependent: otherwise the shares do not follow from the "
+            f"codes in double precision. The condition number of the channel must be at most {MOST_CONDITION:g}, got "
+            f"{condition:.3g}"
+        )
+    return np.asarray(root * np.linalg.solve(r, q.T).T)
 
 
 def invert(weights: list[list[int]]) -> Callable[[AnyArray, Words], AnyArray]:

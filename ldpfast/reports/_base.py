@@ -19,7 +19,7 @@ from .._envelope import as_bytes, seal, unseal
 from .._schema import first_difference, read_integer
 from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
-from ..results import AnyDebiasing, Estimate
+from ..results import AnyDebiasing, Estimate, warn_outside
 
 MAGIC = b"LDPFAST\x03"  # the last byte is the version of the layout
 MOST_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
@@ -199,8 +199,18 @@ class Aggregator(ABC):
         """Add one state to another, in place."""
 
     @abstractmethod
+    def _estimate(self) -> Estimate[Any]:
+        """Return the mean of the decoded reports, of which there is at least one, without warnings."""
+
+    def _warn_about_range(self, estimate: Estimate[Any]) -> None:
+        """Warn if the mean is outside the range of the parameter by more than noise explains."""
+        warn_outside(estimate, self.span)
+
     def _decoded_mean(self) -> Estimate[Any]:
         """Return the mean of the decoded reports, of which there is at least one."""
+        found = self._estimate()
+        self._warn_about_range(found)
+        return found
 
     def estimate(self) -> Any:
         """Return the estimate from all reports so far, as the question concludes it.

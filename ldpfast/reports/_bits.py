@@ -11,11 +11,11 @@ import numpy as np
 from .._core import tally
 from .._typing import AnyArray, Floats
 from .._warnings import warn
-from ..results import AnyDebiasing, Debiasing, DoubtfulWarning, Estimate
+from ..results import FALSE_ALARM, AnyDebiasing, Debiasing, DoubtfulWarning, Estimate
 from ._base import Format
 from ._counts import CountAggregator
 
-LOG_ERROR = math.log(2e12)  # a warning without reason has a probability below 1e-12
+LOG_ERROR = math.log(2 / FALSE_ALARM)
 
 
 class BitCounts(CountAggregator):
@@ -32,27 +32,30 @@ class BitCounts(CountAggregator):
 
     report: Bits
 
-    def _decoded_mean(self) -> Estimate[Any]:
-        estimate = super()._decoded_mean()
-        if self.report.onehot:
-            self._warn_about_total()
-        return estimate
+    def _warn_about_range(self, estimate: Estimate[Any]) -> None:
+        if not (self.report.onehot and self._warn_about_total()):
+            super()._warn_about_range(estimate)
 
-    def _warn_about_total(self) -> None:
-        """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports."""
+    def _warn_about_total(self) -> bool:
+        """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports.
+
+        Return whether there was a warning.
+        """
         n, k, debiasing = self.n, self.report.k, self.debiasing
         assert isinstance(debiasing, Debiasing)
         gain = debiasing.one - debiasing.zero
         own, other = debiasing.probabilities
         excess = sum(self._state.tolist()) - n * (own + (k - 1) * other)  # without overflow
         variance = n * (own * (1 - own) + (k - 1) * other * (1 - other))
-        if abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR):
+        is_doubtful = bool(abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR))
+        if is_doubtful:
             total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
             warn(
                 f"the shares add up to {total:.3g}, and noise moves their sum by only {noise:.2g}: the reports are probably "
                 "those of another mechanism or another epsilon",
                 DoubtfulWarning,
             )
+        return is_doubtful
 
 
 @dataclass(frozen=True)

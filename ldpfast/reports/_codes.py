@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Estimate, MatrixDebiasing, Normal, NumberDebiasing, SupportDebiasing
+from ..results import (
+    AnyDebiasing,
+    Binomial,
+    BoundedSum,
+    Debiasing,
+    Estimate,
+    IntervalRule,
+    MatrixDebiasing,
+    NumberDebiasing,
+    SupportDebiasing,
+)
 from ._base import Format
 from ._counts import CountAggregator
 
@@ -60,21 +70,29 @@ class CodeCounts(CountAggregator):
         mean = float(self._state @ values) / n
         extremes = np.array([values.min(), values.max()])
         spread = float(self._state @ (values - mean) ** 2 + ((extremes - mean) ** 2).mean())
-        return Estimate(mean, math.sqrt(spread / (n + 1) / n), n, self.guarantee, None, Normal.of_sum(n))
+        rule = BoundedSum.of_mean(mean, values.min(), values.max(), n)
+        return Estimate(mean, math.sqrt(spread / (n + 1) / n), n, self.guarantee, None, rule, _span=self.span)
 
-    def _decoded_mean(self) -> Estimate[Any]:
+    def _rule_of_matrix(self, matrix: Floats, value: Floats) -> IntervalRule:
+        """Return the rule for the columns of a matrix of decoded codes: binomial for two codes."""
+        if len(matrix) > 2:
+            return BoundedSum.of_mean(value, matrix.min(axis=0), matrix.max(axis=0), self.n)
+        high = matrix.argmax(axis=0)  # the code whose count raises the number
+        return Binomial(self._state[high], self.n, Debiasing(matrix.min(axis=0), matrix.max(axis=0)))
+
+    def _estimate(self) -> Estimate[Any]:
         if isinstance(self.debiasing, NumberDebiasing):
             return self._estimate_number(self.debiasing.values)
         if not isinstance(self.debiasing, MatrixDebiasing):
-            return super()._decoded_mean()
+            return super()._estimate()
         n, k = self.n, len(self._state)
         # Half a report is added for each code, so that the variance is never zero.
         covariance = self.debiasing.covariance((self._state + 0.5) / (n + 0.5 * k)) / n
         stderr = np.sqrt(np.diag(covariance))
         value = self.debiasing(self._state / n)
-        return Estimate(
-            value, stderr, n, self.guarantee, covariance if k <= COVARIANCE_LIMIT else None, Normal.of_sum(n)
-        )
+        shown = covariance if k <= COVARIANCE_LIMIT else None
+        rule = self._rule_of_matrix(self.debiasing.matrix, value)
+        return Estimate(value, stderr, n, self.guarantee, shown, rule, _span=self.span)
 
 
 @dataclass(frozen=True)

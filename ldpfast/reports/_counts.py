@@ -40,12 +40,12 @@ class CountAggregator(Aggregator):
         assert line is not None
         return line
 
-    def _decoded_mean(self) -> Estimate[Any]:
+    def _estimate(self) -> Estimate[Any]:
         n, hits, debiasing = self.n, self._hits().copy(), self._line
         value = debiasing(hits / n)
         # The variance at the possible mean nearest to the estimate is never zero, even for one report.
         stderr = np.sqrt(debiasing.variance(np.clip(value, *self.span)) / n)
         rule = Binomial(hits, n, debiasing)
         if hits.ndim == 0:
-            return Estimate(float(value), float(stderr), n, self.guarantee, None, rule)
-        return Estimate(value, stderr, n, self.guarantee, self._covariance(n), rule)
+            return Estimate(float(value), float(stderr), n, self.guarantee, None, rule, _span=self.span)
+        return Estimate(value, stderr, n, self.guarantee, self._covariance(n), rule, _span=self.span)

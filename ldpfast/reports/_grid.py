@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from .._core import tally
 from .._typing import AnyArray, Floats
-from ..results import NORMAL_FROM, AnyDebiasing, Estimate, Normal
+from ..results import NORMAL_FROM, AnyDebiasing, BoundedSum, Estimate, Normal
 from ._base import Format
 from ._sums import ExactSums
 
@@ -35,7 +36,7 @@ class GridSums(ExactSums):
         possible = (square >= 0) & (square <= self.n * 2.0**94) & (total**2 <= self.n * square * (1 + 1e-9))
         return bool(possible.all())
 
-    def _decoded_mean(self) -> Estimate[Any]:
+    def _estimate(self) -> Estimate[Any]:
         n, report = self.n, self.report
         mean, square = self._sums(slice(0, report.dim)) / n, self._sums(slice(report.dim, None)) / n
         value = report.lower + report.grid * (mean + 0.5)
@@ -46,9 +47,18 @@ class GridSums(ExactSums):
         widest = (upper - lower) ** 2 / 4 if n < NORMAL_FROM else 0.0
         variance = np.maximum(report.grid**2 * sample, report.noise_variance + widest)
         stderr = np.sqrt(variance / n)
+        # The largest step is that of a record from one end, or about the scale of the noise, whose tails are exponential.
+        noise = math.sqrt(report.noise_variance / 2)
+        up, down = np.maximum(upper - value, noise) / n, np.maximum(value - lower, noise) / n
+        needed = Normal.of_sum(n).needed
+        found: Estimate[Any]
         if report.scalar:
-            return Estimate(float(value[0]), float(stderr[0]), n, self.guarantee, None, Normal.of_sum(n))
-        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n))
+            rule = BoundedSum(up[0], down[0], needed)
+            found = Estimate(float(value[0]), float(stderr[0]), n, self.guarantee, None, rule, _span=self.span)
+        else:
+            rule = BoundedSum(up, down, needed)
+            found = Estimate(value, stderr, n, self.guarantee, None, rule, _span=self.span)
+        return found
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing, Estimate, Normal
+from ..results import AnyDebiasing, BoundedSum, Estimate, Normal
 from ._base import Format
 from ._counts import CountAggregator
 
@@ -39,13 +39,14 @@ class SignCounts(CountAggregator):
         total = sum(self._state.tolist()) == self.n * self.report.sampled
         return super()._is_possible() and total and bool((self.counts.sum(axis=1) <= self.n).all())
 
-    def _decoded_mean(self) -> Estimate[Any]:
+    def _estimate(self) -> Estimate[Any]:
         """Return the estimate. The standard error follows from the known probability of a coordinate to be sampled."""
         n, report = self.n, self.report
         share = report.sampled / report.dim
         value = np.diff(self.counts, axis=1)[:, 0] * (report.reach / n)
         stderr = np.sqrt((report.reach**2 * share - np.clip(value, *self.span) ** 2) / n)
-        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n, share))
+        rule = BoundedSum.of_mean(value, -report.reach, report.reach, n, Normal.of_sum(n, share).needed)
+        return Estimate(value, stderr, n, self.guarantee, None, rule, _span=self.span)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class VectorSums(ExactSums):
     def _is_possible(self) -> bool:
         return bool(np.linalg.norm(self._sums(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3))
 
-    def _decoded_mean(self) -> Estimate[Any]:
+    def _estimate(self) -> Estimate[Any]:
         n, report = self.n, self.report
         value = self._sums(slice(None)) * (report.bound * 2.0**-40 / n)
         stderr = np.full(report.dim, np.sqrt(report.second_moment / n))

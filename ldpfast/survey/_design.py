@@ -18,6 +18,7 @@ from .._typing import Floats
 from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding, Window
 from ..mechanisms._choice import best, largest_variance
 from ._questions import ColumnQuestion, Mean, SurveyQuestion
+from ._shares import Shares
 
 LATEST = 2  # version of the choice of mechanisms
 WORDS = 1 << 32  # random words that choose one question
@@ -105,9 +106,10 @@ def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
 
 
 def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> float:
-    """Return the variance of one decoded answer, from noise and sampling, where all symbols have equal shares.
+    """Return the variance of one decoded answer for the choice of a number of answers: all symbols have equal shares.
 
-    It is the mean over the symbols. For means, it is in units of the squared length of the interval.
+    "No answer" counts as a symbol. For means, it is in units of the squared length of the interval. The choice is part of the
+    design of a survey, so this does not change; `expected_variance` is for plans.
     """
     if isinstance(mechanism, Laplace | Window):
         length = mechanism.upper - mechanism.lower
@@ -120,7 +122,37 @@ def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilo
     return min(range(1, len(items) + 1), key=lambda m: sum(_variances(items, questions, epsilon, m, version)))
 
 
-def _variances(items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, version: int) -> list[float]:
+def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> float:
+    """Return the variance of one decoded answer, from noise and sampling, for a plan.
+
+    Everybody answers, and all answers have equal shares; for numbers, half of the people are at each end. For means, it is in
+    units of the squared length of the interval. For an optional question it is that of the ratio (delta method).
+    """
+    if isinstance(mechanism, Laplace | Window):
+        ends = np.array([mechanism.lower, mechanism.upper])
+        return float(mechanism.variance(ends).mean()) / (mechanism.upper - mechanism.lower) ** 2 + 0.25
+    answered = math.prod(len(part.labels) for part in parts)
+    if len(parts) > 1 or not parts[0].optional:
+        return float(mechanism.debiasing.variance(1 / answered))  # type: ignore[union-attr]
+    share = np.append(np.full(answered, 1 / answered), 0.0)
+    counted = np.append(np.ones(answered), 0.0)
+    return float(Shares.expected(mechanism, share).ratio(np.eye(len(share))[answered - 1], counted).stderr ** 2)  # type: ignore[arg-type]
+
+
+def sampling_variance(parts: list[ColumnQuestion]) -> float:
+    """Return the variance of one answer without privacy, for the people of `expected_variance`."""
+    share = 1 / math.prod(len(part.labels) for part in parts)
+    return share * (1 - share)
+
+
+def _variances(
+    items: list[Item],
+    questions: dict[str, Any],
+    epsilon: float,
+    answers: int,
+    version: int,
+    variance: Callable[[Mechanism, list[ColumnQuestion]], float] = variance_of_answer,
+) -> list[float]:
     """Return the variance of each estimate times the number of people; infinite where no coin can certify epsilon."""
     found = []
     for item in items:
@@ -131,7 +163,7 @@ def _variances(items: list[Item], questions: dict[str, Any], epsilon: float, ans
             found.append(math.inf)
             continue
         share = float(item.weight) if answers == 1 else answers / len(items)
-        found.append(variance_of_answer(mechanism, parts) / share)
+        found.append(variance(mechanism, parts) / share)
     return found
 
 
@@ -147,9 +179,12 @@ class SurveyPlan:
         Names of the questions.
     stderr : ndarray, shape (questions, questions)
         Entry [q, m - 1] is the standard error of question q where each person answers m questions: of a share where all
-        shares are equal, or of a mean where half of the people are at each end. Infinite where no mechanism exists.
+        shares are equal, or of a mean where half of the people are at each end. Everybody answers, also optional questions.
+        Infinite where no mechanism exists.
     answers : int
         Number of answers per person in this survey.
+    nonprivate : ndarray, shape (questions,), or None
+        Standard errors for the same people without privacy, where each of them answers all questions.
 
     Examples
     --------
@@ -165,14 +200,20 @@ class SurveyPlan:
     names: tuple[str, ...]
     stderr: Floats
     answers: int
+    nonprivate: Floats | None = None
 
     @property
     def table(self) -> Table:
-        """The standard errors, one row per question; the column of this survey is marked with an asterisk."""
+        """The standard errors, one row per question; the column of this survey is marked with an asterisk.
+
+        The last column has those without privacy.
+        """
         columns = {
             f"{m} answer{'s' * (m > 1)}{' *' * (m == self.answers)}": [float(x) for x in self.stderr[:, m - 1]]
             for m in range(1, self.stderr.shape[1] + 1)
         }
+        if self.nonprivate is not None:
+            columns["without privacy"] = self.nonprivate.tolist()
         return Table({"question": list(self.names), **columns})
 
     def to_frame(self) -> Any:
@@ -225,14 +266,19 @@ def plan(
     items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, n: int, version: int
 ) -> SurveyPlan:
     """Return the standard errors to expect from n people."""
-    stderr = np.array([_variances(items, questions, epsilon, m, version) for m in range(1, len(items) + 1)]).T
-    scale = [
-        questions[item.parts[0]].upper - questions[item.parts[0]].lower
-        if len(item.parts) == 1 and isinstance(questions[item.parts[0]], Mean)
-        else 1.0
-        for item in items
-    ]
-    return SurveyPlan(n, tuple(item.name for item in items), np.sqrt(stderr / n) * np.array(scale)[:, None], answers)
+    numbers = range(1, len(items) + 1)
+    variances = [_variances(items, questions, epsilon, m, version, expected_variance) for m in numbers]
+    nonprivate = np.array([sampling_variance([questions[name] for name in item.parts]) for item in items])
+    scale = np.array(
+        [
+            questions[item.parts[0]].upper - questions[item.parts[0]].lower
+            if len(item.parts) == 1 and isinstance(questions[item.parts[0]], Mean)
+            else 1.0
+            for item in items
+        ]
+    )
+    stderr = np.sqrt(np.array(variances).T / n) * scale[:, np.newaxis]
+    return SurveyPlan(n, tuple(item.name for item in items), stderr, answers, np.sqrt(nonprivate / n) * scale)
 
 
 def uses_numbers(mechanism: Mechanism) -> bool:

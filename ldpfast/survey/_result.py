@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from .._plots import axes, draw_intervals, draw_matrix, figure, text_of, unit_of
+from .._plots import axes, caption, draw_intervals, draw_matrix, figure, text_of, unit_of
 from .._table import Table, decimals, estimate_columns, html_table
 from .._typing import Floats
 from ..privacy import Guarantee
@@ -82,13 +82,20 @@ class Answer(Estimate[Any]):
         ------
         TypeError, ValueError
             If `confidence` is not a number in (0, 1).
+
+        Warns
+        -----
+        SmallSampleWarning
+            If the limits are normal, such as those of pooled answers, or the noise is Laplace noise, and there are fewer
+            than 30 reports.
         """
         tail = (1 - _check.probability("confidence", confidence)) / 2
+        self._warn_few()
         if _check.flag("simultaneous", simultaneous):
             tail /= self._numbers
-        return self._bounds(tail)
+        return self._limits_at(tail)
 
-    def _bounds(self, tail: float = (1 - 0.95) / 2) -> tuple[Any, Any]:
+    def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Any, Any]:
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
         low, high = np.clip(low, *self.range), np.clip(high, *self.range)
         return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
@@ -152,7 +159,7 @@ class HistogramAnswer(Answer):
         Returns
         -------
         cdf : Answer
-            Shape (k - 1,), with normal limits, or Fieller's for an optional question.
+            Shape (k - 1,); Fieller's limits for an optional question.
         """
         bins = len(self.edges) - 1
         labels = tuple(f"up to {end}" for _, end in self._question.bin_texts()[:-1])
@@ -208,6 +215,11 @@ class _Crossing:
     q: float
     starts: Floats
     ends: Floats
+
+    @property
+    def needed(self) -> int:
+        """Number of reports that the distribution function needs if there are too few, else 0."""
+        return self.cdf._needed
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         low, high = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)
@@ -265,7 +277,7 @@ class CrossAnswer(Answer):
         Returns
         -------
         margin : Answer
-            In the form of an answer to that question, with normal limits or Fieller's.
+            In the form of an answer to that question; Fieller's limits for an optional one.
 
         Raises
         ------
@@ -471,12 +483,26 @@ class SurveyResult(Mapping[str, Answer]):
         table : Table
             Columns "question", "answer", "estimate", "stderr", "low", "high" and "n". The share of people without an
             answer follows the answers of an optional question.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `Answer.interval`.
+
+        Warns
+        -----
+        SmallSampleWarning
+            As for `Answer.interval`.
         """
+        return self._table(lambda part: part.interval(confidence, simultaneous))
+
+    def _table(self, limits: Callable[[Estimate[Any]], tuple[Any, Any]]) -> Table:
+        """Return all numbers as a table, with limits by a function of an answer."""
         rows: dict[str, list[Any]] = {
             name: [] for name in ("question", "answer", "estimate", "stderr", "low", "high", "n")
         }
         for name, labels, part in self._labeled_parts():
-            low, high = part.interval(confidence, simultaneous)
+            low, high = limits(part)
             numbers = (np.ravel(x).tolist() for x in (part.value, part.stderr, low, high))
             columns = ([name] * len(labels), labels, *numbers, [part.n] * len(labels))
             for column, values in zip(rows.values(), columns, strict=True):
@@ -517,6 +543,8 @@ class SurveyResult(Mapping[str, Answer]):
     def plot(self, path: str | Path | None = None, confidence: float = 0.95) -> Any:
         """Draw all answers with their intervals, one panel per question.
 
+        Limits are cut at the range of the answer. An estimate outside of it is a hollow point at the nearer limit.
+
         Parameters
         ----------
         path : str or Path, optional
@@ -536,11 +564,14 @@ class SurveyResult(Mapping[str, Answer]):
         heights = [len(answer.entries) + 1.6 for answer in self.values()]
         page = figure(8, 0.26 * sum(heights) + 0.5)
         panels = page.subplots(len(self), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+        is_hollow = False
         for (name, answer), ax in zip(self.items(), panels, strict=True):
-            draw_intervals(ax, answer.entries, *map(np.ravel, (answer.value, *answer.interval(confidence))))
+            numbers = map(np.ravel, (answer.value, *answer.interval(confidence)))
+            is_hollow |= draw_intervals(ax, answer.entries, *numbers)
             quantity = answer._names()[0]
             ax.set_title(f"{text_of(name)}: {quantity}{unit_of(quantity)}", fontsize=10, loc="left")
-        panels[-1].set_xlabel(f"estimate with {100 * confidence:g} % interval, n = {self.n:,}, {self._total()}")
+        kind = f"{100 * confidence:g} % interval"
+        panels[-1].set_xlabel(f"estimate with {kind}, n = {self.n:,}, {self._total()}{caption(is_hollow)}")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
@@ -549,7 +580,8 @@ class SurveyResult(Mapping[str, Answer]):
         return f"total epsilon = {self.guarantee.epsilon:.6g} per person"
 
     def __repr__(self) -> str:
-        return f"{self.table()!r}\nn = {self.n:,}, {self._total()}, 95 % intervals"
+        table = self._table(lambda part: part._bounds())
+        return f"{table!r}\nn = {self.n:,}, {self._total()}, 95 % intervals"
 
     def _repr_html_(self) -> str:
         columns: dict[str, list[str]] = {"question": [], "answer": []}

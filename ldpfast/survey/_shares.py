@@ -9,17 +9,20 @@ from typing import Any, Self
 import numpy as np
 
 from .._typing import Floats
+from ..mechanisms import RandomizedResponse, UnaryEncoding
 from ..privacy import Guarantee
 from ..reports import Aggregator, Codes
-from ..results import Binomial, Debiasing, Estimate, IntervalRule, Normal
+from ..results import Binomial, BoundedSum, Debiasing, Estimate, IntervalRule, Normal
+
+ITERATIONS = 20  # of the limits of a ratio, whose margins depend on the limits
 
 
 @dataclass(frozen=True)
 class Fieller:
-    """Limits of a ratio N / D of two estimates: Fieller's confidence set.
+    """Limits of a ratio N / D of two estimates: Fieller's confidence set, with the margins of `BoundedSum`.
 
-    The set is {R : (N - R D)^2 <= z^2 Var(N - R D)}. Where D cannot be distinguished from 0, no ratio is excluded, and the
-    limits are infinite.
+    The set is {R : |N - R D| <= m(R)}, where m(R) is the margin of N - R D. For many reports it is z times its standard error.
+    Where D cannot be distinguished from 0, no ratio is excluded, and the limits are infinite.
 
     Attributes
     ----------
@@ -27,6 +30,12 @@ class Fieller:
         The estimates N and D.
     vn, vd, c : ndarray
         Their variances and their covariance.
+    lowest, highest : ndarray
+        Smallest and largest weights in the numerators of what the denominators count.
+    hit : float
+        Amount by which one report moves a share; 0 if it is not known, for normal margins.
+    needed : int
+        Number of reports that are needed if there are too few for normal margins, else 0.
     """
 
     numerator: Floats
@@ -34,19 +43,44 @@ class Fieller:
     vn: Floats
     vd: Floats
     c: Floats
+    lowest: Any = 0.0
+    highest: Any = 0.0
+    hit: float = 0.0
+    needed: int = 0
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        return self._limit(-1, tail), self._limit(1, tail)
+
+    def _limit(self, sign: int, tail: float) -> Floats:
+        """Return the lower limits (sign -1) or the upper ones (1), by iteration of the margin at the limit."""
         from scipy.special import ndtri
 
-        z2 = ndtri(tail) ** 2
-        square = self.denominator**2 - z2 * self.vd
-        linear = self.numerator * self.denominator - z2 * self.c
-        constant = self.numerator**2 - z2 * self.vn
+        z = np.full(np.shape(self.numerator), -ndtri(tail))
+        limit = self._root(sign, z)
+        for _ in range(ITERATIONS if self.hit else 0):
+            finite = np.where(np.isfinite(limit), limit, 0.0)
+            step = self.hit * np.maximum(np.abs(self.lowest - finite), np.abs(self.highest - finite))
+            stderr = np.sqrt(np.maximum(self.vn - 2 * finite * self.c + finite**2 * self.vd, np.finfo(float).tiny))
+            margin = BoundedSum(step, step).bounds(np.zeros(np.shape(stderr)), stderr, tail)[1]
+            limit = np.where(np.isfinite(limit), self._root(sign, margin / stderr), limit)
+        return limit
+
+    def _root(self, sign: int, z: Floats) -> Floats:
+        """Return one end of the set {R : (N - R D)^2 <= z^2 Var(N - R D)}."""
+        square = self.denominator**2 - z * z * self.vd
+        linear = self.numerator * self.denominator - z * z * self.c
+        constant = self.numerator**2 - z * z * self.vn
         bounded = square > 0
         safe = np.where(bounded, square, 1.0)
         root = np.sqrt(np.maximum(linear**2 - safe * constant, 0))
-        low, high = (linear - root) / safe, (linear + root) / safe
-        return np.where(bounded, low, -np.inf), np.where(bounded, high, np.inf)
+        return np.where(bounded, (linear + sign * root) / safe, sign * np.inf)
+
+
+def _moments(gain: float, seen: Floats, share: Floats, n: int, is_exact: bool) -> tuple[Floats, Floats]:
+    """Return `diagonal` and `outer` of shares, from the probabilities of the codes or bits that were seen."""
+    if is_exact:
+        return gain**2 * seen / n, gain * seen / np.sqrt(n)
+    return (gain**2 * seen * (1 - seen) + share**2) / n, share / np.sqrt(n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +100,8 @@ class Shares:
         The covariance, where it has no such form.
     exact : bool
         Whether the shares are those of k-ary response: functions of counts that add up to n.
+    hit : float
+        Amount by which a hit in one report moves a share; 0 if it is not known.
     """
 
     value: Floats
@@ -76,6 +112,7 @@ class Shares:
     binomial: Binomial | None = None
     full: Floats | None = None
     exact: bool = False
+    hit: float = 0.0
 
     @classmethod
     def of(cls, aggregator: Aggregator) -> Self:
@@ -84,16 +121,22 @@ class Shares:
         rule, n, value = estimate.rule, estimate.n, np.asarray(estimate.value)
         assert isinstance(rule, Binomial)
         gain, seen = rule.debiasing.one - rule.debiasing.zero, rule.hits / n
-        if isinstance(aggregator.report, Codes):
+        share, is_exact = np.clip(value, 0, 1), isinstance(aggregator.report, Codes)
+        if is_exact:
             # Half a report is added for each code, so that no variance is zero.
             seen = np.asarray((rule.hits + 0.5) / (n + 0.5 * len(value)), np.float64)
-            diagonal, outer = gain**2 * seen / n, gain * seen / np.sqrt(n)
         else:
-            share = np.clip(value, 0, 1)
             seen = np.clip((share - rule.debiasing.zero) / gain, 0.5 / n, 1 - 0.5 / n)
-            diagonal, outer = (gain**2 * seen * (1 - seen) + share**2) / n, share / np.sqrt(n)
-        is_exact = isinstance(aggregator.report, Codes)
-        return cls(value, n, diagonal, outer, estimate.guarantee, rule, exact=is_exact)
+        diagonal, outer = _moments(gain, seen, share, n, is_exact)
+        return cls(value, n, diagonal, outer, estimate.guarantee, rule, exact=is_exact, hit=gain / n)
+
+    @classmethod
+    def expected(cls, mechanism: RandomizedResponse | UnaryEncoding, share: Floats) -> Self:
+        """Return given shares, with the covariance of one decoded report of a person who is drawn from them."""
+        line, is_exact = mechanism.debiasing, isinstance(mechanism, RandomizedResponse)
+        gain = line.one - line.zero
+        diagonal, outer = _moments(gain, (share - line.zero) / gain, share, 1, is_exact)
+        return cls(share, 1, diagonal, outer, mechanism.guarantee, exact=is_exact)
 
     @property
     def covariance(self) -> Floats:
@@ -117,11 +160,22 @@ class Shares:
         Returns
         -------
         estimate : Estimate
-            Of shape (...). The limits are Clopper-Pearson limits if every row depends on one share only, else normal.
+            Of shape (...). The limits are Clopper-Pearson limits if every row depends on one share only, else those of
+            `BoundedSum`; normal for shares from several sources.
         """
-        stderr = np.sqrt(np.maximum(self._product(rows, rows), 0))
-        rule: IntervalRule = self._binomial(rows) or Normal.of_sum(self.n)
-        return Estimate(rows @ self.value, stderr, self.n, self.guarantee, None, rule)
+        value, stderr = rows @ self.value, np.sqrt(np.maximum(self._product(rows, rows), 0))
+        return Estimate(value, stderr, self.n, self.guarantee, None, self._binomial(rows) or self._bounded(rows, value))
+
+    def _bounded(self, rows: Floats, value: Floats) -> IntervalRule:
+        """Return the rule for sums of the shares times weights."""
+        if not self.hit:
+            return Normal.of_sum(self.n)
+        if not self.exact or self.binomial is None:  # each of the bits of a report is a step
+            step = self.hit * np.abs(rows).max(axis=-1)
+            return BoundedSum(step, step)
+        constant, gain = self.binomial.debiasing.zero * rows.sum(axis=-1), self.hit * self.n
+        lowest, highest = (constant + gain * part for part in (rows.min(axis=-1), rows.max(axis=-1)))
+        return BoundedSum.of_mean(value, lowest, highest, self.n)
 
     def _binomial(self, rows: Floats) -> Binomial | None:
         """Return the rule for rows that are functions of one binomial count each; None if there are others.
@@ -161,7 +215,14 @@ class Shares:
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.asarray(numerator / denominator)
             stderr = np.sqrt(np.maximum(vn - 2 * value * c + value**2 * vd, 0)) / np.abs(denominator)
-        return Estimate(value, stderr, self.n, self.guarantee, None, Fieller(numerator, denominator, vn, vd, c))
+        ratio = (numerator, denominator, vn, vd, c)
+        if self.hit:
+            lowest = np.where(given > 0, rows, np.inf).min(axis=-1)
+            highest = np.where(given > 0, rows, -np.inf).max(axis=-1)
+            rule = Fieller(*ratio, lowest, highest, self.hit)
+        else:
+            rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed)
+        return Estimate(value, stderr, self.n, self.guarantee, None, rule)
 
     def margin(self, shape: tuple[int, int], axis: int) -> Shares:
         """Return the shares of one of two variables, where the symbols are pairs in rows of a table.
@@ -181,7 +242,7 @@ class Shares:
             line, cells = self.binomial.debiasing, shape[1 - axis]
             sums = self.binomial.hits.reshape(shape).sum(axis=1 - axis)
             rule = Binomial(sums, self.n, Debiasing(cells * line.zero, cells * line.zero + line.one - line.zero))
-        return Shares(value, self.n, diagonal, outer, self.guarantee, rule, exact=self.exact)
+        return Shares(value, self.n, diagonal, outer, self.guarantee, rule, exact=self.exact, hit=self.hit)
 
     def covariance_at(self, share: Floats) -> Floats:
         """Return the covariance if the shares were the given ones, for k-ary response; otherwise the estimated one."""

@@ -196,7 +196,9 @@ class Survey(Described):
         Returns
         -------
         plan : SurveyPlan
-            With equal shares of all symbols; for means, half of the people at each end.
+            With equal shares of all answers; for means, half of the people at each end. Everybody is assumed to answer, so that
+            optional questions and others are comparable: where a part of the people does not answer an optional question,
+            its standard error is larger.
 
         Raises
         ------

@@ -188,8 +188,10 @@ class WithoutVariance(ldp.Mechanism):
 
 
 def test_sample_size_of_a_custom_mechanism():
+    """An asymmetric channel: the largest noise and the largest sampling error are not those of one population."""
     mechanism = ForcedResponse()
-    largest = mechanism.variance(np.arange(2)).max() + 0.25  # noise, and sampling at a share of one half
+    yes = np.linspace(0, 1, 100_001) * (33 - 6) / 36 + 6 / 36  # share of the answer yes, for all populations
+    largest = (yes * (1 - yes)).max() / ((33 - 6) / 36) ** 2
     assert bounds.sample_size(mechanism, 0.01) == math.ceil(largest / 0.01**2)
     with pytest.raises(TypeError, match=r"^target must have a parameter epsilon, got ForcedResponse\(yes=6\)$"):
         bounds.epsilon_for(mechanism, 0.01, n=10_000)

@@ -238,11 +238,16 @@ def mixed(family, dim, epsilon, mixing):
     return math.ceil((mixing / model.mixing) ** (1 / (1 - model.exponent)))
 
 
-def newton(family, dim, epsilon, many=RUNS // 4):
-    """A generalized linear model with an intercept, at the n that `NewtonStep` calls sufficient. Rows are uniform in a cube."""
+def newton(family, dim, epsilon, many=RUNS // 4, *, slope=None, projection=None):
+    """A generalized linear model with an intercept, at the n that `NewtonStep` calls sufficient. Rows are uniform in a cube.
+
+    The coefficients have the norm `slope`, by default 1 or 0.6 (poisson).
+    """
     options = {"radius": dim**0.5, "column": dim**0.5, "residual": {"poisson": 3.0, "linear": 2.0}.get(family)}
+    options["projection"] = projection
     n = NewtonStep(family, dim, epsilon, 4, **options).sufficient_n
-    truth = np.append(np.resize([1.0, -1.0], dim) / dim**0.5 * (0.6 if family == "poisson" else 1), -0.3)
+    norm = slope or (0.6 if family == "poisson" else 1)
+    truth = np.append(np.resize([1.0, -1.0], dim) / dim**0.5 * norm, -0.3)
 
     def run(rng):
         x = rng.uniform(-1, 1, (n, dim)).astype(np.float32)
@@ -251,10 +256,16 @@ def newton(family, dim, epsilon, many=RUNS // 4):
             y = (rng.random(n) < 1 / (1 + np.exp(-z))).astype(float)
         else:
             y = z + rng.normal(0, 0.5, n) if family == "linear" else rng.poisson(np.exp(z)).astype(float)
-        estimate, j = NewtonStep(family, dim, epsilon, n, **options).run(x, y, rng), rng.integers(dim + 1)
+        with warnings.catch_warnings():
+            if slope is not None:  # near the border of the projection or beyond it
+                warnings.simplefilter("ignore", DoubtfulWarning)
+            estimate, j = NewtonStep(family, dim, epsilon, n, **options).run(x, y, rng), rng.integers(dim + 1)
         return {"Newton step": inside(estimate.interval(), truth)[j]}
 
-    return Case(f"Newton step, {family}, dim={dim}, epsilon={epsilon}, n={n}", run, 60 if n < 100_000 else 20, many)
+    size = "" if slope is None else f"coefficient {slope:g}, projection {projection or 5:g}, "
+    return Case(
+        f"Newton step, {family}, {size}dim={dim}, epsilon={epsilon}, n={n}", run, 60 if n < 100_000 else 20, many
+    )
 
 
 # Gaussian means -------------------------------------------------------------------------------------------------------
@@ -351,6 +362,8 @@ def checks() -> Iterator[tuple[Case, dict[str, tuple[float, float]]]]:
 
     for arguments in (("logistic", 1, 4.0), ("linear", 1, 4.0), ("poisson", 1, 4.0)):
         yield newton(*arguments), {"Newton step": BOTH}
+    for slope, projection in ((2.5, None), (4.0, None), (6.0, None), (6.0, 10.0), (8.0, 12.0)):
+        yield newton("logistic", 1, 4.0, slope=slope, projection=projection), {"Newton step": CONSERVATIVE}
     for arguments in (("logistic", 1, 0.5), ("logistic", 3, 4.0)):
         yield newton(*arguments, RUNS // 8), {"Newton step": BOTH}
 
@@ -366,6 +379,7 @@ LIMITATIONS = {
     # pattern of the name: reason why the coverage is too small; the documentation states these limitations
     r"exponential, wide": "the positions spread over a range where a parabola does not fit",
     r"gap": "the density at the median is so small that the positions do not converge",
+    r"coefficient 6, projection 5": "the coefficient is beyond the projection",
     r"integers": "a parabola is fitted to a probability that is a step function",
 }
 

@@ -132,6 +132,23 @@ def test_variances_are_exact(mechanism):
         np.testing.assert_allclose(prefixes, expected[low == 0], **tolerance)
 
 
+@pytest.mark.parametrize("mechanism", TREES, ids=repr)
+def test_steps_are_at_least_the_largest_coefficients(mechanism):
+    """The coefficients of all numbers, by dense matrices; the bound is not far above them."""
+    counts, k = counts_of(mechanism, 5), mechanism.k
+    rng = np.random.default_rng(6)
+    numbers = [rng.normal(size=level.nodes) for level in mechanism.levels]
+    tree = tree_of(mechanism, numbers, counts)
+    low, high = np.triu_indices(k + 1, 1)
+    steps = tree.variance_and_step(Weights.ranges(low, high, k))[1]
+    exact = np.zeros(len(low))
+    for level, count, linear in zip(mechanism.levels, counts, linear_maps(mechanism, counts)[1], strict=True):
+        before = np.vstack([np.zeros(level.nodes), np.cumsum(linear, axis=0)])
+        exact = np.maximum(exact, np.abs(before[high] - before[low]).max(axis=1) / (count * float(level.gap)))
+    assert (steps >= exact * (1 - 1e-9) - 1e-15).all()
+    assert (steps <= exact * 2 + 1e-12).mean() > 0.5
+
+
 @pytest.mark.parametrize("mechanism", HIERARCHIES, ids=repr)
 def test_mean_variance_of_all_ranges(mechanism):
     """The covariance of least squares if all numbers of a level have the mean variance of the level."""

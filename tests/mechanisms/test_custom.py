@@ -599,6 +599,11 @@ def test_rows_may_use_all_64_bits(rows):
         assert mechanism._pipeline.kernel.privatize_block(np.full(2, record), words).tolist() == [0, 1]
 
 
+def test_dependent_rows_are_refused():
+    with pytest.raises(ValueError, match=r"^channel_rows must be linearly independent, and not nearly dependent"):
+        CustomRows(((3, 1), (3, 1)))
+
+
 def test_without_a_variance_there_is_a_clear_error():
     @dataclass(frozen=True)
     class CustomSilent(CustomCoordinate):

@@ -88,6 +88,43 @@ def test_the_decoding_has_the_smallest_variance_for_equal_shares():
         assert (best <= variances(other) + 1e-12).all()
 
 
+@pytest.mark.parametrize("rows", [[[9, 1], [5, 5]], [[30, 6], [3, 33]], CHANNELS[2]], ids=str)
+def test_worst_variance_is_that_of_a_population(rows):
+    """The variance of a decoded report, from the law of the codes, over populations of two categories."""
+    channel = ldp.FiniteChannel(rows)
+    probability, decoded = channel.channel().matrix, channel.debiasing.matrix
+    largest = 0.0
+    for a in range(len(rows)):
+        for b in range(len(rows)):
+            codes = np.linspace(0, 1, 10_001)[:, np.newaxis] * (probability[a] - probability[b]) + probability[b]
+            variance = codes @ decoded**2 - (codes @ decoded) ** 2
+            assert variance.max() <= channel.worst_variance * (1 + 1e-12)
+            largest = max(largest, variance.max())
+    assert largest >= channel.worst_variance * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("half", [1 << 20, 1 << 27, 1 << 32])
+def test_an_ill_conditioned_channel_is_decoded_without_bias(half):
+    """Exact expectations: the bias is at most the condition number times a few units of rounding."""
+    channel = ldp.FiniteChannel(
+        [[half + 1, half - 1, 2 * half], [half - 1, half + 1, 2 * half], [2 * half, half, half]]
+    )
+    decoded = [[Fraction(x) for x in row] for row in channel.debiasing.matrix.tolist()]
+    for x, row in enumerate(channel.rows):
+        for j in range(3):
+            mean = sum(Fraction(weight, sum(row)) * code[j] for weight, code in zip(row, decoded, strict=True))
+            assert abs(mean - (x == j)) < 8 * 2.0**-53 * (2 * half)
+
+
+def test_a_channel_beyond_double_precision_is_refused():
+    """The message has the condition number: the ratio of the eigenvalues of a symmetric channel."""
+    half = 1 << 40
+    with pytest.raises(ValueError, match=r"condition number .* must be at most 1e\+10, got 1.1e\+12$"):
+        ldp.FiniteChannel([[half + 1, half - 1], [half - 1, half + 1]])
+    with pytest.raises(ValueError, match=r"rows must be linearly independent.* got inf$"):
+        ldp.FiniteChannel([[2, 1], [1, 2], [1, 2]])
+
+
 def test_equal_channels_are_equal():
     one = ldp.FiniteChannel([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
     assert one == ldp.FiniteChannel([[300, 100], [100, 300]]) == ldp.FiniteChannel(np.array([[3, 1], [1, 3]]))

@@ -272,6 +272,66 @@ def test_the_total_of_very_many_ones_does_not_overflow():
     np.testing.assert_allclose(estimate.value, 0.01, rtol=1e-9)
 
 
+def counts_of(mechanism, counts):
+    """Return an aggregator with the given counts of codes."""
+    aggregator = mechanism.aggregator()
+    return aggregator._add([np.asarray(counts, aggregator._state.dtype)], int(np.sum(counts)))
+
+
+@pytest.mark.parametrize(
+    "mechanism, counts, entry",
+    [
+        (ldp.FiniteChannel([[3, 1], [1, 3]]), [0, 1200], r"entry 1 is 1.5, outside of \[0, 1\]"),
+        (ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 4, 2]]), [4000, 0, 0, 0], "entry 0 is "),
+        (
+            ldp.RandomizedResponse(4, 1.0),
+            [0, 0, 3000, 0],
+            r"entry 2 is 2.75, (?=.* and 3 more of 4 are outside as well)",
+        ),
+        (ldp.Warner(1.0), [10, 0], "the estimate is -0.5"),
+        (ldp.SignBit(10, 20, 1.0), [0, 100], r"the estimate is 2.*, outside of \[10, 20\]"),
+        (ldp.ProjectiveGeometryResponse(7, 1.0), [100, *[0] * 6], "entry . is "),
+        (ldp.HadamardResponse(3, 1.0), [0, 100, 0, 0], "entry . is "),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, ldp.Mechanism) else "",
+)
+def test_reports_that_no_shares_explain_are_a_warning(mechanism, counts, entry):
+    """The value and the limits stay as they are; differences need them."""
+    n = sum(counts)
+    scale = 1 if n >= 1000 else 100
+    aggregator = counts_of(mechanism, np.multiply(counts, scale))
+    with pytest.warns(ldp.DoubtfulWarning, match=f"^{entry}.*by more than noise explains"):
+        estimate = aggregator.estimate()
+    low, high = mechanism.value_range
+    assert (np.max(estimate.value) > high) or (np.min(estimate.value) < low)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 100, 10_000])
+def test_the_most_extreme_counts_that_shares_explain_are_no_warning(n):
+    """All people have one category, and all reports are of one code: the probability is 0.75^n, or that of k-ary response."""
+    for mechanism in (ldp.FiniteChannel([[3, 1], [1, 3]]), ldp.RandomizedResponse(2, 1.0), ldp.Warner(1.0)):
+        aggregator = counts_of(mechanism, [0, n])
+        probability = mechanism.channel().matrix.max() ** n
+        if probability > 1e-9:
+            aggregator.estimate()  # warnings are errors
+        elif probability < 1e-14:
+            with pytest.warns(ldp.DoubtfulWarning, match="by more than noise explains"):
+                aggregator.estimate()
+
+
+@pytest.mark.parametrize("k", [2, 30, 1000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_shares_at_the_end_of_their_range_are_no_warning(k, epsilon):
+    """Everyone has one category: half of the estimates are outside of [0, 1]."""
+    for mechanism in (
+        ldp.RandomizedResponse(k, epsilon),
+        ldp.UnaryEncoding(k, epsilon),
+        ldp.HadamardResponse(k, epsilon),
+    ):
+        for n in (1, 30, 3000):
+            mechanism.run(np.zeros(n, int), rng=k + n)  # warnings are errors
+
+
 # Copies ---------------------------------------------------------------------------------------------------------------
 
 

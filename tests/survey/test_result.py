@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.results import Binomial
 from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
+from ldpfast.survey._design import for_symbols
+from ldpfast.survey._result import answer_to
 from ldpfast.survey._shares import Fieller, Shares, pooled
 
 from ..support.surveys import REGIONS, SURVEYS, people, questions
@@ -25,6 +29,36 @@ OPTIONAL = Survey(questions(True), 6.0, answers=2).run(MISSING, rng=1)
 
 def near(answer, truth, errors=5.0):
     return bool((np.abs(np.asarray(answer.value) - truth) <= errors * np.asarray(answer.stderr)).all())
+
+
+@pytest.mark.parametrize("n", [20, 60])
+@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+def test_ratios_cover_where_few_people_answer_yes(n, epsilon):
+    """Exact coverage of each limit of an optional question, over all counts of no, yes and no answer."""
+    question, mechanism = YesNo(optional=True), for_symbols(3, epsilon)
+    assert isinstance(mechanism, ldp.RandomizedResponse)
+    counts = np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)])
+    limits = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ldp.DoubtfulWarning)
+        for seen in counts:
+            shares = Shares.of(mechanism.aggregator()._add([seen], n))
+            limits.append(answer_to(question, shares, 1).interval())
+    low, high = np.array(limits).T
+    for share in ([0.9, 0.005, 0.095], [0.6, 0.02, 0.38], [0.45, 0.45, 0.1], [0.05, 0.05, 0.9], [0.99, 0.005, 0.005]):
+        weight = stats.multinomial.pmf(counts, n, np.array(share) @ mechanism.channel().matrix)
+        truth = share[1] / (share[0] + share[1])
+        assert weight @ (low > truth) <= 0.026
+        assert weight @ (high < truth) <= 0.026
+
+
+def test_few_numbers_with_laplace_noise_are_a_warning():
+    """As for `Estimate.interval`; texts do not warn."""
+    few = Survey({"age": Mean(0, 100)}, 50.0).run({"age": np.arange(29) * 1.0}, rng=1)
+    assert "age" in repr(few)
+    for call in (few["age"].interval, few.table, few.plot):
+        with pytest.warns(ldp.SmallSampleWarning, match="n = 29 is too small for normal limits to be reliable"):
+            call()
 
 
 def test_shapes_and_labels():

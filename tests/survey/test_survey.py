@@ -211,6 +211,34 @@ def test_the_plan_predicts_the_standard_errors():
             assert 0.5 < np.mean(result[name].stderr) / expected < 1.1
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 8.0])
+def test_the_plan_has_one_assumption_for_optional_and_required_questions(epsilon):
+    """Everybody answers. Then an optional question is not more precise, except that a ratio knows the sum of the shares.
+
+    The standard errors are those of such people within 8 %: those of reports are estimates.
+    """
+    n, kinds = 1_000_000, {"yes": YesNo, "way": lambda **o: Choice(3, **o), "many": lambda **o: Choice(40, **o)}
+    asked = {f"{name}{'?' * o}": kind(optional=o) for name, kind in kinds.items() for o in (False, True)}
+    asked |= {"x": Mean(0, 10), "x?": Mean(0, 10, optional=True)}
+    cells = {"yes": np.arange(n) % 2, "way": np.arange(n) % 3, "many": np.arange(n) % 40, "x": np.arange(n) % 2 * 10.0}
+    survey = Survey(asked, epsilon)
+    plan, result = survey.plan(n), survey.run({name: cells[name.rstrip("?")] for name in asked}, rng=1)
+    for name, expected in zip(plan.names, plan.stderr[:, 0], strict=True):
+        assert np.mean(result[name].stderr) == pytest.approx(expected, rel=0.08)
+    errors = dict(zip(plan.names, plan.stderr[:, 0], strict=True))
+    for name in kinds:
+        assert errors[f"{name}?"] >= errors[name] * (0.98 if name == "many" else 1)
+
+
+def test_the_plan_has_standard_errors_without_privacy():
+    questions = {"a": YesNo(optional=True), "b": Choice(4), "c": Mean(0, 20), "d": Cross("a", "b")}
+    plan = Survey(questions, 1.0).plan(100)
+    expected = [0.05, (3 / 16 / 100) ** 0.5, 1.0, (7 / 64 / 100) ** 0.5]
+    np.testing.assert_allclose(plan.nonprivate, expected, rtol=1e-12)
+    assert plan.table["without privacy"] == plan.nonprivate.tolist()
+    assert (plan.stderr.min(axis=1) > plan.nonprivate).all()
+
+
 def test_splitting_epsilon_costs_what_the_theory_says():
     # Ten questions at epsilon 1, optimized unary encoding: splitting costs 10.9 times the variance of sampling.
     survey = Survey({str(i): Choice(1000) for i in range(10)}, 1.0)

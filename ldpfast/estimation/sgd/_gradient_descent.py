@@ -17,7 +17,7 @@ from ..._warnings import warn
 from ...mechanisms import Gradient
 from ...mechanisms._likelihood import FIRST_BLOCK, padded
 from ...privacy import Guarantee
-from ...results import Estimate, RandomScaling, SmallSampleWarning
+from ...results import DoubtfulWarning, Estimate, RandomScaling, SmallSampleWarning
 from ..protocols import Sequential
 from ._average import Average
 from ._examples import InOrder, Shuffled, examples_of
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # Measured: for a smaller eta0 curvature n^(1 - exponent), random scaling underestimates the spread of the positions.
 MIXED = 50.0
+# Measured: for a mean position beyond this part of the projection, intervals may not cover. Noise keeps the mean away from the
+# border, even if the coefficients are beyond it.
+NEAR_BORDER = 0.7
 MOST_FEATURES, MOST_FULL = 1 << 18, 1 << 13  # without and with a full covariance matrix
 
 
@@ -289,6 +292,9 @@ class GradientDescent(Sequential):
         -----
         SmallSampleWarning
             If `mixing` is too small for any rows.
+        DoubtfulWarning
+            If the mean position is near the border of the projection, with a sufficient `mixing`: the coefficients may be too
+            large for `projection`, or the classes separated.
         """
         if self.n == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
@@ -300,11 +306,26 @@ class GradientDescent(Sequential):
                 f"(eta0 curvature n^(1 - exponent) is at most {self.mixing:.2g}, and must be at least {MIXED:g})",
                 SmallSampleWarning,
             )
+        else:
+            self._warn_border()
         value, stderr = self._average.mean()[: self.dim], self._average.stderr()[: self.dim]
         matrix = None
         if self._average.matrix is not None:
             matrix = self._average.covariance() * np.outer(column, column)
         return Estimate(value * column, stderr * column, self.n, self.guarantee, matrix, RandomScaling())
+
+    def _warn_border(self) -> None:
+        """Warn if the mean of the positions is near the border of the projection."""
+        length = math.hypot(*self._average.mean()[: self.dim])
+        if length > NEAR_BORDER * self.projection:
+            family = self._question.family
+            classes = ", or the two classes are separated, so that no finite ones exist" * (family == "logistic")
+            warn(
+                f"the mean position of the steps has norm {length:.3g}, near the largest one, projection={self.projection:g}: "
+                f"the coefficients may be beyond it{classes}, and intervals then do not cover. Choose a larger projection"
+                f"{', or divide the response by a constant' * (family == 'linear')}",
+                DoubtfulWarning,
+            )
 
     def _unit(self) -> Floats:
         """Return the factors from coordinates to coefficients: the intercept is the coefficient of 1, not of the column."""

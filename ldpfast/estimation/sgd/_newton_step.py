@@ -295,7 +295,8 @@ class NewtonStep(Sequential):
         SmallSampleWarning
             If n is below `sufficient_n`.
         DoubtfulWarning
-            If the Hessian is too noisy for the step with a sufficient n, because rows hardly vary in some direction; if the
+            With a sufficient n, if the Hessian is too noisy for the step, because rows hardly vary in some direction, or if the
+            held position is near the border of the projection, because coefficients are too large or classes separated. If the
             mean response of a Poisson model is too large for `residual`.
         """
         gradients = self._gradients
@@ -307,6 +308,8 @@ class NewtonStep(Sequential):
                 "(sufficient_n)",
                 SmallSampleWarning,
             )
+        else:
+            self._steps._warn_border()
         self._warn_large_means()
         inverse = self._inverse_hessian()
         step = inverse @ (self._gradient_sum / gradients)

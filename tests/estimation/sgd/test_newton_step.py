@@ -111,6 +111,29 @@ def test_too_few_people_are_a_warning_and_rows_that_hardly_vary_too():
     assert found.stderr[1] > 0.2
 
 
+@pytest.mark.parametrize("separated", [False, True], ids=["large coefficients", "separated classes"])
+@pytest.mark.parametrize("protocol", [NewtonStep, GradientDescent])
+def test_coefficients_beyond_the_projection_are_a_warning(protocol, separated):
+    """The coefficient is 20, and the largest norm 5. With a projection that allows it, there is no warning."""
+    rng, n = np.random.default_rng(SEED), 200_000
+    x = rng.uniform(-1, 1, (n, 1))
+    y = (x[:, 0] > 0) * 1.0 if separated else (rng.random(n) < 1 / (1 + np.exp(-20 * x[:, 0]))) * 1.0
+    people = [n] if protocol is NewtonStep else []
+    with pytest.warns(DoubtfulWarning, match=r"near the largest one, projection=5: .* Choose a larger projection"):
+        protocol("logistic", 1, 8.0, *people).run(x, y, rng=SEED)
+    y = (rng.random(n) < 1 / (1 + np.exp(-2 * x[:, 0]))) * 1.0
+    protocol("logistic", 1, 8.0, *people, projection=5.0).run(x, y, rng=SEED)  # warnings are errors
+
+
+def test_a_response_beyond_the_projection_is_a_warning():
+    rng, n = np.random.default_rng(SEED), 200_000
+    x = rng.uniform(-1, 1, (n, 1))
+    with pytest.warns(
+        DoubtfulWarning, match="projection=5: the coefficients may be beyond it, .* or divide the response"
+    ):
+        NewtonStep("linear", 1, 8.0, n, residual=1.0).run(x, 4.5 * x[:, 0], rng=SEED)
+
+
 def test_an_invalid_record_changes_nothing():
     server, (x, y) = NewtonStep("logistic", 2, 2.0, 100), data(100)
     before = server.to_bytes()
