@@ -11,6 +11,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast import bench
 
+from .support.cases import each
+
 SCALE = 1e-3
 REPORTS = [
     name for name in bench.CASES if name.startswith(("l2", "linf", "unary", "response", "laplace", "residue", "sign"))
@@ -27,7 +29,7 @@ ESTIMATES = [
 ]
 
 
-@pytest.mark.parametrize("name", bench.CASES)
+@each("name", bench.CASES)
 def test_answers_of_both_libraries_are_correct(name: str) -> None:
     case = bench.CASES[name](SCALE)
     assert case.check(case.ours())

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ldpfast import _coins
 
+from .support.cases import each
 from .support.exact import exact_log, least_double_not_below
 
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, math.log(3), 2.0, 5.0, 10.0, 20.0, 40.0]
@@ -35,8 +36,8 @@ def test_binary_coin_is_the_largest_allowed(epsilon):
     assert coin.epsilon_realized <= epsilon
 
 
-@pytest.mark.parametrize("k", [2, 3, 5, 128, 256, 257, 70_000])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("k", [2, 3, 5, 128, 256, 257, 70_000])
+@each("epsilon", EPSILONS)
 def test_response_coin_is_the_largest_allowed(k, epsilon):
     coin = _coins.response(k, epsilon)
     assert coin.keep + (k - 1) * coin.words_per_symbol == 1 << coin.bits
@@ -77,9 +78,9 @@ def test_optimized_unary_coin_is_the_smallest_allowed(epsilon):
 SETS = [(1, 2), (2, 4), (1, 5), (4, 5), (17, 64), (512, 1024), (341, 1365), (1, 10**6), (999_999, 10**6)]
 
 
-@pytest.mark.parametrize("short", [False, True])
-@pytest.mark.parametrize("size, outputs", SETS)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("short", [False, True])
+@each("size, outputs", SETS)
+@each("epsilon", EPSILONS)
 def test_set_coin_is_the_largest_allowed(size, outputs, epsilon, short):
     if at_most(Fraction(((1 << 64) - 1) * (outputs - size), size), epsilon):
         with pytest.raises(ValueError, match="too large"):  # one word for the other codes is too much

@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 import ldpfast as ldp
 from ldpfast import bounds, central, estimation, privacy, survey
 
+from .support.cases import each
 from .support.public import WITHOUT_INSTANCES, instances, public_objects
 
 OBJECTS = instances()
@@ -57,7 +58,7 @@ def test_every_public_class_has_an_instance():
     assert classes - {type(thing) for thing in OBJECTS} == WITHOUT_INSTANCES
 
 
-@pytest.mark.parametrize("thing", OBJECTS, ids=name_of)
+@each("thing", OBJECTS, ids=name_of)
 def test_objects_are_displayed_without_warnings(thing):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -85,7 +86,7 @@ def test_all_results_have_tables():
     assert expected - WITHOUT_INSTANCES == shown
 
 
-@pytest.mark.parametrize("thing", TABLES, ids=name_of)
+@each("thing", TABLES, ids=name_of)
 def test_html_is_a_table_without_scripts_and_colors(thing):
     page = Tables(thing._repr_html_())
     assert page.tags <= {"table", "thead", "tbody", "tr", "th", "td", "p"}
@@ -94,7 +95,7 @@ def test_html_is_a_table_without_scripts_and_colors(thing):
     assert len(page.rows) >= 2
 
 
-@pytest.mark.parametrize("thing", [t for t in TABLES if isinstance(t, ldp.Estimate)], ids=name_of)
+@each("thing", [t for t in TABLES if isinstance(t, ldp.Estimate)], ids=name_of)
 def test_tables_of_estimates_have_their_numbers(thing):
     page = Tables(thing._repr_html_())
     start = len(page.rows[0]) - 4

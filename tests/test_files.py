@@ -24,6 +24,7 @@ from ldpfast import files
 from ldpfast.files import FileTable
 from ldpfast.survey import Answer, Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
 
+from .support.cases import each
 from .support.extras import remove_extras
 
 pa = pytest.importorskip("pyarrow")
@@ -424,10 +425,8 @@ def test_the_spellings_of_missing_texts_are_those_of_the_list_in_every_format(tm
             answers_from(tmp_path / f"t{suffix}", ["a", cell], question)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize(
-    "labels", [["None", "NONE", "none"], ["NA", "na"], ["", " "], ["NaN", "nan", "Nan"], ["null", "x"]]
-)
+@each("suffix", SUFFIXES)
+@each("labels", [["None", "NONE", "none"], ["NA", "na"], ["", " "], ["NaN", "nan", "Nan"], ["null", "x"]])
 def test_a_declared_label_always_wins_over_a_missing_value(tmp_path, suffix, labels):
     found = answers_from(tmp_path / f"t{suffix}", labels, Choice([*labels, "other"], optional=True))
     assert found == labels

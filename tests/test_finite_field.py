@@ -7,6 +7,8 @@ import pytest
 
 from ldpfast import _finite_field
 
+from .support.cases import each
+
 ORDERS = _finite_field.orders()
 PRIMES = [q for q in range(2, 65) if all(q % d for d in range(2, q))]
 
@@ -15,7 +17,7 @@ def test_the_orders_are_the_prime_powers_up_to_64():
     assert sorted(p**e for p in PRIMES for e in range(1, 7) if p**e <= 64) == ORDERS
 
 
-@pytest.mark.parametrize("q", ORDERS)
+@each("q", ORDERS)
 def test_the_axioms_of_a_field(q):
     field = _finite_field.field(q)
     add, times, every = field.sum, field.product, np.arange(q)
@@ -33,7 +35,7 @@ def test_the_axioms_of_a_field(q):
     np.testing.assert_array_equal(times[a, add[b, c]], add[times[a, b], times[a, c]])  # distributive
 
 
-@pytest.mark.parametrize("q", ORDERS)
+@each("q", ORDERS)
 def test_the_sum_adds_the_digits_to_the_base_of_the_characteristic(q):
     field = _finite_field.field(q)
     p = field.characteristic
@@ -43,7 +45,7 @@ def test_the_sum_adds_the_digits_to_the_base_of_the_characteristic(q):
     np.testing.assert_array_equal(field.sum, (digits[:, None] + digits) % p @ weights)
 
 
-@pytest.mark.parametrize("q", ORDERS)
+@each("q", ORDERS)
 def test_the_pairing_of_digits_is_a_trace_of_the_product(q):
     """It depends on the product alone, is additive, takes values below p, and vanishes for no factor but 0."""
     field = _finite_field.field(q)

@@ -19,6 +19,7 @@ from ldpfast._described import Described
 from ldpfast.reports import Aggregator
 from ldpfast.survey import Cross, Histogram, Mean, Survey, YesNo
 
+from .support.cases import each
 from .support.public import instances
 
 FLOATS: dict[str, Callable[[float], Any]] = {
@@ -226,8 +227,8 @@ def shown(result: Any) -> str:
     return repr(result) + (repr(result.to_dict()) if hasattr(result, "to_dict") else "")
 
 
-@pytest.mark.parametrize("kind", FLOATS)
-@pytest.mark.parametrize("call, arguments", CALLS, ids=lambda value: getattr(value, "__qualname__", ""))
+@each("kind", FLOATS)
+@each("call, arguments", CALLS, ids=lambda value: getattr(value, "__qualname__", ""))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_functions_return_the_same_for_every_type_of_number(call, arguments, kind):
     expected = shown(call(**arguments))
@@ -266,8 +267,8 @@ def assert_same_thing(found: Described, expected: Described) -> None:
         assert Survey.from_toml(found.to_toml()) == expected
 
 
-@pytest.mark.parametrize("kind", [*FLOATS, *INTEGERS])
-@pytest.mark.parametrize("thing", DESCRIBED, ids=lambda thing: type(thing).__name__)
+@each("kind", [*FLOATS, *INTEGERS])
+@each("thing", DESCRIBED, ids=lambda thing: type(thing).__name__)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_asked_is_the_same_for_every_type_of_number(thing, kind):
     parameters, of = thing._parameters(), float if kind in FLOATS else int

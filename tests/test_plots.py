@@ -10,6 +10,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import _plots, bounds, central, estimation, survey
 
+from .support.cases import each
 from .support.extras import remove_extras
 from .support.labels import has_unit
 from .support.process import run_python
@@ -93,14 +94,14 @@ def test_every_plot_has_labels_and_can_be_drawn(name):
     ax.figure.canvas.draw()
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@each("name", MAKERS)
 def test_plots_draw_on_the_axes_of_the_caller(name):
     ax = new_axes()
     assert MAKERS[name](ax) is ax
     assert ax.has_data()
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@each("name", MAKERS)
 def test_a_path_is_not_an_axes(name):
     with pytest.raises(TypeError, match="ax must be a matplotlib Axes or None, got str"):
         MAKERS[name]("plot.png")
@@ -359,7 +360,7 @@ def test_colors_differ_in_gray():
     assert (np.diff(scale) < 0).all()
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@each("name", MAKERS)
 def test_plots_without_matplotlib_say_what_to_install(name, monkeypatch):
     remove_extras(monkeypatch)
     with pytest.raises(ImportError, match=r"^matplotlib is not installed: install matplotlib$"):

@@ -19,6 +19,7 @@ from ldpfast.estimation import frequencies
 from ldpfast.privacy import Guarantee
 from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDebiasing, Normal
 
+from .support.cases import each
 from .support.examples import assert_same, assert_same_estimate
 
 WARNER = ldp.Warner(1.0)
@@ -34,10 +35,8 @@ def binomial_estimate(hits, n, debiasing=IDENTITY):
 # Clopper-Pearson ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999999])
-@pytest.mark.parametrize(
-    "hits, n", [(0, 1), (1, 1), (0, 7), (7, 7), (3, 7), (1, 1000), (480, 1000), (1000, 1000), (2, 10**6)]
-)
+@each("confidence", [0.5, 0.9, 0.95, 0.999999])
+@each("hits, n", [(0, 1), (1, 1), (0, 7), (7, 7), (3, 7), (1, 1000), (480, 1000), (1000, 1000), (2, 10**6)])
 def test_limits_of_a_share_are_those_of_clopper_and_pearson(hits, n, confidence):
     low, high = binomial_estimate(hits, n).interval(confidence)
     tail = (1 - confidence) / 2
@@ -324,8 +323,8 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize("rows", TABLES, ids=str)
-@pytest.mark.parametrize("n", [1, 2, 30, 60])
+@each("rows", TABLES, ids=str)
+@each("n", [1, 2, 30, 60])
 def test_intervals_of_any_table_cover_for_every_n(rows, n):
     """Exact, for populations with rare categories. Each limit has its own probability; they are not compensated."""
     mechanism = ldp.FiniteChannel(rows)
@@ -437,8 +436,8 @@ def test_infinities_become_none_in_a_dict():
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-@pytest.mark.parametrize("n", [1 << 53, 10**17, 10**18, (1 << 62) - 1])
-@pytest.mark.parametrize("share", [0.0, 1e-17, 0.009, 0.1, 0.5, 0.99, 1.0])
+@each("n", [1 << 53, 10**17, 10**18, (1 << 62) - 1])
+@each("share", [0.0, 1e-17, 0.009, 0.1, 0.5, 0.99, 1.0])
 def test_limits_of_very_many_trials_contain_the_share(n, share):
     """SciPy has no limits of some shares beyond 10^17 trials."""
     hits = round(share * n)

@@ -23,6 +23,7 @@ from ldpfast.domains import Categories
 from ldpfast.estimation import Frequencies
 from ldpfast.reports import Codes
 
+from .support.cases import each
 from .support.errors import raises
 from .support.examples import KINDS
 from .support.one_shot import PROBLEMS
@@ -58,7 +59,7 @@ NUMBERS = {
 DESCRIBED = {str(kind): kind.mechanism for kind in KINDS} | {name: problem for name, (problem, _) in PROBLEMS.items()}
 
 
-@pytest.mark.parametrize("bits, text", NUMBERS.items(), ids=NUMBERS.values())
+@each("bits, text", NUMBERS.items(), ids=NUMBERS.values())
 def test_numbers_are_written_as_in_the_standard(bits, text):
     number = float(np.array(bits, np.uint64).view(np.float64))
     assert _schema.canonical_json(number) == text.encode()
@@ -115,7 +116,7 @@ def test_other_types_are_refused():
 # Descriptions ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("described", DESCRIBED.values(), ids=DESCRIBED)
+@each("described", DESCRIBED.values(), ids=DESCRIBED)
 def test_descriptions_survive_json(described):
     text = _schema.canonical_json(described.to_dict())
     twin = from_dict(_schema.read_json(text))
@@ -196,7 +197,7 @@ def changed(value):
     return None
 
 
-@pytest.mark.parametrize("described", DESCRIBED.values(), ids=DESCRIBED)
+@each("described", DESCRIBED.values(), ids=DESCRIBED)
 def test_a_fingerprint_changes_when_any_parameter_changes(described):
     seen = {described.fingerprint}
     for name in described.parameter_names():

@@ -12,11 +12,12 @@ import ldpfast as ldp
 from ldpfast import bounds, central, estimation
 from ldpfast.bounds import _comparison
 
+from ..support.cases import each
 from ..support.problems import LOCAL_ARGUMENTS
 
 
-@pytest.mark.parametrize("problem", LOCAL_ARGUMENTS)
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 6.0])
+@each("problem", LOCAL_ARGUMENTS)
+@each("epsilon", [0.3, 1.0, 6.0])
 def test_no_mechanism_is_below_the_lower_bound(problem, epsilon):
     n = 200_000
     table = bounds.compare(problem, n, epsilon, **LOCAL_ARGUMENTS[problem])

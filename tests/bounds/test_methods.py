@@ -12,6 +12,7 @@ from scipy import stats
 from ldpfast import bounds
 from ldpfast.bounds import _methods
 
+from ..support.cases import each
 from ..support.random_channels import (
     bayes_risk,
     divergences,
@@ -136,9 +137,9 @@ def test_divergence_factors_are_continuous_and_increasing():
 # Packing --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("points", [2, 3, 5])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("share", [0.2, 0.7, 1.0])
+@each("points", [2, 3, 5])
+@each("epsilon", [0.1, 1.0, 3.0])
+@each("share", [0.2, 0.7, 1.0])
 def test_packing_is_below_the_error_of_the_exponential_mechanism(points, epsilon, share):
     """Records are 0 or v. The release of v with weight exp(epsilon count / 2) satisfies pure privacy."""
     n = 6

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ldpfast import bounds
 
+from ..support.cases import each
 from ..support.problems import LOCAL, PROBLEMS
 
 # Order and monotonicity -----------------------------------------------------------------------------------------------
@@ -19,7 +20,7 @@ PEOPLE = np.unique(np.concatenate([np.arange(1, 20), np.geomspace(1, 1e12, 50).r
 EPSILONS = np.sort(np.concatenate([np.geomspace(1e-6, 50, 50), [0.5, 1.0, 2.0]]))
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@each("problem", PROBLEMS)
 def test_lower_is_below_upper_and_both_decrease(problem):
     """The grid has n from 1 to 1e12 and epsilon from 1e-6 to 50."""
     found = PROBLEMS[problem](PEOPLE[:, None], EPSILONS)
@@ -84,7 +85,7 @@ def test_lower_is_below_upper_for_all_moments_dimensions_and_smoothness(moment, 
 # The result -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@each("problem", PROBLEMS)
 def test_numbers_give_floats_and_arrays_broadcast(problem):
     single, several = PROBLEMS[problem](50, 0.7), PROBLEMS[problem]([[50], [60]], [0.5, 0.7, 0.9])
     for name in ("lower", "upper", "rate", "nonprivate"):

@@ -16,15 +16,16 @@ from ldpfast.central._noise import FINE, Grid
 from ldpfast.privacy import gaussian_delta
 
 from ..support import reference
+from ..support.cases import each
 from ..support.discrete_gaussian import hockey_stick, weights
 from ..support.geometric import rate_and_error
 
 # Laplace noise --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 1.0, 2.5, 30.0])
-@pytest.mark.parametrize("dim", [1, 2, 5, 100, 5000])
-@pytest.mark.parametrize("definition", ["pure", "smooth"])
+@each("epsilon", [1e-6, 1e-3, 0.1, 1.0, 2.5, 30.0])
+@each("dim", [1, 2, 5, 100, 5000])
+@each("definition", ["pure", "smooth"])
 def test_laplace_noise_keeps_the_budget(definition, dim, epsilon):
     """The loss of the integers in use at the l1 diameter, recomputed with 120 digits. The digits cover the span."""
     found = definition_of(definition, epsilon, 0.0).noise(dim)
@@ -75,8 +76,8 @@ def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
                     assert Decimal(ratio.numerator) <= limit * Decimal(ratio.denominator)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 2.0, 2.5, 8.0, 60.0])
-@pytest.mark.parametrize("dim", [1, 2, 3, 16, 100])
+@each("epsilon", [1e-3, 0.1, 1.0, 2.0, 2.5, 8.0, 60.0])
+@each("dim", [1, 2, 3, 16, 100])
 def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
     """The loss is at most epsilon |x - x'| / (2 T), for one step of the fine grid in each coordinate in the worst case.
 
@@ -99,7 +100,7 @@ def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
 PAIRS = [(e, d) for e in (0.05, 0.3, 1.0, 4.0, 10.0, 30.0) for d in (1e-2, 1e-5, 1e-9, 1e-14)]
 
 
-@pytest.mark.parametrize("epsilon, delta", PAIRS)
+@each("epsilon, delta", PAIRS)
 def test_gaussian_noise_of_a_number_has_at_most_delta_by_an_exact_sum(epsilon, delta):
     """At the sensitivity and at smaller shifts, with at most 2 % more variance than the continuous distribution."""
     found = definition_of("approximate", epsilon, delta).noise(1)
@@ -112,8 +113,8 @@ def test_gaussian_noise_of_a_number_has_at_most_delta_by_an_exact_sum(epsilon, d
     assert ideal < sigma2 <= 1.02 * ideal
 
 
-@pytest.mark.parametrize("epsilon, delta", PAIRS)
-@pytest.mark.parametrize("shift", [1, 2, 10, 1025])
+@each("epsilon, delta", PAIRS)
+@each("shift", [1, 2, 10, 1025])
 def test_discrete_delta_is_an_upper_bound(shift, epsilon, delta):
     for factor in (0.7, 1.0, 1.3):
         sigma2 = max(1, math.ceil((factor * shift * ldp.privacy.gaussian_sigma(epsilon, delta)) ** 2))
@@ -166,8 +167,8 @@ def test_total_variation_of_a_number_is_at_most_epsilon_by_an_exact_sum(epsilon)
     assert hockey_stick(0.0, found.grid.span // 2, found.parameter) < epsilon
 
 
-@pytest.mark.parametrize("epsilon, delta", PAIRS)
-@pytest.mark.parametrize("dim", [2, 50])
+@each("epsilon, delta", PAIRS)
+@each("dim", [2, 50])
 def test_gaussian_noise_of_rows_has_at_most_delta(dim, epsilon, delta):
     """At these steps the discrete distribution is as private as the continuous one, whose delta is known."""
     found = definition_of("approximate", epsilon, delta).noise(dim)

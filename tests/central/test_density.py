@@ -16,6 +16,7 @@ from ldpfast import _coins
 from ldpfast.central import CubeHistogram, _density, best_bins, histogram_density
 
 from ..support import reference
+from ..support.cases import each
 
 # Privacy --------------------------------------------------------------------------------------------------------------
 
@@ -126,10 +127,10 @@ def test_bias_of_the_steepest_density_is_attained():
         assert lost == pytest.approx(without, rel=1e-6)
 
 
-@pytest.mark.parametrize("lipschitz", [0.1, 1.0, 30.0])
-@pytest.mark.parametrize("dim", [1, 2, 3])
-@pytest.mark.parametrize("n", [1, 10, 1000, 10**6])
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0])
+@each("lipschitz", [0.1, 1.0, 30.0])
+@each("dim", [1, 2, 3])
+@each("n", [1, 10, 1000, 10**6])
+@each("epsilon", [0.01, 1.0, 10.0])
 def test_best_bins_equals_brute_force(epsilon, n, dim, lipschitz):
     variance = _coins.geometric(epsilon, 2, 1, 2).noise_variance
     most = min(3000, math.floor((1 << 26) ** (1 / dim) + 1e-9))

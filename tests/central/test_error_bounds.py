@@ -10,6 +10,7 @@ from scipy import stats
 
 from ldpfast import central
 
+from ..support.cases import each
 from ..support.statistics import ALPHA
 
 
@@ -63,7 +64,7 @@ def test_the_error_of_a_mean_is_within_the_bound(share):
     assert bound <= 6 * np.quantile(errors, 0.9)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, message",
     [
         (lambda **more: central.mean_error(**{**MEAN, **more}), name)
@@ -74,7 +75,7 @@ def test_the_error_of_a_mean_is_within_the_bound(share):
         for name in ("n", "epsilon", "delta", "sensitivity", "lower", "confidence")
     ],
 )
-@pytest.mark.parametrize("bad", [-1.0, math.nan, "1", None])
+@each("bad", [-1.0, math.nan, "1", None])
 def test_bad_arguments(call, message, bad):
     if (message, bad) == ("lower", -1.0):
         bad = 7.0

@@ -11,6 +11,8 @@ from scipy import optimize, stats
 from ldpfast.central import gross_error_sensitivity, influence, plot_influence
 from ldpfast.central._influence import Huber, Logistic, Mean, Quantile, TrimmedMean
 
+from ..support.cases import each
+
 NORMAL = stats.norm()
 FUNCTIONALS = [Mean(), Quantile(0.5), Quantile(0.8), TrimmedMean(0.1), TrimmedMean(0.0), Huber(1.0), Logistic(0.5)]
 DISTRIBUTIONS = [
@@ -60,8 +62,8 @@ def test_influence_of_a_share_rho_on_the_median(rho):
     assert influence("median", NORMAL, 2.0, rho) == pytest.approx(at_two, rel=1e-9)
 
 
-@pytest.mark.parametrize("p", DISTRIBUTIONS, **distribution_ids)
-@pytest.mark.parametrize("functional", FUNCTIONALS, **functional_ids)
+@each("p", DISTRIBUTIONS, **distribution_ids)
+@each("functional", FUNCTIONALS, **functional_ids)
 def test_influence_of_a_share_tends_to_the_influence(functional, p):
     """At points away from jumps and kinks, the difference is of order rho."""
     places = p.ppf([1e-6, 0.07, 0.3, 0.62, 0.93, 1 - 1e-6])
@@ -77,8 +79,8 @@ def test_influence_of_a_share_tends_to_the_influence(functional, p):
         assert scaled[1] == pytest.approx(scaled[0], rel=1e-3)
 
 
-@pytest.mark.parametrize("p", DISTRIBUTIONS, **distribution_ids)
-@pytest.mark.parametrize("functional", FUNCTIONALS, **functional_ids)
+@each("p", DISTRIBUTIONS, **distribution_ids)
+@each("functional", FUNCTIONALS, **functional_ids)
 def test_influence_has_mean_zero_and_its_supremum_at_the_ends(functional, p):
     low, high = p.ppf([1e-12, 1 - 1e-12])
     u = np.linspace(0, 1, 4001)[1:-1]
@@ -107,8 +109,8 @@ def statistic_of_data(functional, x):
     )
 
 
-@pytest.mark.parametrize("n", [1, 10, 19, 60])
-@pytest.mark.parametrize("functional", [*FUNCTIONALS, TrimmedMean(0.25), Huber(0.3)], **functional_ids)
+@each("n", [1, 10, 19, 60])
+@each("functional", [*FUNCTIONALS, TrimmedMean(0.25), Huber(0.3)], **functional_ids)
 def test_influence_on_data_is_the_effect_of_one_more_record(functional, n):
     """With rho = 1 / (n + 1), the mixture is the empirical distribution of n + 1 records."""
     rng = np.random.default_rng(n)

@@ -14,6 +14,7 @@ from ldpfast._random import open_stream
 from ldpfast.central import _m_estimate, m_estimate, m_estimate_sample_size, quantile_error
 from ldpfast.central._m_estimate import Custom, Huber, Logistic, MonotoneEM, Prior, Quantile, Uniforms
 
+from ..support.cases import each
 from ..support.statistics import ALPHA, hoeffding_radius
 
 continuous = functools.partial(m_estimate, method="continuous", allow_ideal=True)
@@ -110,9 +111,9 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize("prior", ["uniform", "cauchy"])
-@pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("psi", SAMPLED, ids=["median", "quantile", "huber", "wide", "logistic", "smooth", "custom"])
+@each("prior", ["uniform", "cauchy"])
+@each("data", DATA)
+@each("psi", SAMPLED, ids=["median", "quantile", "huber", "wide", "logistic", "smooth", "custom"])
 def test_the_envelope_brackets_the_density(psi, data, prior):
     x, unit = np.sort(DATA[data]), Prior(prior, 0.0, 1.0)
     kappa = 2.0 / psi.width
@@ -340,7 +341,7 @@ def sample_size(psi="logistic", error=0.1, **changed):
     return m_estimate_sample_size(psi, error, **arguments)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, error, message",
     [
         (lambda: estimate("tukey"), ValueError, "psi must be one of 'quantile', 'huber', 'logistic', got 'tukey'"),

@@ -16,6 +16,8 @@ from ldpfast.central import Custom, Huber, Logistic, Quantile, _m_grid, m_estima
 from ldpfast.central._m_estimate import Prior
 from ldpfast.central._m_grid import FINER, UNITS, PublicGrids, draw
 
+from ..support.cases import each
+
 PSIS = [
     Huber(0.3),
     Logistic(0.1),
@@ -53,9 +55,9 @@ def test_sums_are_sums_of_integers_over_the_records(psi, prior):
     assert grids.sums(np.array(counts)).tolist() == slow_sums(grids, counts)
 
 
-@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
-@pytest.mark.parametrize("psi", PSIS, ids=lambda psi: type(psi).__name__)
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 9.0])
+@each("prior", PRIORS, ids=lambda prior: prior.name)
+@each("psi", PSIS, ids=lambda psi: type(psi).__name__)
+@each("epsilon", [0.3, 2.0, 9.0])
 def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
     """All datasets of 1 to 4 records on 4 points; probabilities are fractions, e^epsilon is a decimal of 100 digits."""
     size, worst = 4, Fraction(0)

@@ -16,6 +16,7 @@ from ldpfast.central._definitions import GaussianDefinition, definition_of
 from ldpfast.central._noise import FINE
 
 from ..support import reference
+from ..support.cases import each
 from ..support.statistics import ALPHA, hoeffding_radius
 
 DEFINITIONS = {
@@ -141,10 +142,10 @@ def largest_variance(radius, dim, n, rng, reps):
 CASES = [(p, "grid") for p in DEFINITIONS] + [(p, "l2") for p in ("pure", "smooth")]
 
 
-@pytest.mark.parametrize("privacy, noise", CASES)
-@pytest.mark.parametrize("rule", ["sharp", "paper"])
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("dim", [1, 20])
+@each("privacy, noise", CASES)
+@each("rule", ["sharp", "paper"])
+@each("moment", MOMENTS)
+@each("dim", [1, 20])
 def test_risk_is_above_the_error_of_the_worst_distributions(privacy, noise, rule, moment, dim):
     """One distribution has the largest bias, one the largest variance.
 
@@ -363,7 +364,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
+@each("change, error, message", BAD, ids=[str(next(iter(c.items())))[:40] for c, *_ in BAD])
 def test_bad_input_is_rejected_before_anything_is_drawn(change, error, message):
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state

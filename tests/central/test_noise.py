@@ -13,6 +13,7 @@ from ldpfast._core.stream import Stream
 from ldpfast.central._noise import FINE, Grid
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA, bernstein_radius
 
@@ -41,9 +42,9 @@ def pairs_of_rows(dim, rng):
         yield x, np.sign(x) * -diagonal
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("radius", [1.0, 1.7, 1e-3])
-@pytest.mark.parametrize("dim", [1, 2, 5, 100])
+@each("dtype", [np.float32, np.float64])
+@each("radius", [1.0, 1.7, 1e-3])
+@each("dim", [1, 2, 5, 100])
 def test_sensitivities_bound_the_change_of_the_rounded_sum(dim, radius, dtype):
     """Span, l1 diameter and l2 diameter in integers, after clipping, adding and rounding with the same offsets."""
     rng, closest = np.random.default_rng(dim), 0.0

@@ -18,6 +18,7 @@ from ldpfast.central import _quantile, median, quantile
 from ldpfast.central._public_grid import SIZE, PublicGrid
 
 from ..support import reference
+from ..support.cases import each
 from ..support.memory import peak_memory
 from ..support.statistics import ALPHA
 
@@ -274,9 +275,9 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize("prior", ["uniform", "cauchy"])
-@pytest.mark.parametrize("q", [0.01, 0.5, 0.9])
-@pytest.mark.parametrize("name", DATA)
+@each("prior", ["uniform", "cauchy"])
+@each("q", [0.01, 0.5, 0.9])
+@each("name", DATA)
 def test_rank_error_covers_the_rank(name, q, prior):
     """The number of misses in 60 runs at 80 % is compared with a binomial distribution (false alarm 1e-9).
 
@@ -308,8 +309,8 @@ def test_rank_error_covers_the_worst_data(epsilon):
     assert estimate.rank_error(0.999) >= estimate.rank_error(0.9)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("n", [1, 2, 3, 40])
+@each("epsilon", EPSILONS)
+@each("n", [1, 2, 3, 40])
 def test_tables_longer_and_shorter_than_the_data(epsilon, n):
     x = np.random.default_rng(n).random(n)
     for q in (1e-9, 0.3, 0.5, 1 - 1e-9):

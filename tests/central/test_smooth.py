@@ -17,6 +17,8 @@ from ldpfast.central import _smooth as smooth
 from ldpfast.central._public_grid import SIZE, PublicGrid
 from ldpfast.privacy import Guarantee, compose, group
 
+from ..support.cases import each
+
 GRID = (0.0, 1.0, 2.0, 3.0)
 RELEASED = 331329.5
 
@@ -61,9 +63,9 @@ def sensitivity(kind, data, share, beta):
     return smooth.smooth_sensitivity_trimmed_mean(data, share, beta, GRID[0], GRID[-1])
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.05, 0.5, 3.0])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize(
+@each("beta", [0.0, 0.05, 0.5, 3.0])
+@each("n", [1, 2, 3, 4, 5])
+@each(
     "kind, share", [("quantile", q) for q in (0.01, 0.25, 0.5, 0.8, 0.99)] + [("trimmed", t) for t in (0.0, 0.2, 0.4)]
 )
 def test_smooth_sensitivity_equals_brute_force(kind, share, n, beta):
@@ -89,8 +91,8 @@ def over_all_pairs(z, beta, i_high, j_low, least):
     return values.max()
 
 
-@pytest.mark.parametrize("beta", [1e-9, 1e-4, 0.01, 0.3, 5.0, 1000.0])
-@pytest.mark.parametrize("kind", ["uniform", "cauchy", "ties", "constant", "ends", "far"])
+@each("beta", [1e-9, 1e-4, 0.01, 0.3, 5.0, 1000.0])
+@each("kind", ["uniform", "cauchy", "ties", "constant", "ends", "far"])
 def test_smooth_sensitivity_equals_the_maximum_over_all_pairs(kind, beta):
     """For these sizes only some of the ranks are evaluated."""
     rng = np.random.default_rng(5)
@@ -167,9 +169,9 @@ def closed_form(epsilon, p, q):
         return float(smooth._hockey_stick(Decimal(epsilon), tuple(map(Decimal, p)), tuple(map(Decimal, q))))
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0, 9.0])
-@pytest.mark.parametrize("shift", [-1.0, 0.0, 1e-3, 2.5])
-@pytest.mark.parametrize("ratio", [0.2, 0.999, 1.0, 1.05, 4.0])
+@each("epsilon", [0.0, 0.3, 2.0, 9.0])
+@each("shift", [-1.0, 0.0, 1e-3, 2.5])
+@each("ratio", [0.2, 0.999, 1.0, 1.05, 4.0])
 def test_the_closed_form_equals_the_quadrature(epsilon, shift, ratio):
     for scale in (0.1, 0.7, 5.0):
         p, q = (0.5, scale * ratio), (0.5 + shift, scale)
@@ -303,9 +305,9 @@ def law(place, scale, reach):
         return [high - low for low, high in itertools.pairwise(ends)]
 
 
-@pytest.mark.parametrize("epsilon, delta", [(1.0, 1e-6), (2.0, 1e-3), (3.0, 0.0), (8.0, 1e-4)])
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2), ("trimmed", 0.0)])
+@each("epsilon, delta", [(1.0, 1e-6), (2.0, 1e-3), (3.0, 0.0), (8.0, 1e-4)])
+@each("n", [1, 2, 3, 5])
+@each("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2), ("trimmed", 0.0)])
 def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delta):
     """The hockey-stick divergence of the integers that are released, for all neighbors in {0, .., 3}^n."""
     scale, beta = smooth._calibrate_rounded(epsilon, delta)

@@ -8,6 +8,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast._core import person, series, sgd, survey, tally
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.process import run_python
 
@@ -162,10 +163,8 @@ def test_keys_of_persons_accept_the_largest_sizes():
     assert found.any(axis=1).all()
 
 
-@pytest.mark.parametrize("offset, n", [(0, 1), (0, 9), (3, 13), (0, 1000)])
-@pytest.mark.parametrize(
-    "kind", ["bits", *(f"{sign}int{8 << i}" for sign in ("", "u") for i in range(4)), "float32", "float64"]
-)
+@each("offset, n", [(0, 1), (0, 9), (3, 13), (0, 1000)])
+@each("kind", ["bits", *(f"{sign}int{8 << i}" for sign in ("", "u") for i in range(4)), "float32", "float64"])
 def test_columns_hold_their_rows(kind, offset, n):
     rows = offset + n
     bits = -(-rows // 8)

@@ -8,6 +8,7 @@ import pytest
 from ldpfast._core import stream
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY
 
 pytestmark = pytest.mark.usefixtures("isa")
@@ -21,10 +22,8 @@ def toss(key, m, lanes, direct=False):
     return np.unpackbits(out.view(np.uint8), bitorder="little")
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 15, 16, 17, 31, 32, 33, 64, 511, 512, 513, 2000, 8192])
-@pytest.mark.parametrize(
-    "m", [1, 1 << 127, (1 << 128) - 1, 0xB504F333F9DE6484597D89B3754ABE9F, 3 << 120, 0x5555 << 100]
-)
+@each("lanes", [1, 2, 15, 16, 17, 31, 32, 33, 64, 511, 512, 513, 2000, 8192])
+@each("m", [1, 1 << 127, (1 << 128) - 1, 0xB504F333F9DE6484597D89B3754ABE9F, 3 << 120, 0x5555 << 100])
 def test_coins_by_bit_planes_equal_the_reference(m, lanes):
     heads = toss(KEY, m, lanes)
     assert heads[:lanes].tolist() == reference.coins_fill(reference.Words(KEY, 0, 0), m, lanes)

@@ -13,6 +13,7 @@ from ldpfast._core import noise
 from ldpfast._core.stream import Stream
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA, hoeffding_radius
 
@@ -26,7 +27,7 @@ def gaussian(variance, n, block=0, margin=noise.MARGIN):
 VARIANCES = [1, 2, 3, 4, 100, 1025**2, 10**9 + 7, 1 << 40, (1 << 48) - 1, 1 << 48]
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
+@each("variance", VARIANCES)
 def test_gaussian_noise_equals_the_reference(isa, variance):
     """The reference compares the same words with probabilities of 60 digits."""
     for block in (0, 5):
@@ -34,8 +35,8 @@ def test_gaussian_noise_equals_the_reference(isa, variance):
         assert gaussian(variance, 600, block).tolist() == reference.discrete_gaussian(words, variance, 600)
 
 
-@pytest.mark.parametrize("margin", [2.0**-20, 0.01, 0.5, 1.0])
-@pytest.mark.parametrize("variance", [1, 100, 1 << 48])
+@each("margin", [2.0**-20, 0.01, 0.5, 1.0])
+@each("variance", [1, 100, 1 << 48])
 def test_the_result_does_not_depend_on_how_many_proposals_are_compared_with_more_digits(isa, variance, margin):
     """So proposals that doubles decide and those that decimals decide have the same probabilities."""
     assert gaussian(variance, 2000, margin=margin).tolist() == gaussian(variance, 2000).tolist()

@@ -8,13 +8,14 @@ import pytest
 from ldpfast._core import stream
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import KEY
 
 pytestmark = pytest.mark.usefixtures("isa")
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [64, 512, 576, 1024, 5056])
+@each("dtype", [np.float32, np.float64])
+@each("n", [64, 512, 576, 1024, 5056])
 def test_normals_equal_the_reference(n, dtype):
     out = np.empty(n, dtype)
     stream.normals(KEY, out)

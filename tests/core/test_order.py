@@ -11,14 +11,15 @@ from ldpfast._core.stream import Stream
 from ldpfast.central import _quantile
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY
 from ..support.statistics import ALPHA
 
 # Choice by rank -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 0.3, 1.0, 7.0, 40.0, 170.0])
-@pytest.mark.parametrize("room", [1, 2, 17, 5000])
+@each("epsilon", [1e-4, 0.01, 0.3, 1.0, 7.0, 40.0, 170.0])
+@each("room", [1, 2, 17, 5000])
 def test_weights_equal_the_recurrence(epsilon, room):
     ratio = _quantile._ratio(epsilon)
     expected = [1 << 62]
@@ -29,7 +30,7 @@ def test_weights_equal_the_recurrence(epsilon, room):
     assert table[: len(expected)].tolist() == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "points",
     [
         [],
@@ -46,7 +47,7 @@ def test_weights_equal_the_recurrence(epsilon, room):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("epsilon", [0.2, 3.0, 60.0])
+@each("epsilon", [0.2, 3.0, 60.0])
 def test_choice_equals_the_reference(points, epsilon):
     """The total weight, and the chosen point for many random integers, from the weight of every point."""
     table, size = _quantile.weights(epsilon, max(1, len(points))), 7
@@ -106,7 +107,7 @@ def test_totals_of_the_whole_grid_are_exact():
 # Smooth spread --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_spread_equals_brute_force(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 30))

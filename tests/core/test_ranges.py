@@ -7,14 +7,15 @@ import pytest
 
 from ldpfast._core import ranges
 
+from ..support.cases import each
 from ..support.sizes import SIZES
 
 pytestmark = pytest.mark.usefixtures("isa")
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [*SIZES, 4096, 9000])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.5, -1.5])
+@each("dtype", [np.float32, np.float64])
+@each("n", [*SIZES, 4096, 9000])
+@each("bad", [np.nan, np.inf, -np.inf, 1.5, -1.5])
 def test_the_first_invalid_number_and_row_are_found(n, bad, dtype):
     x = np.random.default_rng(n).uniform(-1, 1, n).astype(dtype)
     assert ranges.first_invalid_number(x, -1.0, 1.0) == -1
@@ -26,8 +27,8 @@ def test_the_first_invalid_number_and_row_are_found(n, bad, dtype):
         assert ranges.first_invalid_row(y.reshape(n, 1), 1, 0.0, 1.0) == position
 
 
-@pytest.mark.parametrize("dtype, unit", [(np.float32, 1e-6), (np.float64, 1e-14)])
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 33, 64, 65, 200])
+@each("dtype, unit", [(np.float32, 1e-6), (np.float64, 1e-14)])
+@each("dim", [1, 2, 3, 7, 16, 33, 64, 65, 200])
 def test_rows_are_valid_exactly_between_two_norms(dim, dtype, unit):
     """Rows with one number or with equal numbers, whose norms are near the ends 1 and 2 and far from them."""
     norms = np.array([0, 1e-30, 0.5, 1 - unit, 1 + unit, 1.5, 2 - unit, 2 + unit, 3, 1e30])
@@ -41,8 +42,8 @@ def test_rows_are_valid_exactly_between_two_norms(dim, dtype, unit):
     assert found == [0, -1, -1, 0]
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
-@pytest.mark.parametrize("n", [1, 64, 5000])
+@each("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@each("n", [1, 64, 5000])
 def test_the_first_invalid_code_is_found(n, dtype):
     x = np.random.default_rng(n).integers(0, 100, n).astype(dtype)
     signed = dtype[0] == "i"

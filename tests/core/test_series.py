@@ -11,6 +11,7 @@ from ldpfast import _core
 from ldpfast._core import series
 
 from ..support import reference
+from ..support.cases import each
 from ..support.examples import assert_same
 
 pytestmark = pytest.mark.usefixtures("isa")
@@ -18,8 +19,8 @@ pytestmark = pytest.mark.usefixtures("isa")
 COSINE = 2e-14  # error of the polynomial of the values, 1e-14, and roundings of kernel and reference
 
 
-@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 600])
-@pytest.mark.parametrize("terms", [1, 2, 3, 16, 33, 200])
+@each("n", [0, 1, 255, 256, 257, 600])
+@each("terms", [1, 2, 3, 16, 33, 200])
 def test_values_equal_the_reference(terms, n):
     """Horner's rule multiplies by exp(2 pi i u) m times, so the error of a term grows with its frequency m."""
     compiled, x = series.Series(terms, -3.0, 4.5), np.random.default_rng(n).uniform(-3, 4.5, n)

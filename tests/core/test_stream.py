@@ -14,6 +14,7 @@ from ldpfast import _core
 from ldpfast._core import stream
 
 from ..support import aes, reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY
 
 
@@ -55,7 +56,7 @@ def test_encryption_equals_the_published_vectors(aes_form, name):
     assert aes.encrypt(key, bytes.fromhex(block)).hex() == expected
 
 
-@pytest.mark.parametrize("blocks", [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200])
+@each("blocks", [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200])
 def test_all_implementations_agree(aes_form, blocks):
     """Random keys and inputs, and counters that wrap; lengths around those that are encrypted together."""
     rng = np.random.default_rng(blocks)
@@ -77,7 +78,7 @@ def test_the_slow_implementation_is_always_available():
 # Streams --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "stream_id, block, groups",
     [(0, 0, 1), (20, 1, 3), (2**32 - 1, 2**64 - 1, 2), (8, 2**32, 1), (8, 2**32 - 1, 1), (3, 4095, 1), (3, 4096, 1)],
 )

@@ -8,13 +8,14 @@ import pytest
 from ldpfast._core import tally
 
 from ..support import reference
+from ..support.cases import each
 from ..support.sizes import SIZES
 
 pytestmark = pytest.mark.usefixtures("isa")
 
 
-@pytest.mark.parametrize("n", [0, *SIZES, 4095, 4097, 70_000])
-@pytest.mark.parametrize("k", [1, 2, 8, 13, 64, 100, 128, 511, 512, 513, 1024, 1031])
+@each("n", [0, *SIZES, 4095, 4097, 70_000])
+@each("k", [1, 2, 8, 13, 64, 100, 128, 511, 512, 513, 1024, 1031])
 def test_add_bits_counts_the_ones_of_each_column(k, n):
     if n * k > 10_000_000:
         n //= 16
@@ -24,8 +25,8 @@ def test_add_bits_counts_the_ones_of_each_column(k, n):
     np.testing.assert_array_equal(counts - 5, np.unpackbits(rows, axis=1, count=k, bitorder="little").sum(0))
 
 
-@pytest.mark.parametrize("n", [0, *SIZES, 64 * 255, 64 * 256 + 3, 100_000])
-@pytest.mark.parametrize("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
+@each("n", [0, *SIZES, 64 * 255, 64 * 256 + 3, 100_000])
+@each("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
 def test_add_codes_is_a_histogram(k, dtype, n):
     codes = np.random.default_rng(n + k).integers(0, k, n).astype(dtype)
     counts = np.zeros(k, np.int64)
@@ -33,8 +34,8 @@ def test_add_codes_is_a_histogram(k, dtype, n):
     np.testing.assert_array_equal(counts, np.bincount(codes, minlength=k))
 
 
-@pytest.mark.parametrize("n", [1, 3, 64, 255, 256, 257, 258, 259, 64 * 255 + 67])
-@pytest.mark.parametrize("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
+@each("n", [1, 3, 64, 255, 256, 257, 258, 259, 64 * 255 + 67])
+@each("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
 def test_equal_codes_are_counted_in_every_place(k, dtype, n):
     for code in (0, 1, k - 2, k - 1):
         counts = np.zeros(k, np.int64)
@@ -42,10 +43,8 @@ def test_equal_codes_are_counted_in_every_place(k, dtype, n):
         assert counts[code] == counts.sum() == n
 
 
-@pytest.mark.parametrize("n", [1, 63, 64, 255, 256, 259, 20_000])
-@pytest.mark.parametrize(
-    "k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (255, "u1"), (300, "u2"), (70_000, "u4"), (3, "u8")]
-)
+@each("n", [1, 63, 64, 255, 256, 259, 20_000])
+@each("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (255, "u1"), (300, "u2"), (70_000, "u4"), (3, "u8")])
 def test_codes_out_of_range_are_not_counted_outside_of_the_state(k, dtype, n):
     for code in {k, np.iinfo(dtype).max}:
         memory = np.zeros(k + 300, np.int64)
@@ -54,8 +53,8 @@ def test_codes_out_of_range_are_not_counted_outside_of_the_state(k, dtype, n):
         assert not memory[: k - 1].any()
 
 
-@pytest.mark.parametrize("dtype, steps, weight", [(np.float32, 2.0**30, 1 << 10), (np.float64, 2.0**40, 1)])
-@pytest.mark.parametrize("dim, n", [(1, 1), (3, 5000), (8, 9), (65, 64), (100, 9), (300, 10)])
+@each("dtype, steps, weight", [(np.float32, 2.0**30, 1 << 10), (np.float64, 2.0**40, 1)])
+@each("dim, n", [(1, 1), (3, 5000), (8, 9), (65, 64), (100, 9), (300, 10)])
 def test_add_vectors_sums_multiples_of_a_step(dim, n, dtype, steps, weight):
     bound = 3.7
     y = np.random.default_rng(n).uniform(-bound, bound, (n, dim)).astype(dtype)
@@ -65,8 +64,8 @@ def test_add_vectors_sums_multiples_of_a_step(dim, n, dtype, steps, weight):
     assert reference.wide(state) == expected
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
-@pytest.mark.parametrize("dim", [1, 2, 9, 70, 257])
+@each("sign", [-1, 1])
+@each("dim", [1, 2, 9, 70, 257])
 def test_sums_of_many_equal_vectors_are_exact(dim, sign):
     """Odd integers just below 2^40: their sum is rounded if more than 2^13 rows are added as doubles."""
     n, steps = 40_001, 2**40 - 1

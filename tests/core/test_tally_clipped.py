@@ -11,6 +11,7 @@ import pytest
 from ldpfast._core import tally
 
 from ..support import reference
+from ..support.cases import each
 
 FINE = 1 << 40
 DIMS = [1, 2, 3, 31, 32, 33, 100, 1000]
@@ -31,9 +32,9 @@ def rows(n, dim, dtype, seed=0):
     return x.astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("radius", [1.0, 0.37])
+@each("dtype", [np.float32, np.float64])
+@each("dim", DIMS)
+@each("radius", [1.0, 0.37])
 def test_clipped_sums_equal_the_reference(isa, radius, dim, dtype):
     """Equality of every bit of every row detects an instruction set with fused or reordered operations."""
     x = rows(70 if dim < 1000 else 10, dim, dtype)
@@ -63,8 +64,8 @@ def test_clipped_rows_agree_with_exact_arithmetic(dim, dtype):
         assert math.sqrt(sum(k * k for k in found)) <= FINE * (1 + 1e-12) + math.sqrt(dim) / 2
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n, dim", [(300_001, 1), (9001, 2), (5000, 33), (4097, 3)])
+@each("dtype", [np.float32, np.float64])
+@each("n, dim", [(300_001, 1), (9001, 2), (5000, 33), (4097, 3)])
 def test_sums_do_not_depend_on_order_or_splitting_of_the_rows(isa, n, dim, dtype):
     x, rng = rows(n, dim, dtype), np.random.default_rng(n)
     x[::97] = np.nan
@@ -96,8 +97,8 @@ def test_instruction_sets_agree_on_many_rows(isa):
             assert reference.wide(clipped(x[:: max(1, dim // 20)], 1.0)[0]) == exact.tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim", [1, 2, 31, 32, 33, 65])
+@each("dtype", [np.float32, np.float64])
+@each("dim", [1, 2, 31, 32, 33, 65])
 def test_rows_that_are_not_finite_count_as_zero_and_are_counted(isa, dim, dtype):
     x = rows(130, dim, dtype, 2)
     good = x.copy()
@@ -109,8 +110,8 @@ def test_rows_that_are_not_finite_count_as_zero_and_are_counted(isa, dim, dtype)
     assert clipped(x, 1.0)[0].tobytes() == clipped(good, 1.0)[0].tobytes()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim", [1, 2, 33, 100])
+@each("dtype", [np.float32, np.float64])
+@each("dim", [1, 2, 33, 100])
 def test_extreme_rows_equal_the_reference(isa, dim, dtype):
     """Huge, subnormal and zero rows, and rows exactly on the ball."""
     info = np.finfo(dtype)

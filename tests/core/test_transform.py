@@ -7,6 +7,8 @@ import pytest
 
 from ldpfast._core import transform
 
+from ..support.cases import each
+
 pytestmark = pytest.mark.usefixtures("isa")
 CACHED = 1 << 15  # numbers of the parts that stay in the cache
 
@@ -23,7 +25,7 @@ def signs(n):
     return 1 - 2 * (np.bitwise_count(rows[:, None] & rows) % 2).astype(np.int64)
 
 
-@pytest.mark.parametrize("n", [1 << j for j in range(11)])
+@each("n", [1 << j for j in range(11)])
 def test_the_transform_is_the_product_with_the_signs(n):
     values = np.random.default_rng(n).integers(-(10**6), 10**6, n)
     np.testing.assert_array_equal(transformed(values), signs(n) @ values)

@@ -29,6 +29,7 @@ from ldpfast.estimation import (
 )
 from ldpfast.estimation._frequencies import MECHANISMS as METHODS
 
+from ..support.cases import each
 from ..support.errors import CLIP_HINT, logged_text, raises, state_of_record
 
 NAN, INF = float("nan"), float("inf")
@@ -140,7 +141,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize("make, name, value, error, message", INVALID)
+@each("make, name, value, error, message", INVALID)
 def test_message_names_the_invalid_argument(make, name, value, error, message):
     with raises(error, message.format(name=name, value=value, kind=type(value).__name__)):
         make(**{name: value})
@@ -367,9 +368,9 @@ WHAT = {
 }
 
 
-@pytest.mark.parametrize("name", [*NUMBERS, *ROWS])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("bad", [NAN, INF, -INF, 1.0000002, -1e30])
+@each("name", [*NUMBERS, *ROWS])
+@each("dtype", [np.float32, np.float64])
+@each("bad", [NAN, INF, -INF, 1.0000002, -1e30])
 def test_records_out_of_range(name, dtype, bad):
     call, what = NUMBERS.get(name) or ROWS[name], WHAT.get(name, "finite numbers")
     x = np.full(300 if name in NUMBERS else (300, 3), 0.25, dtype)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ldpfast.estimation import Frequencies, frequencies, project_simplex
 
+from ..support.cases import each
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.one_shot import WORDS
 
@@ -100,7 +101,7 @@ def test_labels_in_any_container_give_the_estimate_of_their_codes(container):
     assert estimate.to_dict()["categories"] == list(WORDS)
 
 
-@pytest.mark.parametrize("wrong, count", [("seldom", 1), ("Often", 1), (None, 1)])
+@each("wrong, count", [("seldom", 1), ("Often", 1), (None, 1)])
 def test_missing_and_undeclared_answers_are_errors(container, wrong, count):
     answers = list(ANSWERS)
     answers[37] = wrong

@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import ldpfast as ldp
 from ldpfast.estimation import GradientDescent, LinearRegression, LogisticRegression, PoissonRegression
 
+from ..support.cases import each
 from ..support.examples import assert_same, assert_same_estimate
 from ..support.process import run_python
 
@@ -169,7 +170,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("name, value, error", BAD)
+@each("name, value, error", BAD)
 def test_fit_names_the_invalid_parameter(kind, name, value, error):
     model = kind(**{name: value})
     for call in (model.fit, model.partial_fit):

@@ -15,6 +15,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.estimation import SeriesDensity
 
 from ..support import reference
+from ..support.cases import each
 from ..support.errors import CLIP_HINT, state_of_record
 from ..support.examples import assert_same
 from ..support.keys import FIXED_KEY, KEY, SEED
@@ -31,9 +32,9 @@ def reports(kernel: tuple, key: bytes, block: int, x: np.ndarray) -> tuple[np.nd
     return bits[:, : kernel[0]], valid
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 15, 16, 17, 100])
-@pytest.mark.parametrize("terms", [1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 100, 250])
+@each("dtype", [np.float32, np.float64])
+@each("n", [1, 15, 16, 17, 100])
+@each("terms", [1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 100, 250])
 def test_reports_equal_the_reference(isa, terms, n, dtype):
     x = np.random.default_rng(n).uniform(-3, 4.5, n).astype(dtype)
     x[: min(n, 2)] = (-3.0, 4.5)[:n]
@@ -79,8 +80,8 @@ def test_reports_of_two_records_are_equal_or_opposite(isa, terms):
         assert (np.all(signs == signs[0], axis=1) | np.all(signs != signs[0], axis=1)).all()
 
 
-@pytest.mark.parametrize("bad", [-1e-9, 1 + 1e-9, np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("n", [1, 16, 37])
+@each("bad", [-1e-9, 1 + 1e-9, np.nan, np.inf, -np.inf])
+@each("n", [1, 16, 37])
 def test_invalid_records_are_found(isa, bad, n):
     x = np.linspace(0, 1, n)
     assert reports((5, 0.0, 1.0, 1 << 63), KEY, 0, x)[1]

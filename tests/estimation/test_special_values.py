@@ -24,6 +24,7 @@ from ldpfast.estimation import (
     VectorMean,
 )
 
+from ..support.cases import each
 from ..support.examples import KINDS
 from ..support.one_shot import PROBLEMS
 
@@ -148,9 +149,9 @@ def message(call: Callable[[], object], what: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("clip", [False, True], ids=["", "clip"])
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
-@pytest.mark.parametrize("name", QUESTIONS)
+@each("clip", [False, True], ids=["", "clip"])
+@each("dtype", [*FLOATS, *INTEGERS])
+@each("name", QUESTIONS)
 def test_a_call_gives_a_result_without_a_warning_or_an_error_about_x(name, dtype, clip):
     question = QUESTIONS[name]
     dim, numbers = question.domain.width, question.domain.clips
@@ -165,8 +166,8 @@ def test_a_call_gives_a_result_without_a_warning_or_an_error_about_x(name, dtype
             assert not (found and clip and numbers and len(x)), f"{what}: {found}"
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@each("dtype", [*FLOATS, *INTEGERS])
+@each("kind", KINDS, ids=str)
 def test_variances_have_no_warning_or_an_error_about_x(kind, dtype):
     dim = kind.mechanism.domain.width
     for what, x in arrays((6,) if dim is None else (6, dim), dtype):
@@ -206,8 +207,8 @@ PROTOCOLS: dict[str, Callable[[np.ndarray], object]] = {
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.DoubtfulWarning")
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
-@pytest.mark.parametrize("name", PROTOCOLS)
+@each("dtype", [*FLOATS, *INTEGERS])
+@each("name", PROTOCOLS)
 def test_a_protocol_gives_a_result_without_a_warning_or_an_error_about_x(name, dtype):
     for what, x in arrays((600,), dtype):
         found = message(lambda: finite(PROTOCOLS[name](x)), what)  # noqa: B023

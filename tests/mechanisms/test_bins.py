@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import ldpfast as ldp
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import KEY, SEED
 from ..support.sizes import SIZES
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("cuts", [(0.0,), (-1.0, 0.5, 2.0)])
+@each("dtype", [np.float32, np.float64])
+@each("n", SIZES)
+@each("cuts", [(0.0,), (-1.0, 0.5, 2.0)])
 def test_reports_equal_the_reference(isa, cuts, n, dtype):
     mechanism = ldp.Bins(cuts, 0.5)
     x = np.concatenate([np.random.default_rng(n).normal(0, 2, n), cuts]).astype(dtype)

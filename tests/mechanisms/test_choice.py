@@ -10,6 +10,8 @@ from ldpfast import mechanisms
 from ldpfast.mechanisms import for_ball, for_box, for_categories, for_interval
 from ldpfast.mechanisms._choice import total_variance
 
+from ..support.cases import each
+
 INTERVAL = [
     (0.5, ldp.SignBit),
     (0.53, ldp.SignBit),
@@ -49,8 +51,8 @@ def candidates(k, epsilon):
     return [kind(k, epsilon) for kind in kinds]
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("k", [2, 3, 5, 10, 11, 64, 1000, 5000, 70_000])
+@each("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
+@each("k", [2, 3, 5, 10, 11, 64, 1000, 5000, 70_000])
 def test_the_category_mechanism_has_the_smallest_total_variance(k, epsilon):
     chosen = for_categories(k, epsilon)
     assert total_variance(chosen) <= min(map(total_variance, candidates(k, epsilon))) * (1 + 1e-4)

@@ -20,6 +20,7 @@ from ldpfast.mechanisms import _pipeline
 from ldpfast.mechanisms._likelihood import Examples
 from ldpfast.reports import SampledSigns
 
+from ..support.cases import each, each_example
 from ..support.examples import (
     CATEGORIES,
     GRADIENTS,
@@ -84,6 +85,7 @@ def assert_reports_equal_to(mechanism, expected, x, **options):
 # Shapes and dtypes ----------------------------------------------------------------------------------------------------
 
 
+@each_example
 def test_reports_have_the_documented_shape_and_dtype(example, mechanism, records):
     reports = mechanism.privatize(records)
     assert reports.shape == report_shape(mechanism, len(records))
@@ -91,6 +93,7 @@ def test_reports_have_the_documented_shape_and_dtype(example, mechanism, records
     assert reports.flags.c_contiguous
 
 
+@each_example
 def test_decoded_reports_have_one_row_per_record(mechanism, records):
     decoded = mechanism.decode(mechanism.privatize(records))
     assert decoded.shape == decoded_shape(mechanism, len(records))
@@ -98,6 +101,7 @@ def test_decoded_reports_have_one_row_per_record(mechanism, records):
     assert np.isfinite(decoded).all()
 
 
+@each_example
 def test_variance_has_the_shape_of_the_decoded_reports(mechanism, records):
     variance = mechanism.variance(records)
     assert variance.shape == decoded_shape(mechanism, len(records))
@@ -105,6 +109,7 @@ def test_variance_has_the_shape_of_the_decoded_reports(mechanism, records):
     assert (variance > 0).all()
 
 
+@each_example
 def test_a_single_record_has_one_dimension_less(mechanism, records):
     """All results equal those of a batch of one."""
     report, batch = mechanism.privatize(records[0], rng=5), mechanism.privatize(records[:1], rng=5)
@@ -116,6 +121,7 @@ def test_a_single_record_has_one_dimension_less(mechanism, records):
     assert_same_estimate(mechanism.run(records[0], rng=5), mechanism.estimate(batch))
 
 
+@each_example
 def test_no_records_give_no_reports(mechanism, records):
     reports = mechanism.privatize(records[:0])
     assert reports.shape == report_shape(mechanism, 0)
@@ -124,11 +130,13 @@ def test_no_records_give_no_reports(mechanism, records):
     assert mechanism.aggregator().update(reports).n == 0
 
 
+@each_example
 def test_no_records_give_no_estimate(mechanism, records):
     with pytest.raises(ValueError, match=r"^an estimate needs at least 1 report, got n = 0$"):
         mechanism.run(records[:0])
 
 
+@each_example
 def test_collect_counts_the_reports(mechanism, records):
     expected = mechanism.aggregator().update(mechanism.privatize(records, rng=5))
     assert mechanism.collect(records, rng=5) == expected
@@ -137,6 +145,7 @@ def test_collect_counts_the_reports(mechanism, records):
     assert mechanism.collect(records, rng=keys) == mechanism.aggregator().update(mechanism.privatize(records, rng=keys))
 
 
+@each_example
 def test_report_bytes_is_the_size_of_a_report(example, mechanism, records):
     reports = mechanism.privatize(records.astype(np.float64) if records.dtype.kind == "f" else records)
     assert mechanism.report_bytes * len(records) == reports.nbytes
@@ -163,6 +172,7 @@ def forms(x):
     yield "unaligned", unaligned
 
 
+@each_example
 def test_the_layout_of_the_input_does_not_matter(mechanism, records):
     expected, variance = mechanism.privatize(records, rng=5), mechanism.variance(records)
     estimate = mechanism.run(records, rng=5)
@@ -173,6 +183,7 @@ def test_the_layout_of_the_input_does_not_matter(mechanism, records):
         assert_same_estimate(mechanism.run(x, rng=5), estimate)
 
 
+@each_example
 def test_calls_do_not_change_the_records(mechanism, records):
     for _, x in forms(records):
         before = x.tobytes()
@@ -182,8 +193,8 @@ def test_calls_do_not_change_the_records(mechanism, records):
         assert x.tobytes() == before
 
 
-@pytest.mark.parametrize("mechanism", CATEGORIES + TREES, ids=repr)
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"])
+@each("mechanism", CATEGORIES + TREES, ids=repr)
+@each("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"])
 def test_categories_may_have_any_integer_dtype(mechanism, dtype):
     x = np.minimum(records_of(mechanism, 50), 127)
     expected = mechanism.privatize(x, rng=5)
@@ -191,7 +202,7 @@ def test_categories_may_have_any_integer_dtype(mechanism, dtype):
     assert_same_estimate(mechanism.run(x.astype(dtype), rng=5), mechanism.estimate(expected))
 
 
-@pytest.mark.parametrize("mechanism", CATEGORIES + TREES, ids=repr)
+@each("mechanism", CATEGORIES + TREES, ids=repr)
 def test_categories_may_be_lists_and_python_integers(mechanism):
     x = records_of(mechanism, 9)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
@@ -208,7 +219,7 @@ def test_binary_records_may_be_booleans():
     assert mechanism.privatize(True) in (0, 1)
 
 
-@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
+@each("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
 def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     halves = records_of(mechanism, 9).astype(np.float16)
     assert_reports_equal_to(
@@ -220,7 +231,7 @@ def test_half_precision_is_taken_as_float32_and_integers_as_float64(mechanism):
     )
 
 
-@pytest.mark.parametrize("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
+@each("mechanism", SYMBOLS + INTERVALS + WRAPPED + VECTORS + GRADIENTS, ids=repr)
 def test_lists_of_numbers_are_float64(mechanism):
     x = records_of(mechanism, 3)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x.tolist())
@@ -238,6 +249,7 @@ def outputs(reports):
     yield np.zeros_like(reports, order="F")
 
 
+@each_example
 def test_out_is_filled_and_returned(mechanism, records):
     expected = mechanism.privatize(records, rng=5)
     for out in outputs(expected):
@@ -245,6 +257,7 @@ def test_out_is_filled_and_returned(mechanism, records):
         np.testing.assert_array_equal(out, expected)
 
 
+@each_example
 def test_memory_around_out_is_not_changed(mechanism, records):
     expected = mechanism.privatize(records, rng=5)
     around = np.full((2 * len(records), *expected.shape[1:]), 77, expected.dtype)
@@ -265,6 +278,7 @@ def test_out_may_be_a_memory_map(kind, tmp_path):
     assert_same(np.load(tmp_path / "reports.npy"), expected)
 
 
+@each_example
 def test_out_may_hold_a_single_report(mechanism, records):
     expected = mechanism.privatize(records[0], rng=5)
     out = np.zeros(expected.shape, expected.dtype)
@@ -284,7 +298,7 @@ IN_PLACE_EXAMPLES = [m for m in MECHANISMS if isinstance(m, IN_PLACE)] + [
 ]
 
 
-@pytest.mark.parametrize("mechanism", IN_PLACE_EXAMPLES, ids=repr)
+@each("mechanism", IN_PLACE_EXAMPLES, ids=repr)
 def test_out_may_be_the_records_themselves(mechanism):
     """Reports must not overwrite records that have not been read yet."""
     x = records_of(mechanism, 50)
@@ -292,6 +306,7 @@ def test_out_may_be_the_records_themselves(mechanism):
     assert_same(mechanism.privatize(x, rng=5, out=x), expected)
 
 
+@each_example
 def test_out_may_overlap_the_records(mechanism, records):
     expected = mechanism.privatize(records, rng=5)
     memory = np.zeros(records.nbytes + expected.nbytes + 8, np.uint8)
@@ -302,6 +317,7 @@ def test_out_may_overlap_the_records(mechanism, records):
         assert_same(mechanism.privatize(x, rng=5, out=out), expected)
 
 
+@each_example
 def test_a_wrong_out_is_rejected_and_not_changed(mechanism, records):
     good = mechanism.privatize(records)
     read_only = np.zeros_like(good)
@@ -341,13 +357,13 @@ def assert_equal_copy(mechanism, other):
     assert_same(other.privatize(x, rng=5), mechanism.privatize(x, rng=5))
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_the_repr_can_be_evaluated(mechanism):
     names = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
     assert_equal_copy(mechanism, eval(repr(mechanism), {"__builtins__": {}, **names}))
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_json_pickle_and_copy_give_equal_mechanisms(mechanism):
     assert_equal_copy(mechanism, ldp.Mechanism.from_dict(mechanism.to_dict()))
     assert_equal_copy(mechanism, ldp.Mechanism.from_dict(json.loads(json.dumps(mechanism.to_dict()))))
@@ -357,7 +373,7 @@ def test_json_pickle_and_copy_give_equal_mechanisms(mechanism):
     assert_equal_copy(mechanism, copy.deepcopy(mechanism))
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_mechanisms_are_frozen(mechanism):
     """Otherwise epsilon could change while the coins stay the same."""
     for name in (*mechanism.to_dict(), "epsilon_realized", "new"):
@@ -387,7 +403,7 @@ def test_parameters_of_a_gradient_are_stored_as_plain_numbers():
     assert json.dumps(made.to_dict()) == json.dumps(expected.to_dict())
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_the_guarantee_is_the_realized_epsilon(mechanism):
     assert 0 < mechanism.epsilon_realized <= mechanism.epsilon
     assert mechanism.epsilon_realized > mechanism.epsilon * (1 - 1e-4)
@@ -395,7 +411,7 @@ def test_the_guarantee_is_the_realized_epsilon(mechanism):
     assert mechanism.guarantee == ldp.privacy.Guarantee("local", mechanism.epsilon_realized, ideal=ideal)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
     largest = {"Warner": 1, "RandomizedResponse": 300, "UnaryEncoding": 13, "LinfBall": 8}
     largest |= {"SignBit": 1, "Residue": 256, "Bins": 256, "SmoothedBins": 256, "FiniteChannel": 3, "TreeResponse": 250}
@@ -411,6 +427,7 @@ def test_a_channel_has_the_realized_epsilon_or_is_too_large(mechanism):
 # Randomness -----------------------------------------------------------------------------------------------------------
 
 
+@each_example
 def test_the_same_seed_gives_the_same_reports_and_another_seed_others(example, mechanism):
     """For every example, the 2000 reports of two keys are all equal with probability below 0.9^2000."""
     x = example.records(max(20, 2000 // getattr(mechanism, "dim", 1)))
@@ -427,7 +444,7 @@ def test_seeds_are_seed_sequences(kind):
         assert_same(kind.mechanism.privatize(x, rng=rng), expected)
 
 
-@pytest.mark.parametrize("call", ["privatize", "run"])
+@each("call", ["privatize", "run"])
 def test_a_generator_is_advanced_by_32_bytes(kind, call):
     for wrap in (np.random.Generator, lambda bits: bits):
         used, same = np.random.PCG64(3), np.random.Generator(np.random.PCG64(3))
@@ -473,7 +490,7 @@ FLIPS = {
 SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has the same stream of signs
 
 
-@pytest.mark.parametrize("pair", [p for p in itertools.combinations(FLIPS, 2) if p not in SHARED], ids="-".join)
+@each("pair", [p for p in itertools.combinations(FLIPS, 2) if p not in SHARED], ids="-".join)
 def test_two_mechanisms_with_one_seed_share_no_coin(pair):
     """Independent reports at epsilon = 1 agree with probability p^2 + q^2; with shared coins nearly all would agree.
 
@@ -491,6 +508,7 @@ def test_two_mechanisms_with_one_seed_share_no_coin(pair):
 # run, threads, instruction sets ---------------------------------------------------------------------------------------
 
 
+@each_example
 def test_run_equals_estimate_of_privatize_over_many_pieces(example, mechanism, monkeypatch):
     """Each piece of `run` continues with the next record block of the key."""
     monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
@@ -498,6 +516,7 @@ def test_run_equals_estimate_of_privatize_over_many_pieces(example, mechanism, m
     assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
 
 
+@each_example
 def test_run_equals_estimate_of_privatize_over_many_blocks(example, mechanism):
     x = example.records(example.blocks(9))
     assert_same_estimate(mechanism.run(x, rng=5), mechanism.estimate(mechanism.privatize(x, rng=5)))
@@ -529,6 +548,7 @@ def test_run_reads_memory_maps_of_any_layout(example, mechanism, tmp_path):
     assert_same_estimate(mechanism.run(mapped, rng=5), mechanism.run(x, rng=5))
 
 
+@each_example
 def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism, threads, monkeypatch):
     monkeypatch.setattr(_pipeline, "PIECE_BYTES", 1)
     x = example.records(example.blocks(7))
@@ -542,6 +562,7 @@ def test_the_number_of_threads_and_of_pieces_changes_nothing(example, mechanism,
     assert aggregated == mechanism.aggregator().update(reports).to_bytes()
 
 
+@each_example
 def test_the_instruction_set_changes_nothing(example, mechanism, isa):
     """The sizes are not multiples of the width of a vector."""
     x = example.records(min(example.blocks(2), 20_001))
@@ -553,6 +574,7 @@ def test_the_instruction_set_changes_nothing(example, mechanism, isa):
     assert_same_estimate(estimate, mechanism.estimate(reports))
 
 
+@each_example
 def test_the_estimate_is_the_mean_of_the_decoded_reports(example, mechanism):
     """Reports of vectors are rounded to multiples of a step of at most bound 2^-30, so the mean has an error of half a step."""
     x = example.records(60)
@@ -563,6 +585,7 @@ def test_the_estimate_is_the_mean_of_the_decoded_reports(example, mechanism):
     np.testing.assert_allclose(mechanism.estimate(reports).value, decoded.mean(axis=0), rtol=0, atol=tolerance)
 
 
+@each_example
 def test_the_value_lies_in_its_interval(mechanism, records):
     copies = 3 if not isinstance(mechanism.report, SampledSigns) else math.ceil(3 * mechanism.dim / mechanism.sampled)
     estimate = mechanism.run(np.concatenate([records] * copies), rng=5)
@@ -689,7 +712,7 @@ def test_clip_maps_nan_and_infinities_to_the_documented_symbols(dtype):
     assert_reports_equal_to(residue, residue.privatize(np.array(far * 100, dtype), rng=5), x, clip=True)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mechanism, monkeypatch):
     """With the key of the seed in place of a fresh one, in the forms that have the short path and in those that do not."""
     record = records_of(mechanism, 1)[0]
@@ -704,22 +727,22 @@ def test_a_single_record_without_rng_takes_a_short_path_to_the_same_report(mecha
             assert_same(np.asarray(made), np.asarray(expected))
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_single_records_have_keys_of_their_own(mechanism):
     """128 reports of one record are not all equal. For a fair bit, this happens with probability 2^-127."""
     record = records_of(mechanism, 1)[0].tolist()
     assert len({np.asarray(mechanism.privatize(record)).tobytes() for _ in range(128)}) > 1
 
 
-@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m not in CATEGORIES + TREES], ids=repr)
+@each("mechanism", [m for m in MECHANISMS if m not in CATEGORIES + TREES], ids=repr)
 def test_clip_changes_nothing_inside_the_domain(mechanism):
     x = records_of(mechanism, 20)
     assert_reports_equal_to(mechanism, mechanism.privatize(x, rng=5), x, clip=True)
     assert_same_estimate(mechanism.run(x, rng=5, clip=True), mechanism.run(x, rng=5))
 
 
-@pytest.mark.parametrize("mechanism", CATEGORIES + TREES, ids=repr)
-@pytest.mark.parametrize("call", ["privatize", "run"])
+@each("mechanism", CATEGORIES + TREES, ids=repr)
+@each("call", ["privatize", "run"])
 def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
     """The error is the same for valid and invalid records. An error that depends on the record would itself be a report."""
     for x in ([0, 1], [-1], [10**9]):
@@ -734,7 +757,7 @@ def test_every_mechanism_is_in_the_list():
     assert {type(m) for m in MECHANISMS} == kinds
 
 
-@pytest.mark.parametrize("clip", [0, 1, "no", None])
+@each("clip", [0, 1, "no", None])
 def test_clip_is_a_bool(kind, clip):
     mechanism, records = kind.mechanism, kind.records(3)
     for call in (mechanism.privatize, mechanism.run):
@@ -758,8 +781,8 @@ def test_arrays_of_an_estimate_are_read_only():
 # Memory layout --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("n", [1, 5, 5000])
+@each("mechanism", MECHANISMS, ids=repr)
+@each("n", [1, 5, 5000])
 def test_the_layout_of_the_records_changes_nothing(mechanism, n):
     """Every second record, records in reverse, a column of a table, and the other byte order."""
     x = records_of(mechanism, n)

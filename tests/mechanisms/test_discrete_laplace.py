@@ -17,6 +17,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import LaplaceOneHot
 
 from ..support import reference
+from ..support.cases import each
 from ..support.exact import exact_log
 from ..support.geometric import rate_and_error
 from ..support.keys import FIXED_KEY
@@ -61,8 +62,8 @@ def error(groups, carry, width, rate):
 
 
 @pytest.mark.usefixtures("group_digits")
-@pytest.mark.parametrize("width", range(8, 17))
-@pytest.mark.parametrize("epsilon", [0.25, 1.0, 2.0])
+@each("width", range(8, 17))
+@each("epsilon", [0.25, 1.0, 2.0])
 def test_the_budget_bounds_the_exact_loss(width, epsilon):
     """The exact loss is between a s - eta and a s + eta, with eta from the rounded integers."""
     with localcontext(_coins.CONTEXT):
@@ -83,8 +84,8 @@ def moved(groups, which, units):
 
 
 @pytest.mark.usefixtures("group_digits")
-@pytest.mark.parametrize("width", [8, 10, 12, 16])
-@pytest.mark.parametrize("which, sign", [(0, -1), (0, 1), (-1, -1), (-1, 1), ("carry", -1)])
+@each("width", [8, 10, 12, 16])
+@each("which, sign", [(0, -1), (0, 1), (-1, -1), (-1, 1), ("carry", -1)])
 def test_a_wrong_coin_exceeds_the_budget_of_the_right_one(width, which, sign):
     """With a weight that is wrong by a few units, the loss exceeds the budget of the right integers, not of those in use.
 
@@ -126,8 +127,8 @@ def test_a_random_sign_times_a_geometric_variable_costs_log_2_more():
 # Alias tables ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [2, 4, 8, 16, 32])
-@pytest.mark.parametrize("seed", range(5))
+@each("n", [2, 4, 8, 16, 32])
+@each("seed", range(5))
 def test_an_alias_table_has_exactly_the_given_weights(n, seed):
     generator = random.Random(seed)
     cuts = sorted(generator.sample(range(1, 1 << 20), n - 1))
@@ -159,8 +160,8 @@ def assert_has_weights(table, weights, width):
 # The integers in use --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 8.0, 30.0])
-@pytest.mark.parametrize("dim", [0, 1, 10, 1000])
+@each("epsilon", [1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 8.0, 30.0])
+@each("dim", [0, 1, 10, 1000])
 def test_the_integers_in_use_keep_the_budget(epsilon, dim):
     """The sum of errors as in the small instances, from the integers, with 120 digits. dim = 0 means a single number."""
     if dim == 0:
@@ -217,8 +218,8 @@ def streams(key=FIXED_KEY):
     return reference.Words(key, 15, 0), reference.Words(key, 16, 0, 1024)
 
 
-@pytest.mark.parametrize("n", [1, 20, 512, 600])
-@pytest.mark.parametrize("carry", [1 << 126, (1 << 127) + 12345, 3 << 126])
+@each("n", [1, 20, 512, 600])
+@each("carry", [1 << 126, (1 << 127) + 12345, 3 << 126])
 def test_numbers_with_carries_equal_the_reference(isa, n, carry):
     """In normal use a carry has probability 4e-11. Here carries are as probable as digits."""
     weights = (5 << 125, 1 << 125, 1 << 124, 3 << 124, 0, 0, 0, 0)
@@ -239,7 +240,7 @@ def test_numbers_are_clamped_to_the_limit_of_the_reports(isa):
     assert max(map(abs, drawn)) > 2 * limit
 
 
-@pytest.mark.parametrize("digits", [1, 4, 5, 6, 15, 16, 33, 45])
+@each("digits", [1, 4, 5, 6, 15, 16, 33, 45])
 def test_numbers_of_any_size_equal_the_reference(isa, digits):
     """Sets of three groups are appended, and the top group can have fewer digits."""
     generator, groups = random.Random(digits), []

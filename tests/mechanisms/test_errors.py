@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import mechanisms
 
+from ..support.cases import each
 from ..support.errors import CLIP_HINT, logged_text, raises, state_of_record
 
 NAN, INF = float("nan"), float("inf")
@@ -73,19 +74,19 @@ def make(request):
     return request.param
 
 
-@pytest.mark.parametrize("epsilon", [0, -0.5, 0.0, -0.0, np.float32(-1)])
+@each("epsilon", [0, -0.5, 0.0, -0.0, np.float32(-1)])
 def test_epsilon_must_be_positive(make, epsilon):
     with raises(ValueError, f"epsilon must be a finite number > 0, got {epsilon!r}"):
         make(epsilon)
 
 
-@pytest.mark.parametrize("epsilon", [NAN, INF, -INF])
+@each("epsilon", [NAN, INF, -INF])
 def test_epsilon_must_be_finite(make, epsilon):
     with raises(ValueError, f"epsilon must be a finite number, got {epsilon!r}"):
         make(epsilon)
 
 
-@pytest.mark.parametrize("epsilon", ["1", b"1", None, True, np.True_, 1j, [1.0], np.array([1.0, 2.0]), {}, ldp])
+@each("epsilon", ["1", b"1", None, True, np.True_, 1j, [1.0], np.array([1.0, 2.0]), {}, ldp])
 def test_epsilon_must_be_a_number(make, epsilon):
     with raises(TypeError, f"epsilon must be a number, got {kind_name(epsilon)}"):
         make(epsilon)
@@ -96,7 +97,7 @@ def test_an_integer_beyond_the_doubles_is_not_a_finite_number(make):
         make(10**400)
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-40, 1e7, 1e300, 1e308])
+@each("epsilon", [5e-324, 1e-300, 1e-40, 1e7, 1e300, 1e308])
 def test_epsilon_must_be_certifiable(make, epsilon):
     if epsilon > 1 and make is MAKERS["Window"]:  # rounded down to that of words of 32 bits
         assert make(epsilon).epsilon_realized <= 20.8
@@ -223,9 +224,9 @@ def test_lower_and_upper_are_checked(kind):
         kind("0", 1.0, 1.0)
 
 
-@pytest.mark.parametrize("kind", [ldp.SignBit, ldp.Laplace])
-@pytest.mark.parametrize("epsilon", [1e-12, 1.0, 40.0])
-@pytest.mark.parametrize("upper", [1e-99, 1e99, 1e155, 1e300, 1.7e308])
+@each("kind", [ldp.SignBit, ldp.Laplace])
+@each("epsilon", [1e-12, 1.0, 40.0])
+@each("upper", [1e-99, 1e99, 1e155, 1e300, 1.7e308])
 def test_a_huge_interval_is_refused_or_gives_finite_estimates(kind, upper, epsilon):
     """Squares and decoded values must not overflow if the parameters are accepted."""
     message = error_message(kind, 0.0, upper, epsilon)
@@ -273,7 +274,7 @@ def call(request):
     return request.param
 
 
-@pytest.mark.parametrize(
+@each(
     "mechanism, dtype",
     [
         (mechanism, dtype)
@@ -308,9 +309,9 @@ def test_the_index_of_an_invalid_record_is_that_in_the_whole_array(call, dtype):
         getattr(KARY, call)(x)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("bad", [NAN, INF, -INF])
-@pytest.mark.parametrize("mechanism", NUMBERS, ids=repr)
+@each("dtype", ["float32", "float64"])
+@each("bad", [NAN, INF, -INF])
+@each("mechanism", NUMBERS, ids=repr)
 def test_numbers_that_are_not_finite_are_rejected(call, mechanism, bad, dtype):
     x = np.full(300, 0.5, dtype)
     x[[17, 200]] = bad
@@ -319,8 +320,8 @@ def test_numbers_that_are_not_finite_are_rejected(call, mechanism, bad, dtype):
         getattr(mechanism, call)(x)
 
 
-@pytest.mark.parametrize("mechanism", [SIGN, LAPLACE], ids=repr)
-@pytest.mark.parametrize("bad", [np.nextafter(-1, -2), np.nextafter(3, 4), -1e300, 1e300])
+@each("mechanism", [SIGN, LAPLACE], ids=repr)
+@each("bad", [np.nextafter(-1, -2), np.nextafter(3, 4), -1e300, 1e300])
 def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
     x = np.linspace(-1, 3, 30)  # the ends are inside
     getattr(mechanism, call)(x)
@@ -330,9 +331,9 @@ def test_numbers_out_of_the_interval_are_rejected(call, mechanism, bad):
         getattr(mechanism, call)(x)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("bad", [NAN, INF, -INF, 2.5, -2.5])
-@pytest.mark.parametrize("mechanism", ROWS, ids=repr)
+@each("dtype", ["float32", "float64"])
+@each("bad", [NAN, INF, -INF, 2.5, -2.5])
+@each("mechanism", ROWS, ids=repr)
 def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
     x = np.zeros((40, 3), dtype)
     x[11, 2] = x[30, 0] = x[30, 1] = bad
@@ -378,7 +379,7 @@ def test_normalized_rows_are_valid_despite_rounding(dim, dtype):
     ldp.LaplaceVector(dim, 1.0).privatize(x)
 
 
-@pytest.mark.parametrize("dtype", ["object", "complex128", "U3", "S3", "datetime64[s]", "bool", "longdouble", "V4"])
+@each("dtype", ["object", "complex128", "U3", "S3", "datetime64[s]", "bool", "longdouble", "V4"])
 def test_dtypes_that_are_not_numbers_are_rejected(call, dtype):
     x = np.zeros(3, dtype)
     for mechanism in NUMBERS + ROWS:

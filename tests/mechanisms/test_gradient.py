@@ -11,15 +11,16 @@ from ldpfast import _coins
 from ldpfast.mechanisms import Gradient, Query
 
 from ..support import reference
+from ..support.cases import each
 from ..support.regression import random_examples
 
 # The gradient ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-@pytest.mark.parametrize("features, column", [(1, 0.0), (3, 0.7), (31, 1.0), (32, 1.0), (33, 0.0), (100, 0.5)])
-@pytest.mark.parametrize("family", ["logistic", "linear", "poisson"])
+@each("dtype", [np.float32, np.float64])
+@each("norm", ["l2", "linf"])
+@each("features, column", [(1, 0.0), (3, 0.7), (31, 1.0), (32, 1.0), (33, 0.0), (100, 0.5)])
+@each("family", ["logistic", "linear", "poisson"])
 def test_gradients_equal_the_reference(isa, family, features, column, norm, dtype):
     """Sums of up to 101 products of doubles; each number of a gradient is rounded to single precision twice."""
     x, y = random_examples(family, 20, features, dtype)

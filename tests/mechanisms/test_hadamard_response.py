@@ -15,6 +15,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.mechanisms._choice import total_variance
 
 from ..support import set_responses as reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
 from ..support.statistics import ALPHA, hoeffding_radius
@@ -22,8 +23,8 @@ from ..support.statistics import ALPHA, hoeffding_radius
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon, bits", [(1.0, None), (8.0, 32), (1e-6, 64)])
-@pytest.mark.parametrize(
+@each("epsilon, bits", [(1.0, None), (8.0, 32), (1e-6, 64)])
+@each(
     "k, n, record, report",
     [
         (2, 1, "u1", "u1"),
@@ -56,8 +57,8 @@ def test_reports_equal_the_reference(isa, k, n, record, report, epsilon, bits):
     assert reports.tolist() == expected
 
 
-@pytest.mark.parametrize("bits", [20, 32, 64])
-@pytest.mark.parametrize("k, codes, record, report", [(3, 4, "u1", "u1"), (300, 512, "u2", "u2"), (9, 16, "u1", "u1")])
+@each("bits", [20, 32, 64])
+@each("k, codes, record, report", [(3, 4, "u1", "u1"), (300, 512, "u2", "u2"), (9, 16, "u1", "u1")])
 def test_the_parity_is_even_exactly_below_the_threshold(isa, bits, k, codes, record, report):
     """heads = word gives an odd parity with record + 1, heads = word + 1 an even one."""
     words = Words(FIXED_KEY, reference.HADAMARD, 0)

@@ -13,13 +13,14 @@ from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import half_space_constant
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, SEED
 
 # The sign -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim", [1, 2, 27, 64, 5000, 40_000])
+@each("dtype", [np.float32, np.float64])
+@each("dim", [1, 2, 27, 64, 5000, 40_000])
 def test_reports_of_two_records_are_equal_or_opposite(isa, dim, dtype):
     """Only one sign depends on the record: under one key the reports of any two records are equal or opposite.
 

@@ -10,6 +10,8 @@ from scipy.special import expit
 
 from ldpfast.mechanisms import Gradient, Hessian
 
+from ..support.cases import each
+
 FAMILIES = [("logistic", None), ("logistic", 0.4), ("linear", 0.7), ("poisson", 1.5)]
 
 
@@ -37,10 +39,10 @@ def records_of(family, features, n, rng):
     return np.column_stack([rng.normal(size=(n, features)), y])
 
 
-@pytest.mark.parametrize("column", [0.0, 0.3, 4.0])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-@pytest.mark.parametrize("features", [1, 2, 5])
-@pytest.mark.parametrize("family, residual", FAMILIES)
+@each("column", [0.0, 0.3, 4.0])
+@each("norm", ["l2", "linf"])
+@each("features", [1, 2, 5])
+@each("family, residual", FAMILIES)
 def test_the_matrix_of_the_encoded_record_is_the_hessian(family, residual, features, norm, column):
     rng = np.random.default_rng(features)
     position = tuple(rng.normal(size=features + (column > 0)).tolist())
@@ -52,10 +54,10 @@ def test_the_matrix_of_the_encoded_record_is_the_hessian(family, residual, featu
     assert question.ball.dim == (features + (column > 0)) * (features + (column > 0) + 1) // 2
 
 
-@pytest.mark.parametrize("column", [0.0, 0.3, 4.0])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-@pytest.mark.parametrize("dim", [1, 2, 3, 6])
-@pytest.mark.parametrize("family, residual", FAMILIES)
+@each("column", [0.0, 0.3, 4.0])
+@each("norm", ["l2", "linf"])
+@each("dim", [1, 2, 3, 6])
+@each("family, residual", FAMILIES)
 def test_encoded_records_are_in_the_ball_and_reach_its_border(family, residual, dim, norm, column):
     """Rows of every length and the largest weight. A radius smaller by 5 % would be exceeded, so the bound is used."""
     rng = np.random.default_rng(dim)

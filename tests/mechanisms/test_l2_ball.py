@@ -8,16 +8,15 @@ import pytest
 import ldpfast as ldp
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import KEY, SEED, STATISTICS_SEED
 from ..support.statistics import ALPHA, hoeffding_radius
 
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "dim, n", [(1, 1), (1, 64), (2, 9), (3, 65), (8, 8), (31, 7), (32, 9), (33, 5), (100, 9), (513, 3), (5000, 1)]
-)
+@each("dtype", [np.float32, np.float64])
+@each("dim, n", [(1, 1), (1, 64), (2, 9), (3, 65), (8, 8), (31, 7), (32, 9), (33, 5), (100, 9), (513, 3), (5000, 1)])
 def test_reports_equal_the_reference(isa, dim, n, dtype):
     mechanism = ldp.L2Ball(dim, 1.0, radius=2.0)
     x = np.random.default_rng(n).normal(size=(n, dim))

@@ -9,14 +9,15 @@ import ldpfast as ldp
 from ldpfast import _coins
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import KEY, SEED, STATISTICS_SEED
 from ..support.statistics import ALPHA, hoeffding_radius
 
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 2, 16, 17, 512, 513, 700])
+@each("dtype", [np.float32, np.float64])
+@each("n", [1, 2, 16, 17, 512, 513, 700])
 def test_reports_equal_the_reference(isa, n, dtype):
     mechanism = ldp.Laplace(-1.0, 3.0, 0.5)
     x = np.random.default_rng(n).uniform(-1, 3, n).astype(dtype)

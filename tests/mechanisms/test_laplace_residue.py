@@ -18,6 +18,7 @@ from ldpfast._core import privatize
 from ldpfast.mechanisms import LaplaceResidue, _pipeline
 
 from ..support import reference
+from ..support.cases import each
 from ..support.examples import assert_same
 from ..support.geometric import rate_and_error
 from ..support.keys import key_of_seed
@@ -87,8 +88,8 @@ def test_invalid_periods_are_rejected(width, offset):
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 2, 16, 17, 512, 513, 700])
+@each("dtype", [np.float32, np.float64])
+@each("n", [1, 2, 16, 17, 512, 513, 700])
 def test_reports_equal_the_reference(isa, n, dtype):
     mechanism = LaplaceResidue(2.0, 0.25, 0.5)
     with np.errstate(over="ignore"):

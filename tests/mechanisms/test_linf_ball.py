@@ -15,15 +15,14 @@ from ldpfast._core import privatize, stream
 from ldpfast.privacy import Channel
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED
 
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "dim, n", [(1, 1), (1, 65), (2, 9), (7, 8), (8, 64), (27, 65), (64, 9), (65, 7), (128, 8), (513, 3)]
-)
+@each("dtype", [np.float32, np.float64])
+@each("dim, n", [(1, 1), (1, 65), (2, 9), (7, 8), (8, 64), (27, 65), (64, 9), (65, 7), (128, 8), (513, 3)])
 def test_reports_equal_the_reference(isa, dim, n, dtype):
     mechanism = ldp.LinfBall(dim, 1.0, radius=1.7)
     x = np.clip(np.random.default_rng(n).uniform(-2, 2, (n, dim)), -1.7, 1.7).astype(dtype)
@@ -32,8 +31,8 @@ def test_reports_equal_the_reference(isa, dim, n, dtype):
     np.testing.assert_array_equal(np.unpackbits(got, axis=1, count=dim, bitorder="little"), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim, n", [(2, 64), (4, 65), (8, 100), (64, 9)])
+@each("dtype", [np.float32, np.float64])
+@each("dim, n", [(2, 64), (4, 65), (8, 100), (64, 9)])
 def test_reports_with_thin_ties_equal_the_reference(isa, dim, n, dtype):
     mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
     x = np.random.default_rng(n).uniform(-1, 1, (n, dim)).astype(dtype)

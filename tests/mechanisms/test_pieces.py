@@ -10,6 +10,7 @@ from ldpfast import _coins
 from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import Gradient
 
+from ..support.cases import each
 from ..support.keys import KEY
 
 NOISE_PIECE, UNARY_PIECE, NORM_PIECE = (
@@ -23,8 +24,8 @@ def around(piece: int) -> list[int]:
     return [piece - 1, piece, piece + 1, 2 * piece + 1]
 
 
-@pytest.mark.parametrize("variant", ["symmetric", "optimized"])
-@pytest.mark.parametrize("k", around(UNARY_PIECE))
+@each("variant", ["symmetric", "optimized"])
+@each("k", around(UNARY_PIECE))
 def test_unary_reports_of_two_categories_differ_in_these_bits_only(isa, k, variant):
     """Under one key. The bit of the symmetric variant is flipped; that of the optimized variant is replaced by a fair coin."""
     mechanism, ends = (
@@ -46,7 +47,7 @@ def test_unary_reports_of_two_categories_differ_in_these_bits_only(isa, k, varia
         assert all(any(mine != theirs for mine, theirs in seen) for seen in own.values())
 
 
-@pytest.mark.parametrize("dim", [1, 9, *around(NOISE_PIECE), 8192, 8193, 16385])
+@each("dim", [1, 9, *around(NOISE_PIECE), 8192, 8193, 16385])
 def test_the_limit_of_the_l1_norm_holds_for_the_whole_row(isa, dim):
     """The integers of a row are the difference to the report of the center under the same key, and exact.
 
@@ -75,9 +76,9 @@ def test_the_limit_of_the_l1_norm_holds_for_the_whole_row(isa, dim):
     np.testing.assert_array_equal(integers(within), within * unit)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dim", around(NORM_PIECE))
-@pytest.mark.parametrize("ball", [ldp.L2Ball, ldp.LinfBall])
+@each("dtype", [np.float32, np.float64])
+@each("dim", around(NORM_PIECE))
+@each("ball", [ldp.L2Ball, ldp.LinfBall])
 def test_reports_are_in_the_half_space_of_a_record_at_both_ends(isa, ball, dim, dtype):
     """With epsilon = 40 the sign follows the record but with probability e^-40, and records on the boundary are not rounded.
 

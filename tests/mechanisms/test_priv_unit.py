@@ -18,6 +18,7 @@ from ldpfast.mechanisms import _priv_unit, half_space_constant
 from ldpfast.privacy import Guarantee, audit, compose
 from ldpfast.reports import Aggregator, Vectors
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.keys import KEY, STATISTICS_SEED
 from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
@@ -97,8 +98,8 @@ def test_errors_and_parameters_to_the_printed_digits(row):
     printed(projected_error(dim, epsilon, dim // 10), projected)
 
 
-@pytest.mark.parametrize("dim", [2, 3, 4, 5, 10, 100, 1000])
-@pytest.mark.parametrize("gamma", [0.0, 1e-9, 0.01, 0.3, 0.7, 0.75, 0.99])
+@each("dim", [2, 3, 4, 5, 10, 100, 1000])
+@each("gamma", [0.0, 1e-9, 0.01, 0.3, 0.7, 0.75, 0.99])
 def test_share_and_moment_of_the_cap_are_integrals_of_the_density(dim, gamma):
     """The substitution t = sin(a) removes the singularity of dim = 2 at t = 1."""
 
@@ -114,8 +115,8 @@ def test_share_and_moment_of_the_cap_are_integrals_of_the_density(dim, gamma):
         assert found == pytest.approx(whole, rel=1e-7, abs=1e-290)
 
 
-@pytest.mark.parametrize("dim", [3, 5, 9, 33, 101])
-@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 1.0, 3.0, 8.0, 20.0])
+@each("dim", [3, 5, 9, 33, 101])
+@each("epsilon", [1e-6, 0.5, 1.0, 3.0, 8.0, 20.0])
 def test_the_ratio_of_the_densities_is_below_e_to_the_epsilon(dim, epsilon):
     """Exact, from the integer of the coin and the exact share of the cap. More than 4e-12 below it would be a loss."""
     mechanism = ldp.PrivUnit(dim, epsilon)
@@ -126,8 +127,8 @@ def test_the_ratio_of_the_densities_is_below_e_to_the_epsilon(dim, epsilon):
         assert 0 < Decimal(epsilon) - loss < Decimal("4e-12")
 
 
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("dim", DIMS)
+@each("epsilon", EPSILONS)
 def test_the_threshold_is_the_mean_of_the_cosine(dim, epsilon):
     """gamma = m, the smallest error: neighbors of gamma have a larger one. The margin of p is seen at small epsilons."""
     mechanism = ldp.PrivUnit(dim, epsilon, 3.0)

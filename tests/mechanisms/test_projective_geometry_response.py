@@ -18,6 +18,7 @@ from ldpfast.mechanisms._choice import total_variance
 from ldpfast.mechanisms._projective_geometry_response import Geometry
 
 from ..support import set_responses as reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
 from ..support.statistics import ALPHA, hoeffding_radius
@@ -38,7 +39,7 @@ def reference_of(mechanism):
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "k, epsilon, space, n, record, report",
     [
         (2, 1.0, (2, 2), 1, "u1", "u1"),
@@ -111,8 +112,8 @@ def test_two_hyperplanes_have_the_same_number_of_common_points(monkeypatch, orde
     np.testing.assert_array_equal(sizes, space.common + (space.hyperplane - space.common) * np.eye(len(points)))
 
 
-@pytest.mark.parametrize("order", _finite_field.orders())
-@pytest.mark.parametrize("length", [2, 3])
+@each("order", _finite_field.orders())
+@each("length", [2, 3])
 def test_hits_are_the_reports_that_support_a_category(monkeypatch, order, length):
     """Every field: the Fourier transform against the definition, for some of the categories and for all of them."""
     points, rng = Geometry(order, length).points, np.random.default_rng(order)
@@ -216,8 +217,8 @@ def exact_total(space, k, epsilon):
     return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.25, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0])
-@pytest.mark.parametrize("k", [2, 3, 4, 5, 13, 16, 100, 128, 1024, 65_536, 1 << 20, 1 << 24])
+@each("epsilon", [0.01, 0.25, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0])
+@each("k", [2, 3, 4, 5, 13, 16, 100, 128, 1024, 65_536, 1 << 20, 1 << 24])
 def test_the_space_has_the_smallest_total_variance(k, epsilon):
     """Among all fields with at most 64 elements whose vectors fit, and all lengths with enough points."""
     mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)

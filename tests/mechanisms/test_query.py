@@ -15,6 +15,7 @@ import ldpfast as ldp
 from ldpfast import Query
 from ldpfast.mechanisms import Gradient, LaplaceOneHot, Mechanism
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import KINDS, MECHANISMS, assert_same, records_of
 
@@ -65,7 +66,7 @@ def test_a_query_needs_a_mechanism(mechanism):
 # Bytes ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_bytes_give_the_same_query(mechanism):
     query = Query(7, mechanism)
     data = query.to_bytes()
@@ -121,7 +122,7 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("data", DAMAGED, ids=lambda data: repr(data[:60]))
+@each("data", DAMAGED, ids=lambda data: repr(data[:60]))
 def test_damaged_bytes_are_rejected(data):
     with pytest.raises(ValueError, match=r"^data must be the bytes of a query: "):
         Query.from_bytes(data)
@@ -167,7 +168,7 @@ NUMBERS = [mechanism for mechanism in MECHANISMS if mechanism.domain.clips]
 CATEGORIES: list[Mechanism] = [ldp.Warner(1.0), ldp.RandomizedResponse(4, 1.0), LaplaceOneHot(4, 1.0)]
 
 
-@pytest.mark.parametrize("mechanism", NUMBERS, ids=repr)
+@each("mechanism", NUMBERS, ids=repr)
 def test_an_answer_is_the_clipped_report_of_the_mechanism(mechanism):
     x = 3 * records_of(mechanism, 9)
     expected = mechanism.privatize(x, rng=5, clip=True)

@@ -10,13 +10,12 @@ from ldpfast import _coins
 from ldpfast._core import privatize, stream
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65, 513, 2049])
-@pytest.mark.parametrize(
-    "k, epsilon", [(2, 1.0), (3, 0.1), (5, 12.0), (128, 1.0), (256, 3.0), (300, 2.0), (70_000, 5.0)]
-)
+@each("n", [1, 7, 8, 9, 64, 65, 513, 2049])
+@each("k, epsilon", [(2, 1.0), (3, 0.1), (5, 12.0), (128, 1.0), (256, 3.0), (300, 2.0), (70_000, 5.0)])
 def test_reports_equal_the_reference(isa, k, epsilon, n):
     mechanism = ldp.RandomizedResponse(k, epsilon)
     x = np.random.default_rng(n).integers(0, k, n)

@@ -18,6 +18,7 @@ from ldpfast.mechanisms import half_space_constant
 from ldpfast.mechanisms._rank_codebook import MOST_DIM, _signal, best_top, top_moments
 
 from ..support import reference
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log, least_double_not_below
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
@@ -34,8 +35,8 @@ def ball(n, dim, dtype=np.float64, radius=2.0):
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
+@each("dtype", [np.float32, np.float64])
+@each(
     "dim, vectors, n",
     [
         *((2, 1, 65), (2, 5, 9), (3, 16, 33), (8, 2, 64), (31, 7, 9)),
@@ -79,8 +80,8 @@ def kernel_reports(heads, dim, vectors, top, x):
     return out
 
 
-@pytest.mark.parametrize("value", [0.0, np.nan, 5e-324, 1e-60])
-@pytest.mark.parametrize("dim, vectors, top", [(1, 4, 2), (3, 5, 5), (3, 5, 1), (20, 16, 7), (9, 1, 1)])
+@each("value", [0.0, np.nan, 5e-324, 1e-60])
+@each("dim, vectors, top", [(1, 4, 2), (3, 5, 5), (3, 5, 1), (20, 16, 7), (9, 1, 1)])
 def test_exactly_top_candidates_are_raised_for_equal_products(isa, value, dim, vectors, top):
     """All products are zero or NaN, so that the first vectors are ranked first, one sign of each.
 
@@ -150,8 +151,8 @@ def test_directions_are_the_same_on_all_instruction_sets_and_equal_the_reference
 # Guarantee ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0, 8.0, 20.0])
-@pytest.mark.parametrize("dim, vectors", [(1, 1), (3, 7), (100, 16), (50, 256)])
+@each("epsilon", [0.01, 0.5, 1.0, 4.0, 8.0, 20.0])
+@each("dim, vectors", [(1, 1), (3, 7), (100, 16), (50, 256)])
 def test_the_guarantee_is_that_of_the_integers(dim, vectors, epsilon):
     mechanism = ldp.RankCodebook(dim, epsilon, vectors=vectors)
     top, heads, candidates = mechanism.top, mechanism._coin.heads, 2 * vectors
@@ -188,8 +189,8 @@ def test_moments_in_dimension_three_are_those_of_order_statistics(vectors, top):
     assert second == pytest.approx(float(sum(squares) / top), rel=1e-12)
 
 
-@pytest.mark.parametrize("vectors", [1, 3, 16, 64, 256])
-@pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 10, 100, 1000, MOST_DIM])
+@each("vectors", [1, 3, 16, 64, 256])
+@each("dim", [1, 2, 3, 4, 5, 10, 100, 1000, MOST_DIM])
 def test_moments_of_all_vectors_are_those_of_one(dim, vectors):
     """E|t| = 1 / c(d) and E t^2 = 1 / d, also as a weighted mean of the set of one vector and the rest."""
     first, second = top_moments(dim, vectors, vectors)
@@ -223,8 +224,8 @@ def test_moments_equal_those_of_random_directions(dim, vectors, top):
     assert abs(squares.mean() - second) <= bernstein_radius(squares.var() * 1.2, 1, n, ALPHA / 2)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0, 30.0])
-@pytest.mark.parametrize("dim, vectors", [(1, 5), (2, 16), (3, 64), (100, 16), (1000, 33)])
+@each("epsilon", [0.1, 1.0, 3.0, 8.0, 30.0])
+@each("dim, vectors", [(1, 5), (2, 16), (3, 64), (100, 16), (1000, 33)])
 def test_the_size_of_the_set_is_the_best(dim, vectors, epsilon):
     signals = [_signal(dim, vectors, top, epsilon) for top in range(1, vectors + 1)]
     assert signals[best_top(dim, vectors, epsilon) - 1] == pytest.approx(max(signals), rel=1e-13)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import ldpfast as ldp
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import KEY, SEED
 from ..support.sizes import SIZES
 
 EXTREMES = [0.0, -0.0, -5e-324, -0.1, -4.1, 1e300, -1e300, 5e-324, 2.0**52, -(2.0**52) - 1, 0.75, -0.75]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("offset, modulus", [(0.0, 5), (0.25, 5), (0.25, 4)])
+@each("dtype", [np.float32, np.float64])
+@each("n", SIZES)
+@each("offset, modulus", [(0.0, 5), (0.25, 5), (0.25, 4)])
 def test_reports_equal_the_reference(isa, offset, modulus, n, dtype):
     mechanism = ldp.Residue(0.75, offset, modulus, 1.5)
     with np.errstate(over="ignore"):

@@ -18,6 +18,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.mechanisms._sampled_cube import MOST_SAMPLED, RARE_BITS, _signal, _tail, best_design
 
 from ..support import reference
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log, least_double_not_below
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
@@ -39,8 +40,8 @@ def by_blocks(function, mechanism, key, x):
     return np.concatenate(parts)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
+@each("dtype", [np.float32, np.float64])
+@each(
     "dim, sampled, threshold, n",
     [
         (2, 1, 1, 65),
@@ -85,7 +86,7 @@ def test_reports_of_any_design_equal_the_reference(mechanism, n):
         np.testing.assert_array_equal(signs, reference.cap_cube(mechanism, KEY, 0, x))
 
 
-@pytest.mark.parametrize("n", [*SIZES, 0, 2, 31, 32, 33])
+@each("n", [*SIZES, 0, 2, 31, 32, 33])
 def test_sizes_around_the_blocks(isa, n):
     mechanism = ldp.SampledCube(7, 4.0, 1.7)
     assert (mechanism.sampled, mechanism.threshold) == (4, 4)
@@ -94,8 +95,8 @@ def test_sizes_around_the_blocks(isa, n):
     np.testing.assert_array_equal(got, by_blocks(reference.sampled_cube, mechanism, KEY, x) if n else np.empty((0, 4)))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
+@each("dtype", [np.float32, np.float64])
+@each(
     "dim, threshold, n",
     [
         (1, 1, 65),
@@ -222,8 +223,8 @@ def all_reports(dim, k):
     )
 
 
-@pytest.mark.parametrize("dim, k, threshold", SMALL)
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@each("dim, k, threshold", SMALL)
+@each("epsilon", [0.3, 1.0, 4.0])
 def test_the_channel_has_the_stated_loss_mean_and_variance(dim, k, threshold, epsilon):
     mechanism = ldp.SampledCube(dim, epsilon, 2.0, sampled=k, threshold=threshold)
     channel = mechanism.channel()
@@ -305,8 +306,8 @@ def exact_variance(dim, k, threshold, epsilon):
     return dim / k / m**2
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 4, 7, 16, 62, 63, 80])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5, 4.0, 7.0, 10.0])
+@each("dim", [1, 2, 3, 4, 7, 16, 62, 63, 80])
+@each("epsilon", [0.1, 1.0, 2.5, 4.0, 7.0, 10.0])
 def test_the_design_is_the_best_of_all(dim, epsilon):
     """Every number of coordinates and every threshold."""
     sizes = [*range(1, min(dim, 62) + 1), dim]

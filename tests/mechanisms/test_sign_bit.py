@@ -9,13 +9,14 @@ import ldpfast as ldp
 from ldpfast._core import privatize, stream
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED
 from ..support.sizes import SIZES
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("epsilon", [1.0, 1e-6])  # coins of 32 and of 64 bits
+@each("dtype", [np.float32, np.float64])
+@each("n", SIZES)
+@each("epsilon", [1.0, 1e-6])  # coins of 32 and of 64 bits
 def test_reports_equal_the_reference(isa, epsilon, n, dtype):
     mechanism = ldp.SignBit(-1.5, 4.0, epsilon)
     x = np.concatenate([np.random.default_rng(n).uniform(-1.5, 4.0, n), [-1.5, 4.0]]).astype(dtype)

@@ -18,6 +18,7 @@ from ldpfast.mechanisms._linf_ball import SHARED, rounding
 from ldpfast.mechanisms._window import _rows
 from ldpfast.reports import Grid, SampledSigns
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import KINDS
 from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
@@ -325,8 +326,8 @@ def test_counts_of_many_people_have_the_exact_mean_and_covariance(mechanism):
         assert -2 * math.sqrt(level / draws) <= ratio <= 2 * math.sqrt(level / draws) + 2 * level / draws
 
 
-@pytest.mark.parametrize("n", [1000, 10**9, 1 << 60])
-@pytest.mark.parametrize("example", KINDS, ids=str)
+@each("n", [1000, 10**9, 1 << 60])
+@each("example", KINDS, ids=str)
 def test_every_kind_of_mechanism_is_simulated_or_refused(example, n):
     """Simulated aggregators are possible, can be saved, and have the estimates of reports."""
     mechanism = example.mechanism

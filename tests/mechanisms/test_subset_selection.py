@@ -19,6 +19,7 @@ from ldpfast.mechanisms._choice import total_variance
 from ldpfast.mechanisms._subset_selection import _density, best_size
 
 from ..support import set_responses as reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
 from ..support.statistics import ALPHA, hoeffding_radius
@@ -31,7 +32,7 @@ def members(reports, k):
     return [set(np.flatnonzero(row).tolist()) for row in np.unpackbits(reports, axis=1, count=k, bitorder="little")]
 
 
-@pytest.mark.parametrize(
+@each(
     "k, size, n",
     [
         (2, 1, 1025),
@@ -154,8 +155,8 @@ def test_all_draws_give_each_set_its_probability(k, size):
 # The exact channel ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 43.0])
-@pytest.mark.parametrize("k, size", [(2, None), (3, 2), (6, None), (8, 3)])
+@each("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 43.0])
+@each("k, size", [(2, None), (3, 2), (6, None), (8, 3)])
 def test_the_guarantee_is_that_of_the_integers(k, size, epsilon):
     mechanism = ldp.SubsetSelection(k, epsilon, size)
     heads, s = mechanism._coin.heads, mechanism.size

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import ldpfast as ldp
 from ldpfast._core import privatize, stream
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED
 
 
@@ -28,10 +28,8 @@ def reference_bits(mechanism, x):
     return rows
 
 
-@pytest.mark.parametrize("variant", ["symmetric", "optimized"])
-@pytest.mark.parametrize(
-    "k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)]
-)
+@each("variant", ["symmetric", "optimized"])
+@each("k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)])
 def test_reports_equal_the_reference(isa, k, n, variant):
     mechanism = ldp.UnaryEncoding(k, 1.0, variant)
     x = np.random.default_rng(n).integers(0, k, n)

@@ -10,11 +10,12 @@ from ldpfast import _coins
 from ldpfast._core import privatize, stream
 
 from ..support import reference
+from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED
 from ..support.sizes import SIZES
 
 
-@pytest.mark.parametrize("n", SIZES)
+@each("n", SIZES)
 def test_reports_equal_the_reference(isa, n):
     mechanism = ldp.Warner(0.7)
     x = np.random.default_rng(n).integers(0, 2, n)

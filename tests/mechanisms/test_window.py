@@ -26,6 +26,7 @@ from ldpfast.mechanisms._window import (
 from ldpfast.reports import Aggregator
 
 from ..support import reference
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log, least_double_not_below
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
@@ -46,8 +47,8 @@ def valid_designs(most):
 # Reports --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [*SIZES, 0, 2, 255, 256, 257, 2049])
+@each("dtype", [np.float32, np.float64])
+@each("n", [*SIZES, 0, 2, 255, 256, 257, 2049])
 def test_reports_equal_the_reference(isa, n, dtype):
     mechanism = ldp.Window(-1.5, 4.0, 2.0)
     x = np.concatenate([np.random.default_rng(n).uniform(-1.5, 4.0, n), [-1.5, 4.0]]).astype(dtype)
@@ -85,8 +86,8 @@ def kernel_codes(coin, lower, upper, x):
     return out.tolist()
 
 
-@pytest.mark.parametrize("mixed", [Fraction(0), Fraction(1, 1 << 20), Fraction(2, 5)])
-@pytest.mark.parametrize(
+@each("mixed", [Fraction(0), Fraction(1, 1 << 20), Fraction(2, 5)])
+@each(
     "steps, width, epsilon",
     [(1, 1, 0.05), (1, 1, 20.0), (2, 1, 12.0), (15, 1, 8.0), (1, 3, 9.0), (7, 5, 1.0), (16, 4, 30.0), (63, 1, 5.0)],
 )
@@ -125,8 +126,8 @@ def test_both_forms_of_the_division_are_used():
     assert [(w + 1) * coin.per < 1 << 32 for coin, w in fits] == [False, False, False, True]
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324])
-@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+@each("value", [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324])
+@each("epsilon", [1.0, 8.0])
 def test_the_report_of_any_number_is_that_of_some_valid_number(isa, value, epsilon):
     """The kernel clamps positions as integers, so NaN and numbers outside have the codes of a valid position."""
     mechanism = ldp.Window(-1.0, 1.0, epsilon)
@@ -255,8 +256,8 @@ def test_a_design_that_does_not_divide_the_words_is_refused():
 # Estimator and variance -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("outputs", [2, 3, 8, 16])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@each("outputs", [2, 3, 8, 16])
+@each("epsilon", EPSILONS)
 def test_decoded_reports_are_unbiased_with_the_stated_variance(epsilon, outputs):
     """Sums of fractions over all codes, for every input; between two inputs the rows are mixtures."""
     mechanism = ldp.Window(-2.0, 6.0, epsilon, outputs=outputs)

@@ -10,6 +10,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast.privacy import audit, gaussian_sigma
 
+from ..support.cases import each
 from ..support.examples import MECHANISMS
 from ..support.statistics import ALPHA
 
@@ -44,7 +45,7 @@ def number_of_reports(mechanism):
     return max(200, min(20_000, 1_000_000 // dim))
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_no_mechanism_exceeds_its_guarantee(mechanism):
     """The test fails for a correct mechanism with probability ALPHA."""
     x, x_prime = opposite_records(mechanism)

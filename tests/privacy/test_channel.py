@@ -16,6 +16,7 @@ import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.privacy import Channel
 
+from ..support.cases import each
 from ..support.channels import as_doubles, events, integer_rows, ordered_pairs
 from ..support.exact import exact_log, least_double_not_below
 from ..support.examples import MECHANISMS
@@ -347,7 +348,7 @@ def test_the_realized_epsilon_is_that_of_the_channel_and_at_most_epsilon(make, e
     np.testing.assert_allclose(mechanism.channel().matrix.sum(axis=1), 1, rtol=1e-14)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_the_channel_of_every_mechanism_has_its_realized_epsilon(mechanism):
     """Epsilon is exact, and the conversions bound the other definitions. Channels with too many reports raise ValueError."""
     if mechanism.channel_rows() is None:

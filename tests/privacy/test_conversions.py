@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 from ldpfast import privacy
 from ldpfast.privacy import Channel
 
+from ..support.cases import each
 from ..support.channels import marked_response
 
 EPSILONS = [0.0, 1e-9, 0.1, 0.5, 1.0, 3.0, 20.0]
@@ -29,8 +30,8 @@ def two_random_rows(reports=4):
 # Differential privacy -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("delta", DELTAS)
+@each("epsilon", EPSILONS)
+@each("delta", DELTAS)
 def test_marked_randomized_response_attains_the_conversions(epsilon, delta):
     channel = marked_response(epsilon, delta)
     close = {"rel": 1e-9, "abs": 1e-9}

@@ -15,6 +15,7 @@ from ldpfast import privacy
 from ldpfast.privacy import concentrated_delta, gaussian_delta
 
 from ..support import discrete_gaussian
+from ..support.cases import each
 from ..support.channels import binned
 
 # Gaussian noise -------------------------------------------------------------------------------------------------------
@@ -135,8 +136,8 @@ def test_concentrated_delta_bounds_the_exact_sum_in_two_dimensions(sigma2, shift
         assert exact <= concentrated_delta(epsilon, square / (2 * sigma2)) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("rho", [1e-6, 1e-3, 0.1, 1.0, 20.0])
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0, 30.0])
+@each("rho", [1e-6, 1e-3, 0.1, 1.0, 20.0])
+@each("epsilon", [0.01, 0.5, 1.0, 4.0, 30.0])
 def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
     """It is above the exact delta of the continuous distribution with this rho, and near the minimum of another search."""
 
@@ -153,8 +154,8 @@ def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
         assert math.log(value) == pytest.approx(found, abs=0.02)
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0])
-@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-6, 1e-2, 0.5])
+@each("epsilon", [1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0])
+@each("delta", [1e-300, 1e-12, 1e-6, 1e-2, 0.5])
 def test_concentrated_rho_is_the_largest_that_gives_delta(epsilon, delta):
     """A slightly larger rho exceeds delta. Gaussian noise with this rho has at most this delta, exactly."""
     rho = privacy.concentrated_rho(epsilon, delta)

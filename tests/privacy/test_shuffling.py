@@ -21,6 +21,7 @@ from ldpfast.privacy import Channel, Guarantee, TwoLevel, shuffled, shuffled_del
 from ldpfast.privacy._exact import power_down
 from ldpfast.privacy._shuffling import ERROR, _binomial, _Counts
 
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import MECHANISMS
 
@@ -262,7 +263,7 @@ def test_the_rate_of_hiding_follows_from_the_sets():
     assert eval(repr(found)) == found
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("mechanism", MECHANISMS, ids=repr)
 def test_every_mechanism_can_be_shuffled(mechanism):
     found, weaker = shuffled(mechanism, 1000, 1e-6), shuffled(mechanism.guarantee, 1000, 1e-6)
     assert (found.definition, found.delta, found.ideal) == ("approximate", 1e-6, mechanism.guarantee.ideal)
@@ -339,8 +340,8 @@ def exact_delta(channel, n, epsilon, hiding=None):
     return total
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 0.01, 1.0, 6.0, 25.0, 44.0])
-@pytest.mark.parametrize("n", [1, 2, 3, 12])
+@each("epsilon", [1e-9, 0.01, 1.0, 6.0, 25.0, 44.0])
+@each("n", [1, 2, 3, 12])
 def test_deltas_equal_exact_sums_and_are_rounded_up(epsilon, n):
     coin = ldp.Warner(epsilon).two_level
     for channel in (
@@ -425,8 +426,8 @@ def test_deltas_with_intervals_of_two_numbers_are_a_little_larger(n, increase, e
 # Errors of the arithmetic ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 17, 40, 300])
-@pytest.mark.parametrize("p", [0.5, 1e-9, 0.3, 1 - 2**-40])
+@each("n", [0, 1, 2, 15, 16, 17, 40, 300])
+@each("p", [0.5, 1e-9, 0.3, 1 - 2**-40])
 def test_binomial_probabilities_equal_fractions(n, p):
     k = np.arange(n + 1.0)
     exact = [math.comb(n, j) * Fraction(p) ** j * (1 - Fraction(p)) ** (n - j) for j in range(n + 1)]
@@ -435,8 +436,8 @@ def test_binomial_probabilities_equal_fractions(n, p):
             assert float(Fraction(float(found)) / expected) == pytest.approx(1, abs=1e-11)
 
 
-@pytest.mark.parametrize("n", [10**3, 10**5, 10**7, 10**9, 10**10])
-@pytest.mark.parametrize("deviations", [0.0, 1.0, 5.0, 9.0, 25.0])
+@each("n", [10**3, 10**5, 10**7, 10**9, 10**10])
+@each("deviations", [0.0, 1.0, 5.0, 9.0, 25.0])
 def test_errors_of_binomials_are_a_tenth_of_their_allowance(n, deviations):
     """The sum of the probabilities of fewer than c successes, against products of the ratios of successive ones."""
     c = math.floor(n / 2 - deviations * math.sqrt(n) / 2)
@@ -449,8 +450,8 @@ def test_errors_of_binomials_are_a_tenth_of_their_allowance(n, deviations):
     assert special.betainc(n - c + 1.0, float(c), 0.5) == pytest.approx(probability * sum_of_ratios, rel=ERROR / 10)
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 8.0, 40.0])
-@pytest.mark.parametrize("n", [1, 2, 50, 10_000, 10**6, 10**10])
+@each("epsilon", [1e-9, 1.0, 8.0, 40.0])
+@each("n", [1, 2, 50, 10_000, 10**6, 10**10])
 def test_all_counts_are_in_a_cell(epsilon, n):
     odds = Fraction(math.exp(epsilon))
     for channel in (TwoLevel.arbitrary(epsilon), TwoLevel.of_sets(odds, 1, 50, 1), hadamard(5, odds)):

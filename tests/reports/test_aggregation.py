@@ -18,6 +18,7 @@ from ldpfast.mechanisms import for_categories
 from ldpfast.reports import Aggregator, SampledSigns
 
 from ..support.aggregation import aggregate, reports_of
+from ..support.cases import each
 from ..support.errors import raises
 from ..support.examples import KINDS, assert_same, assert_same_estimate
 from ..support.reference import wide
@@ -70,8 +71,8 @@ def test_reports_in_any_memory_layout_are_accepted(kind):
         assert aggregate(kind.mechanism, form) == whole
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("n", [1, 7, 63, 64, 65, 255, 256, 4095, 4097, 9000])
+@each("kind", KINDS, ids=str)
+@each("n", [1, 7, 63, 64, 65, 255, 256, 4095, 4097, 9000])
 def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
     """The numbers of reports are around the widths of the vector loops."""
     mechanism, reports = kind.mechanism, reports_of(kind, n)
@@ -97,8 +98,8 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
         assert wide(aggregator._state) == [sum(c) for c in columns] + [sum(v * v for v in c) for c in columns]
 
 
-@pytest.mark.parametrize("dim", [1, 9, 64, 257, 600])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each("dim", [1, 9, 64, 257, 600])
+@each("dtype", ["float32", "float64"])
 def test_vector_sums_of_any_dimension_follow_the_definition(dim, dtype, isa):
     mechanism = ldp.L2Ball(dim, 1.0)
     x = np.full((40, dim), 0.5 / math.sqrt(dim), dtype)

@@ -17,6 +17,7 @@ from ldpfast.reports import Aggregator
 from ldpfast.survey import Survey, YesNo
 
 from ..support.aggregation import aggregate, reports_of
+from ..support.cases import each_example
 from ..support.errors import raises
 from ..support.process import run_python
 
@@ -45,6 +46,7 @@ def short(value) -> str:
     return str(value)[:40]
 
 
+@each_example
 def test_aggregators_survive_bytes(example):
     for n in (0, 7):
         aggregator = aggregate(example.mechanism, reports_of(example, 7)[:n])

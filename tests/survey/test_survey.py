@@ -16,6 +16,7 @@ import ldpfast as ldp
 from ldpfast._core.survey import ROWS, SurveyKernel
 from ldpfast.survey import Choice, Coded, Cross, Histogram, Mean, Survey, YesNo
 
+from ..support.cases import each
 from ..support.surveys import REGIONS, SURVEYS, Twin, people, questions
 
 
@@ -291,7 +292,7 @@ def test_the_name_of_a_file_is_not_toml():
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "make, error, message",
     [
         (lambda: Survey([], 1.0), TypeError, "questions must be a mapping"),
@@ -421,9 +422,9 @@ def test_invalid_resolutions(resolution, error, message):
         Mean(-1, 2, resolution=resolution)
 
 
-@pytest.mark.parametrize("name", SURVEYS)
-@pytest.mark.parametrize("clip", [False, True])
-@pytest.mark.parametrize("container", [dict, pd.DataFrame, pa.table])
+@each("name", SURVEYS)
+@each("clip", [False, True])
+@each("container", [dict, pd.DataFrame, pa.table])
 def test_a_table_without_people_has_no_groups(name, clip, container):
     survey, nobody = SURVEYS[name], container({**people(0), "id": np.zeros(0, int), "clinic": np.zeros(0, "U4")})
     for rng in (None, 1, ldp.PersonKeys(bytes(32), "id")):

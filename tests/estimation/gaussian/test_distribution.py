@@ -13,6 +13,7 @@ import ldpfast as ldp
 from ldpfast._core import normal
 from ldpfast.estimation.gaussian._distribution import ReportDistribution
 
+from ...support.cases import each
 from ...support.statistics import ALPHA, hoeffding_radius
 
 SEED = 20261123
@@ -104,8 +105,8 @@ def test_distribution_is_periodic_in_the_mean(question):
             )
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=repr)
-@pytest.mark.parametrize("sigma", [0.08, 0.34, 0.36, 1.0, 6.0])
+@each("question", QUESTIONS, ids=repr)
+@each("sigma", [0.08, 0.34, 0.36, 1.0, 6.0])
 def test_derivatives_agree_with_finite_differences(question, sigma):
     distribution, mu = ReportDistribution([question]), np.array([-1.3, 0.0, 0.45, 2.2])
     found, h = distribution.symbols(mu, sigma, derive=True), 1e-5 * sigma

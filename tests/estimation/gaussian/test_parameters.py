@@ -8,6 +8,7 @@ import pytest
 
 from ldpfast.estimation import GaussianMean
 
+from ...support.cases import each
 from ...support.errors import raises
 from ...support.gaussian import SEED, make
 
@@ -50,7 +51,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize("given, kind, message", INVALID, ids=[case[-1] for case in INVALID])
+@each("given, kind, message", INVALID, ids=[case[-1] for case in INVALID])
 def test_invalid_parameters_are_errors(given, kind, message):
     arguments = {"epsilon": 1.0, "sigma": 1.0, "mu_bound": 10.0, **given}
     with raises(kind, message):

@@ -8,10 +8,11 @@ import re
 import numpy as np
 import pytest
 
+from ...support.cases import each
 from ...support.gaussian import KNOWN, UNKNOWN, make, quiet
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@each("epsilon", [0.5, 1.0, 3.0])
 def test_sizes_of_groups_agree_with_places(options, epsilon):
     """Counted for numbers of people that no period divides."""
     server = make(options, epsilon)
@@ -63,7 +64,7 @@ def test_share_of_the_search_follows_the_formula(epsilon):
     assert sum(make({"variant": "efficient", **KNOWN}, 1.0).plan(10**8).rounds[0]) < 0.02 * 10**8
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+@each("epsilon", [0.5, 1.0, 2.0, 4.0])
 def test_message_for_too_few_people_names_the_required_number(options, epsilon):
     server = make(options, epsilon)
     least, levels = server._design.least(), len(server._design.levels)
@@ -81,7 +82,7 @@ def test_message_for_too_few_people_names_the_required_number(options, epsilon):
         server.plan(1e6)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0])
+@each("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0])
 def test_smallest_accepted_number_of_people_is_enough(options, epsilon):
     """Also larger numbers: every group of the search is large enough."""
     server = make(options, epsilon)

@@ -16,12 +16,13 @@ from ldpfast.estimation import GaussianMean
 from ldpfast.estimation.gaussian import _design, _distribution, _fit, _group, _levels, _paper, _robust, _storage
 from ldpfast.mechanisms import LaplaceResidue
 
+from ...support.cases import each
 from ...support.gaussian import KNOWN, N, answer, make, normals, quiet
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 1.0, 2.0, 4.0, 8.0])
+@each("epsilon", [1e-3, 0.5, 1.0, 2.0, 4.0, 8.0])
 def test_every_question_is_private(options, epsilon):
     """Channels of all queries of both rounds, enumerated as exact fractions: e^epsilon bounds every ratio.
 

@@ -13,6 +13,7 @@ import ldpfast as ldp
 from ldpfast import Query
 from ldpfast.mechanisms import LaplaceResidue
 
+from ...support.cases import each
 from ...support.gaussian import (
     KNOWN,
     PROTOCOLS,
@@ -211,7 +212,7 @@ def invalid_updates(server):
             yield query, wrong, ValueError, r"^reports must lie on the mechanism's grid; row 0 does not$"
 
 
-@pytest.mark.parametrize("stage", STAGES[:-1])
+@each("stage", STAGES[:-1])
 def test_rejected_update_changes_nothing(options, stage):
     server = dict(stages(options)).get(stage)
     if server is None:

@@ -18,6 +18,7 @@ from ldpfast.estimation.gaussian._distribution import ReportDistribution
 from ldpfast.estimation.gaussian._plan import Part, Plan
 from ldpfast.estimation.gaussian._simulation import ask, simulate
 
+from ...support.cases import each
 from ...support.errors import state_of_record
 from ...support.gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, make, normals, quiet
 from ...support.memory import peak_memory
@@ -159,7 +160,7 @@ def test_run_does_not_change_the_server(options):
 # Invalid input --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@each("bad", [math.nan, math.inf, -math.inf])
 def test_records_that_are_not_finite_are_errors(options, bad):
     """In the search, in the second part, or in the last period. The server is unchanged."""
     server = make(options, 2.0)

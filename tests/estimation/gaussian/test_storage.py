@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast.estimation import GaussianMean
 
+from ...support.cases import each
 from ...support.errors import raises
 from ...support.gaussian import KNOWN, STAGES, answer_all, answer_round, assert_same_gaussian, make, quiet, stages
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@each("stage", STAGES)
 def test_bytes_restore_the_server_at_every_stage(options, stage):
     """A restored server continues like the original, to the same estimate."""
     server = dict(stages(options)).get(stage)
@@ -145,7 +146,7 @@ CRAFTED = {
 }
 
 
-@pytest.mark.parametrize("change", CRAFTED.values(), ids=CRAFTED)
+@each("change", CRAFTED.values(), ids=CRAFTED)
 def test_crafted_bytes_are_errors(change):
     """With a valid checksum the error is still a ValueError, and there is no server in an impossible state."""
     described, groups = unpacked(answer_all(make(KNOWN, epsilon=4.0, mu_bound=4.0)).to_bytes())

@@ -9,6 +9,7 @@ import pytest
 
 import ldpfast as ldp
 
+from ...support.cases import each
 from ...support.gaussian import KNOWN, LIKELIHOOD_PROTOCOLS, SEED, UNKNOWN, make, normals, quiet
 
 
@@ -108,8 +109,8 @@ def test_records_far_from_normal_are_detected(options):
     assert (ldp.DoubtfulWarning, f"the answers do not fit a normal distribution (p = {estimate.goodness:.1g})") in found
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0])
-@pytest.mark.parametrize("options", LIKELIHOOD_PROTOCOLS, ids=repr)
+@each("epsilon", [0.5, 1.0, 4.0, 8.0])
+@each("options", LIKELIHOOD_PROTOCOLS, ids=repr)
 def test_normal_records_raise_no_doubts(options, epsilon):
     """The test of fit has a p-value limit of 1e-6. In 20 runs, two false alarms have a probability of 2e-10."""
     server, alarms = make(options, epsilon), 0

@@ -18,6 +18,7 @@ from ldpfast.estimation.protocols import _sequential
 from ldpfast.estimation.sgd import _examples, _median_sgd
 from ldpfast.mechanisms import Gradient, Hessian
 
+from ...support.cases import each
 from ...support.errors import raises
 from ...support.examples import assert_same, assert_same_estimate
 from ...support.protocol_state import state_of
@@ -260,9 +261,7 @@ def test_without_rng_each_call_has_a_fresh_key(make):
     assert not same_key(server._randomness.stream(None), server._randomness.stream(None))
 
 
-@pytest.mark.parametrize(
-    "rng", [5, np.random.SeedSequence(5), np.random.default_rng(5), np.random.PCG64(5)], ids=type_name
-)
+@each("rng", [5, np.random.SeedSequence(5), np.random.default_rng(5), np.random.PCG64(5)], ids=type_name)
 def test_another_rng_is_an_error(make, rng):
     server, arrays = make(), records_of(make(), 9)
     server.run(*arrays)  # rng=None sets nothing
@@ -297,7 +296,7 @@ def test_copies_continue_like_the_original(make):
         assert state_of(answer(twin, 3)) == state_of(server)
 
 
-@pytest.mark.parametrize("rng", [SEED, np.random.SeedSequence(SEED), np.random.default_rng(SEED), None], ids=type_name)
+@each("rng", [SEED, np.random.SeedSequence(SEED), np.random.default_rng(SEED), None], ids=type_name)
 def test_pickle_holds_no_key(make, rng):
     server = make()
     stream = server._randomness.stream(rng)
@@ -326,7 +325,7 @@ def test_copy_continues_with_the_same_seed_sequence(make):
 # Saved states ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 64, 100])
+@each("n", [0, 1, 2, 3, 4, 5, 64, 100])
 def test_a_saved_protocol_continues_like_the_original(make, n):
     server = answer(make(), n)
     data = server.to_bytes()
@@ -363,7 +362,7 @@ def test_damaged_states_of_protocols_are_refused(make):
         other.from_bytes(data)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e300, 1e300])
+@each("bad", [np.nan, np.inf, -1e300, 1e300])
 def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
     """The checksum is that of the changed state."""
     server = make()
@@ -380,7 +379,7 @@ def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
             type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
 
 
-@pytest.mark.parametrize("bad", [1e300, -1e300, 1e30])
+@each("bad", [1e300, -1e300, 1e30])
 def test_sums_that_no_positions_have_are_refused(make, bad):
     server = make()
     server.run(*records_of(server, 9), rng=SEED)

@@ -15,6 +15,7 @@ from ldpfast.estimation.sgd import _examples
 from ldpfast.mechanisms import Gradient
 
 from ...support import reference
+from ...support.cases import each
 from ...support.examples import assert_same, assert_same_estimate
 from ...support.keys import FIXED_KEY, KEY
 from ...support.keys import SEED as KEY_SEED
@@ -95,8 +96,8 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("family, features, options", MODELS)
+@each("dtype", [np.float32, np.float64])
+@each("family, features, options", MODELS)
 def test_a_run_with_the_l2_mechanism_equals_the_reference(isa, family, features, options, dtype, monkeypatch):
     """The normal numbers of the reference differ by 4e-6, and norms are summed in single precision.
 
@@ -125,8 +126,8 @@ def test_a_run_with_the_l2_mechanism_equals_the_reference(isa, family, features,
 ONE_BY_ONE = [("linf", "half-space"), ("l2", "laplace"), ("linf", "laplace")]
 
 
-@pytest.mark.parametrize("norm, noise", ONE_BY_ONE)
-@pytest.mark.parametrize("family, features, options", MODELS[:6])
+@each("norm, noise", ONE_BY_ONE)
+@each("family, features, options", MODELS[:6])
 def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, norm, noise, monkeypatch):
     """These mechanisms have one record block per person, so one key gives both the same reports, bit for bit.
 
@@ -154,9 +155,9 @@ def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, 
     assert np.linalg.norm(positions, axis=1).max() <= server.projection * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
-@pytest.mark.parametrize("shuffle", [False, True])
+@each("dtype", [np.float32, np.float64])
+@each("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
+@each("shuffle", [False, True])
 def test_a_run_gives_the_same_bits_on_every_instruction_set(isa, norm, noise, shuffle, dtype):
     for features in (1, 17, 32, 70):
         x, y = random_examples("logistic", 200, features, dtype)
@@ -212,9 +213,9 @@ def test_a_step_projects_the_position_and_adds_it_to_the_sums(isa, dim):
 # Privacy --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-@pytest.mark.parametrize("family", ["logistic", "linear", "poisson"])
+@each("dtype", [np.float32, np.float64])
+@each("norm", ["l2", "linf"])
+@each("family", ["logistic", "linear", "poisson"])
 def test_steps_for_two_records_are_equal_or_opposite(isa, family, norm, dtype):
     """Under one key the first step of `run` is one vector or its opposite, whatever the record is."""
     most = float(np.finfo(dtype).max)

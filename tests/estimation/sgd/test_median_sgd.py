@@ -16,6 +16,7 @@ from ldpfast.estimation import MedianSGD
 from ldpfast.estimation.sgd import _median_sgd
 
 from ...support import reference
+from ...support.cases import each
 from ...support.keys import FIXED_KEY, KEY
 from ...support.keys import SEED as KEY_SEED
 from ...support.noise_scales import sign_bit_factor
@@ -112,9 +113,9 @@ def assert_same_walk(state, numbers):
     np.testing.assert_allclose([*state.moments, *state.ones], numbers[3:], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 2047, 2048, 2049, 4100])
-@pytest.mark.parametrize("rule", RULES)
+@each("dtype", [np.float32, np.float64])
+@each("n", [0, 1, 255, 256, 257, 2047, 2048, 2049, 4100])
+@each("rule", RULES)
 def test_steps_equal_the_reference(isa, rule, n, dtype):
     x = np.random.default_rng(n).normal(0.5, 2, n).astype(dtype)
     x[: n // 9] = rule[0]  # ties with the position

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from ldpfast.estimation import GradientDescent, MedianSGD
 from ldpfast.mechanisms import Gradient
 
+from ...support.cases import each
 from ...support.errors import raises
 
 INVALID = [
@@ -54,7 +53,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize("kind, arguments, options, message", INVALID, ids=[case[-1] for case in INVALID])
+@each("kind, arguments, options, message", INVALID, ids=[case[-1] for case in INVALID])
 def test_invalid_parameters_are_errors(kind, arguments, options, message):
     with raises(ValueError, message):
         kind(*arguments, **options)

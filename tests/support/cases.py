@@ -1,0 +1,74 @@
+"""Tests with many quick cases, which run in a loop inside one test."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from ldpfast import _core
+
+from .examples import EXAMPLES
+
+Test = Callable[..., None]
+
+
+def each(
+    names: str, cases: Iterable[Any], ids: Callable[[Any], str] | Iterable[str] | None = None
+) -> Callable[[Test], Test]:
+    """Run a test for each case, with the arguments of ``pytest.mark.parametrize``, but as one test.
+
+    A test of pytest costs some milliseconds, more than most cases. The error of a case has a note that names it. A case that
+    is skipped does not end the others. Each begins with the same instruction set; other fixtures are shared.
+    """
+    keys, listed = [name.strip() for name in names.split(",")], list(cases)
+    labels = None if ids is None or callable(ids) else list(ids)
+
+    def decorate(test: Test) -> Test:
+        signature = inspect.signature(test)
+
+        @functools.wraps(test)
+        def run(**fixtures: Any) -> None:
+            skipped = []
+            for number, case in enumerate(listed):
+                alone = case if len(keys) > 1 else (case,)
+                values = case.values if isinstance(case, ParameterSet) else alone
+                isa = _core.isa()
+                try:
+                    test(**fixtures, **dict(zip(keys, values, strict=True)))
+                except pytest.skip.Exception as reason:
+                    skipped.append(reason)
+                except BaseException as error:
+                    shown = labels[number] if labels else ", ".join(map(ids if callable(ids) else repr, values))
+                    error.add_note(f"{', '.join(keys)}: {shown}")
+                    raise
+                finally:
+                    _core.set_isa(isa)
+            if listed and len(skipped) == len(listed):
+                raise skipped[0]
+
+        rest = [parameter for name, parameter in signature.parameters.items() if name not in keys]
+        run.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def each_example(test: Test) -> Test:
+    """Run a test for each example of a mechanism. Its arguments are some of `example`, `mechanism` and `records`."""
+    wanted = [name for name in ("example", "mechanism", "records") if name in inspect.signature(test).parameters]
+    make = {"example": lambda e: e, "mechanism": lambda e: e.mechanism, "records": lambda e: e.records(11)}
+
+    @functools.wraps(test)
+    def run(example: Any, **others: Any) -> None:
+        test(**others, **{name: make[name](example) for name in wanted})
+
+    parameters = inspect.signature(test).parameters
+    first = inspect.Parameter("example", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    rest = [parameter for name, parameter in parameters.items() if name not in wanted]
+    run.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
+    return each("example", EXAMPLES, ids=str)(run)
