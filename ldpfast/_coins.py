@@ -359,6 +359,13 @@ class GeometricCoins:
         return [alias_table(weights) for weights in self.groups]
 
     @property
+    def rate_and_error(self) -> tuple[Decimal, Decimal]:
+        """The rate a at which the coin of the carry has no error, and the error eta for this rate, in decimals."""
+        with decimal.localcontext(CONTEXT):
+            rate = -(Decimal(self.carry) / (1 << 128)).ln() / (1 << self.digits)
+            return rate, geometric_error(self.groups, self.carry, self.digits, 128, rate)
+
+    @property
     def mean_and_variance(self) -> tuple[float, float]:
         """Mean and variance of the geometric variable G, from the integers."""
         q = self.carry / WIDE
