@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar
 CONTEXT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_EVEN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 WORD = 1 << 64
 WIDE = 1 << 128
+NEAR = Fraction(1, 10**20)  # distance from 1 of a ratio whose logarithm and distance agree in 20 digits
 
 
 def round_up(x: Decimal | Fraction) -> float:
@@ -37,6 +38,9 @@ def sum_up(values: Iterable[float | Fraction]) -> float:
 
 def log_up(ratio: Fraction) -> float:
     """Return ln(ratio), rounded up to a double."""
+    distance = ratio - 1
+    if abs(distance) < NEAR:  # 100 digits of a ratio near 1 are few of its logarithm, which is below the distance
+        return round_up(distance)
     with decimal.localcontext(CONTEXT):
         return round_up((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
 
