@@ -90,7 +90,9 @@ class Mechanism(RecordQuestion):
         Parameters
         ----------
         epsilon_realized : float
-            Exact guarantee, at most `epsilon`. It also becomes `epsilon` if the class has no parameter of that name.
+            Exact guarantee, at most `epsilon`. It also becomes `epsilon` if the class has no parameter of that name. For the
+            integers or fractions of `channel_rows` it is ``ldp.privacy.Channel(rows).epsilon()``, the exact loss rounded up;
+            a logarithm in doubles can be too small.
         domain : Domain
             Domain of records, from `ldpfast.domains`.
         report : Format
@@ -110,7 +112,8 @@ class Mechanism(RecordQuestion):
         Raises
         ------
         TypeError, ValueError
-            If the class is not a dataclass; if `epsilon_realized` is above `epsilon` or below the loss of `channel_rows`.
+            If the class is not a dataclass; if `epsilon_realized` is above `epsilon`, or if reports are drawn from
+            `channel_rows` and it is below their loss.
         """
         if not is_dataclass(self):
             raise TypeError(f"{type(self).__name__} must be a dataclass, whose fields are its parameters")
@@ -139,7 +142,7 @@ class Mechanism(RecordQuestion):
             )
         weights = integer_weights(rows, self.domain.k, self.report.k)
         channel = Channel(weights)
-        if channel.epsilon() > self.epsilon_realized * (1 + 1e-12):
+        if channel.epsilon() > self.epsilon_realized:
             raise ValueError(
                 f"epsilon_realized must be at least the loss of channel_rows, {channel.epsilon()}, got {self.epsilon_realized}"
             )
