@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -127,13 +127,17 @@ class Mechanism(RecordQuestion):
             )
         if kernel is None:
             custom = type(self).privatize_block is not Mechanism.privatize_block
-            kernel = PythonKernel(self.privatize_block if custom else self._inversion(), report)
+            block = self.privatize_block if custom else self._inversion()
+            kernel = PythonKernel(block, self.report)
         has_encoding = type(self).encode is not Mechanism.encode
         width = max(domain.width or 1, report.shape[0] if has_encoding and report.shape else 1)
         self._set(_pipeline=Pipeline(domain, kernel, self.encode if has_encoding else None, width, first_block))
 
     def _inversion(self) -> Any:
-        """Return a `privatize_block` that draws from `channel_rows`, and set the debiasing if none was given."""
+        """Return a `privatize_block` that draws from `channel_rows`.
+
+        Set the debiasing if none was given, and the codes that no row gives.
+        """
         rows = self.channel_rows()
         if rows is None or not isinstance(self.domain, Categories) or not isinstance(self.report, Codes):
             raise TypeError(
@@ -148,6 +152,7 @@ class Mechanism(RecordQuestion):
             )
         if self.debiasing is None:
             self._set(debiasing=MatrixDebiasing(np.linalg.pinv(channel.matrix)))
+        self._set(report=replace(self.report, impossible=tuple(np.flatnonzero(~channel.matrix.any(axis=0)).tolist())))
         return invert(weights)
 
     def encode(self, records: AnyArray) -> AnyArray:
