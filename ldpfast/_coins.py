@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar
 CONTEXT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_EVEN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 WORD = 1 << 64
 WIDE = 1 << 128
+NEAR = Fraction(1, 10**20)  # distance from 1 of a ratio whose logarithm and distance agree in 20 digits
 
 
 def round_up(x: Decimal | Fraction) -> float:
@@ -37,6 +38,9 @@ def sum_up(values: Iterable[float | Fraction]) -> float:
 
 def log_up(ratio: Fraction) -> float:
     """Return ln(ratio), rounded up to a double."""
+    distance = ratio - 1
+    if abs(distance) < NEAR:  # 100 digits of a ratio near 1 are few of its logarithm, which is below the distance
+        return round_up(distance)
     with decimal.localcontext(CONTEXT):
         return round_up((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln())
 
@@ -357,6 +361,13 @@ class GeometricCoins:
     def tables(self) -> list[tuple[list[int], list[int]]]:
         """Return the alias table of each group (`alias_table`)."""
         return [alias_table(weights) for weights in self.groups]
+
+    @property
+    def rate_and_error(self) -> tuple[Decimal, Decimal]:
+        """The rate a at which the coin of the carry has no error, and the error eta for this rate, in decimals."""
+        with decimal.localcontext(CONTEXT):
+            rate = -(Decimal(self.carry) / (1 << 128)).ln() / (1 << self.digits)
+            return rate, geometric_error(self.groups, self.carry, self.digits, 128, rate)
 
     @property
     def mean_and_variance(self) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar
 
@@ -73,12 +74,13 @@ class Pure(Definition):
             grid = Grid.of(dim, steps)
             try:
                 coins = _coins.geometric(self.epsilon, grid.l1 + self._extra_steps(), grid.span, dim)
-            except ValueError:  # the coins need more binary digits than are available
+                loss = self._loss(grid, coins)
+            except ValueError:  # the coins need more binary digits than are available, or are inaccurate
                 if steps <= STEPS // 64:
                     raise
                 steps //= 2
                 continue
-            return LaplaceNoise(grid, Guarantee(self.name, coins.epsilon_realized), coins.noise_variance, coins)
+            return LaplaceNoise(grid, Guarantee(self.name, loss), coins.noise_variance, coins)
 
     def ball_noise(self, dim: int) -> Noise:
         """Return noise whose density depends on its Euclidean norm, for the l2 diameter of the fine grid."""
@@ -88,6 +90,10 @@ class Pure(Definition):
         """Return the number of steps added to the l1 diameter."""
         return 0
 
+    def _loss(self, grid: Grid, coins: _coins.GeometricCoins) -> float:
+        """Return the epsilon that sums with this noise satisfy. Raise an error if it is above that of the definition."""
+        return coins.epsilon_realized
+
     def published_rate(self, n: int, dim: int) -> float:
         return n * self.epsilon / dim
 
@@ -96,14 +102,29 @@ class Smooth(Pure):
     """Differential privacy with a loss proportional to the distance that a row moves in the l2 ball.
 
     With random rounding, a move of one coordinate by a fraction f of a step changes the logarithm of a probability by
-    at most f (exp(a) - 1), where a is the loss per step. The epsilon / 2 additional steps compensate for the excess of
-    exp(a) - 1 over a.
+    at most f (exp(a + eta) - 1), where a is the rate of the coins and eta their error. The epsilon / 2 additional steps
+    compensate for the excess of exp(a) - 1 over a.
     """
 
     name = "smooth"
 
     def _extra_steps(self) -> int:
         return math.ceil(self.epsilon / 2)
+
+    def _loss(self, grid: Grid, coins: _coins.GeometricCoins) -> float:
+        """Return the loss of a row that moves by a diameter in fine steps, each of which may have the whole error eta."""
+        with localcontext(_coins.CONTEXT):
+            rate, error = coins.rate_and_error
+            diameter = Decimal(grid.diameter) * Decimal(grid.dim).sqrt() / grid.step
+            # An offset has a probability of at most 1 / step + 2^-64. The last factor covers the rounding of decimals.
+            factor = (1 + Decimal(grid.step) / (1 << 64)) * (1 + Decimal("1e-80"))
+            loss = _coins.round_up(((rate + error).exp() - 1) * diameter * factor)
+        if loss > self.epsilon:
+            raise ValueError(
+                f"epsilon must be smaller for privacy={self.name!r} and {grid.dim} coordinates, got {self.epsilon!r}: the "
+                "errors of the coins exceed it"
+            )
+        return max(loss, coins.epsilon_realized)
 
 
 class GaussianDefinition(Definition):

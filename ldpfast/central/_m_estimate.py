@@ -22,6 +22,7 @@ ACCEPTANCE = 0.9  # least share of accepted proposals
 SPLITS = 8  # number of cells that are split together
 PIECE = 1 << 17  # number of records whose psi is summed together
 GRID = 65  # points in x of the check of a custom psi; there are four times as many in theta
+SAME = 1e-6  # largest difference of equal values of a custom psi, in units of its width; NumPy rounds by position
 PRIORS = ("uniform", "cauchy")
 
 Sum = Callable[[Floats], Floats]
@@ -233,8 +234,10 @@ class Custom(Psi):
     Parameters
     ----------
     function : callable
-        ``function(x, theta)``, for an array of records and a number, returns an array of the shape of the records that
-        is nondecreasing in theta. Values are clipped to the bounds; NaN is replaced by the middle of the bounds.
+        ``function(x, theta)``, for an array `x` and a number `theta`, returns an array of the shape of `x` that is
+        nondecreasing in theta. Entry i depends on ``x[i]`` and theta, not on other entries of `x`, their number or their
+        order. The array is a copy, which the function may change. Values are clipped to the bounds; NaN is replaced by the
+        middle of the bounds.
     low, high : float
         Bounds of the function, low < 0 < high. They are public, like the function.
 
@@ -242,6 +245,12 @@ class Custom(Psi):
     ------
     TypeError, ValueError
         If `function` is not callable, or zero is not between the bounds.
+
+    Privacy
+    -------
+    With ``method="grid"``, `m_estimate` calls the function with public points only, so the guarantee holds for every
+    function that is itself public. With ``method="continuous"``, the function is called with parts of the sorted records,
+    and the guarantee requires that each value depends on one record.
 
     Examples
     --------
@@ -272,12 +281,21 @@ class Custom(Psi):
         return float(self.low), float(self.high)
 
     def __call__(self, x: ArrayLike, theta: ArrayLike) -> Floats:
-        values = np.array(self.function(x, theta), np.float64)
+        values = self._values(x, theta)
         values[np.isnan(values)] = (self.low + self.high) / 2
         return np.clip(values, self.low, self.high, out=values)
 
+    def _values(self, x: ArrayLike, theta: ArrayLike) -> Floats:
+        """Return a copy of what the function returns for a copy of `x`, if it has the right shape."""
+        given = np.array(x, np.float64)
+        shape = np.broadcast(given, theta).shape
+        values = np.array(self.function(given, theta), np.float64)
+        if values.shape != shape:
+            raise ValueError(f"psi must return one number per record, got shape {values.shape} for {shape}")
+        return values
+
     def check(self, x: Floats, thetas: Floats) -> None:
-        """Check on a public grid that the function is bounded and nondecreasing in theta.
+        """Check on a public grid that the function is bounded, nondecreasing in theta, and elementwise in x.
 
         Parameters
         ----------
@@ -291,9 +309,7 @@ class Custom(Psi):
         """
         before, slack = np.full(len(x), -math.inf), 1e-9 * self.width
         for k, theta in enumerate(thetas.tolist()):
-            values = np.asarray(self.function(x, theta), np.float64)
-            if values.shape != x.shape:
-                raise ValueError(f"psi must return one number per record, got shape {values.shape} for {x.shape}")
+            values = self._values(x, theta)
             bad = ~((values >= self.low - slack) & (values <= self.high + slack))
             if bad.any():
                 i = int(bad.argmax())
@@ -307,6 +323,16 @@ class Custom(Psi):
                 raise ValueError(
                     f"psi must be nondecreasing in theta; at x = {x[i]:.6g} it falls from {before[i]:.6g} at theta = "
                     f"{thetas[k - 1]:.6g} to {values[i]:.6g} at theta = {theta:.6g}"
+                )
+            # Two parts of different lengths, one of them reversed, have other medians, sums, ends and neighbors than x.
+            first = len(x) // 3
+            parts = np.concatenate([self._values(x[:first], theta), self._values(x[: first - 1 : -1], theta)[::-1]])
+            bad = ~(np.abs(parts - values) <= SAME * self.width)
+            if bad.any():
+                i = int(bad.argmax())
+                raise ValueError(
+                    f"psi must depend on each record by itself; at x = {x[i]:.6g}, theta = {theta:.6g} it is "
+                    f"{values[i]:.6g} among {len(x)} points and {parts[i]:.6g} among some of them"
                 )
             before = values
 

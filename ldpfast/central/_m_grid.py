@@ -3,8 +3,8 @@
 A record is rounded to a public grid and psi to integers, so that the sum of psi over the records is an integer that changes
 by at most `UNITS` if one record is replaced. The line of theta is divided into cells. The distance of a cell is 0 if the sum
 changes its sign there, else the absolute sum at the nearer end; it changes by at most `UNITS` as well. The weight of a cell
-depends on its distance in steps of UNITS / LEVELS. Nothing depends on how accurate the doubles are from which the integers of
-psi are computed. docs/proofs/central.md.
+depends on its distance in steps of UNITS / LEVELS. psi is called with public points only, so its integers are a public table:
+nothing depends on how accurate its doubles are, or on whether it treats each point by itself. docs/proofs/central.md.
 """
 
 from __future__ import annotations
@@ -67,16 +67,16 @@ class PublicGrids:
         return np.bincount(indices, minlength=self.size)
 
     def integers(self, values: Floats) -> Floats:
-        """Return psi in steps of width / UNITS from its lower bound on: integers in [0, UNITS]."""
+        """Return psi in steps of width / UNITS from its lower bound on: integers in [0, UNITS], or NaN."""
         low, _ = self.psi.bounds
-        return np.clip(np.rint((values - low) * (UNITS / self.psi.width)), 0, UNITS)
+        steps = (values - low) * (UNITS / self.psi.width)
+        return np.clip(np.rint(steps, out=steps), 0, UNITS, out=steps)
 
     def sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the integer sum of psi over the records, for the ends of all cells."""
         low, _ = self.psi.bounds
         zero = int(np.rint(-low * (UNITS / self.psi.width)))
-        n = int(counts.sum())
-        present = np.flatnonzero(counts)
+        n, weight = int(counts.sum()), counts.astype(np.float64)
         found: Floats
         if self.of_difference:
             step, last = (self.prior.upper - self.prior.lower) / (len(self.thetas) - 1), len(self.thetas) - 1
@@ -85,13 +85,16 @@ class PublicGrids:
             found = np.empty(len(self.thetas))
             for r in range(FINER):
                 own = table[(last + r) % FINER :: FINER]
-                parts = np.convolve(counts.astype(np.float64), own)
+                parts = np.convolve(weight, own)
                 first = (last + r) // FINER
                 found[r::FINER] = parts[first : first + len(found[r::FINER])]
         else:
-            points = self.prior.lower + (self.prior.upper - self.prior.lower) * (present / (self.size - 1))
-            weight = counts[present].astype(np.float64)
+            # psi gets all points, with and without records: what it returns for one of them may depend on the others.
+            share = np.arange(self.size) / (self.size - 1)
+            points = self.prior.lower + (self.prior.upper - self.prior.lower) * share
             found = np.array([weight @ self.integers(self.psi(points, theta)) for theta in self.thetas.tolist()])
+        if np.isnan(found).any():  # 0 NaN is NaN, so this does not depend on the records
+            raise ValueError("psi must be numbers, got nan")
         return found.astype(np.int64) - n * zero
 
     def masses(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.uint64]:
@@ -170,16 +173,18 @@ def m_estimate(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, or a custom psi exceeds its bounds or decreases in theta at a point of a public
-        grid.
+        If an argument is out of range, or a custom psi exceeds its bounds, decreases in theta or depends on other records
+        on a public grid.
 
     Privacy
     -------
     epsilon-differential privacy for the replacement of one record. The guarantee is exact: psi is rounded to integers, so a
     replaced record changes their sum by at most 2^20, the width of psi, and each integer weight by a factor of at most
-    exp(epsilon / 2), whatever psi is. The published kappa is at least twice as large and gives 2 epsilon.
-    ``method="continuous"`` is private for real numbers, ideal only; a custom psi then has to be nondecreasing everywhere, not
-    only on the grid of the check. The running time depends on the records. docs/proofs/central.md.
+    exp(epsilon / 2), whatever psi is. A custom psi is called with public points only, and must itself be public: it must not
+    read the records in another way. The published kappa is at least twice as large and gives 2 epsilon.
+    ``method="continuous"`` is private for real numbers, ideal only. A custom psi is then called with parts of the sorted
+    records: it has to be nondecreasing in theta and to depend on each record by itself everywhere, not only on the grid of the
+    check. The running time depends on the records. docs/proofs/central.md.
 
     Notes
     -----

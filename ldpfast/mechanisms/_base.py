@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -90,7 +90,9 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         Parameters
         ----------
         epsilon_realized : float
-            Exact guarantee, at most `epsilon`. It also becomes `epsilon` if the class has no parameter of that name.
+            Exact guarantee, at most `epsilon`. It also becomes `epsilon` if the class has no parameter of that name. For the
+            integers or fractions of `channel_rows` it is ``ldp.privacy.Channel(rows).epsilon()``, the exact loss rounded up;
+            a logarithm in doubles can be too small.
         domain : Domain
             Domain of records, from `ldpfast.domains`.
         report : Format
@@ -110,7 +112,8 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         Raises
         ------
         TypeError, ValueError
-            If the class is not a dataclass; if `epsilon_realized` is above `epsilon` or below the loss of `channel_rows`.
+            If the class is not a dataclass; if `epsilon_realized` is above `epsilon`, or if reports are drawn from
+            `channel_rows` and it is below their loss.
         """
         if not is_dataclass(self):
             raise TypeError(f"{type(self).__name__} must be a dataclass, whose fields are its parameters")
@@ -124,13 +127,17 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
             )
         if kernel is None:
             custom = type(self).privatize_block is not Mechanism.privatize_block
-            kernel = PythonKernel(self.privatize_block if custom else self._inversion(), report)
+            block = self.privatize_block if custom else self._inversion()
+            kernel = PythonKernel(block, self.report)
         has_encoding = type(self).encode is not Mechanism.encode
         width = max(domain.width or 1, report.shape[0] if has_encoding and report.shape else 1)
         self._set(_pipeline=Pipeline(domain, kernel, self.encode if has_encoding else None, width, first_block))
 
     def _inversion(self) -> Any:
-        """Return a `privatize_block` that draws from `channel_rows`, and set the debiasing if none was given."""
+        """Return a `privatize_block` that draws from `channel_rows`.
+
+        Set the debiasing if none was given, and the codes that no row gives.
+        """
         rows = self.channel_rows()
         if rows is None or not isinstance(self.domain, Categories) or not isinstance(self.report, Codes):
             raise TypeError(
@@ -139,12 +146,13 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
             )
         weights = integer_weights(rows, self.domain.k, self.report.k)
         channel = Channel(weights)
-        if channel.epsilon() > self.epsilon_realized * (1 + 1e-12):
+        if channel.epsilon() > self.epsilon_realized:
             raise ValueError(
                 f"epsilon_realized must be at least the loss of channel_rows, {channel.epsilon()}, got {self.epsilon_realized}"
             )
         if self.debiasing is None:
             self._set(debiasing=MatrixDebiasing(right_inverse(channel.matrix)))
+        self._set(report=replace(self.report, impossible=tuple(np.flatnonzero(~channel.matrix.any(axis=0)).tolist())))
         return invert(weights)
 
     def encode(self, records: AnyArray) -> AnyArray:

@@ -67,7 +67,7 @@ class SubsetSelection(Mechanism):
     Notes
     -----
     Records: integers in [0, k), shape (n,). Reports: packed bits, uint8, shape (n, ceil(k / 8)), little bit order; the ones
-    are the members of the set. The set holds the true category with probability
+    are the members of the set; rows with another number of ones are refused. The set holds the true category with probability
     p = size e^epsilon / (size e^epsilon + k - size), and is otherwise uniform. The variance of a share near zero is a
     little below 4 e^epsilon / (e^epsilon - 1)^2. O(n k / 64 + n sqrt(size)) time.
 
@@ -109,7 +109,7 @@ class SubsetSelection(Mechanism):
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Categories(k),
-            report=Bits(k, onehot=True),
+            report=Bits(k, onehot=True, ones=size),
             debiasing=Debiasing.of(p, q),
             kernel=privatize.SubsetSelection(k, size, coin.heads, _density(k - 1, size)),
             coin=coin,

@@ -366,7 +366,8 @@ class Channel:
         Returns
         -------
         risk : float
-            (1 - total variation) / 2, rounded down. No test between two neighbors has a smaller error probability.
+            (1 - total variation) / 2, rounded down if the channel is exact. No test between two neighbors has a smaller error
+            probability.
         """
         if self._exact is None:
             return (1 - self.tv()) / 2

@@ -14,8 +14,8 @@ def deficiency(source: Floats, target: Floats) -> float:
 
     The variables are U, s and t. U is W with row y multiplied by the largest entry of column y of the source, so that no
     coefficient is above 1 and rare reports have a small weight. s >= source W - target is the excess (inputs by outcomes), and
-    t >= every row sum of s. The rows of the W that the solver finds are normalized before t is computed, so the result is
-    never too small.
+    t >= every row sum of s. The rows of the W that the solver finds are normalized before t is computed, so the result is too
+    small by the rounding of sums of doubles at most.
     """
     source = source[:, source.max(axis=0) > 0]
     largest = source.max(axis=0)

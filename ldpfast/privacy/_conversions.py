@@ -2,7 +2,8 @@
 
 ``x_from_y`` is the best x that y guarantees, ``y_for_x`` the weakest y that guarantees x. With ``mode="sharp"``, the default,
 some channel attains the result. ``mode="paper"`` is a weaker published form, and exists only if that form is true. Arguments
-broadcast. All computations are in doubles.
+broadcast. All computations are in doubles, and results are rounded toward more privacy. An upper bound that is not 0 is at
+least the smallest positive double.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from ._testing import inherited
 
 MODES = ("sharp", "paper")
 SEARCH = 1e-10  # more than the relative error of a search over the masses of reports
+SHARES = 1e-14  # more than the error of a difference of two shares of masses
+LEAST_MASS = (
+    1e-290  # smaller masses count as 0, for which the parameter is larger: they are lost among the errors of doubles
+)
 
 
 def _nonnegative(name: str, values: ArrayLike) -> Floats:
@@ -64,8 +69,8 @@ def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> 
     """
     at, epsilon, delta = _nonnegative("at", at), _nonnegative("epsilon", epsilon), _delta(delta)
     gap = np.minimum(at - epsilon, 0.0)
-    more = up((1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))  # 0 beyond epsilon, where delta is exact
-    return float_or_array(np.where(more > 0, up(delta + more, 1.0), delta))
+    more = up((1 - delta) * -np.expm1(gap) / (1 + np.exp(-epsilon)))
+    return float_or_array(np.where(gap < 0, up(delta + more, 1.0), delta))  # delta is exact from epsilon on
 
 
 def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp") -> Any:
@@ -98,7 +103,7 @@ def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     if _check.choice("mode", mode, MODES) == "paper":
-        return float_or_array(up(epsilon / 2 + delta, 1.0))
+        return float_or_array(up(epsilon / 2 + delta, 1.0, zero=(epsilon == 0) & (delta == 0)))
     return float_or_array(_tv(epsilon, delta))
 
 
@@ -239,7 +244,7 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
     alarms = _check.within("false_alarms", false_alarms, 0, 1)
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
     with np.errstate(over="ignore"):
-        steep = _difference(delta, up(np.where(alarms > 0, np.exp(epsilon), 1.0) * alarms))
+        steep = _difference(delta, up(np.where(alarms > 0, np.exp(epsilon), 1.0) * alarms, zero=alarms == 0))
     flat = down(np.exp(-epsilon)) * _difference(delta, alarms)
     return float_or_array(np.maximum(0.0, np.maximum(steep, np.nextafter(flat, -1.0))))
 
@@ -267,7 +272,7 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     Returns
     -------
     kl : float or ndarray
-        ``epsilon tanh(epsilon / 2)``.
+        ``epsilon tanh(epsilon / 2)``, rounded up.
 
     Raises
     ------
@@ -283,13 +288,13 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     epsilon = _nonnegative("epsilon", epsilon)
     if _check.choice("mode", mode, MODES) == "paper":
         with np.errstate(over="ignore"):
-            return float_or_array(up(epsilon * np.expm1(epsilon)))
+            return float_or_array(up(epsilon * np.expm1(epsilon), zero=epsilon == 0))
     return float_or_array(_kl(epsilon))
 
 
 def _kl(epsilon: Floats) -> Floats:
     """Return the Kullback-Leibler divergence of pure privacy, rounded up."""
-    return up(epsilon * np.tanh(epsilon / 2))
+    return up(epsilon * np.tanh(epsilon / 2), zero=epsilon == 0)
 
 
 def epsilon_for_kl(kl: ArrayLike) -> Any:
@@ -403,7 +408,7 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     """
     kl = _nonnegative("kl", kl)
     if _check.choice("mode", mode, MODES) == "paper":
-        return float_or_array(up(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))), 1.0))
+        return float_or_array(up(np.minimum(np.sqrt(kl) / math.sqrt(2), np.sqrt(-np.expm1(-kl))), 1.0, zero=kl == 0))
     found = np.tanh(np.asarray(epsilon_for_kl(kl)) / 2)
     return float_or_array(raise_until(lambda tv: np.asarray(kl_for_tv(tv)) >= kl, np.where(kl > 0, found, 0.0), 1.0))
 
@@ -512,19 +517,23 @@ def conditional_testing_from_dp(
         _nonnegative("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)")
     )
     if _check.choice("mode", mode, MODES) == "paper":
-        enough = down(m * -np.expm1(-a)) >= up(d * np.exp(-2 * a))  # m (e^2a - e^a) >= d
-        return float_or_array(np.where(enough, up((1 + np.exp(-a)) * -np.expm1(-2 * a), 1.0), 1.0))
+        enough = down(m * -np.expm1(-a)) >= up(d * np.exp(-2 * a), zero=d == 0)  # m (e^2a - e^a) >= d
+        return float_or_array(np.where(enough, up((1 + np.exp(-a)) * -np.expm1(-2 * a), 1.0, zero=a == 0), 1.0))
     parameters = [_marked_response(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
     return float_or_array(np.array(parameters).reshape(a.shape))
 
 
 def _marked_response(epsilon: float, delta: float, mass: float) -> float:
     """Return the parameter of randomized response with marked true answers."""
+    mass = mass if mass > LEAST_MASS else 0.0
     if delta == 0 and mass == 0:
-        return float(up(math.tanh(epsilon / 2), 1.0))
+        return float(up(math.tanh(epsilon / 2), 1.0, zero=epsilon == 0))
+    if epsilon == delta == 0:
+        return 0.0
     unmarked = (1 - delta) / (1 + math.exp(-epsilon))
     p = np.array([delta, unmarked, math.exp(-epsilon) * unmarked, 0.0])
-    return float(up(inherited(p, p[::-1], mass), 1.0, SEARCH))
+    found = float(up(inherited(p, p[::-1], mass) + SHARES, 1.0, SEARCH))
+    return found if delta > 0 else min(found, float(up(math.tanh(epsilon / 2), 1.0)))  # the parameter for mass 0
 
 
 def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tuple[Any, Any]:
@@ -555,7 +564,9 @@ def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tupl
     (2.1972, 0.0)
     """
     c, m = np.broadcast_arrays(_check.within("level", level, 0, 1, "[)"), _check.within("mass", mass, 0, 1, "[)"))
-    return float_or_array(up(4 * np.arctanh(c))), float_or_array(up(m * (1 + c) / (1 - c), 1.0))
+    return float_or_array(up(4 * np.arctanh(c), zero=c == 0)), float_or_array(
+        up(m * (1 + c) / (1 - c), 1.0, zero=m == 0)
+    )
 
 
 # Search ---------------------------------------------------------------------------------------------------------------

@@ -15,12 +15,15 @@ import numpy as np
 from .. import _coins
 from ._numbers import Floats
 
+ROOT_BITS = 128  # binary digits of the root of an integer behind the point
+
 
 def power_down(epsilon: float) -> Fraction:
-    """Return a number that is at most e^epsilon and agrees with it in 99 digits."""
+    """Return a number that is at most e^epsilon; both less 1 agree in 99 digits."""
     if epsilon == 0:
         return Fraction(1)
     with decimal.localcontext(_coins.CONTEXT) as context:
+        context.prec += max(0, -Decimal(epsilon).adjusted())
         return Fraction(Decimal(epsilon).exp().next_minus(context))
 
 
@@ -76,20 +79,27 @@ class ExactPair:
         return _coins.log_up(worst)
 
     def kullback_leibler(self) -> float:
-        """Return the sum of p log(p / q), rounded up."""
+        """Return the sum of p log(p / q), rounded up.
+
+        If all ratios are near 1, the terms cancel: the sum is at least 2 / total, by Pinsker's inequality.
+        """
         if self.q[0] == 0:
             return math.inf
-        with decimal.localcontext(_coins.CONTEXT):
-            terms = (p * (Decimal(p) / Decimal(q)).ln() for p, q in zip(self.p, self.q, strict=True) if p and p != q)
-            return _coins.round_up(sum(terms, Decimal(0)) / self.total)
+        with decimal.localcontext(_coins.CONTEXT) as context:
+            context.prec += 2 * len(str(self.total))
+            terms = [p * (Decimal(p) / Decimal(q)).ln() for p, q in zip(self.p, self.q, strict=True) if p and p != q]
+            error = sum(map(abs, terms), Decimal(0)).scaleb(20 - context.prec)  # more than that of the decimals
+            return _coins.round_up((sum(terms, Decimal(0)) + error) / self.total)
 
     def conditional(self) -> float:
         """Return (sqrt R - 1) / (sqrt R + 1), rounded up, for the quotient R of the largest and the smallest ratio."""
         if self.q[0] == 0 or self.p[-1] == 0:
             return 1.0
-        with decimal.localcontext(_coins.CONTEXT):
-            root = (Decimal(self.p[0] * self.q[-1]) / Decimal(self.q[0] * self.p[-1])).sqrt()
-            return _coins.round_up((root - 1) / (root + 1))
+        large, small = self.p[0] * self.q[-1], self.q[0] * self.p[-1]
+        square = large * small << 2 * ROOT_BITS  # sqrt(R) = sqrt(large small) / small
+        root = math.isqrt(square)
+        root += root * root < square
+        return _coins.round_up(Fraction(root - (small << ROOT_BITS), root + (small << ROOT_BITS)))
 
 
 def _loss(p: int, q: int) -> float:

@@ -7,6 +7,7 @@ calibration.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -15,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ._numbers import Floats, float_or_array, up
+from ._numbers import LEAST, Floats, float_or_array, up
 
 LOG_ERROR = 1e-11  # more than the error of the log of a delta
 
-LEAST_ORDER, MOST_ORDER = 1e-12, 1e20  # range of the orders of Renyi divergences, minus 1
+LEAST_ORDER, MOST_ORDER = 1e-12, 1e150  # range of the orders of Renyi divergences, minus 1
 
 
 @cache
@@ -30,6 +31,12 @@ def _quadrature() -> tuple[Floats, Floats]:
 
 def _positive(name: str, values: ArrayLike) -> Floats:
     return _check.within(name, values, 0, math.inf, "()")
+
+
+def _quotient(first: str, x: ArrayLike, second: str, y: ArrayLike) -> Floats:
+    """Return the quotient of two positive arguments with their names, the largest double if it is larger."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(_positive(first, x) / _positive(second, y), sys.float_info.max))
 
 
 def _log_delta(s: Floats, epsilon: Floats) -> Floats:
@@ -51,6 +58,12 @@ def _log_delta(s: Floats, epsilon: Floats) -> Floats:
         return np.where(np.isneginf(first), -math.inf, first + np.log(-np.expm1(-np.maximum(gap, 0.0))))
 
 
+def _log_goal(delta: Floats) -> Floats:
+    """Return the log of a delta that is rounded up to at most the given one; -inf if there is none."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(delta - 2 * LEAST, 0.0)))
+
+
 def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     """Return the delta of a release of a number or vector with normal noise.
 
@@ -66,7 +79,8 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
     Returns
     -------
     delta : float or ndarray
-        The exact hockey-stick divergence, rounded up in the eleventh digit, also for very small values.
+        The exact hockey-stick divergence, rounded up in the eleventh digit, also for very small values. Never 0: a value
+        without a double is the smallest positive one.
 
     Raises
     ------
@@ -84,7 +98,7 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
     1e-05
     """
     epsilon = _check.within("epsilon", epsilon, 0, math.inf, "[)")
-    s = _positive("sigma", sigma) / _positive("sensitivity", sensitivity)
+    s = _quotient("sigma", sigma, "sensitivity", sensitivity)
     return float_or_array(up(np.exp(_log_delta(*np.broadcast_arrays(s, epsilon))), 1.0, LOG_ERROR))
 
 
@@ -103,7 +117,7 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     Returns
     -------
     sigma : float or ndarray
-        Rounded up: ``gaussian_delta(epsilon, sigma, sensitivity)`` is at most `delta`.
+        Rounded up: ``gaussian_delta(epsilon, sigma, sensitivity)`` is at most `delta`. Infinite if no double is enough.
 
     Raises
     ------
@@ -123,17 +137,19 @@ def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     epsilon = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     delta, unit = _check.within("delta", delta, 0, 1, "()"), _positive("sensitivity", sensitivity)
     epsilon, delta, unit = np.broadcast_arrays(epsilon, delta, unit)
-    target = np.log(delta) - 4 * LOG_ERROR
+    target = _log_goal(delta) - 4 * LOG_ERROR
     low, high = np.ones(delta.shape), np.ones(delta.shape)
-    while (short := _log_delta(high, epsilon) > target).any():
-        high = np.where(short, 2 * high, high)
+    with np.errstate(over="ignore"):
+        while (short := _log_delta(high, epsilon) > target).any():
+            high = np.where(short, 2 * high, high)
     while (enough := _log_delta(low, epsilon) <= target).any():
         low = np.where(enough, low / 2, low)
     for _ in range(64):  # geometric means: the quotient of the ends falls from a power of two to 1 + 2^-52
         middle = np.sqrt(low) * np.sqrt(high)
         enough = _log_delta(middle, epsilon) <= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return float_or_array(up(high * unit))
+    with np.errstate(over="ignore"):
+        return float_or_array(up(high * unit))
 
 
 def _best_rho(epsilon: Floats, excess: Floats) -> Floats:
@@ -191,7 +207,7 @@ def concentrated_delta(epsilon: ArrayLike, rho: ArrayLike) -> Any:
     """
     epsilon, rho = np.broadcast_arrays(_positive("epsilon", epsilon), _positive("rho", rho))
     low, _ = _orders(epsilon.shape, lambda excess: _best_rho(epsilon, excess) >= rho)
-    return float_or_array(np.minimum(1.0, np.exp(_log_bound(epsilon, rho, low)) * (1 + 1e-9)))
+    return float_or_array(up(np.exp(np.minimum(_log_bound(epsilon, rho, low), 0.0)), 1.0, 1e-9))
 
 
 def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
@@ -207,7 +223,8 @@ def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
     Returns
     -------
     rho : float or ndarray
-        Rounded down: ``concentrated_delta(epsilon, rho) <= delta``.
+        Rounded down: ``concentrated_delta(epsilon, rho) <= delta``. 0 where doubles do not suffice: for a `delta` below 1e-318,
+        or both parameters below 1e-147.
 
     Raises
     ------
@@ -222,9 +239,13 @@ def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
     True
     """
     epsilon, delta = np.broadcast_arrays(_positive("epsilon", epsilon), _check.within("delta", delta, 0, 1, "()"))
-    goal = np.log(delta) - 2e-9
-    _, high = _orders(epsilon.shape, lambda excess: _log_bound(epsilon, _best_rho(epsilon, excess), excess) > goal)
-    return float_or_array(_best_rho(epsilon, high) * (1 - 1e-12))
+    goal = _log_goal(delta) - 2e-9
+
+    def above(excess: Floats) -> Any:
+        return _log_bound(epsilon, _best_rho(epsilon, excess), excess) > goal
+
+    _, high = _orders(epsilon.shape, above)
+    return float_or_array(np.where(above(high), 0.0, _best_rho(epsilon, high) * (1 - 1e-12)))
 
 
 def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
@@ -254,7 +275,7 @@ def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     0.125
     """
     with np.errstate(over="ignore"):
-        return float_or_array(up((_positive("sensitivity", sensitivity) / _positive("sigma", sigma)) ** 2 / 2))
+        return float_or_array(up(_quotient("sensitivity", sensitivity, "sigma", sigma) ** 2 / 2))
 
 
 def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
@@ -285,6 +306,4 @@ def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     """
     from scipy.special import erf
 
-    return float_or_array(
-        up(erf(_positive("sensitivity", sensitivity) / _positive("sigma", sigma) / math.sqrt(8)), 1.0)
-    )
+    return float_or_array(up(erf(_quotient("sensitivity", sensitivity, "sigma", sigma) / math.sqrt(8)), 1.0))

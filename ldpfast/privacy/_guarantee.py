@@ -167,9 +167,11 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
         return Guarantee(definition, total, 0.0, guarantee.ideal)
     if total > 700:
         raise ValueError(f"size must be smaller for epsilon={epsilon!r} and a delta above 0, got {size}")
-    with decimal.localcontext(_coins.CONTEXT):
-        one = Decimal(epsilon).exp()
-        times = (one**size - 1) / (one - 1) if one > 1 else Decimal(size)
+    with decimal.localcontext(_coins.CONTEXT) as context:
+        context.prec += max(0, -Decimal(epsilon).adjusted())  # e^epsilon - 1 keeps 100 digits
+        one, times = Decimal(epsilon).exp(), Decimal(size)
+        if epsilon > 0 and size > 1:
+            times = (one**size - 1) / (one - 1) * (1 + Decimal("1e-80"))  # the factor covers the errors of decimals
         return Guarantee(definition, total, _coins.round_up(Decimal(guarantee.delta) * times), guarantee.ideal)
 
 

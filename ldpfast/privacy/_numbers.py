@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 
 ROUNDING = 2.0**-48  # more than the relative rounding error of a short formula, without cancellation
 LEAST = 2.0**-1060  # more than the rounding error of subnormal numbers
+SMALLEST = 5e-324  # the smallest positive double
 
 
 def float_or_array(values: Any) -> Any:
@@ -19,9 +20,14 @@ def float_or_array(values: Any) -> Any:
     return float(values) if np.ndim(values) == 0 else np.asarray(values)
 
 
-def up(values: Any, most: float = np.inf, rounding: float = ROUNDING) -> Floats:
-    """Return upper bounds of nonnegative numbers that were computed with a relative error of at most `rounding`."""
-    return np.asarray(np.minimum(most, np.where(values > 0, values * (1 + rounding) + LEAST, 0.0)))
+def up(values: Any, most: float = np.inf, rounding: float = ROUNDING, *, zero: Any = False) -> Floats:
+    """Return upper bounds of nonnegative numbers that were computed with a relative error of at most `rounding`.
+
+    `zero` says which of the exact numbers are 0. Another number that was computed as 0 is at most the smallest positive double.
+    """
+    with np.errstate(over="ignore"):
+        more = np.where(values > 0, values * (1 + rounding) + LEAST, SMALLEST)
+    return np.asarray(np.where(zero, 0.0, np.minimum(most, more)))
 
 
 def down(values: Any, rounding: float = ROUNDING) -> Floats:

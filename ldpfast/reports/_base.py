@@ -73,6 +73,16 @@ class Format(ABC):
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         """Add valid, contiguous reports to a state, in place."""
 
+    def tally_valid(self, reports: AnyArray, state: AnyArray) -> bool:
+        """Add contiguous reports to a state, in place, if their values are valid, and return whether they are.
+
+        Otherwise the state has no meaning. A format can check and count in one pass over the memory.
+        """
+        if reports.size and self.invalidity(reports) is not None:
+            return False
+        self.tally(reports, state)
+        return True
+
     @abstractmethod
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         """Return the unbiased numbers of valid reports, one row per report."""
@@ -113,6 +123,12 @@ class Format(ABC):
         TypeError, ValueError
             If they are not reports of this format.
         """
+        array = self.arrange(reports)
+        self.require_valid(array)
+        return array
+
+    def arrange(self, reports: ArrayLike) -> AnyArray:
+        """Do as `validate`, but leave the values unchecked."""
         array = _check.array("reports", reports)
         wanted = self.dtype(array.dtype.newbyteorder("="))
         if array.dtype.newbyteorder("=") != wanted:
@@ -122,11 +138,13 @@ class Format(ABC):
         if array.shape[1:] != self.shape:
             expected = ", ".join(["n", *map(str, self.shape)]) + ("," if not self.shape else "")
             raise ValueError(f"reports must have shape ({expected}), got shape {np.shape(reports)}")
-        array = _check.laid_out(array)
-        wrong = self.invalidity(array) if array.size else None
+        return _check.laid_out(array)
+
+    def require_valid(self, reports: AnyArray) -> None:
+        """Raise an error if contiguous reports have invalid values."""
+        wrong = self.invalidity(reports) if reports.size else None
         if wrong is not None:
             raise ValueError(f"reports must {wrong}")
-        return array
 
 
 class Source(Protocol):
@@ -257,20 +275,23 @@ class Aggregator(ABC):
         Raises
         ------
         TypeError, ValueError
-            If they are not reports of this mechanism: wrong dtype or width, nonzero padding bits, or invalid values.
-            If a batch of this name was already counted. The aggregator is then unchanged.
+            If they are not reports of this mechanism: wrong dtype or width, nonzero padding bits, or values that no
+            record gives; if a batch of this name was already counted. The aggregator is then unchanged.
         """
         names = set() if batch is None else {hash_of_batch(batch)}
         if names & self._batches:
             raise ValueError(f"batch must be new, got {batch!r}, which was already counted")
-        accepted = self.report.validate(self.source.read(reports))
+        given = self.report.arrange(self.source.read(reports))
 
-        def tally(start: int, stop: int) -> AnyArray:
+        def tally(start: int, stop: int) -> AnyArray | None:
             state: AnyArray = self.report.new_state()
-            self.report.tally(accepted[start:stop], state)
-            return state
+            return state if self.report.tally_valid(given[start:stop], state) else None
 
-        self._add(_threads.parallel_map(tally, len(accepted), 1, accepted.nbytes // 16), len(accepted))
+        states = _threads.parallel_map(tally, len(given), 1, given.nbytes // 16)
+        counted = [state for state in states if state is not None]
+        if len(counted) < len(states):
+            self.report.require_valid(given)
+        self._add(counted, len(given))
         self._batches |= names
         return self
 

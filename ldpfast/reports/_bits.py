@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import tally
+from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from .._warnings import warn
 from ..results import FALSE_ALARM, AnyDebiasing, Debiasing, DoubtfulWarning, Estimate
@@ -36,6 +36,11 @@ class BitCounts(CountAggregator):
         if not (self.report.onehot and self._warn_about_total()):
             super()._warn_about_range(estimate)
 
+    def _is_possible(self) -> bool:
+        ones = self.report.ones
+        total = ones is None or sum(self._state.tolist()) == self.n * ones  # without overflow
+        return super()._is_possible() and total
+
     def _warn_about_total(self) -> bool:
         """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports.
 
@@ -62,7 +67,7 @@ class BitCounts(CountAggregator):
 class Bits(Format):
     """k bits per person, packed in little bit order and padded with zeros to whole bytes.
 
-    If `onehot`, the bits stand for k shares that add up to 1.
+    If `onehot`, the bits stand for k shares that add up to 1. If `ones` is given, each report has that many ones.
 
     Examples
     --------
@@ -74,6 +79,7 @@ class Bits(Format):
 
     k: int
     onehot: bool = False
+    ones: int | None = None
     aggregator = BitCounts
 
     @property
@@ -99,7 +105,20 @@ class Bits(Format):
         ones = np.unpackbits(reports, axis=1, count=self.k, bitorder="little")
         return np.asarray(debiasing(ones.astype(np.float64)))
 
+    def tally_valid(self, reports: AnyArray, state: AnyArray) -> bool:
+        if self.ones is None:
+            return super().tally_valid(reports, state)
+        return self._padding_error(reports) is None and tally.add_sets(reports, self.ones, state)
+
     def invalidity(self, reports: AnyArray) -> str | None:
+        wrong = self._padding_error(reports)
+        if wrong is not None or self.ones is None:
+            return wrong
+        row = ranges.first_invalid_set(reports, self.ones)
+        return None if row < 0 else f"have {self.ones} ones each; row {row} does not"
+
+    def _padding_error(self, reports: AnyArray) -> str | None:
+        """Return the end of a message for ones behind the last bit."""
         if self.k % 8 == 0:
             return None
         bad = np.flatnonzero(reports[:, -1] >> self.k % 8)

@@ -43,7 +43,10 @@ class CodeCounts(CountAggregator):
     report: Codes
 
     def _is_possible(self) -> bool:
-        return super()._is_possible() and sum(self._state.tolist()) == self.n  # without overflow
+        impossible = self._state[list(self.report.impossible)]
+        return (
+            super()._is_possible() and sum(self._state.tolist()) == self.n and not impossible.any()
+        )  # without overflow
 
     def _hits(self) -> NDArray[np.int64]:
         if isinstance(self.debiasing, SupportDebiasing):
@@ -99,7 +102,8 @@ class CodeCounts(CountAggregator):
 class Codes(Format):
     """One code in [0, k) per person.
 
-    If `onehot`, a code stands for a vector of k shares. Otherwise it stands for a number; if k is 2, it is a flag.
+    If `onehot`, a code stands for a vector of k shares. Otherwise it stands for a number; if k is 2, it is a flag. No record
+    gives one of the codes `impossible`.
 
     Examples
     --------
@@ -111,6 +115,7 @@ class Codes(Format):
 
     k: int
     onehot: bool = True
+    impossible: tuple[int, ...] = ()
     code: np.dtype[Any] = field(init=False, repr=False, compare=False)
     aggregator = CodeCounts
 
@@ -148,4 +153,9 @@ class Codes(Format):
 
     def invalidity(self, reports: AnyArray) -> str | None:
         index = ranges.first_invalid_code(reports, False, self.k)
-        return None if index < 0 else f"be codes in [0, {self.k}); index {index} is outside"
+        if index >= 0:
+            return f"be codes in [0, {self.k}); index {index} is outside"
+        if not self.impossible:
+            return None
+        bad = np.flatnonzero(np.isin(reports, self.impossible))
+        return f"be codes of positive probability; index {int(bad[0])} is not" if len(bad) else None

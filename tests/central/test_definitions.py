@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -76,23 +77,52 @@ def test_the_release_of_a_number_keeps_its_loss_by_enumeration(steps, epsilon):
                     assert Decimal(ratio.numerator) <= limit * Decimal(ratio.denominator)
 
 
-@each("epsilon", [1e-3, 0.1, 1.0, 2.0, 2.5, 8.0, 60.0])
-@each("dim", [1, 2, 3, 16, 100])
-def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
-    """The loss is at most epsilon |x - x'| / (2 T), for one step of the fine grid in each coordinate in the worst case.
+def largest_step(coins):
+    """Return the largest quotient of the probabilities of two neighboring integers, over all values of all groups."""
+    largest, carried = Fraction(0), Fraction(1)  # carried: all lower groups go from their last value to 0
+    for group in coins.groups:
+        largest = max(largest, carried * max(Fraction(*pair) for pair in itertools.pairwise(group)))
+        carried *= Fraction(group[-1], group[0])
+    return max(largest, carried * Fraction(1 << 128, coins.carry))
 
-    In the worst case the sum is a multiple of a coarse step and the report is above it. P(report) changes from P(N = 1) to a
-    mixture with P(N = 0), whose weight is the fraction of offset words that now round up.
+
+@each("epsilon", [1e-9, 1e-3, 0.1, 1.0, 2.0, 2.5, 8.0, 60.0, 64.0])
+@each("dim", [1, 2, 3, 16])
+def test_smooth_privacy_per_step_of_the_fine_grid(dim, epsilon):
+    """The loss is at most epsilon |x - x'| / F, for one step of the fine grid in each coordinate in the worst case.
+
+    In the worst case the sum is a multiple of a coarse step. P(report) changes from P(N = g + 1) to a mixture with P(N = g),
+    whose weight is the fraction of offset words that now round up. For a large epsilon the smallest weights of the coins have
+    few digits.
     """
     found = definition_of("smooth", epsilon, 0.0).noise(dim)
-    step, weights = found.grid.step, found.coins.groups[0]
+    step = found.grid.step
     words = (1 << 64) - -(-((step - 1) << 64) // step)  # words with the largest offset: only they round up
     assert ((1 << 64) - words) * step >> 64 == step - 1 > ((1 << 64) - words - 1) * step >> 64
+    ratio = largest_step(found.coins)
     with localcontext(prec=80):
-        ratio = Decimal(weights[0]) / Decimal(weights[1])  # P(N = 0) / P(N = 1)
-        loss = dim * (1 + (ratio - 1) * Decimal(words) / (1 << 64)).ln()
-        allowed = Decimal(found.guarantee.epsilon) * Decimal(dim).sqrt() / (2 * FINE)
-        assert loss <= allowed
+        quotient = Decimal(ratio.numerator) / Decimal(ratio.denominator)
+        loss = dim * (1 + (quotient - 1) * Decimal(words) / (1 << 64)).ln()
+        assert loss <= Decimal(found.guarantee.epsilon) * Decimal(dim).sqrt() / found.grid.diameter
+
+
+@each("epsilon", [1e-9, 1e-6, 0.1, 2.0, 2.0001, 30.0, 60.0, 63.0, 64.0])
+@each("dim", [1, 2, 3, 5, 16])
+def test_the_smooth_loss_of_theorem_2_is_at_most_epsilon(dim, epsilon):
+    """With 120 digits, including the error of the coins in each step and that of the words of the offsets."""
+    found = definition_of("smooth", epsilon, 0.0).noise(dim)
+    with localcontext(prec=120):
+        rate, eta = rate_and_error(found.coins)
+        diameter = Decimal(found.grid.diameter) * Decimal(dim).sqrt() / found.grid.step
+        loss = ((rate + eta).exp() - 1) * diameter * (1 + Decimal(found.grid.step) / (1 << 64))
+        assert loss <= Decimal(found.guarantee.epsilon) <= Decimal(epsilon)
+
+
+def test_coins_with_large_errors_are_refused_for_smooth_privacy():
+    definition, grid = definition_of("smooth", 1.0, 0.0), Grid.of(2, 16)
+    coins = _coins.geometric(1.5, grid.l1, grid.span, 2)
+    with pytest.raises(ValueError, match=r"epsilon must be smaller for privacy='smooth' and 2 coordinates, got 1\.0"):
+        definition._loss(grid, coins)
 
 
 # Gaussian noise -------------------------------------------------------------------------------------------------------

@@ -16,8 +16,6 @@ from ldpfast.central import Custom, Huber, Logistic, Quantile, _m_grid, m_estima
 from ldpfast.central._m_estimate import Prior
 from ldpfast.central._m_grid import FINER, UNITS, PublicGrids, draw
 
-from ..support.cases import each
-
 PSIS = [
     Huber(0.3),
     Logistic(0.1),
@@ -26,6 +24,21 @@ PSIS = [
     Custom(lambda x, theta: np.where(x < theta, np.nan, -np.inf), -0.5, 2.0),  # neither monotone nor finite
 ]
 PRIORS = [Prior("uniform", 0.0, 1.0), Prior("cauchy", 0.0, 1.0)]
+
+
+def scaled(x, theta):
+    """Return a psi whose scale is the median absolute deviation of the whole array."""
+    return np.clip((theta - x) / (1e-3 + 10 * np.median(np.abs(x - np.median(x)))), -1, 1)
+
+
+LOOKING = {  # at the other entries of their argument, or at their number
+    "deviation": scaled,
+    "median": lambda x, theta: np.clip(theta - x - 4 * np.median(x), -1, 1),
+    "largest": lambda x, theta: np.clip(4 * (theta - x.max()) + 0 * x, -1, 1),
+    "smallest": lambda x, theta: np.clip(4 * (theta - x.min()) + 0 * x, -1, 1),
+    "number": lambda x, theta: np.clip(theta - x, -1, 1) / len(x),
+    "order": lambda x, theta: np.clip(4 * (theta - np.roll(x, 1)), -1, 1),
+}
 
 
 def slow_sums(grids: PublicGrids, counts: list[int]) -> list[int]:
@@ -55,29 +68,45 @@ def test_sums_are_sums_of_integers_over_the_records(psi, prior):
     assert grids.sums(np.array(counts)).tolist() == slow_sums(grids, counts)
 
 
-@each("prior", PRIORS, ids=lambda prior: prior.name)
-@each("psi", PSIS, ids=lambda psi: type(psi).__name__)
-@each("epsilon", [0.3, 2.0, 9.0])
-def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
-    """All datasets of 1 to 4 records on 4 points; probabilities are fractions, e^epsilon is a decimal of 100 digits."""
-    size, worst = 4, Fraction(0)
-    grids = PublicGrids(psi, prior, size)
-    distributions = {}
-    for n in (1, 2, 3, 4):
-        for counts in itertools.product(range(n + 1), repeat=size):
+def largest_ratio(grids: PublicGrids, numbers: tuple[int, ...], epsilon: float) -> Fraction:
+    """Return the largest ratio of two probabilities of a cell, over all neighboring datasets of these numbers of records."""
+    distributions, worst = {}, Fraction(0)
+    for n in numbers:
+        for counts in itertools.product(range(n + 1), repeat=grids.size):
             if sum(counts) == n:
                 masses = [int(m) for m in grids.masses(np.array(counts), epsilon)]
                 distributions[counts] = [Fraction(m, sum(masses)) for m in masses]
     for counts, distribution in distributions.items():
-        for i, j in itertools.permutations(range(size), 2):
+        for i, j in itertools.permutations(range(grids.size), 2):
             if counts[i]:
                 other = list(counts)
                 other[i], other[j] = other[i] - 1, other[j] + 1
                 worst = max(worst, *(a / b for a, b in zip(distribution, distributions[tuple(other)], strict=True)))
+    return worst
+
+
+def assert_at_most(epsilon: float, ratio: Fraction) -> None:
+    """Compare a ratio with e^epsilon, a decimal of 100 digits."""
     with decimal.localcontext(_coins.CONTEXT):
         allowed = Decimal(epsilon).exp()
-    assert Decimal(worst.numerator) <= allowed * Decimal(worst.denominator)
+    assert Decimal(ratio.numerator) <= allowed * Decimal(ratio.denominator)
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
+@pytest.mark.parametrize("psi", PSIS, ids=lambda psi: type(psi).__name__)
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 9.0])
+def test_the_exact_law_of_all_neighboring_datasets(psi, prior, epsilon):
+    """All datasets of 1 to 4 records on 4 points."""
+    worst = largest_ratio(PublicGrids(psi, prior, 4), (1, 2, 3, 4), epsilon)
+    assert_at_most(epsilon, worst)
     assert worst > 1
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
+@pytest.mark.parametrize("name", LOOKING)
+def test_the_loss_of_a_psi_that_looks_at_other_records(name, prior):
+    """All datasets of 20 records on 3 points: up to 5 epsilon if psi gets an array that depends on them."""
+    assert_at_most(1.0, largest_ratio(PublicGrids(Custom(LOOKING[name], -1, 1), prior, 3), (20,), 1.0))
 
 
 def test_the_weights_of_a_step_of_the_width_have_exactly_the_allowed_ratio():
@@ -140,3 +169,59 @@ def test_the_guarantee_says_whether_it_is_exact():
         m_estimate(x, "huber", epsilon=1.0, lower=0, upper=1, grid=1)
     with pytest.raises(ValueError, match="method must be one of 'grid', 'continuous'"):
         m_estimate(x, "huber", epsilon=1.0, lower=0, upper=1, method="exact")
+
+
+@pytest.mark.parametrize("prior", ["uniform", "cauchy"])
+def test_a_custom_psi_gets_the_same_arguments_for_all_records(prior):
+    """Every call, in order: the points, their number and theta depend on the public arguments only."""
+
+    def calls(x):
+        seen = []
+
+        def psi(x, theta):
+            seen.append((x.copy(), theta))
+            x[:] = np.clip(theta - x, -1, 1)  # the array is a copy, which may be changed
+            return x
+
+        arguments = {"epsilon": 1.0, "lower": 0, "upper": 3, "grid": 33, "prior": prior}
+        value = m_estimate(x, Custom(psi, -1, 1), rng=1, **arguments).value
+        expected = m_estimate(x, Custom(lambda x, t: np.clip(t - x, -1, 1), -1, 1), rng=1, **arguments).value
+        assert value == expected
+        return seen
+
+    some, others = calls([0.0, 0.1, 3.0]), calls(np.random.default_rng(1).uniform(0, 3, 1000))
+    assert len(some) == len(others)
+    for (x, theta), (y, other) in zip(some, others, strict=True):
+        assert theta == other
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("method", ["grid", "continuous"])
+@pytest.mark.parametrize("name", LOOKING)
+def test_a_custom_psi_that_looks_at_other_records_is_refused(name, method):
+    psi = Custom(LOOKING[name], -1, 1)
+    with pytest.raises(ValueError, match="psi must depend on each record by itself; at x = "):
+        m_estimate([0.1, 0.7], psi, epsilon=1.0, lower=0, upper=1, method=method, allow_ideal=True)
+
+
+def test_a_custom_psi_must_return_one_number_per_record():
+    with pytest.raises(ValueError, match=r"psi must return one number per record, got shape \(1,\) for \(65,\)"):
+        m_estimate([0.1], Custom(lambda x, theta: np.clip(theta - x[:1], -1, 1), -1, 1), epsilon=1.0, lower=0, upper=1)
+    few = Custom(lambda x, theta: np.clip(theta - x[:65], -1, 1), -1, 1)  # right for the points of the check
+    with pytest.raises(ValueError, match=r"psi must return one number per record, got shape \(65,\) for \(4096,\)"):
+        m_estimate([0.1], few, epsilon=1.0, lower=0, upper=1)
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
+def test_a_psi_that_is_not_a_number_is_refused_for_all_records(prior):
+    """Whether there is a record at such a point makes no difference."""
+
+    class Broken(Huber):
+        def __call__(self, x, theta):
+            values = super().__call__(x, theta)
+            return np.where(values == values.max(), np.nan, values)
+
+    grids = PublicGrids(Broken(0.3), prior, 4)
+    for counts in ([3, 0, 0, 0], [0, 0, 0, 3], [1, 1, 0, 1]):
+        with pytest.raises(ValueError, match="psi must be numbers, got nan"):
+            grids.sums(np.array(counts))

@@ -52,3 +52,44 @@ def test_the_first_invalid_code_is_found(n, dtype):
         y = x.copy()
         y[n // 2 :] = bad
         assert ranges.first_invalid_code(y, signed, 100) == n // 2
+
+
+def sets(n, k, size):
+    """Return n packed rows of k bits with `size` ones each."""
+    members = np.argsort(np.random.default_rng(n + k).random((n, k)), axis=1)[:, :size]
+    bits = np.zeros((n, k), np.uint8)
+    np.put_along_axis(bits, members, 1, axis=1)
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+@pytest.mark.parametrize(
+    "k", [*range(1, 140), 200, 255, 256, 257, 500, 511, 512, 513, 1000, 4096, 16_001, 65_535, 65_536]
+)
+def test_the_first_set_of_another_size_is_found(k):
+    """Rows with one bit more, one less, all bits or none, at the places of whole vectors and of the rest."""
+    most = 200 if k < 1000 else 40
+    rows = sets(most, k, max(1, k // 3))
+    for n in (1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 65, most):
+        n = min(n, most)
+        assert ranges.first_invalid_set(rows[:n], max(1, k // 3)) == -1
+        assert ranges.first_invalid_set(rows[:n], max(1, k // 3) + 1) == 0
+        for position in {0, n // 2, n - 1}:
+            for byte in (0, rows.shape[1] // 2, rows.shape[1] - 1):
+                for change in (1, 0xFF):
+                    other = rows[:n].copy()
+                    other[position, byte] ^= change
+                    ones = np.bitwise_count(other).sum(axis=1, dtype=int)
+                    wrong = np.flatnonzero(ones != max(1, k // 3))
+                    assert ranges.first_invalid_set(other, max(1, k // 3)) == (wrong[0] if len(wrong) else -1)
+        for value in (0, 0xFF):
+            other = rows[:n].copy()
+            other[n - 1] = value
+            assert ranges.first_invalid_set(other, max(1, k // 3)) == n - 1
+
+
+def test_sizes_of_65536_ones_do_not_overflow():
+    rows = np.full((5, 8192), 0xFF, np.uint8)
+    assert ranges.first_invalid_set(rows, 65_536) == -1
+    assert ranges.first_invalid_set(rows, 0) == 0
+    rows[3, 7] = 0
+    assert ranges.first_invalid_set(rows, 65_536) == 3

@@ -25,6 +25,30 @@ def test_add_bits_counts_the_ones_of_each_column(k, n):
     np.testing.assert_array_equal(counts - 5, np.unpackbits(rows, axis=1, count=k, bitorder="little").sum(0))
 
 
+@each("k", [1, 5, 8, 9, 16, 20, 32, 40, 64, 65, 100, 128, 129, 200, 256, 511, 512, 520, 1000, 4096])
+@each("n", [0, 1, 2, 4, 15, 16, 17, 63, 64, 65, 300, 2500])
+def test_add_sets_counts_and_finds_a_row_of_another_size(k, n):
+    size = max(1, k // 4)
+    bits = np.zeros((n, k), np.uint8)
+    np.put_along_axis(bits, np.argsort(np.random.default_rng(k).random((n, k)), axis=1)[:, :size], 1, axis=1)
+    rows = np.packbits(bits, axis=1, bitorder="little")
+    counts = np.full(k, 5, np.int64)
+    assert tally.add_sets(rows, size, counts)
+    np.testing.assert_array_equal(counts - 5, bits.sum(0))
+    for position in {0, n // 3, n // 2, n - 1} if n else ():
+        for byte in (0, rows.shape[1] - 1):
+            other = rows.copy()
+            other[position, byte] ^= 1
+            assert not tally.add_sets(other, size, counts)
+    if n > 1 and size < k:  # the total number of ones is right
+        other = rows.copy()
+        first, last = bits[0], bits[-1]
+        first[np.flatnonzero(first == 0)[0]] = 1
+        last[np.flatnonzero(last)[0]] = 0
+        other[[0, -1]] = np.packbits([first, last], axis=1, bitorder="little")
+        assert not tally.add_sets(other, size, counts)
+
+
 @each("n", [0, *SIZES, 64 * 255, 64 * 256 + 3, 100_000])
 @each("k, dtype", [(2, "u1"), (16, "u1"), (17, "u1"), (256, "u1"), (300, "u2"), (70_000, "u4")])
 def test_add_codes_is_a_histogram(k, dtype, n):

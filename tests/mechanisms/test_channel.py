@@ -38,6 +38,16 @@ def all_reports(mechanism):
     return np.packbits(codes[:, None] >> np.arange(report.k) & 1, axis=1, bitorder="little")
 
 
+def decoded_reports(mechanism):
+    """Return all reports decoded. Those that no input gives are refused, and have the weight 0 in every mean."""
+    reports = all_reports(mechanism)
+    possible = mechanism.channel().matrix.any(axis=0)
+    found = mechanism.decode(reports[possible])
+    decoded = np.zeros((len(reports), *found.shape[1:]))
+    decoded[possible] = found
+    return decoded
+
+
 def inputs(mechanism):
     """Return the inputs of the channel as numbers, the expectations of decoded reports."""
     if isinstance(mechanism, ldp.Warner):
@@ -55,16 +65,22 @@ def test_epsilon_realized_is_that_of_the_channel(mechanism):
     assert mechanism.epsilon - mechanism.epsilon_realized <= 1e-5 * mechanism.epsilon
 
 
+def test_a_report_is_accepted_if_and_only_if_some_input_gives_it(mechanism):
+    possible = mechanism.channel().matrix.any(axis=0)
+    for report, valid in zip(all_reports(mechanism), possible, strict=True):
+        assert (mechanism.report.invalidity(report[np.newaxis]) is None) == valid
+
+
 def test_decoded_reports_are_unbiased(mechanism):
     """The mean of all decoded reports under the channel is the input."""
-    decoded = mechanism.decode(all_reports(mechanism))
+    decoded = decoded_reports(mechanism)
     np.testing.assert_allclose(
         mechanism.channel().matrix @ decoded, inputs(mechanism), rtol=0, atol=1e-12 * np.abs(decoded).max()
     )
 
 
 def test_the_variance_is_that_of_the_channel(mechanism):
-    matrix, decoded, mean = mechanism.channel().matrix, mechanism.decode(all_reports(mechanism)), inputs(mechanism)
+    matrix, decoded, mean = mechanism.channel().matrix, decoded_reports(mechanism), inputs(mechanism)
     variance = matrix @ decoded**2 - mean**2
     if isinstance(mechanism, ldp.RandomizedResponse | ldp.UnaryEncoding | SETS):
         x = np.arange(mechanism.k)

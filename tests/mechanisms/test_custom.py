@@ -438,6 +438,15 @@ def test_a_claim_below_the_loss_of_the_rows_is_an_error(claim):
         CustomRows(((3, 1), (1, 3)), claim)
 
 
+@pytest.mark.parametrize("pair", [(3, 1), (10, 1), (2**64 - 1, 1), (10**9 + 1, 10**9)])
+def test_a_claim_is_the_exact_loss_rounded_up_or_more(pair):
+    rows = (pair, pair[::-1])
+    loss = privacy.Channel(rows).epsilon()
+    assert CustomRows(rows, loss).epsilon_realized == loss
+    with pytest.raises(ValueError, match="epsilon_realized must be at least the loss of channel_rows"):
+        CustomRows(rows, math.nextafter(loss, 0))
+
+
 def test_a_claim_above_epsilon_is_an_error():
     @dataclass(frozen=True)
     class CustomClaim(ldp.Mechanism):

@@ -150,3 +150,169 @@ def test_the_epsilon_of_a_channel_guarantees_its_delta(first, second, delta):
     rows = [[Fraction(count, sum(row)) for count in row] for row in (first, second)]
     channel = privacy.Channel(rows)
     assert channel.delta(channel.epsilon(delta)) <= delta
+
+
+# Extreme arguments ----------------------------------------------------------------------------------------------------
+
+SMALL = [0.0, 5e-324, 1e-323, 1e-320, 1e-310, 1e-200, 2e-162, 1e-154, 1e-100, 1e-20, 1e-9]
+EXTREMES = [*SMALL, 0.5, 1.0, 40.0, 700.0, 746.0, 1e5]
+DELTAS = [0.0, 5e-324, 1e-310, 1e-16, 0.5, 1 - 2**-53]
+DIGITS = 800  # a difference from 1 of the smallest double keeps 470 of them
+
+
+def expm1(x):
+    return x.exp() - 1
+
+
+def tanh(x):
+    return expm1(2 * x) / (expm1(2 * x) + 2)
+
+
+def bounded(found, exact):
+    """Assert that an upper bound is not below the exact number, and is positive if that is."""
+    assert Decimal(found) >= exact
+    assert found > 0 or exact == 0
+
+
+@pytest.mark.parametrize("epsilon", EXTREMES)
+def test_upper_bounds_at_extreme_arguments(epsilon):
+    """A number that underflows is the smallest positive double, not 0."""
+    with localcontext(prec=DIGITS):
+        e, one = Decimal(epsilon), Decimal(1)
+        bounded(privacy.kl_from_dp(epsilon), e * tanh(e / 2))
+        bounded(privacy.kl_from_dp(epsilon, mode="paper"), min(e * expm1(e), Decimal("inf")))
+        bounded(privacy.tv_from_kl(epsilon, mode="paper"), min((e / 2).sqrt(), (-expm1(-e)).sqrt()))
+        for delta in DELTAS:
+            d = Decimal(delta)
+            bounded(privacy.tv_from_dp(epsilon, delta), d + (1 - d) * tanh(e / 2))
+            bounded(privacy.tv_from_dp(epsilon, delta, mode="paper"), min(one, e / 2 + d))
+            bounded(privacy.conditional_testing_from_dp(epsilon), tanh(e / 2))
+            for at in EXTREMES:
+                more = -expm1(min(Decimal(at) - e, Decimal(0))) / (1 + (-e).exp())
+                bounded(privacy.delta_from_dp(at, epsilon, delta), d + (1 - d) * more)
+            for mass in DELTAS:
+                enough = Decimal(mass) * expm1(e) * e.exp() >= d
+                paper = (1 + (-e).exp()) * -expm1(-2 * e) if enough else one
+                bounded(privacy.conditional_testing_from_dp(epsilon, delta, mass, mode="paper"), min(one, paper))
+                unmarked = (1 - d) / (1 + (-e).exp())
+                p = [d, unmarked, (-e).exp() * unmarked, Decimal(0)]
+                for kept in ([0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]):  # sets of reports
+                    mass_p, mass_q = sum(p[i] for i in kept), sum(p[3 - i] for i in kept)
+                    if min(mass_p, mass_q) >= Decimal(mass) and min(mass_p, mass_q) > 0:
+                        exact = sum(max(p[i] / mass_p - p[3 - i] / mass_q, Decimal(0)) for i in kept)
+                        assert Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass)) >= exact
+        if epsilon < 1:
+            for mass in DELTAS:
+                found = privacy.dp_from_conditional_testing(epsilon, mass)
+                bounded(found[0], 2 * ((1 + e) / (1 - e)).ln())
+                bounded(found[1], min(one, Decimal(mass) * (1 + e) / (1 - e)))
+
+
+@pytest.mark.parametrize("epsilon", EXTREMES)
+def test_lower_bounds_at_extreme_arguments(epsilon):
+    with localcontext(prec=DIGITS):
+        e = Decimal(epsilon)
+        for delta in DELTAS:
+            d = Decimal(delta)
+            exact = 2 * (1 - d) / (1 + e.exp())
+            assert Decimal(privacy.least_error(epsilon, delta)) <= exact
+            assert Decimal(privacy.disclosure_risk(epsilon, delta)) <= exact / 2
+            for alarms in (*DELTAS, 1.0):
+                misses = max(Decimal(0), 1 - d - e.exp() * Decimal(alarms), (1 - d - Decimal(alarms)) / e.exp())
+                assert Decimal(privacy.misses(alarms, epsilon, delta)) <= misses
+            if d <= e <= 1:
+                allowed = privacy.epsilon_for_tv(epsilon, delta)
+                assert Decimal(allowed) <= ((1 + e - 2 * d) / (1 - e)).ln() if epsilon < 1 else math.isinf(allowed)
+        allowed = Decimal(privacy.epsilon_for_kl(epsilon))
+        assert allowed * tanh(allowed / 2) <= e
+        if epsilon < 1:
+            assert Decimal(privacy.kl_for_tv(epsilon)) <= e * ((1 + e) / (1 - e)).ln()
+        tv = Decimal(privacy.tv_from_kl(epsilon))
+        assert tv == 1 or tv * ((1 + tv) / (1 - tv)).ln() >= e
+
+
+SCALES = [5e-324, 1e-310, 1e-200, 1e-20, 0.1, 1.0, 9.0, 1e20, 1e200, 1e308]
+
+
+@pytest.mark.parametrize("sigma", SCALES)
+def test_gaussian_noise_at_extreme_arguments(sigma):
+    """For a quotient r of sensitivity and sigma, the total variation is erf(r / sqrt 8) >= r (1 - r^2 / 24) / sqrt(2 pi)."""
+    with localcontext(prec=60):
+        for sensitivity in SCALES:
+            r = Decimal(sensitivity) / Decimal(sigma)
+            bounded(privacy.gaussian_kl(sigma, sensitivity), r * r / 2)
+            tv = r * (1 - r * r / 24) / Decimal("2.50662827463100050241576528481")
+            for found in (privacy.gaussian_tv(sigma, sensitivity), privacy.gaussian_delta(0.0, sigma, sensitivity)):
+                assert 0 < found <= 1
+                assert Decimal(found) >= (tv if r < 1 else Decimal("0.382"))
+            for epsilon in (5e-324, 1e-9, 5.0, 40.0, 1e5):
+                assert 0 < privacy.gaussian_delta(epsilon, sigma, sensitivity) <= 1
+    assert privacy.gaussian_delta(5, 9) == 5e-324
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-320, 1e-310, 1e-300, 1e-16, 0.5, 1 - 2**-53])
+def test_noise_for_extreme_deltas_guarantees_them(delta):
+    for epsilon in (1e-300, 1e-20, 1e-5, 0.5, 40.0, 1e3):
+        for sensitivity in (5e-324, 1e-200, 1.0, 1e100):
+            sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity)
+            assert math.isinf(sigma) or privacy.gaussian_delta(epsilon, sigma, sensitivity) <= delta
+        rho = privacy.concentrated_rho(epsilon, delta)
+        assert rho >= 0 if delta < 1e-318 or epsilon < 1e-147 else rho > 0
+        if rho > 0:
+            assert 0 < privacy.concentrated_delta(epsilon, rho) <= delta
+    assert privacy.concentrated_delta(40.0, 1e-5) == 5e-324
+
+
+@pytest.mark.parametrize("rounds", [[5e-324], [5e-324] * 500, [1e-310] * 3, [0.1] * 50, [1e5], [1e100]])
+def test_compositions_at_extreme_arguments(rounds):
+    """Against the sum over the numbers of true answers, in decimals."""
+    k, e = len(rounds), Decimal(rounds[0])
+    for epsilon in (0.0, 5e-324, 1e-310, 1e-300, 0.5, 9e4):
+        found = privacy.composition_delta(rounds, epsilon)
+        with localcontext(prec=DIGITS):
+            wrong = (-e).exp() if e < 10**6 else Decimal(0)
+            exact = Decimal(0)
+            for j in range(k + 1):
+                loss = (2 * j - k) * e
+                if loss > Decimal(epsilon):
+                    share = math.comb(k, j) * wrong ** (k - j) / (1 + wrong) ** k if wrong or j < k else Decimal(1)
+                    exact += share * -expm1(max(Decimal(epsilon) - loss, Decimal(-(10**6))))
+            bounded(found, exact)
+
+
+NEAR_ONE = [10**k for k in (3, 19, 25, 60, 120, 200, 330)]
+
+
+@pytest.mark.parametrize("size", NEAR_ONE)
+def test_exact_channels_with_ratios_near_one(size):
+    """Rows (n + 1, n) and (n, n + 1): all parameters are positive, and above those in many digits."""
+    channel = privacy.Channel([[size + 1, size], [size, size + 1]])
+    with localcontext(prec=3 * len(str(size)) + 60):
+        loss, total = ((Decimal(size) + 1) / size).ln(), 2 * Decimal(size) + 1
+        for found, exact in (
+            (channel.epsilon(), loss),
+            (channel.tv(), 1 / total),
+            (channel.kl(), loss / total),
+            (channel.conditional_testing(), tanh(loss / 2)),
+            (channel.delta(float(loss) / 3), ((size + 1) - (Decimal(float(loss) / 3)).exp() * size) / total),
+            (channel.smooth([[0, 1], [1, 0]]), loss),
+        ):
+            bounded(found, exact)
+            assert Decimal(found) <= exact * (1 + Decimal("3e-16")) or found == 5e-324
+        assert Decimal(channel.disclosure_risk()) <= (1 - 1 / total) / 2
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-200, 1e-95, 1e-60, 1e-9, 0.5])
+@pytest.mark.parametrize("delta", [5e-324, 1e-20, 0.0078125])
+def test_groups_are_rounded_up(epsilon, delta):
+    for size in (1, 2, 3, 7):
+        found = privacy.group(privacy.Guarantee("approximate", epsilon, delta), size)
+        with localcontext(prec=DIGITS):
+            exact = sum((j * Decimal(epsilon)).exp() for j in range(size)) * Decimal(delta)
+            assert exact <= Decimal(found.delta) <= exact * (1 + Decimal("3e-16")) or size * delta < 1e-300
+
+
+def test_tiny_total_variations_add_up_to_more_than_zero():
+    tiny = privacy.Guarantee("tv", 5e-324)
+    assert privacy.compose(tiny, tiny).epsilon == 1e-323
+    assert privacy.compose(privacy.Guarantee("tv", 0.5), tiny).epsilon == math.nextafter(0.5, 1)

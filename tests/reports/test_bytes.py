@@ -208,6 +208,8 @@ def test_a_number_of_reports_that_the_state_cannot_have_is_rejected(n):
         (ldp.RandomizedResponse(4, 1.0), 1, 0),  # counts whose sum is not n
         (ldp.UnaryEncoding(4, 1.0), 2, -1),
         (ldp.LinfBall(3, 1.0), 0, 6),
+        (ldp.SubsetSelection(4, 1.0), 0, 0),  # a total number of ones that is not n times the size
+        (ldp.SubsetSelection(4, 1.0), 0, 6),
         (ldp.L2Ball(3, 1.0), 1, 1 << 40),  # the high word of a sum
         (ldp.Laplace(0.0, 1.0, 1.0), 3, 1 << 62),  # the high word of the sum of squares
         (ldp.Laplace(0.0, 1.0, 1.0), 0, 1 << 62),  # a sum that is too large for its sum of squares
@@ -222,6 +224,18 @@ def test_a_state_that_no_reports_have_is_rejected(mechanism, position, value):
     state[position] = value if value else state[position] + 1
     with raises(ValueError, "data must hold a state that n = 5 reports can have"):
         Aggregator.from_bytes(with_checksum(good[:-size] + state.tobytes()))
+
+
+def test_a_state_with_a_code_that_no_record_gives_is_rejected():
+    aggregator = ldp.FiniteChannel([[3, 0, 1], [1, 0, 3]]).aggregator().update(np.array([0, 2, 2], np.uint8))
+    data = aggregator.to_bytes()[:-16]
+    for counts, valid in (((3, 0, 0), True), ((1, 1, 1), False)):
+        forged_state = with_checksum(data[:-24] + np.array(counts, "<i8").tobytes())
+        if valid:
+            assert Aggregator.from_bytes(forged_state).counts.tolist() == list(counts)
+        else:
+            with raises(ValueError, "data must hold a state that n = 3 reports can have"):
+                Aggregator.from_bytes(forged_state)
 
 
 def test_a_mean_outside_the_ball_is_rejected():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
@@ -96,6 +97,12 @@ def test_wide_codes_and_flags_out_of_range(mechanism, reports, message):
     assert_rejected(mechanism, reports, ValueError, f"reports must be codes in {message}")
 
 
+def test_codes_that_no_record_gives():
+    mechanism = ldp.FiniteChannel([[3, 0, 1, 0], [1, 0, 3, 0]])
+    reports = np.array([0, 2, 3, 1], np.uint8)
+    assert_rejected(mechanism, reports, ValueError, "reports must be codes of positive probability; index 2 is not")
+
+
 @pytest.mark.parametrize("bit", [5, 6, 7])
 @pytest.mark.parametrize("mechanism", [ldp.UnaryEncoding(13, 1.0), ldp.LinfBall(13, 1.0)], ids=repr)
 def test_padding_bits_that_are_set(mechanism, bit):
@@ -103,6 +110,54 @@ def test_padding_bits_that_are_set(mechanism, bit):
     reports[3, 1] |= 1 << bit
     message = "reports must have zeros in the padding after 13 bits; row 3 does not"
     assert_rejected(mechanism, reports, ValueError, message)
+
+
+@pytest.mark.parametrize("k", [5, 8, 13, 64, 100, 128, 1000])
+@pytest.mark.parametrize("change", ["all", "none", "more", "fewer", "exchanged"])
+def test_sets_of_another_size(k, change):
+    """Also where the total number of ones is right, by any reader."""
+    mechanism = ldp.SubsetSelection(k, 1.0)
+    size = mechanism.size
+    good = mechanism.privatize(np.arange(40) % k, rng=1)
+    bits = np.unpackbits(good, axis=1, count=k, bitorder="little")
+    if change in ("all", "none"):
+        bits[3] = change == "all"
+    if change in ("more", "exchanged"):
+        bits[3, np.flatnonzero(bits[3] == 0)[0]] = 1
+    if change in ("fewer", "exchanged"):
+        row = 3 if change == "fewer" else 30
+        bits[row, np.flatnonzero(bits[row])[0]] = 0
+    bad = np.packbits(bits, axis=1, bitorder="little")
+    message = f"reports must have {size} ones each; row 3 does not"
+    assert_rejected(mechanism, bad, ValueError, message)
+    assert_rejected(mechanism, np.asfortranarray(bad), ValueError, message)
+    aggregator = mechanism.aggregator().update(good)
+    before = aggregator.to_bytes()
+    messages = [mechanism.message(row) for row in good]
+    messages[3] = messages[3][: -bad.shape[1]] + bad[3].tobytes()
+    with raises(ValueError, message):
+        aggregator.update(messages)
+    with raises(ValueError, f"reports must have {size} ones each; row 0 does not"):
+        mechanism.message(bad[3])
+    with raises(ValueError, message):
+        mechanism.to_arrow(bad)
+    table = mechanism.to_arrow(good)
+    column = pa.array([row.tobytes() for row in bad], table.schema.field("report").type)
+    with raises(ValueError, message):
+        aggregator.update(table.set_column(0, table.schema.field("report"), column))
+    assert aggregator.to_bytes() == before
+
+
+@pytest.mark.usefixtures("threads")
+def test_the_first_wrong_set_of_many_is_named():
+    mechanism = ldp.SubsetSelection(64, 1.0)
+    reports = mechanism.privatize(np.zeros(10_000, np.uint8), rng=1)
+    reports[[7_777, 9_999]] = 255
+    aggregator = mechanism.aggregator()
+    with raises(ValueError, f"reports must have {mechanism.size} ones each; row 7777 does not"):
+        aggregator.update(reports)
+    assert aggregator.n == 0
+    assert not aggregator.counts.any()
 
 
 @pytest.mark.parametrize("what", ["next", "halfway", "point", "nan", "inf", "far"])

@@ -8,6 +8,33 @@ LDP_INLINE uint64_t deposit_avx2(uint64_t bits, uint64_t mask) { return _pdep_u6
 
 LDP_INLINE size_t ones_avx2(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
+typedef uint64_t words_avx2 __attribute__((vector_size(32)));
+
+/* Number of ones of half a byte. */
+static const uint8_t ones_of_halves[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+
+LDP_INLINE words_avx2 byte_ones_avx2(words_avx2 v)
+{
+    const __m256i low = _mm256_set1_epi8(15);
+    const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)ones_of_halves));
+    const __m256i right = _mm256_shuffle_epi8(table, _mm256_and_si256((__m256i)v, low));
+    const __m256i left = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16((__m256i)v, 4), low));
+    return (words_avx2)_mm256_add_epi8(left, right);
+}
+
+LDP_INLINE words_avx2 byte_sums_avx2(words_avx2 v) { return (words_avx2)_mm256_sad_epu8((__m256i)v, _mm256_setzero_si256()); }
+
+LDP_INLINE uint64_t sum_words_avx2(words_avx2 v)
+{
+    const __m128i pair = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
+    return (uint64_t)_mm_cvtsi128_si64(pair) + (uint64_t)_mm_extract_epi64(pair, 1);
+}
+
+LDP_INLINE words_avx2 pair_sums_avx2(words_avx2 v)
+{
+    return (words_avx2)_mm256_add_epi64((__m256i)v, _mm256_shuffle_epi32((__m256i)v, 0x4e));
+}
+
 typedef int32_t int32s_avx2 __attribute__((vector_size(32)));
 
 LDP_INLINE int32s_avx2 bytes_as_int32_avx2(const uint8_t *b)

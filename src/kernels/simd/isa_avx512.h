@@ -8,6 +8,32 @@ LDP_INLINE uint64_t deposit_avx512(uint64_t bits, uint64_t mask) { return _pdep_
 
 LDP_INLINE size_t ones_avx512(uint64_t v) { return (size_t)__builtin_popcountll(v); }
 
+typedef uint64_t words_avx512 __attribute__((vector_size(64)));
+
+LDP_INLINE words_avx512 byte_ones_avx512(words_avx512 v)
+{
+    const __m512i low = _mm512_set1_epi8(15), table = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)ones_of_halves));
+    const __m512i right = _mm512_shuffle_epi8(table, _mm512_and_si512((__m512i)v, low));
+    const __m512i left = _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16((__m512i)v, 4), low));
+    return (words_avx512)_mm512_add_epi8(left, right);
+}
+
+LDP_INLINE words_avx512 byte_sums_avx512(words_avx512 v)
+{
+    return (words_avx512)_mm512_sad_epu8((__m512i)v, _mm512_setzero_si512());
+}
+
+LDP_INLINE uint64_t sum_words_avx512(words_avx512 v)
+{
+    const __m256i upper = _mm512_extracti64x4_epi64((__m512i)v, 1);
+    return sum_words_avx2((words_avx2)_mm256_add_epi64(_mm512_castsi512_si256((__m512i)v), upper));
+}
+
+LDP_INLINE words_avx512 pair_sums_avx512(words_avx512 v)
+{
+    return (words_avx512)_mm512_add_epi64((__m512i)v, _mm512_shuffle_epi32((__m512i)v, 0x4e));
+}
+
 typedef int32_t int32s_avx512 __attribute__((vector_size(64)));
 
 LDP_INLINE int32s_avx512 bytes_as_int32_avx512(const uint8_t *b)

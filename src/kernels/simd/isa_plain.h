@@ -28,6 +28,29 @@ LDP_INLINE size_t ones_plain(uint64_t v)
     return (size_t)(v * 0x0101010101010101u >> 56);
 }
 
+typedef uint64_t words_plain __attribute__((vector_size(16)));
+
+/* Number of ones of each byte. */
+LDP_INLINE words_plain byte_ones_plain(words_plain v)
+{
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    return (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+}
+
+/* Sum of the bytes of each lane. */
+LDP_INLINE words_plain byte_sums_plain(words_plain v)
+{
+    v = (v & 0x00ff00ff00ff00ffu) + (v >> 8 & 0x00ff00ff00ff00ffu);
+    v += v >> 16;
+    return (v + (v >> 32)) & 0xffff;
+}
+
+LDP_INLINE uint64_t sum_words_plain(words_plain v) { return v[0] + v[1]; }
+
+/* The sum of both lanes of a pair, in both of them. */
+LDP_INLINE words_plain pair_sums_plain(words_plain v) { return v + (words_plain){v[1], v[0]}; }
+
 typedef int32_t int32s_plain __attribute__((vector_size(16)));
 
 /* The next bytes, one per lane. */

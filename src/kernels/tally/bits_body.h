@@ -1,6 +1,8 @@
 /* Carry-save adders. A column is 64 bytes wide. A tree of 15 full adders (5 operations each, 4.7 per load) adds 16 loads at a
  * time to vertical counters of 16 bit planes, so that most work touches only four planes. One load holds several narrow rows,
  * or one slice of a wide row. Bits of the load that belong to other rows are counted but not used. Memory-bound on AVX-512. */
+#include "check/set_sizes_body.h"
+
 typedef uint64_t NAME(lanes) __attribute__((vector_size(V_BYTES)));
 
 #define FULL_ADD(high, low, a, b, c)                      \
@@ -50,10 +52,11 @@ LDP_INLINE void NAME(add16)(NAME(lanes) * plane, int planes, const uint8_t *at, 
 enum { NAME(AHEAD) = 64 }; /* loads prefetched (18 -> 33 GB/s on Zen 5) */
 
 /* Counts of the 512 bit positions over `loads` < 65536 loads; bit b of byte j is at index 64 b + j. `fetch`: also prefetch the
- * bytes between the loads, for the next columns. */
-static void NAME(count_column)(const uint8_t *at, size_t step, size_t loads, int fetch, uint32_t *count)
+ * bytes between the loads, for the next columns. The sizes of the rows `sets` are checked while they are in the
+ * cache. Returns whether some row has another size. */
+static int NAME(count_column)(const uint8_t *at, size_t step, size_t loads, int fetch, const set_rows *sets, uint32_t *count)
 {
-    int planes = 4;
+    int planes = 4, other = 0;
     while (loads >> planes)
         planes++;
     memset(count, 0, 512 * sizeof *count);
@@ -63,8 +66,13 @@ static void NAME(count_column)(const uint8_t *at, size_t step, size_t loads, int
         for (; i + 16 <= loads; i += 16) {
             for (size_t byte = 0; fetch && byte < 16 * step; byte += 64) /* a prefetch past the end has no effect */
                 __builtin_prefetch(at + (i + NAME(AHEAD)) * step + byte);
+            if (sets->size && slice == 0)
+                other |= NAME(any_other_size)(sets->rows + i * step, 16 * sets->per_load, sets->bytes, sets->size, sets->end);
             NAME(add16)(plane, planes, at + i * step + slice, step);
         }
+        if (sets->size && slice == 0)
+            other |=
+                NAME(any_other_size)(sets->rows + i * step, (loads - i) * sets->per_load, sets->bytes, sets->size, sets->end);
         for (; i < loads; i++) {
             NAME(lanes) carry = NAME(load_lanes)(at + i * step + slice);
             for (int p = 0; p < planes; p++) {
@@ -81,6 +89,7 @@ static void NAME(count_column)(const uint8_t *at, size_t step, size_t loads, int
                     count[64 * b + slice + j] += (uint32_t)(bytes[j] >> b & 1) << p;
         }
     }
+    return other;
 }
 
 #undef FULL_ADD

@@ -283,6 +283,7 @@ cdef extern from "tally/codes.h" nogil:
 
 cdef extern from "tally/bits.h" nogil:
     tally_fn tally_bits
+    int tally_sets(size_t k, size_t size, const uint8_t *rows, size_t n, int64_t *state)
 
 
 cdef extern from "tally/grid.h" nogil:
@@ -323,6 +324,10 @@ cdef extern from "check/ranges.h" nogil:
     double row_norm_f64(const double *x, size_t n)
     size_t first_norm_outside_f32(const float *x, size_t n, size_t dim, double least, double most)
     size_t first_norm_outside_f64(const double *x, size_t n, size_t dim, double least, double most)
+
+
+cdef extern from "check/sets.h" nogil:
+    size_t first_set_of_other_size(const uint8_t *rows, size_t n, size_t bytes, size_t size)
 
 
 cdef extern from "sgd/quantile.h" nogil:

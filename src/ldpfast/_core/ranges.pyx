@@ -1,9 +1,10 @@
 """Range checks of contiguous arrays."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from ldpfast._core.kernels cimport (
-    first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64, row_norm_f64,
+    first_code_outside, first_norm_outside_f32, first_norm_outside_f64, first_outside_f32, first_outside_f64,
+    first_set_of_other_size, row_norm_f64,
 )
 
 
@@ -56,4 +57,13 @@ def first_invalid_code(x, bint is_signed, uint64_t k):
     with nogil:
         first = first_code_outside(view.buf, view.itemsize, is_signed, n, k)
     PyBuffer_Release(&view)
+    return -1 if first == n else first
+
+
+def first_invalid_set(const uint8_t[:, ::1] rows, size_t size):
+    """Return the index of the first row of packed bits that does not have `size` ones, or -1."""
+    cdef size_t n = rows.shape[0], first = n
+    if n:
+        with nogil:
+            first = first_set_of_other_size(&rows[0, 0], n, rows.shape[1], size)
     return -1 if first == n else first

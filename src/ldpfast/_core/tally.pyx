@@ -1,12 +1,13 @@
 """Counts and exact sums of reports, and of records held by a trusted curator."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ldpfast._core.blocks cimport size_index
 from ldpfast._core.kernels cimport (
     MOST_DIRECTION, add_clipped_f32, add_clipped_f64, clipping, direction_format, expand_directions, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
-    tally_codes_u32, tally_codes_u64, tally_directions, tally_fn, tally_grid, tally_vectors_f32, tally_vectors_f64, vector_format,
+    tally_codes_u32, tally_codes_u64, tally_directions, tally_fn, tally_grid, tally_sets, tally_vectors_f32, tally_vectors_f64,
+    vector_format,
 )
 
 cdef tally_fn tally_codes[4]
@@ -43,6 +44,18 @@ def add_bits(reports, counts):
     """Add to `counts` (int64, one per bit) the number of packed rows in `reports` with that bit set."""
     cdef size_t k = len(counts)
     add(tally_bits, &k, (k + 7) // 8, reports, counts, 8 * k)
+
+
+def add_sets(const uint8_t[:, ::1] reports, size_t size, int64_t[::1] counts):
+    """Do as `add_bits`, and return whether all rows have `size` ones. If not, the counts have no meaning."""
+    cdef size_t n = reports.shape[0], k = counts.shape[0]
+    cdef bint valid = True
+    if reports.shape[1] != <Py_ssize_t>((k + 7) // 8):
+        raise ValueError("reports and counts do not fit together")
+    if n:
+        with nogil:
+            valid = tally_sets(k, size, &reports[0, 0], n, &counts[0])
+    return valid
 
 
 def add_grid(reports, size_t dim, double lower, double grid, state):
