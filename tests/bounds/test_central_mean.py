@@ -92,6 +92,7 @@ def test_the_lower_bound_of_approximate_privacy_is_at_most_that_of_pure_privacy(
         assert weaker[0] <= pure * (1 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dim", [1, 3])
 @pytest.mark.parametrize("privacy", ["pure", "smooth", "kl", "tv", "approximate"])
 def test_the_private_mean_errs_between_the_bounds(privacy, dim):

@@ -85,6 +85,7 @@ def test_every_problem_can_be_planned(capsys, problem):
         assert "without privacy" in plan(capsys, problem, *arguments, "--n", 5000, "--epsilon", 0.5)
 
 
+@pytest.mark.long
 def test_plan_draws_a_figure(capsys, tmp_path):
     pytest.importorskip("matplotlib")
     for name, arguments in {

@@ -136,6 +136,7 @@ def test_worst_variance_of_a_mechanism(mechanism, records):
     assert largest > 0.98 * worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, records", MECHANISMS, ids=[type(mechanism).__name__ for mechanism, _ in MECHANISMS]
 )

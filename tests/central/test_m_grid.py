@@ -135,6 +135,7 @@ def test_draws_have_the_probabilities_of_the_masses():
     assert ((counts - expected) ** 2 / np.maximum(expected, 1e-9))[2:].sum() < 30  # chi-squared, 2 degrees: 3e-7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("psi, least", [("huber", 1.05), ("logistic", 1.05), ("quantile", 1.05)])
 def test_the_error_is_near_that_of_the_continuous_form(psi, least):
     """Root mean squared errors over 150 datasets, with a standard deviation of the ratio of about 4 %."""

@@ -142,6 +142,7 @@ def largest_variance(radius, dim, n, rng, reps):
 CASES = [(p, "grid") for p in DEFINITIONS] + [(p, "l2") for p in ("pure", "smooth")]
 
 
+@pytest.mark.long
 @each("privacy, noise", CASES)
 @each("rule", ["sharp", "paper"])
 @each("moment", MOMENTS)
@@ -238,6 +239,7 @@ def test_levels_of_the_rules():
 # Noise and intervals --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("privacy, noise", CASES)
 @pytest.mark.parametrize("dim", [1, 4])
 def test_noise_is_the_standard_deviation_of_repeated_releases(privacy, noise, dim):
@@ -253,6 +255,7 @@ def test_noise_is_the_standard_deviation_of_repeated_releases(privacy, noise, di
     assert abs(error.mean()) <= 6 * found[0].noise / math.sqrt(n)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dim", [1, 2, 7, 30])
 def test_l2_noise_has_its_distribution_and_variance(dim):
     """Kolmogorov-Smirnov: the norm has a gamma distribution, the square of a coordinate of the direction a beta distribution.

@@ -448,6 +448,7 @@ def test_releases_of_constant_data_have_noise():
     assert len(set(released)) > 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [1.0, 500.0])
 def test_the_interval_of_the_trimmed_mean_covers(epsilon):
     """Coverage of 200 intervals of 95 % for two-point distributions, which have the largest variance.

@@ -132,6 +132,7 @@ def test_messages_under_sanitizers(sanitized, tmp_path):
     assert answers(sanitized, write(tmp_path / "vectors", vectors())) == expected
 
 
+@pytest.mark.long
 def test_damaged_tables_are_refused_or_give_answers_within_bounds(sanitized, tmp_path):
     """Each byte is changed to all others, and the table is cut off. The checksum finds that, and is then ignored."""
     cases = [Case({}, KEY, None, b"")]
@@ -225,6 +226,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs Valgrind")
 @pytest.mark.parametrize("level", ["-Os", "-O2", "-O3"])
 def test_no_branch_and_no_address_depends_on_an_answer_or_a_coin(folder, tmp_path, level):

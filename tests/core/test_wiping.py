@@ -73,6 +73,7 @@ def test_a_key_in_use_is_found(fixed_entropy):
     assert copies_left("stream = Stream()", fixed_entropy) >= 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "code",
     [
@@ -96,6 +97,7 @@ def test_no_key_is_left_after_a_call(fixed_entropy, code):
     assert copies_left(code, fixed_entropy) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", _core.aes_forms())
 @pytest.mark.parametrize("n", [2, 200])
 def test_no_implementation_of_aes_leaves_a_key(fixed_entropy, form, n):

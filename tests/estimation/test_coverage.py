@@ -399,6 +399,7 @@ def parameters(slow: bool) -> list[object]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case, interval, bounds", parameters(False))
 def test_intervals_cover_in_few_runs(case, interval, bounds):
     covering = coverage(case, case.few)[interval] * case.few

@@ -131,6 +131,7 @@ def test_simultaneous_limits_are_those_of_bonferroni(estimate):
     assert (high - low <= normal * 1.2).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "problem",
     [
@@ -188,6 +189,7 @@ def outcomes(problem, runs=250, n=4000):
     return counts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
 def test_intervals_cover(problem):
     """250 runs fail with a probability of at most ALPHA if the coverage is in [0.93, 0.97]. Detects coverage below 0.8."""
@@ -198,6 +200,7 @@ def test_intervals_cover(problem):
         assert name in ("all", "quantile") or count <= most, name  # conservative
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
 def test_errors_are_as_large_as_the_standard_errors(problem):
     """The sum of squared standardized errors of one function is about a chi-squared variable with 200 degrees of freedom.
@@ -342,6 +345,7 @@ def test_personal_keys_give_one_report_per_person():
     assert_same(again, reports[order])
 
 
+@pytest.mark.long
 def test_a_million_bins():
     """2^20 bins, most of them with fewer than one person: means of 2^10 bins are compared with their standard errors."""
     k, n = 1 << 20, 300_000

@@ -174,6 +174,7 @@ def test_risk_bounds_fall_at_the_optimal_rates(rate, risk):
     assert slope(sizes, [risk(int(n)) for n in sizes]) == pytest.approx(rate, abs=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [100, 10_000, 10**6, 10**9])
 @pytest.mark.parametrize("epsilon, beta, radius", [(1.0, 2.0, 1.0), (0.3, 1.0, 5.0), (4.0, 0.6, 0.5), (2.0, 6.0, 20.0)])
 def test_numbers_of_terms_and_bins_minimize_the_bound(n, epsilon, beta, radius):

@@ -51,6 +51,7 @@ def coverage(case: str, n: int, runs: int) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover(case):
     """100 intervals; a coverage below 0.75 is detected."""

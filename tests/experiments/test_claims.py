@@ -25,6 +25,7 @@ from ldpfast.experiments import (
 pytest.importorskip("statsmodels")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", experiments.EXPERIMENTS)
 def test_every_claim_holds_with_a_verdict_of_one_line(studies, name):
     study = studies[name]

@@ -76,6 +76,7 @@ def test_the_population_is_reproducible():
     np.testing.assert_allclose(shares, djw_figure_1.DRUG_FREQ, rtol=0, atol=radius)
 
 
+@pytest.mark.long
 def test_the_error_is_at_most_a_sixth_of_that_of_laplace_noise(study):
     """The ratio is 8.4 with a standard deviation of 0.5: each error averages 27 x 40 squares."""
     assert study.ratio >= 6
@@ -109,6 +110,7 @@ def test_a_claim_that_does_not_hold_is_reported():
     assert djw_figure_1.Study((djw_figure_1.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
 
 
+@pytest.mark.long
 def test_demo_prints_tables_and_saves_one_picture(tmp_path, monkeypatch, comparisons, study):
     monkeypatch.setattr(surveys, "run", lambda rng: comparisons)
     monkeypatch.setattr(djw_figure_1, "run", lambda rng: study)

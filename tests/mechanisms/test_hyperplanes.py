@@ -30,6 +30,7 @@ def products(space, left, right):
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order, length", [(2, 1), (2, 3), (3, 2), (4, 2)])
 def test_two_people_have_uniform_vectors_in_each_hyperplane(order, length):
     """For each point and value, the frequencies of all pairs of vectors are compared by Bernstein's inequality."""

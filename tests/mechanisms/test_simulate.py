@@ -101,6 +101,7 @@ CATEGORIES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", CATEGORIES, ids=repr)
 def test_states_of_few_people_have_the_distribution_of_the_channel(mechanism):
     """Every state of three reports, two of them of the same category, is enumerated; of two if a report has many values."""
@@ -134,6 +135,7 @@ CUBES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", CUBES, ids=repr)
 def test_signs_of_few_people_have_the_distribution_of_the_channel(mechanism):
     """A vector is a mixture of vertices. Multiples of radius / 128 are rounded without a common random part."""
@@ -217,6 +219,7 @@ def noise_cdf(coin, index):
     return np.arange(index - len(probability), index + len(probability)), np.cumsum(two_sided.astype(np.float64))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.0, 0.375])
 def test_one_laplace_report_has_the_distribution_of_the_noise(share):
     """By the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart. Carries have a probability below 1e-10."""
@@ -300,6 +303,7 @@ def moments(mechanism, rows, counts):
     return mean, covariance
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", LARGE, ids=repr)
 def test_counts_of_many_people_have_the_exact_mean_and_covariance(mechanism):
     """In 40 directions, sums of squares are chi-square up to the error of the normal approximation for 10^8 people.

@@ -233,6 +233,7 @@ def test_a_code_more_words_break_the_guarantee():
         assert exact_log(Fraction(((1 << 32) - coin.outputs * less) // width + less, less)) > epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("outputs", [2, 3, 5, 16])
 def test_every_epsilon_has_a_mechanism(outputs):
     for epsilon in (1e-8, 1e-6, 1e-4, *np.geomspace(0.01, 44, 30), 0.5, 0.549, 0.6, 100.0, 1e300):
@@ -319,6 +320,7 @@ def test_designs_and_variances_of_the_table(epsilon):
     assert abs(found - float(text)) <= 0.51 * 10.0 ** -len(text.partition(".")[2])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon, variance", [(1.0, 4.2696), (4.0, 0.15601), (6.0, 0.034608)])
 def test_designs_with_64_outputs(epsilon, variance):
     """Variances of a coarser search, or of one with all widths: 0.012 % smaller at epsilon 6."""

@@ -66,6 +66,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n, epsilon, size, expected", TABLE)
 def test_shuffled_epsilons_equal_the_table(n, epsilon, size, expected):
     """delta = 1e-8; 100 categories for k-ary response and subset selection, 100 dimensions for the cap.
@@ -263,6 +264,7 @@ def test_the_rate_of_hiding_follows_from_the_sets():
     assert eval(repr(found)) == found
 
 
+@pytest.mark.long
 @each("mechanism", MECHANISMS, ids=repr)
 def test_every_mechanism_can_be_shuffled(mechanism):
     found, weaker = shuffled(mechanism, 1000, 1e-6), shuffled(mechanism.guarantee, 1000, 1e-6)
@@ -340,6 +342,7 @@ def exact_delta(channel, n, epsilon, hiding=None):
     return total
 
 
+@pytest.mark.long
 @each("epsilon", [1e-9, 0.01, 1.0, 6.0, 25.0, 44.0])
 @each("n", [1, 2, 3, 12])
 def test_deltas_equal_exact_sums_and_are_rounded_up(epsilon, n):
@@ -377,6 +380,7 @@ def shorter_delta(channel, n, epsilon):
     return float(np.sum(np.maximum(s * before * own + (1 - s) * at * (1 - power) * tail(t, a), 0)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n, increase", [(1_000, 1e-6), (10_000, 1e-6), (1_000_000, 3e-3), (100_000_000, 3e-4)])
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_deltas_of_many_people_agree_with_the_shorter_sum(n, increase, epsilon):
@@ -410,6 +414,7 @@ def numbers_delta(channel, n, epsilon):
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n, increase", [(300, 1e-5), (2_000, 0.05), (15_000, 0.05)])
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_deltas_with_intervals_of_two_numbers_are_a_little_larger(n, increase, epsilon):
@@ -436,6 +441,7 @@ def test_binomial_probabilities_equal_fractions(n, p):
             assert float(Fraction(float(found)) / expected) == pytest.approx(1, abs=1e-11)
 
 
+@pytest.mark.long
 @each("n", [10**3, 10**5, 10**7, 10**9, 10**10])
 @each("deviations", [0.0, 1.0, 5.0, 9.0, 25.0])
 def test_errors_of_binomials_are_a_tenth_of_their_allowance(n, deviations):
@@ -450,6 +456,7 @@ def test_errors_of_binomials_are_a_tenth_of_their_allowance(n, deviations):
     assert special.betainc(n - c + 1.0, float(c), 0.5) == pytest.approx(probability * sum_of_ratios, rel=ERROR / 10)
 
 
+@pytest.mark.long
 @each("epsilon", [1e-9, 1.0, 8.0, 40.0])
 @each("n", [1, 2, 50, 10_000, 10**6, 10**10])
 def test_all_counts_are_in_a_cell(epsilon, n):
@@ -474,6 +481,7 @@ CHANNELS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("channel", CHANNELS, ids=repr)
 def test_more_people_are_more_private(channel):
     found = [shuffled(channel, n, 1e-8).epsilon for n in (1, 2, 5, 30, 1000, 30_000, 10**6, 10**8)]
@@ -486,6 +494,7 @@ def test_more_than_the_most_people_have_the_privacy_of_the_most():
     assert shuffled(ldp.Warner(6.0), 10**10, 1e-8).epsilon < shuffled(ldp.Warner(6.0), 10**9, 1e-8).epsilon
 
 
+@pytest.mark.long
 @given(
     st.floats(1e-6, 40),
     st.integers(1, 10**6),

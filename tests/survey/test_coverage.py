@@ -105,6 +105,7 @@ def coverage(n: int, epsilon: float, runs: int, answers: int = 1, pooled: bool =
     return {name: np.asarray(held) / runs for name, held in found.items()}
 
 
+@pytest.mark.long
 def test_intervals_cover():
     """150 surveys; a coverage below 0.8 is detected."""
     runs = 150

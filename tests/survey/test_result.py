@@ -31,6 +31,7 @@ def near(answer, truth, errors=5.0):
     return bool((np.abs(np.asarray(answer.value) - truth) <= errors * np.asarray(answer.stderr)).all())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [20, 60])
 @pytest.mark.parametrize("epsilon", [2.0, 8.0])
 def test_ratios_cover_where_few_people_answer_yes(n, epsilon):
