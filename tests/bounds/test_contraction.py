@@ -18,6 +18,7 @@ from ..support.random_channels import divergences, product_distribution, random_
 EPSILONS = [0.05, 0.5, 1.0, 2.0, 5.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_contraction_bounds_hold_for_random_channels(epsilon):
     rng, closest = np.random.default_rng(1), np.zeros(4)

@@ -11,6 +11,7 @@ from ldpfast import bounds, estimation
 from ..support.statistics import ALPHA
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant, runs, beta", [("paper", 300, 0.0009), ("robust", 200, 0.05), ("robust", 200, 0.3)])
 def test_the_gaussian_mean_errs_between_the_bounds(variant, runs, beta):
     """The errors of the published protocol within its proved bound, and of the robust protocol within the asymptotic one.
@@ -32,6 +33,7 @@ def test_the_gaussian_mean_errs_between_the_bounds(variant, runs, beta):
         assert bound.upper <= 1.25 * np.quantile(errors, 1 - beta)
 
 
+@pytest.mark.long
 def test_planning_gives_about_the_people_that_the_protocol_needs():
     """The planned number is safe for the search, and within a factor of 1.3 of the least one with the wanted error."""
     n = bounds.sample_size(bounds.gaussian_mean, 0.1, epsilon=1.0, sigma=1.0)

@@ -60,6 +60,7 @@ def test_numbers_near_zero_are_extended(given):
     assert rounded.laplace(Decimal(1), None, USE) == math.floor(rounded.BITS * math.log(2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [0.4, 3.0])
 def test_laplace_noise_has_its_distribution(scale):
     """Frequencies of integers within Bernstein's radius: 0.01 to 0.03."""

@@ -59,6 +59,7 @@ def test_the_examples_in_c(survey, tmp_path):
     assert survey.aggregator().update(messages).n == 81
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_a_server_counts_messages_of_all_clients(survey, tmp_path):
     pytest.importorskip("ziglang")

@@ -40,6 +40,7 @@ def assert_fails(study):
     assert "NO" in study.verdict
 
 
+@pytest.mark.long
 def test_drugs_with_exchanged_methods_fail(studies):
     drug_use = studies["djw-figure-1"].stand_in
     exchanged = {

@@ -210,6 +210,7 @@ def test_the_guarantee_is_ideal_and_is_carried_into_the_estimate():
     assert not ldp.L2Ball(3, 1.0).run(np.zeros((40, 3)), rng=1).guarantee.ideal
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dim, epsilon", [(1, 1.0), (2, 0.5), (3, 4.0), (20, 1.0), (100, 2.0)])
 def test_the_event_of_the_cap_has_the_ratio_e_to_the_epsilon(dim, epsilon):
     """For opposite records the event <Z, v> >= 1 has probabilities p and p / e^epsilon. Hoeffding's inequality.
@@ -347,6 +348,7 @@ def test_the_format_has_the_second_moment_of_isotropic_reports_by_default():
     np.testing.assert_allclose(estimate.stderr, ldp.L2Ball(4, 1.0).scale / 6, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_intervals_cover_the_worst_population():
     """The mean of 2000 runs is normal to a good approximation; 95 % limits cover 95 % minus Hoeffding's radius (7.3 points)."""
     mechanism, x = ldp.PrivUnit(20, 8.0), np.zeros((200, 20))

@@ -56,6 +56,7 @@ def test_no_mechanism_exceeds_its_guarantee(mechanism):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, share",
     [

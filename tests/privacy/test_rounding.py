@@ -174,6 +174,7 @@ def bounded(found, exact):
     assert found > 0 or exact == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", EXTREMES)
 def test_upper_bounds_at_extreme_arguments(epsilon):
     """A number that underflows is the smallest positive double, not 0."""

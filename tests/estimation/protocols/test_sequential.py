@@ -379,6 +379,7 @@ def test_positions_that_a_protocol_cannot_have_are_refused(make, bad):
             type(server).from_bytes(seal(_sequential.MAGIC, {**header, "n": n}, payload))
 
 
+@pytest.mark.long
 @each("bad", [1e300, -1e300, 1e30])
 def test_sums_that_no_positions_have_are_refused(make, bad):
     server = make()
