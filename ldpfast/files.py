@@ -525,7 +525,7 @@ def open_table(path: str | Path, names: Sequence[str]) -> TableFile:
 
 
 def require_regular(path: Path) -> None:
-    """Raise ValueError if a path is that of a directory, a device or a pipe, which may wait forever for a writer."""
+    """Raise ValueError if a path names a directory, a device or a pipe, which may wait forever for a writer."""
     if path.exists() and not path.is_file():
         raise ValueError(f"path must be a regular file, got {str(path)!r}")
 

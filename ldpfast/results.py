@@ -118,20 +118,20 @@ class Normal:
         return np.asarray(high * stderr)
 
 
-MOST_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit are exact in double precision
+MAX_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit are exact in double precision
 
 
 @dataclass(frozen=True, eq=False)
 class BoundedSum:
     """Limits for a mean of reports of bounded size, also where few of them decide it, such as rare values.
 
-    A standard error s is that of h = (s / a)^2 independent hits, each of which moves the estimate by a. The upper margin is
+    A standard error s belongs to h = (s / a)^2 independent hits, each of which moves the estimate by a. The upper margin is
     a (q - h): q is the upper confidence limit of the mean of a Poisson variable that was observed as h (Garwood 1936), and
     a is the largest amount by which one report raises the estimate. So hits that did not occur by chance are in the
     interval. For the lower margin, a is the largest amount by which one report lowers the estimate.
 
-    For many hits the margins are those of `Normal`; they are 2 % larger for 2500 hits. For few, hits of the largest possible
-    size are the worst case (G. Bennett, "Probability inequalities for the sum of independent random variables", 1962), so the
+    For many hits the margins approach those of `Normal`: they are 2 % larger for 2500 hits. For few, hits of the largest
+    possible size are the worst case (G. Bennett, "Probability inequalities for the sum of independent random variables", 1962), so the
     limits are conservative for smaller ones. The standard error is an estimate; docs/coverage.md has the coverage by
     enumeration.
 
@@ -169,10 +169,10 @@ class BoundedSum:
 
         z, size = -ndtri(tail), np.asarray(size, np.float64)
         hits = np.divide(stderr, size, out=np.full(np.shape(stderr), np.inf), where=size > 0) ** 2
-        few = np.minimum(hits, MOST_HITS)
+        few = np.minimum(hits, MAX_HITS)
         poisson = size * (gammainccinv(few + 1, tail) - few)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.where(hits < MOST_HITS, poisson, z * stderr + size * (z * z + 2) / 3))
+            return np.asarray(np.where(hits < MAX_HITS, poisson, z * stderr + size * (z * z + 2) / 3))
 
 
 @lru_cache(maxsize=256)
@@ -503,7 +503,7 @@ class Estimate(Generic[Value]):
         -------
         low, high : float or ndarray
             Limits of the shape of `value`. For binomial counts they are Clopper-Pearson limits, which are valid for
-            every n. For means of codes of bounded size they are those of `results.BoundedSum`, which cover for few reports,
+            every n. For means of codes of bounded size they follow `results.BoundedSum`, which cover for few reports,
             too. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a bias),
             random scaling, or the inversion of a test. They are not clipped to the range of the parameter, for
             differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1.

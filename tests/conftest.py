@@ -26,7 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow", action="store_true", help="also run the tests marked slow: minutes, coverage of intervals"
     )
     parser.addoption(
-        "--long", action="store_true", help="also run the tests marked long: seconds each, what other targets check, too"
+        "--long",
+        action="store_true",
+        help="also run the tests marked long: seconds each, what other targets check, too",
     )
     parser.addoption("--engines", action="store_true", help="also run the tests of Dask, Spark and other engines")
     parser.addoption("--accountants", action="store_true", help="also compare with dp-accounting and OpenDP")

@@ -57,7 +57,7 @@ class RangeEstimate(Estimate[Floats]):
 
     `value` are the shares of the k bins. They add up to 1, and some may be negative. All standard errors are for the
     population that the records were drawn from, by chance and independently. They contain the noise, the choice of the
-    levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits are those of
+    levels and the drawing of the people; they are exact at the estimated shares of the nodes of the tree. Limits follow
     `results.BoundedSum`: nearly normal, and wider for ranges of few people.
 
     Examples

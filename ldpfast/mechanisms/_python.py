@@ -15,7 +15,7 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..reports import Format
 
-MOST_CONDITION = 1e10  # of a channel; at this one, rounding moves decoded shares by about 1e-6
+MAX_CONDITION = 1e10  # of a channel; at this one, rounding moves decoded shares by about 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +131,10 @@ def right_inverse(matrix: Floats, name: str = "channel_rows") -> Floats:
         q, r = np.linalg.qr(root * matrix.T)
         largest, *_, smallest = np.linalg.svd(r, compute_uv=False)
         condition = largest / smallest if smallest > 0 else math.inf
-    if condition > MOST_CONDITION:
+    if condition > MAX_CONDITION:
         raise ValueError(
             f"{name} must be linearly independent, and not nearly dependent: otherwise the shares do not follow from the "
-            f"codes in double precision. The condition number of the channel must be at most {MOST_CONDITION:g}, got "
+            f"codes in double precision. The condition number of the channel must be at most {MAX_CONDITION:g}, got "
             f"{condition:.3g}"
         )
     return np.asarray(root * np.linalg.solve(r, q.T).T)

@@ -14,7 +14,7 @@ from ._numbers import Floats, float_or_array
 
 MOST_LOSSES = 1 << 22
 MAX_EPSILON = 1e100
-MOST_ERROR = 700.0  # largest logarithm of a factor that is a double
+MAX_ERROR = 700.0  # largest logarithm of a factor that is a double
 UNIT = 2.0**-53  # relative error of an operation on doubles
 LEAST = 1e-320  # more than the errors of operations on numbers that are not normal
 
@@ -108,7 +108,7 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
 
 def _hockey_stick(losses: Floats, logs: Floats, error: float, epsilon: float) -> float:
     """Return the delta of a privacy loss at epsilon, rounded up."""
-    if error > MOST_ERROR:
+    if error > MAX_ERROR:
         return 1.0
     above = losses > epsilon
     total = math.fsum(np.exp(logs[above]) * -np.expm1(epsilon - losses[above]))

@@ -20,7 +20,7 @@ from ._numbers import LEAST, Floats, float_or_array, up
 
 LOG_ERROR = 1e-11  # more than the error of the log of a delta
 
-LEAST_ORDER, MOST_ORDER = 1e-12, 1e150  # range of the orders of Renyi divergences, minus 1
+MIN_ORDER, MAX_ORDER = 1e-12, 1e150  # range of the orders of Renyi divergences, minus 1
 
 
 @cache
@@ -165,7 +165,7 @@ def _log_bound(epsilon: Floats, rho: Floats, excess: Floats) -> Floats:
 
 def _orders(shape: tuple[int, ...], holds: Callable[[Floats], Any]) -> tuple[Floats, Floats]:
     """Return an interval of orders, minus 1, around the largest order for which `holds` is true."""
-    low, high = np.full(shape, LEAST_ORDER), np.full(shape, MOST_ORDER)
+    low, high = np.full(shape, MIN_ORDER), np.full(shape, MAX_ORDER)
     for _ in range(70):
         middle = np.sqrt(low) * np.sqrt(high)
         inside = holds(middle)

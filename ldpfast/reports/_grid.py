@@ -47,7 +47,7 @@ class GridSums(ExactSums):
         widest = (upper - lower) ** 2 / 4 if n < NORMAL_FROM else 0.0
         variance = np.maximum(report.grid**2 * sample, report.noise_variance + widest)
         stderr = np.sqrt(variance / n)
-        # The largest step is that of a record from one end, or about the scale of the noise, whose tails are exponential.
+        # The largest step comes from a record at one end, or about the scale of the noise, whose tails are exponential.
         noise = math.sqrt(report.noise_variance / 2)
         up, down = np.maximum(upper - value, noise) / n, np.maximum(value - lower, noise) / n
         needed = Normal.of_sum(n).needed

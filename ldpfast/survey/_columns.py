@@ -48,7 +48,7 @@ def column_for(name: str, question: ColumnQuestion, values: Any, clip: bool) -> 
 
 
 def _check_labels(name: str, question: ColumnQuestion, values: Coded) -> None:
-    """Raise unless symbols, which are positions of labels, are those of the labels of a question."""
+    """Raise unless symbols, which are positions of labels, refer to the labels of a question."""
     if question.encoding != "symbol":
         raise TypeError(f"column {name!r} must hold {question.describe()}, got symbols of labels")
     if values.labels is not None and tuple(values.labels) != question.cells:

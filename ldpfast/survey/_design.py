@@ -126,7 +126,7 @@ def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> floa
     """Return the variance of one decoded answer, from noise and sampling, for a plan.
 
     Everybody answers, and all answers have equal shares; for numbers, half of the people are at each end. For means, it is in
-    units of the squared length of the interval. For an optional question it is that of the ratio (delta method).
+    units of the squared length of the interval. For an optional question it is the variance of the ratio (delta method).
     """
     if isinstance(mechanism, Laplace | Window):
         ends = np.array([mechanism.lower, mechanism.upper])

@@ -376,7 +376,7 @@ def test_linear_functions_with_binomial_limits_have_the_normal_standard_error():
 
 @pytest.mark.parametrize("optional", [False, True])
 def test_quantiles_of_integers_are_the_first_at_which_the_distribution_function_reaches_them(optional):
-    """Equal shares of the integers of a bin, so that the quantiles are those of the numbers themselves."""
+    """Equal shares of the integers of a bin, so that the quantiles of the bins and of the numbers are equal."""
     question = Histogram([0, 1, 2, 6, 10, 20], integers=True, optional=optional)
     survey, n = Survey({"visits": question}, 18.0), 110_000
     visits = np.concatenate([np.full(n // 2, 1), np.repeat([2, 3, 4, 5], n // 10), np.repeat([6, 7, 8, 9], n // 40)])

@@ -216,7 +216,7 @@ def test_the_plan_predicts_the_standard_errors():
 def test_the_plan_has_one_assumption_for_optional_and_required_questions(epsilon):
     """Everybody answers. Then an optional question is not more precise, except that a ratio knows the sum of the shares.
 
-    The standard errors are those of such people within 8 %: those of reports are estimates.
+    The standard errors agree with simulated people within 8 %: standard errors from reports are estimates.
     """
     n, kinds = 1_000_000, {"yes": YesNo, "way": lambda **o: Choice(3, **o), "many": lambda **o: Choice(40, **o)}
     asked = {f"{name}{'?' * o}": kind(optional=o) for name, kind in kinds.items() for o in (False, True)}

@@ -62,12 +62,12 @@ static const uint8_t NAME(byte_masks)[3 * V_BYTES] = {[V_BYTES... 2 * V_BYTES - 
 /* Lanes whose sum is the number of ones of a row, for which V_BYTES bytes can be read. */
 LDP_INLINE NAME(words) NAME(partial_sizes)(const uint8_t *row, size_t bytes)
 {
-    enum { MOST_BYTE_SUMS = 31 };
+    enum { MAX_BYTE_SUMS = 31 };
     NAME(words) sums = {0}, counts = {0};
     size_t at = 0;
     for (size_t now = 0; at + V_BYTES <= bytes; at += V_BYTES) {
         counts += NAME(byte_ones)(NAME(load_words)(row + at));
-        if (++now == MOST_BYTE_SUMS) {
+        if (++now == MAX_BYTE_SUMS) {
             sums += NAME(byte_sums)(counts);
             counts ^= counts;
             now = 0;
@@ -84,10 +84,10 @@ LDP_INLINE NAME(words) NAME(partial_sizes)(const uint8_t *row, size_t bytes)
 /* The same as `groups_differ` for rows of more than 16 bytes. Memory up to `end` can be read. */
 LDP_INLINE uint64_t NAME(rows_differ)(const uint8_t *rows, size_t n, size_t bytes, uint64_t size, const uint8_t *end)
 {
-    enum { TOGETHER = 4, MOST_BYTES = 8191 }; /* sums of a row have 16 bits */
+    enum { TOGETHER = 4, MAX_BYTES = 8191 }; /* sums of a row have 16 bits */
     const size_t reach = bytes < V_BYTES ? V_BYTES : bytes;
     uint64_t all = 0;
-    for (; n >= TOGETHER && bytes <= MOST_BYTES; n -= TOGETHER, rows += TOGETHER * bytes) {
+    for (; n >= TOGETHER && bytes <= MAX_BYTES; n -= TOGETHER, rows += TOGETHER * bytes) {
         if ((size_t)(end - rows) < (TOGETHER - 1) * bytes + reach)
             break;
         NAME(words) sums = NAME(partial_sizes)(rows, bytes);

@@ -11,15 +11,15 @@
 
 #include "privatize/randomized_response.h"
 
-enum { MOST_ORDER = 64, MOST_LENGTH = 32 };
+enum { MAX_ORDER = 64, MOST_LENGTH = 32 };
 
 typedef struct {
     uint64_t heads; /* of 2^64 words */
     uint32_t k, order, length;
     uint32_t power[MOST_LENGTH + 1]; /* powers of the order below 2^32 */
     uint32_t first[MOST_LENGTH + 1]; /* (power - 1) / (order - 1) */
-    uint8_t sum[MOST_ORDER][MOST_ORDER], product[MOST_ORDER][MOST_ORDER];
-    uint8_t negative[MOST_ORDER], inverse[MOST_ORDER];
+    uint8_t sum[MAX_ORDER][MAX_ORDER], product[MAX_ORDER][MAX_ORDER];
+    uint8_t negative[MAX_ORDER], inverse[MAX_ORDER];
 } projective_response;
 
 /* privatize_projective_response_u<bits of a record>_u<bits of a report> */
