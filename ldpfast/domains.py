@@ -142,7 +142,7 @@ def _nearest(records: AnyArray, lower: Any, upper: Any, center: Any) -> AnyArray
     dtype = records.dtype
     with np.errstate(invalid="ignore"):  # signaling NaN
         inside = np.clip(records, _ends(lower, dtype), _ends(upper, dtype))
-    return np.asarray(np.where(np.isnan(records), np.asarray(center, dtype), inside))
+    return np.asarray(np.where(np.isnan(records), _ends(center, dtype), inside))
 
 
 def _ends(ends: ArrayLike, dtype: np.dtype[Any]) -> AnyArray:

@@ -498,3 +498,14 @@ def test_persons_in_every_kind_of_column():
 
 if __name__ == "__main__":
     VECTORS.write_text(json.dumps(survey_vectors(), indent=1, ensure_ascii=False) + "\n")
+
+
+@pytest.mark.parametrize("outside, inside", [(-np.inf, 1e15), (1e300, 1e15 + 0.125)])
+def test_clipped_records_have_the_reports_of_the_ends_of_a_box(outside, inside):
+    """The center of this box is rounded to its lower end, which is encoded as 0 and not as -1."""
+    problem, people = VectorMean(1, 1.0, "linf", lower=1e15, upper=1e15 + 0.125), np.arange(200)
+    reports = [
+        problem.privatize(np.full((200, 1), x), rng=ldp.PersonKeys(SECRET, people, question="q"), clip=True)
+        for x in (outside, inside)
+    ]
+    assert np.array_equal(*reports)

@@ -200,8 +200,9 @@ class Pipeline:
         if self.translate is None:
             values = translated = inner.clip(converted)
         else:
-            translated = inner.clip(inner.convert(self.translate(converted)))
-            values = translated if isinstance(inner, Categories) else self.domain.clip(converted)
+            values = self.domain.clip(converted)  # rounding can tell an end from what is clipped to it
+            translated = inner.clip(inner.convert(self.translate(values)))
+            values = translated if isinstance(inner, Categories) else values
         encoded = translated if self.encode is None else self.encode(translated)
         return values, np.require(encoded, requirements=["C", "A"])
 

@@ -254,7 +254,7 @@ class Mean(ColumnQuestion):
         if self.resolution is not None:
             resolution = _check.positive("resolution", self.resolution)
             steps = (upper - lower) / resolution
-            if not 0.5 <= steps < MAX_STEPS or abs(steps - round(steps)) > 1e-9 * steps:
+            if not 0.5 <= steps <= MAX_STEPS - 1 or abs(steps - round(steps)) > 1e-9 * min(steps, 1e8):
                 raise ValueError(
                     f"resolution must divide upper - lower = {upper - lower!r} into at least 1 and fewer than 2^31 steps, "
                     f"got {self.resolution!r}"

@@ -23,3 +23,11 @@ def test_reports_equal_the_reference(isa, cuts, n, dtype):
         reference.respond(mechanism._coin, words, sum(cut <= value for cut in cuts)) for value in x.astype(float)
     ]
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+@each("dtype", [np.float32, np.float64])
+def test_clipped_records_are_finite(dtype):
+    """NaN becomes the smallest number of its dtype: -MAX of double precision is -inf in single precision."""
+    domain = ldp.Bins([0.25], 1.0).domain
+    clipped = domain.clip(np.array([np.nan, -np.inf, np.inf], dtype))
+    assert clipped.tolist() == [np.finfo(dtype).min, np.finfo(dtype).min, np.finfo(dtype).max]

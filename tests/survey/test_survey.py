@@ -411,6 +411,8 @@ def test_the_mean_is_that_of_the_rounded_numbers(epsilon):
         ),
         (6, ValueError, "^resolution must divide"),
         (1e-9, ValueError, "^resolution must divide"),
+        (3 / (2**31 - 0.2), ValueError, "^resolution must divide"),  # 2^31 steps when rounded
+        (3 / (10**9 + 0.5), ValueError, "^resolution must divide"),
         (0, ValueError, "^resolution must be a finite number > 0, got 0$"),
         (math.nan, ValueError, "^resolution must be a finite number, got nan$"),
         ("1", TypeError, "^resolution must be a number, got str$"),
