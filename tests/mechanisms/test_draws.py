@@ -11,18 +11,18 @@ import pytest
 
 from ldpfast.mechanisms._draws import dot, heads, multinomial, ones_by_column, sample, shares_of, uniform
 
-from ..support.statistics import ALPHA, bernstein_radius
+from ..support.statistics import assert_counts
 
 SEED = 20261122
 DRAWS = 20_000
 
 
 def assert_frequencies(found, expected):
-    """Compare the frequency of each outcome with its probability, by Bernstein's inequality for all of them."""
+    """Compare the frequency of each outcome with its probability. Detects an error of 4 / sqrt(draws) of a probability."""
     draws = sum(found.values())
     assert found.keys() <= expected.keys()
-    for outcome, p in expected.items():
-        assert abs(found[outcome] / draws - p) <= bernstein_radius(p * (1 - p), 1.0, draws, ALPHA / len(expected))
+    counts, p = [found[outcome] for outcome in expected], [float(p) for p in expected.values()]
+    assert_counts(counts, draws, p, detects=4 / math.sqrt(draws))
 
 
 def rows_of(drawn):

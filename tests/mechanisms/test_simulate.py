@@ -20,7 +20,7 @@ from ldpfast.reports import Grid, SampledSigns
 
 from ..support.errors import raises
 from ..support.examples import KINDS
-from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
+from ..support.statistics import ALPHA, assert_counts, hoeffding_radius
 
 SEED = 20261122
 DRAWS = 3000  # of a state of few people
@@ -67,12 +67,11 @@ def channel(mechanism):
 
 
 def assert_same_distribution(expected, draw, draws):
-    """Compare the frequency of each state with its probability, by Bernstein's inequality for all of them."""
+    """Compare the frequency of each state with its probability. Detects an error of 4 / sqrt(draws) of a probability."""
     found = Counter(draw() for _ in range(draws))
     assert found.keys() <= expected.keys()
-    for state, p in expected.items():
-        radius = bernstein_radius(p * (1 - p), 1.0, draws, ALPHA / len(expected))
-        assert abs(found[state] / draws - p) <= radius
+    counts, p = [found[state] for state in expected], [float(p) for p in expected.values()]
+    assert_counts(counts, draws, p, detects=4 / math.sqrt(draws))
 
 
 def state_drawer(mechanism, population, n):
