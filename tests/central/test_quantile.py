@@ -278,7 +278,7 @@ DATA = {
 @pytest.mark.parametrize("q", [0.01, 0.5, 0.9])
 @pytest.mark.parametrize("name", DATA)
 def test_rank_error_covers_the_rank(name, q, prior):
-    """The number of misses in 60 runs at 80 % is compared with a binomial distribution (false alarm 1e-9).
+    """The number of misses in 60 runs at 80 % is compared with a binomial distribution. Detects 55 % misses.
 
     Ranks are those of the records on the grid.
     """

@@ -70,6 +70,14 @@ def assert_coverage(
     assert ((low <= covering) & (covering <= high)).all(), f"{covering} of {runs} not in [{low}, {high:g}]"
 
 
+def normal_margin(numbers: int = 1, alpha: float = ALPHA) -> float:
+    """Return the standard errors that some normal error of so many exceeds with probability alpha at most: 4.42 for one.
+
+    A bias of 2.33 standard errors more (6.75 for one number) is detected with probability `POWER`.
+    """
+    return float(stats.norm.isf(alpha / 2 / numbers))
+
+
 def hoeffding_radius(n: int, alpha: float) -> float:
     """Return the radius with P(|mean of n numbers in [0, 1] - expectation| > radius) <= alpha (Hoeffding 1963).
 

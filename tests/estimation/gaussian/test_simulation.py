@@ -21,7 +21,7 @@ from ldpfast.estimation.gaussian._simulation import ask, simulate
 from ...support.errors import state_of_record
 from ...support.gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, make, normals, quiet
 from ...support.memory import peak_memory
-from ...support.statistics import ALPHA, assert_counts
+from ...support.statistics import ALPHA, assert_counts, normal_margin
 
 # Groups and blocks ----------------------------------------------------------------------------------------------------
 
@@ -217,14 +217,14 @@ def test_memory_of_a_simulation_does_not_depend_on_n():
     assert peak_memory(lambda: server.simulate(10**9, -250.3, 2.0, rng=SEED)) < 16 << 20
     estimate = server.simulate(10**9, -250.3, 2.0, rng=SEED)
     assert estimate.n == 10**9
-    assert abs(estimate.value + 250.3) < 6.2 * estimate.stderr < 1e-2
+    assert abs(estimate.value + 250.3) < normal_margin() * estimate.stderr < 1e-2
 
 
 # Distributions --------------------------------------------------------------------------------------------------------
 
 
 def test_simulated_counts_have_mean_and_variance_of_a_multinomial():
-    """Exact limits for the sums over all runs, which are binomial, and 6.4 standard errors for the mean squares.
+    """Exact limits for the sums over all runs, which are binomial, and normal ones for the mean squares.
 
     The fourth moment of a count is about three times the square of its variance. Detects an error of a probability of 0.003
     and a relative error of the variance of 0.3.
@@ -239,7 +239,7 @@ def test_simulated_counts_have_mean_and_variance_of_a_multinomial():
     variance = n * p * (1 - p)
     assert_counts(counts.sum(axis=0), n * runs, p, detects=0.003)
     spread = np.mean((counts - n * p) ** 2, axis=0) / variance
-    assert (np.abs(spread - 1) < 6.4 * math.sqrt(2 / runs)).all()
+    assert (np.abs(spread - 1) < normal_margin(4) * math.sqrt(2 / runs)).all()
 
 
 @pytest.mark.parametrize("variant, scale", [("robust", {"sigma": 2.0}), ("paper", {"sigma_bounds": (0.5, 8.0)})])
