@@ -43,7 +43,7 @@ def assert_counts(counts: ArrayLike, n: ArrayLike, p: ArrayLike, *, detects: flo
     low, high = count_limits(n, p, each)
     wrong = np.flatnonzero((counts < low) | (counts > high))
     if len(wrong):
-        i = np.unravel_index(wrong[0], counts.shape)
+        i = tuple(map(int, np.unravel_index(wrong[0], counts.shape)))
         raise AssertionError(
             f"count {i} is {counts[i]}, not in [{low[i]:g}, {high[i]:g}] ({len(wrong)} counts are not)"
         )
