@@ -132,8 +132,8 @@ class BoundedSum:
 
     For many hits the margins approach those of `Normal`: they are 2 % larger for 2500 hits. For few, hits of the largest
     possible size are the worst case (G. Bennett, "Probability inequalities for the sum of independent random variables",
-    1962), so the limits are conservative for smaller ones. The standard error is an estimate; docs/coverage.md has the coverage by
-    enumeration.
+    1962), so the limits are conservative for smaller ones. The standard error is an estimate; docs/coverage.md has the
+    coverage by enumeration.
 
     Attributes
     ----------

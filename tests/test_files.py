@@ -26,6 +26,7 @@ from ldpfast.survey import Answer, Choice, ColumnQuestion, Histogram, Mean, Surv
 
 from .support.cases import each
 from .support.extras import remove_extras
+from .support.statistics import normal_margin
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -138,7 +139,7 @@ def test_chunks_are_all_counted_and_progress_grows_to_one(tmp_path, monkeypatch)
         shares: list[float] = []
         estimate = estimate_column(file, column, NUMBERS, rng=1, progress=shares.append)
         assert estimate.n == len(values)
-        assert abs(estimate.value - values.mean()) < 7 * estimate.stderr
+        assert abs(estimate.value - values.mean()) < normal_margin() * estimate.stderr
         assert len(shares) > 3
         assert shares == sorted(shares)
         assert shares[-1] == 1

@@ -28,6 +28,7 @@ from ldpfast.estimation import (
 from ldpfast.reports import Aggregator
 
 from .support.errors import raises
+from .support.statistics import normal_margin
 from .support.surveys import REGIONS, SURVEYS, people
 
 SECRET = bytes(range(32))
@@ -235,7 +236,7 @@ def test_rounds_do_not_depend_on_the_partitions():
     assert conducted(np.split(order, [10, 10, 30_000])).to_bytes() == whole.to_bytes()
     assert whole.n == MANY
     estimate = whole.estimate()
-    assert abs(estimate.value - HEIGHTS["height"].mean()) < 6.5 * estimate.stderr  # normal, probability below 1e-9
+    assert abs(estimate.value - HEIGHTS["height"].mean()) < normal_margin() * estimate.stderr
     assert GAUSSIAN.n == 0
 
 
@@ -253,7 +254,7 @@ def test_everyone_answers_in_one_round():
     assert sum(asked) == server.n == MANY
     plan = GAUSSIAN.plan(MANY)
     for found, planned in zip(asked, map(sum, plan.rounds), strict=True):
-        assert abs(found - planned) < 6.5 * np.sqrt(MANY) / 2  # Hoeffding: below 1e-9 with n/4 for the variance
+        assert abs(found - planned) < normal_margin(2) * np.sqrt(MANY) / 2  # the largest variance, n / 4
 
 
 # Errors ---------------------------------------------------------------------------------------------------------------

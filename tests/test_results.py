@@ -21,6 +21,7 @@ from ldpfast.results import Binomial, BoundedSum, Debiasing, Estimate, MatrixDeb
 
 from .support.cases import each
 from .support.examples import assert_same, assert_same_estimate
+from .support.statistics import assert_coverage
 
 WARNER = ldp.Warner(1.0)
 IDENTITY = Debiasing(0.0, 1.0)
@@ -356,7 +357,7 @@ def test_two_codes_have_clopper_pearson_limits():
 def test_means_of_windows_cover_where_few_people_are_at_the_end(epsilon, start):
     """0.5 % of 200 people; with normal limits the coverage was 0.855 at epsilon 8.
 
-    A coverage of 0.95 gives fewer hits than the bound with probability 1e-6.
+    Detects a coverage of 0.9.
     """
     mechanism, n, runs = ldp.Window(0, 1, epsilon), 200, 1500
     rows = np.array(
@@ -367,7 +368,7 @@ def test_means_of_windows_cover_where_few_people_are_at_the_end(epsilon, start):
     for seen in np.random.default_rng(20261123).multinomial(n, codes, size=runs):
         low, high = mechanism.aggregator()._add([seen], n).estimate().interval()  # warnings are errors
         hits += low <= truth <= high
-    assert hits >= stats.binom.ppf(1e-6, runs, 0.95)
+    assert_coverage(hits, runs, 0.95, detects=0.9)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0])

@@ -279,7 +279,7 @@ DATA = {
 @each("q", [0.01, 0.5, 0.9])
 @each("name", DATA)
 def test_rank_error_covers_the_rank(name, q, prior):
-    """The number of misses in 60 runs at 80 % is compared with a binomial distribution (false alarm 1e-9).
+    """The number of misses in 60 runs at 80 % is compared with a binomial distribution. Detects 55 % misses.
 
     Ranks are those of the records on the grid.
     """

@@ -20,6 +20,7 @@ from ldpfast.estimation import Frequencies, GaussianMean
 from ..support.errors import raises
 from ..support.examples import assert_same_estimate
 from ..support.one_shot import PROBLEMS
+from ..support.statistics import normal_margin
 from ..support.surveys import REGIONS, SURVEYS
 from .conftest import SECRET, WIDE_SURVEY, N, messages_of_persons
 from .faults import Faults, a_fifth, loaded, stored
@@ -128,7 +129,7 @@ def test_rounds_of_a_gaussian_mean(table):
             found.append(ldpfast.dask.aggregate(data, what, column="height", person="id", key=SECRET))
     assert found[0].to_bytes() == found[1].to_bytes()
     estimate = found[0].estimate()
-    assert abs(estimate.value - table["height"].mean()) < 6.5 * estimate.stderr
+    assert abs(estimate.value - table["height"].mean()) < normal_margin() * estimate.stderr
 
 
 def test_reports_are_a_lazy_collection(table, personal, tmp_path):

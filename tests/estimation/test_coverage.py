@@ -2,8 +2,9 @@
 
 Each run of a case gives one outcome per interval: whether it covers. There are two forms of each test:
 
-- always: few runs. It fails with a probability of at most ALPHA if the true coverage is in [0.93, 0.97] (binomial
-  distribution). Detects coverage below 0.8.
+- always: few runs of each case, compared with exact binomial limits for its claim, [0.93, 0.97]. The runs of a family of cases,
+  which share an estimator, are also compared together: 3,700 runs detect a coverage of 0.9 (claim 0.93), with a probability of
+  0.99. `DETECTED` has the families with fewer runs.
 - with ``--slow``: 8,000 runs, whose fraction of covering intervals has a standard error of 0.0024 at 0.95. The fraction
   must be in [0.93, 0.97]. It fails with a probability below ALPHA if the true coverage is 0.95. Detects deviations of
   0.01 from the limits: 0.92 or 0.98. Where n is large, 2,000 runs have a standard error of 0.005.
@@ -42,7 +43,7 @@ from ldpfast.estimation import (
 from ldpfast.estimation.sgd._gradient_descent import MIXED
 from ldpfast.results import DoubtfulWarning
 
-from ..support.statistics import ALPHA
+from ..support.statistics import ALPHA, assert_coverage, least_count
 
 LOW, HIGH = 0.93, 0.97
 RUNS = 8000
@@ -54,6 +55,7 @@ class Case:
     """A simulation: `run` returns whether each interval covers. `few` runs are made always, `many` with ``--slow``."""
 
     name: str
+    family: str
     run: Callable[[np.random.Generator], dict[str, bool]]
     few: int = 200
     many: int = RUNS
@@ -102,7 +104,8 @@ def truncated(moment, epsilon, rule, noise, distribution):
         estimate = problem.run(draw(rng) / norm, rng=rng)
         return {"interval": inside(estimate.interval(), mean / norm)}
 
-    return Case(f"truncated mean, k={moment}, epsilon={epsilon}, {rule}, {noise}, {distribution}", run)
+    name = f"truncated mean, k={moment}, epsilon={epsilon}, {rule}, {noise}, {distribution}"
+    return Case(name, "truncated mean", run, 160)
 
 
 # Quantiles ------------------------------------------------------------------------------------------------------------
@@ -128,7 +131,8 @@ def quantile(name, q, mode, epsilon=1.0):
         return {"interval": inside(server.run(draw(rng, n), rng).interval(), truth)}
 
     title = f"quantile {q}, {name}, {mode} horizon, epsilon={epsilon}, n={n}"
-    return Case(title, run, *((200, RUNS) if n < 20_000 else (60, RUNS // 2) if n < 200_000 else (60, RUNS // 4)))
+    runs = (370, RUNS) if n < 20_000 else (40, RUNS // 2) if n < 200_000 else (20, RUNS // 4)
+    return Case(title, "quantile", run, *runs)
 
 
 # Vectors and frequencies ----------------------------------------------------------------------------------------------
@@ -146,7 +150,7 @@ def vectors(problem, upper_probability, n=100):
         return {**vector(estimate, truth, rng), "region": bool(estimate.region().contains(truth))}
 
     title = f"mean, {problem.norm}, dim={problem.dim}, epsilon={problem.epsilon}, share={upper_probability}, n={n}"
-    return Case(title, run)
+    return Case(title, f"mean, {problem.norm}", run, 420)
 
 
 def frequencies(k, epsilon, method, n=100):
@@ -156,7 +160,7 @@ def frequencies(k, epsilon, method, n=100):
     def run(rng):
         return vector(problem.run(rng.choice(k, n, p=theta), rng=rng), theta, rng)
 
-    return Case(f"frequencies, {method}, k={k}, epsilon={epsilon}", run)
+    return Case(f"frequencies, {method}, k={k}, epsilon={epsilon}", "frequencies", run, 400)
 
 
 # Densities ------------------------------------------------------------------------------------------------------------
@@ -190,8 +194,12 @@ def density(problem, n=100):
             "simultaneous": inside(estimate.band(points, simultaneous=True), truth).all(),
         }
 
-    kind = f"{problem.terms} terms" if isinstance(problem, SeriesDensity) else f"{problem.n_bins} bins, {problem.noise}"
-    return Case(f"density, {kind}, epsilon={problem.epsilon}, n={n}", run)
+    if isinstance(problem, SeriesDensity):
+        kind, family, few = f"{problem.terms} terms", "density, terms", 1250
+    else:
+        kind, family = f"{problem.n_bins} bins, {problem.noise}", f"density, {problem.noise}"
+        few = 700 if problem.noise == "unary" else 1900
+    return Case(f"density, {kind}, epsilon={problem.epsilon}, n={n}", family, run, few)
 
 
 # Regression -----------------------------------------------------------------------------------------------------------
@@ -227,7 +235,9 @@ def glm(family, dim, epsilon, mixing=MIXED, many=RUNS):
             "plug-in": abs(estimate.value[j] - theta[j]) <= margin,
         }
 
-    return Case(f"regression, {family}, dim={dim}, epsilon={epsilon}, n={n}", run, 60, many)
+    kind = "regression, linear" if family == "linear" else "regression, curved"
+    few = 20 if n > 100_000 else 40 if n > 50_000 else 3200 if n < 1000 else 400 if mixing > MIXED else 60
+    return Case(f"regression, {family}, dim={dim}, epsilon={epsilon}, n={n}", kind, run, few, many)
 
 
 def mixed(family, dim, epsilon, mixing):
@@ -263,9 +273,8 @@ def newton(family, dim, epsilon, many=RUNS // 4, *, slope=None, projection=None)
         return {"Newton step": inside(estimate.interval(), truth)[j]}
 
     size = "" if slope is None else f"coefficient {slope:g}, projection {projection or 5:g}, "
-    return Case(
-        f"Newton step, {family}, {size}dim={dim}, epsilon={epsilon}, n={n}", run, 60 if n < 100_000 else 20, many
-    )
+    name = f"Newton step, {family}, {size}dim={dim}, epsilon={epsilon}, n={n}"
+    return Case(name, "Newton step", run, 60 if n < 100_000 else 20, many)
 
 
 # Gaussian means -------------------------------------------------------------------------------------------------------
@@ -299,7 +308,7 @@ def gaussian(known, rounds, epsilon, n, variant="robust"):
         return found if known else {**found, "sigma": inside(estimate.sigma.interval(), sigma)}
 
     kind = f"{variant}, sigma {'known' if known else 'unknown'}, rounds={rounds}"
-    return Case(f"normal records, {kind}, epsilon={epsilon}, n={n}", run, 0, RUNS // 4)
+    return Case(f"normal records, {kind}, epsilon={epsilon}, n={n}", "normal records", run, 0, RUNS // 4)
 
 
 # Cases ----------------------------------------------------------------------------------------------------------------
@@ -399,11 +408,33 @@ def parameters(slow: bool) -> list[object]:
     return found
 
 
+FEW = parameters(False)
+CASES = [given.values for given in FEW]
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("case, interval, bounds", parameters(False))
+@pytest.mark.parametrize("case, interval, bounds", FEW)
 def test_intervals_cover_in_few_runs(case, interval, bounds):
-    covering = coverage(case, case.few)[interval] * case.few
-    assert stats.binom.ppf(ALPHA, case.few, bounds[0]) <= covering <= stats.binom.isf(ALPHA, case.few, bounds[1])
+    covering = round(coverage(case, case.few)[interval] * case.few)
+    assert least_count(case.few, bounds[0]) <= covering <= stats.binom.isf(ALPHA, case.few, bounds[1])
+
+
+DETECTED = {  # coverage that is detected with a probability of 0.99, by family and interval; 0.9 for all others
+    ("regression, linear", "plug-in"): 0.83,
+    ("regression, curved", "random scaling"): 0.72,
+    ("regression, curved", "plug-in"): 0.25,
+    ("Newton step", "Newton step"): 0.82,
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family, interval", sorted({(case.family, interval) for case, interval, _ in CASES}))
+def test_families_of_intervals_cover_in_few_runs(family, interval):
+    """All runs of the cases of a family, against their smallest claim. Detects a coverage of 0.9 or `DETECTED`."""
+    own = [(case, bounds[0]) for case, name, bounds in CASES if (case.family, name) == (family, interval)]
+    covering = sum(round(coverage(case, case.few)[interval] * case.few) for case, _ in own)
+    runs, claim = sum(case.few for case, _ in own), min(claim for _, claim in own)
+    assert_coverage(covering, runs, claim, detects=DETECTED.get((family, interval), 0.9))
 
 
 @pytest.mark.slow

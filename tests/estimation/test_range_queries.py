@@ -17,7 +17,7 @@ from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights
 from ldpfast.mechanisms import TreeResponse
 
 from ..support.examples import assert_same, assert_same_estimate
-from ..support.statistics import ALPHA
+from ..support.statistics import ALPHA, assert_coverage
 
 PROBLEMS = [RangeQueries(50, 1.0), RangeQueries(50, 1.0, method="haar"), RangeQueries(65, 2.0, branching=8)]
 
@@ -145,7 +145,7 @@ def test_simultaneous_limits_are_those_of_bonferroni(estimate):
 def test_intervals_of_rare_ranges_cover(problem):
     """2 % of the people are in the upper half of the bins; with normal limits the coverage was 0.55 to 0.9.
 
-    A coverage of 0.95 gives fewer hits than the bound with probability 1e-6.
+    Detects a coverage of 0.79.
     """
     k, runs, n = problem.k, 250, 500
     shares = np.where(np.arange(k) < k // 2, 0.98, 0.02) / (k // 2)
@@ -157,7 +157,7 @@ def test_intervals_of_rare_ranges_cover(problem):
         for run in range(runs):
             lower, upper = problem.run(rng.choice(k, n, p=shares), rng=run).range(low, high).interval()
             hits += (lower <= truth) & (truth <= upper)
-    assert (hits >= stats.binom.ppf(1e-6, runs, 0.95)).all()
+    assert_coverage(hits, runs, 0.95, detects=0.79)
 
 
 # Coverage -------------------------------------------------------------------------------------------------------------
@@ -192,12 +192,11 @@ def outcomes(problem, runs=250, n=4000):
 @pytest.mark.long
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
 def test_intervals_cover(problem):
-    """250 runs fail with a probability of at most ALPHA if the coverage is in [0.93, 0.97]. Detects coverage below 0.8."""
+    """250 runs; the coverage is in [0.93, 0.97], or conservative. Detects a coverage of 0.76."""
     counts = outcomes(problem)
-    least, most = stats.binom.ppf(ALPHA / 10, 250, 0.93), stats.binom.isf(ALPHA / 10, 250, 0.97)
     for name, count in counts.items():
-        assert count >= least, name
-        assert name in ("all", "quantile") or count <= most, name  # conservative
+        most = 1.0 if name in ("all", "quantile") else 0.97
+        assert_coverage(count, 250, 0.93, detects=0.76, most=most, alpha=ALPHA / len(counts))
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ import ldpfast as ldp
 from ldpfast.estimation import MedianSGD, median, quantile
 from ldpfast.mechanisms import SmoothedBins
 
-from ..support.statistics import ALPHA
+from ..support.statistics import assert_coverage
 
 
 def smoothed_median(values: np.ndarray, probability: np.ndarray, spacing: float) -> float:
@@ -54,10 +54,8 @@ def coverage(case: str, n: int, runs: int) -> tuple[int, int]:
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover(case):
-    """100 intervals; a coverage below 0.75 is detected."""
-    smooth, exact = coverage(case, 5000, 100)
-    assert smooth >= stats.binom.ppf(ALPHA, 100, 0.93)
-    assert exact >= stats.binom.ppf(ALPHA, 100, 0.93)
+    """100 intervals of each kind. Detects a coverage of 0.65."""
+    assert_coverage(coverage(case, 5000, 100), 100, 0.93, detects=0.65)
 
 
 @pytest.mark.slow

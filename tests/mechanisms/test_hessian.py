@@ -11,6 +11,7 @@ from scipy.special import expit
 from ldpfast.mechanisms import Gradient, Hessian
 
 from ..support.cases import each
+from ..support.statistics import normal_margin
 
 FAMILIES = [("logistic", None), ("logistic", 0.4), ("linear", 0.7), ("poisson", 1.5)]
 
@@ -79,13 +80,13 @@ def test_encoded_records_are_in_the_ball_and_reach_its_border(family, residual, 
 @pytest.mark.parametrize("noise", ["half-space", "laplace"])
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_the_mean_of_reports_is_the_hessian_with_the_stated_variances(norm, noise):
-    """Six standard errors of 200,000 reports, for each entry. Variances within 3 %, of which the Hessian is at most 1 %."""
+    """Normal limits for 200,000 reports. Variances within 3 %, of which the Hessian is at most 1 %."""
     question = Hessian("logistic", (0.5, -0.2, 0.3), 1.0, norm, 1.0, 0.8, noise=noise)
     rng, n = np.random.default_rng(1), 200_000
     records = np.column_stack([rng.uniform(-1, 1, (n, 2)), rng.integers(0, 2, n)])
     decoded = question.decode(question.privatize(records, rng=1))
     found, truth = question.matrix(decoded.mean(axis=0)), question.matrix(question.encode(records).mean(axis=0))
-    assert (np.abs(found - truth) <= 6 * np.sqrt(question.variances / n)).all()
+    assert (np.abs(found - truth) <= normal_margin(found.size) * np.sqrt(question.variances / n)).all()
     spread = (decoded / question._factors).var(axis=0)
     np.testing.assert_allclose(question._symmetric(spread), question.variances, rtol=0.03)
 

@@ -21,7 +21,7 @@ from ..support import set_responses as reference
 from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
-from ..support.statistics import ALPHA, hoeffding_radius
+from ..support.statistics import ALPHA, assert_counts
 
 SMALL = [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (4, 2), (4, 3), (5, 3), (8, 2), (9, 2), (7, 3)]  # order, length
 
@@ -243,9 +243,8 @@ def test_reports_follow_the_channel():
     """Detects errors of a cell above 0.9 percentage points, for three categories."""
     mechanism, n = ldp.ProjectiveGeometryResponse(16, 1.0), 100_000
     for x in (0, 7, 15):
-        observed = np.bincount(mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED), minlength=21) / n
-        expected = mechanism.channel().matrix[x]
-        assert np.abs(observed - expected).max() <= hoeffding_radius(n, ALPHA / 63)
+        counts = np.bincount(mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED), minlength=21)
+        assert_counts(counts, n, mechanism.channel().matrix[x], detects=0.009, alpha=ALPHA / 3)
 
 
 # Input ----------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 import ldpfast as ldp
 
 from ..support.keys import STATISTICS_SEED
-from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
+from ..support.statistics import ALPHA, assert_counts, assert_coverage, bernstein_radius
 
 N = 200_000
 
@@ -42,13 +42,12 @@ N = 200_000
     ids=repr,
 )
 def test_reports_follow_the_channel(mechanism, record, row):
-    """Detects errors of a cell above 0.8 percentage points."""
+    """Detects errors of a cell above 0.9 percentage points. test_power.py has the coins, with more records."""
     x = np.repeat(np.asarray(record)[np.newaxis], N, axis=0)
     reports = mechanism.privatize(x, rng=STATISTICS_SEED)
     codes = reports if reports.ndim == 1 else reports[:, 0]
     expected = mechanism.channel().matrix[row]
-    observed = np.bincount(codes, minlength=len(expected)) / N
-    np.testing.assert_allclose(observed, expected, rtol=0, atol=hoeffding_radius(N, ALPHA / len(expected)))
+    assert_counts(np.bincount(codes, minlength=len(expected)), N, expected, detects=0.009)
 
 
 def ball(n, dim, norm, radius):
@@ -118,12 +117,12 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
     ids=lambda v: repr(v) if hasattr(v, "epsilon") else "",
 )
 def test_intervals_have_their_coverage(mechanism, x):
-    """The coverage of 95 % intervals in 2000 runs is at least 95 % minus Hoeffding's radius (7.3 percentage points)."""
+    """95 % intervals of each coordinate in 2000 runs. Detects a coverage of 0.9 of any of them."""
     truth = mechanism.variance(x[:1]).shape[1:]
     target = np.eye(truth[0])[x].mean(0) if truth and x.ndim == 1 else np.asarray(x, float).mean(0)
     generator = np.random.default_rng(STATISTICS_SEED)
-    covered = 0.0
+    covered = np.zeros(np.shape(target), int)
     for _ in range(2000):
         low, high = mechanism.run(x, rng=generator).interval()
-        covered += float(np.mean((low <= target) & (target <= high)))
-    assert covered / 2000 >= 0.95 - hoeffding_radius(2000, ALPHA)
+        covered += (low <= target) & (target <= high)
+    assert_coverage(covered, 2000, 0.95, detects=0.9)

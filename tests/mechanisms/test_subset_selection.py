@@ -22,7 +22,7 @@ from ..support import set_responses as reference
 from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
 from ..support.reference import Words
-from ..support.statistics import ALPHA, hoeffding_radius
+from ..support.statistics import ALPHA, assert_counts
 
 # Reports --------------------------------------------------------------------------------------------------------------
 
@@ -242,18 +242,17 @@ def test_reports_follow_the_channel(k, size):
     mechanism, n = ldp.SubsetSelection(k, 1.0, size), 200_000
     for x in (0, k - 1):
         reports = mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED)[:, 0]
-        observed = np.bincount(reports, minlength=1 << k) / n
-        assert np.abs(observed - mechanism.channel().matrix[x]).max() <= hoeffding_radius(n, ALPHA / 2 / (1 << k))
+        counts = np.bincount(reports, minlength=1 << k)
+        assert_counts(counts, n, mechanism.channel().matrix[x], detects=0.009, alpha=ALPHA / 2)
 
 
 @pytest.mark.parametrize("k, size", [(130, 40), (130, 129), (1000, 3)])
 def test_all_other_categories_are_equally_frequent(k, size):
-    """Detects errors of the probability of a category above 1.1 percentage points, in all words of a report."""
+    """Detects errors of the probability of a category above 1.3 percentage points, in all words of a report."""
     mechanism, n, x = ldp.SubsetSelection(k, 1.0, size), 100_000, 64
-    ones = mechanism.aggregator().update(mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED)).counts / n
+    ones = mechanism.aggregator().update(mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED)).counts
     p = mechanism._coin.heads / 2**64
-    expected = np.where(np.arange(k) == x, p, (size - p) / (k - 1))
-    assert np.abs(ones - expected).max() <= hoeffding_radius(n, ALPHA / k)
+    assert_counts(ones, n, np.where(np.arange(k) == x, p, (size - p) / (k - 1)), detects=0.013)
 
 
 # Input ----------------------------------------------------------------------------------------------------------------

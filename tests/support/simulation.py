@@ -9,6 +9,8 @@ import numpy as np
 
 import ldpfast as ldp
 
+from .statistics import normal_margin
+
 
 def run_ignoring_small_samples(server, *records):
     """Return the estimate of a protocol, without the warnings that its interval is unreliable."""
@@ -21,11 +23,11 @@ def run_ignoring_small_samples(server, *records):
 def assert_mean_error_between(bound, errors, near):
     """Check that the mean of `errors` is between the bounds, and at least the fraction `near` of the upper bound.
 
-    The margin is six standard errors of the mean; the probability of a false alarm is below 1e-8. `near` detects an
+    The margin is that of a normal error of the mean. `near` detects an
     upper bound that is far too large.
     """
     errors = np.asarray(errors)
-    margin = 6 * errors.std(ddof=1) / math.sqrt(len(errors))
+    margin = normal_margin(2) * errors.std(ddof=1) / math.sqrt(len(errors))
     assert errors.mean() + margin > bound.lower
     assert errors.mean() - margin < bound.upper
     assert errors.mean() > near * bound.upper

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
-from ..support.statistics import ALPHA
+from ..support.statistics import assert_coverage
 
 REGION = np.array([0.5, 0.3, 0.2])
 SMOKER = np.array([0.1, 0.3, 0.6])  # share of smokers by region
@@ -107,11 +106,10 @@ def coverage(n: int, epsilon: float, runs: int, answers: int = 1, pooled: bool =
 
 @pytest.mark.long
 def test_intervals_cover():
-    """150 surveys; a coverage below 0.8 is detected."""
+    """150 surveys, and a union bound over 100 intervals. Detects a coverage of 0.69."""
     runs = 150
-    least = stats.binom.ppf(ALPHA / 100, runs, 0.93) / runs
-    for name, held in coverage(20_000, 2.0, runs).items():
-        assert held.min() >= least, name
+    found = coverage(20_000, 2.0, runs).values()
+    assert_coverage(np.rint(np.concatenate([np.ravel(held) for held in found]) * runs), runs, 0.93, detects=0.69)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from ldpfast.estimation import GaussianMean
 
 from ...support.gaussian import PROTOCOLS, quiet
 from ...support.pipes import FRAMES, run_client_and_server
+from ...support.statistics import assert_counts, normal_margin
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
 
@@ -72,8 +72,8 @@ def test_processes_give_the_state_of_one_process(name):
     sizes = GaussianMean(**arguments).plan(people["n"]).rounds
     result = run_client_and_server((CLIENTS, json.dumps(sizes), json.dumps(people)), (SERVER, json.dumps(arguments)))
     (value, stderr, n, center, kappa), data = json.loads(result)
-    assert abs(n - 0.7 * people["n"]) < 6.2 * math.sqrt(0.21 * people["n"])
-    assert abs(value + 7.7) < 6.2 * stderr < 3
+    assert_counts(n, people["n"], 0.7, detects=0.03)
+    assert abs(value + 7.7) < normal_margin() * stderr < 3
     remote = GaussianMean.from_bytes(bytes.fromhex(data))
     local, rng, coins = GaussianMean(**arguments), np.random.default_rng(9), np.random.default_rng(10)
     records = np.random.default_rng(people["seed"]).normal(people["mu"], people["sigma"], people["n"])

@@ -29,6 +29,7 @@ from ...support.gaussian import (
     quiet,
     stages,
 )
+from ...support.statistics import normal_margin
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
 
@@ -146,7 +147,7 @@ def test_answers_by_the_plan_agree_with_a_run():
             server.close_round()
         estimate, run = quiet(server.estimate), quiet(server.run, x, rng=3)
         assert estimate.n == run.n == len(x)
-        assert abs(estimate.value - 3.7) < 6.2 * estimate.stderr
+        assert abs(estimate.value - 3.7) < normal_margin() * estimate.stderr
         assert estimate.kappa == run.kappa == pytest.approx(plan.kappa)
         assert 0.8 < estimate.stderr / run.stderr < 1.25
         assert [sum(g.n for g in groups) for groups in server._asked] == [sum(sizes) for sizes in plan.rounds]

@@ -22,7 +22,7 @@ from ...support.cases import each
 from ...support.errors import state_of_record
 from ...support.gaussian import KNOWN, PROTOCOLS, SEED, assert_same_gaussian, make, normals, quiet
 from ...support.memory import peak_memory
-from ...support.statistics import ALPHA, bernstein_radius, hoeffding_radius
+from ...support.statistics import ALPHA, assert_counts, normal_margin
 
 # Groups and blocks ----------------------------------------------------------------------------------------------------
 
@@ -218,17 +218,17 @@ def test_memory_of_a_simulation_does_not_depend_on_n():
     assert peak_memory(lambda: server.simulate(10**9, -250.3, 2.0, rng=SEED)) < 16 << 20
     estimate = server.simulate(10**9, -250.3, 2.0, rng=SEED)
     assert estimate.n == 10**9
-    assert abs(estimate.value + 250.3) < 6.2 * estimate.stderr < 1e-2
+    assert abs(estimate.value + 250.3) < normal_margin() * estimate.stderr < 1e-2
 
 
 # Distributions --------------------------------------------------------------------------------------------------------
 
 
 def test_simulated_counts_have_mean_and_variance_of_a_multinomial():
-    """Bernstein's inequality for the means, and 6.2 standard errors for the mean squares.
+    """Exact limits for the sums over all runs, which are binomial, and normal ones for the mean squares.
 
-    The fourth moment of a count is about three times the square of its variance. Detects a relative error of the
-    variance of 0.2.
+    The fourth moment of a count is about three times the square of its variance. Detects an error of a probability of 0.003
+    and a relative error of the variance of 0.3.
     """
     runs, n, rng = 2000, 1001, np.random.default_rng(SEED)
     question = ldp.Residue(1.0, 0.0, 4, 1.0)
@@ -238,9 +238,9 @@ def test_simulated_counts_have_mean_and_variance_of_a_multinomial():
     assert (counts.sum(axis=1) == n).all()
     p = ReportDistribution([question]).reports(0.4, 0.8).value[0]
     variance = n * p * (1 - p)
-    assert (np.abs(counts.mean(axis=0) - n * p) < bernstein_radius(variance, n, runs, ALPHA / 4)).all()
+    assert_counts(counts.sum(axis=0), n * runs, p, detects=0.003)
     spread = np.mean((counts - n * p) ** 2, axis=0) / variance
-    assert (np.abs(spread - 1) < 6.4 * math.sqrt(2 / runs)).all()
+    assert (np.abs(spread - 1) < normal_margin(4) * math.sqrt(2 / runs)).all()
 
 
 @pytest.mark.parametrize("variant, scale", [("robust", {"sigma": 2.0}), ("paper", {"sigma_bounds": (0.5, 8.0)})])
@@ -259,10 +259,10 @@ def test_simulations_and_runs_have_equal_distributions(variant, scale):
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_counts_of_a_run_follow_the_distribution_of_each_group(epsilon):
-    """Hoeffding's inequality for every cell of every group of both parts: detects a wrong question, group or record."""
+    """Every cell of every group: detects errors of 7 percentage points, and so a wrong question, group or record."""
     model, n, mu, sigma = GaussianMean(epsilon, sigma_bounds=(1.0, 4.0), mu_bound=30.0, rounds=1), 400_000, -7.3, 2.0
     x, plan, design = np.random.default_rng(SEED).normal(mu, sigma, n), model.plan(n), model._design
     for part, questions in ((plan.search, design.levels.questions), (plan.second, design.nonadaptive_questions(None))):
         for group in ask(plan, part, questions, x, open_stream(SEED)):
             p = ReportDistribution([group.question]).reports(mu, sigma).value[0]
-            assert (np.abs(group.counts / group.n - p) < hoeffding_radius(group.n, ALPHA / 100)).all()
+            assert_counts(group.counts, group.n, p, detects=0.07, alpha=ALPHA / 25)

@@ -11,6 +11,7 @@ import ldpfast as ldp
 
 from ...support.cases import each
 from ...support.gaussian import KNOWN, LIKELIHOOD_PROTOCOLS, SEED, UNKNOWN, make, normals, quiet
+from ...support.statistics import normal_margin
 
 
 def warnings_of(call, *arguments, **options):
@@ -83,7 +84,7 @@ def test_mean_beyond_its_bound_is_detected(scale, rounds, sign):
     assert abs(mu) > 85
     found, estimate = warnings_of(server.simulate, 200_000, mu, 2.0, rng=SEED)
     assert (ldp.DoubtfulWarning, "the mean is beyond mu_bound = 80") in found
-    assert abs(estimate.value - mu) < 6.2 * estimate.stderr
+    assert abs(estimate.value - mu) < normal_margin() * estimate.stderr
 
 
 @pytest.mark.parametrize("times", [3.0, -5.3, 100.0])
