@@ -95,6 +95,7 @@ def test_records_with_personal_keys_equal_one_process(column, seed, pieces):
     assert task.finish(counted(task, partitions(seed, pieces))).to_bytes() == expected.to_bytes()
 
 
+@pytest.mark.long
 @given(order=st.permutations(range(12)), fan_in=st.integers(2, 5))
 def test_counts_merge_in_any_tree(order, fan_in):
     task = job(SURVEYS["one"], **KEYED)

@@ -227,6 +227,7 @@ def shown(result: Any) -> str:
     return repr(result) + (repr(result.to_dict()) if hasattr(result, "to_dict") else "")
 
 
+@pytest.mark.long
 @each("kind", FLOATS)
 @each("call, arguments", CALLS, ids=lambda value: getattr(value, "__qualname__", ""))
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -324,6 +324,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.long
 @each("rows", TABLES, ids=str)
 @each("n", [1, 2, 30, 60])
 def test_intervals_of_any_table_cover_for_every_n(rows, n):

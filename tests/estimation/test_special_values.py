@@ -149,6 +149,7 @@ def message(call: Callable[[], object], what: str) -> str:
     return ""
 
 
+@pytest.mark.long
 @each("clip", [False, True], ids=["", "clip"])
 @each("dtype", [*FLOATS, *INTEGERS])
 @each("name", QUESTIONS)

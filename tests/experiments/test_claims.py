@@ -22,10 +22,11 @@ from ldpfast.experiments import (
     shuffling,
 )
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("statsmodels")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", experiments.EXPERIMENTS)
 def test_every_claim_holds_with_a_verdict_of_one_line(studies, name):
     study = studies[name]
@@ -40,7 +41,6 @@ def assert_fails(study):
     assert "NO" in study.verdict
 
 
-@pytest.mark.long
 def test_drugs_with_exchanged_methods_fail(studies):
     drug_use = studies["djw-figure-1"].stand_in
     exchanged = {

@@ -14,6 +14,8 @@ from ldpfast.experiments import djw_figure_1, surveys, whole_surveys
 from ..support.labels import has_unit
 from ..support.statistics import assert_counts, normal_margin
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("statsmodels")
 figure = pytest.importorskip("matplotlib.figure")
 console = pytest.importorskip("rich.console")
@@ -77,7 +79,6 @@ def test_the_population_is_reproducible():
     assert_counts(users, len(people), djw_figure_1.DRUG_FREQ, detects=0.004)
 
 
-@pytest.mark.long
 def test_the_error_is_at_most_a_sixth_of_that_of_laplace_noise(study):
     """The ratio is 8.4 with a standard deviation of 0.5: each error averages 27 x 40 squares."""
     assert study.ratio >= 6
@@ -112,7 +113,6 @@ def test_a_claim_that_does_not_hold_is_reported():
     assert djw_figure_1.Study((djw_figure_1.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
 
 
-@pytest.mark.long
 def test_demo_prints_tables_and_saves_one_picture(tmp_path, monkeypatch, comparisons, study):
     monkeypatch.setattr(surveys, "run", lambda rng: comparisons)
     monkeypatch.setattr(djw_figure_1, "run", lambda rng: study)

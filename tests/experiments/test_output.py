@@ -15,12 +15,13 @@ from ldpfast.experiments import _study, central, jkmw_protocols
 from ..support.extras import remove_extras
 from ..support.labels import has_unit
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("statsmodels")
 figure = pytest.importorskip("matplotlib.figure")
 console = pytest.importorskip("rich.console")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", experiments.EXPERIMENTS)
 def test_pictures_have_titles_labels_and_legends(studies, name):
     page = figure.Figure(figsize=studies[name].size, layout="constrained")
@@ -33,7 +34,6 @@ def test_pictures_have_titles_labels_and_legends(studies, name):
         assert ax.get_legend() is not None or page.legends
 
 
-@pytest.mark.long
 def test_gaussian_means_save_two_pictures_and_the_coverage(studies, tmp_path):
     picture, numbers, errors = jkmw_protocols.EXPERIMENT.save(studies["jkmw-protocols"], tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {picture.name, numbers.name, errors.name}
@@ -48,7 +48,6 @@ def test_gaussian_means_save_two_pictures_and_the_coverage(studies, tmp_path):
         assert 0 < float(row["coverage"]) <= 1
 
 
-@pytest.mark.long
 def test_the_picture_of_the_central_model_is_a_small_file(studies, tmp_path):
     picture, numbers = central.EXPERIMENT.save(studies["central"], tmp_path)
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -57,13 +56,11 @@ def test_the_picture_of_the_central_model_is_a_small_file(studies, tmp_path):
         assert len(list(csv.DictReader(file))) == 2 * 2 * len(central.MEDIANS + central.MEANS)
 
 
-@pytest.mark.long
 def test_rows_of_prices_contain_the_number_of_records(studies):
     for row in studies["price"].rows():
         assert row["n"] == (100 if row["problem"].startswith("central_range, n 100, ") else 100_000)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", experiments.EXPERIMENTS)
 def test_every_experiment_is_the_module_of_its_name_and_has_a_claim(name):
     found = experiments.experiment(name)
@@ -74,7 +71,6 @@ def test_every_experiment_is_the_module_of_its_name_and_has_a_claim(name):
     assert "\n" not in found.claim
 
 
-@pytest.mark.long
 def test_the_name_of_an_experiment_of_a_paper_is_the_paper_and_the_place():
     """The name has the number of the figure, table or theorem that the source has, and papers are not mixed up."""
     for name in experiments.EXPERIMENTS:
@@ -85,13 +81,11 @@ def test_the_name_of_an_experiment_of_a_paper_is_the_paper_and_the_place():
             assert name.removeprefix(first + "-").replace("-", " ") in source.removeprefix(_study.PAPERS[first])
 
 
-@pytest.mark.long
 def test_every_paper_has_an_experiment():
     for first in _study.PAPERS:
         assert any(name.startswith(first + "-") for name in experiments.EXPERIMENTS)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("chosen", [(), ("price", "djw-figure-1")])
 def test_the_list_has_names_sources_and_claims_and_runs_nothing(monkeypatch, capsys, tmp_path, chosen):
     def started(*arguments):
@@ -113,7 +107,6 @@ def test_the_list_has_names_sources_and_claims_and_runs_nothing(monkeypatch, cap
         assert " ".join(texts) in " ".join(column)
 
 
-@pytest.mark.long
 def test_the_list_reports_a_missing_extra(monkeypatch, capsys):
     remove_extras(monkeypatch)
     with pytest.raises(SystemExit) as caught:
@@ -137,7 +130,6 @@ class Tiny(_study.Study):
         curve.draw(figure.subplots(), ("#000000", "o", "-"), "m", of_mean=True)
 
 
-@pytest.mark.long
 def test_statistics_of_a_curve_follow_the_definitions():
     (curve,) = Tiny().curves()
     np.testing.assert_array_equal(curve.mean, [2, 0.5])
@@ -146,7 +138,6 @@ def test_statistics_of_a_curve_follow_the_definitions():
     assert _study.slope((1, 10, 100), np.array([5, 0.5, 0.05])) == pytest.approx(-1)
 
 
-@pytest.mark.long
 def test_files_contain_every_error(tmp_path):
     experiment = _study.Experiment("tiny", "nowhere", "One is less than two.", lambda rng, full: Tiny())
     picture, numbers = experiment.save(Tiny(), tmp_path)
@@ -165,7 +156,6 @@ def test_files_contain_every_error(tmp_path):
     assert second["errors"] == "0.5 0.5"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("holds", [True, False])
 def test_reproduce_prints_the_verdict_and_the_paths(tmp_path, monkeypatch, holds):
     seen = []
@@ -189,7 +179,6 @@ def test_reproduce_prints_the_verdict_and_the_paths(tmp_path, monkeypatch, holds
     assert {path.name for path in tmp_path.iterdir()} == {"a.png", "a.csv", "b.png", "b.csv"}
 
 
-@pytest.mark.long
 def test_the_command_reproduce_passes_its_arguments(monkeypatch, tmp_path, capsys):
     called = []
     monkeypatch.setattr(experiments, "reproduce", lambda *a: called.append(a) or (a[1].is_dir() and a[2] != 7))
