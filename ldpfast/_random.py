@@ -14,18 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from ._core.stream import Stream, raw
+from ._core.stream import Stream, StreamId, raw
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from ._typing import RNGLike
-
-# Stream ids of words that Python code uses: STREAM_CENTRAL_WORDS and the three after it, STREAM_PYTHON and
-# STREAM_MEDIAN_OFFSET, in src/kernels/random/stream.h.
-SMOOTH, M_ESTIMATE, ROUNDING, BALL = 33, 34, 35, 36
-PYTHON = 37
-MEDIAN_OFFSET = 44
 
 
 def open_stream(rng: RNGLike | Stream) -> Stream:
@@ -54,7 +48,7 @@ def open_generator(rng: RNGLike) -> Generator:
     return np.random.default_rng(int.from_bytes(cast(Any, open_stream(rng)), "little"))
 
 
-def words(stream: Stream, stream_id: int, n: int, block: int | None = None, start: int = 0) -> NDArray[np.uint64]:
+def words(stream: Stream, stream_id: StreamId, n: int, block: int | None = None, start: int = 0) -> NDArray[np.uint64]:
     """Return n uniform words of 64 bits from number `start` on, from a given record block or from a newly reserved one."""
     counter, skipped = divmod(start, 2)  # two words per count
     found = np.empty(-(-(skipped + n) // 2) * 2, np.uint64)
@@ -83,7 +77,7 @@ class Words:
         words : ndarray of uint64, shape (n,)
         """
         start, self._used = self._used, self._used + n
-        return words(self._stream, PYTHON, n, self._block, start)
+        return words(self._stream, StreamId.PYTHON, n, self._block, start)
 
     def below(self, bound: int, n: int) -> NDArray[np.uint64]:
         """Return n exactly uniform integers in [0, bound), by rejection sampling.

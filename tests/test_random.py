@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ldpfast import _random
 from ldpfast._core import stream
+from ldpfast._core.stream import StreamId
 from ldpfast._random import Randomness, Words, open_stream
 
 from .support import reference
@@ -153,20 +151,8 @@ def test_a_copy_never_contains_a_key_that_cannot_be_derived_again(rng):
 # Words for Python -----------------------------------------------------------------------------------------------------
 
 
-def test_stream_ids_of_words_for_python_are_not_those_of_kernels():
-    """Two uses of one key share no word, because each has its own stream id."""
-    header = (Path(__file__).parent.parent / "src/kernels/random/stream.h").read_text()
-    numbers = [int(number) for number in re.findall(r"STREAM_\w+ = (\d+)\b", header)]
-    first = int(re.search(r"STREAM_CENTRAL_WORDS = (\d+)", header)[1])
-    last = int(re.search(r"STREAM_PYTHON = (\d+)", header)[1])
-    assert numbers == sorted(set(numbers))
-    assert [number for number in numbers if first <= number <= last] == [first, last]
-    used = [_random.SMOOTH, _random.M_ESTIMATE, _random.ROUNDING, _random.BALL, _random.PYTHON]
-    assert used == list(range(first, last + 1))
-
-
 def test_words_of_a_block_are_those_of_the_stream_in_order():
-    expected = reference.Words(KEY, _random.PYTHON, 3).take(1000, "<u8")
+    expected = reference.Words(KEY, StreamId.PYTHON, 3).take(1000, "<u8")
     words = Words(stream.Stream(KEY), 3)
     for start, stop in ((0, 1), (1, 1), (1, 128), (128, 300), (300, 1000)):
         np.testing.assert_array_equal(words.uint64(stop - start), expected[start:stop])
@@ -183,7 +169,7 @@ def test_words_of_a_block_do_not_change_the_blocks_of_the_stream():
 def test_below_rejects_words_beyond_the_last_whole_interval(bound):
     """Rejected words are replaced by the next words of the block, in order, until none is rejected."""
     whole = (1 << 64) // bound * bound
-    source = map(int, reference.Words(KEY, _random.PYTHON, 0).take(2000, "<u8"))
+    source = map(int, reference.Words(KEY, StreamId.PYTHON, 0).take(2000, "<u8"))
     expected = [next(source) for _ in range(300)]
     while rejected := [i for i, word in enumerate(expected) if word >= whole]:
         for i in rejected:

@@ -46,8 +46,6 @@ NAME_PAIRS = [
 ]
 NAME_PAIRS += [("ROUND_FLOOR", "ROUND_CEILING")]
 NAMES = {name: other for pair in NAME_PAIRS for name, other in (pair, pair[::-1])}
-# Stream ids of ldpfast/_random.py.
-PYTHON_IDS = ["SMOOTH", "M_ESTIMATE", "ROUNDING", "IDEAL", "PYTHON", "MEDIAN_OFFSET"]
 HINTS = re.compile(r"vector_size|aligned\(|prefetch|_Pragma|GCC unroll|lru_cache|^\s*(@|from |import |cimport )")
 C_TOKEN = re.compile(
     r"""(?P<skip>/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ ]*\#[ ]*(?!define)\w+(?:\\\n|[^\n])*)
@@ -134,6 +132,12 @@ def name_changes(name: str, ids: list[str]) -> list[str]:
     return ["_".join(opposite)] if opposite != parts else []
 
 
+def stream_ids() -> list[str]:
+    """Return the names of the stream ids, in the order of the header that lists them."""
+    header = (ROOT / "src/kernels/random/stream.h").read_text()
+    return re.findall(r"^    ID\((STREAM_\w+), \w+\)", header, re.MULTILINE)
+
+
 def array_sizes(tokens: list[Token]) -> set[int]:
     """Return the numbers of the tokens in the brackets of C declarations, such as ``uint8_t buffer[2 * N]``."""
     found: set[int] = set()
@@ -174,15 +178,13 @@ def mutants(file: str) -> list[Mutant]:
     text = (ROOT / file).read_text()
     is_c = file.endswith((".c", ".h"))
     tokens = c_tokens(text) if is_c else python_tokens(text)
-    if is_c:
-        header = (ROOT / "src/kernels/random/stream.h").read_text()
-        ids = re.findall(r"^    (STREAM_\w+) = \d", header, re.MULTILINE)
-        if file.endswith("stream.h"):
-            ids = []  # the list itself
+    ids = stream_ids()
+    if file.endswith("stream.h"):
+        ids = []  # the list itself
     elif file.endswith(".pyx"):
         ids = sorted({t.text for t in tokens if t.text.startswith("STREAM_")})
-    else:
-        ids = PYTHON_IDS if file.endswith("_random.py") else []
+    elif not is_c:  # StreamId.WARNER is STREAM_WARNER
+        ids = [name.removeprefix("STREAM_") for name in ids] if "StreamId." in text else []
     found, typed = [], annotated_lines(text) if file.endswith(".py") else set()
     for start, end, new in changes(tokens, text, ids, is_c):
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)

@@ -42,7 +42,7 @@ class Machine:
 
         def produce() -> None:
             for block in range(32):
-                _stream.raw(bytes(32), 0, block, self._buffer)
+                _stream.raw(bytes(32), _stream.StreamId.RAW, block, self._buffer)
 
         def read_both() -> None:
             halves = np.split(self._source, 2)

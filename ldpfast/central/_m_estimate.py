@@ -6,17 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._random import M_ESTIMATE, words
+from .._core.stream import Stream, StreamId
+from .._random import words
 from .._typing import Floats
-
-if TYPE_CHECKING:
-    from .._core.stream import Stream
 
 ACCEPTANCE = 0.9  # least share of accepted proposals
 SPLITS = 8  # number of cells that are split together
@@ -394,7 +392,7 @@ class Uniforms:
 
     def draw(self, count: int) -> list[float]:
         if len(self.left) < count:
-            fresh = words(self.stream, M_ESTIMATE, 128)
+            fresh = words(self.stream, StreamId.M_ESTIMATE, 128)
             self.left = ((fresh >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
         drawn, self.left = self.left[:count], self.left[count:]
         return list(drawn.tolist())

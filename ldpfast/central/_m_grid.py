@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from .._core.stream import Stream
-from .._random import M_ESTIMATE, open_stream, words
+from .._core.stream import Stream, StreamId
+from .._random import open_stream, words
 from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import Estimate
@@ -113,7 +113,7 @@ def draw(masses: NDArray[np.uint64], stream: Stream) -> int:
     total = int(sums[-1])
     bits = total.bit_length()
     while True:
-        drawn = sum(int(word) << 64 * i for i, word in enumerate(words(stream, M_ESTIMATE, 2)))
+        drawn = sum(int(word) << 64 * i for i, word in enumerate(words(stream, StreamId.M_ESTIMATE, 2)))
         value = drawn >> 128 - bits
         if value < total:
             return int(np.searchsorted(sums, value, side="right"))

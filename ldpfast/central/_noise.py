@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from .. import _coins
 from .._core import noise, privatize
-from .._core.stream import Stream
-from .._random import BALL, ROUNDING, words
+from .._core.stream import Stream, StreamId
+from .._random import words
 from .._typing import Floats
 from ..privacy import Guarantee
 from ._rounded_noise import ball_laplace
@@ -84,7 +84,7 @@ class Grid:
 
     def round(self, total: NDArray[np.object_], stream: Stream) -> list[int]:
         """Round integers on the fine grid to the coarse grid, up or down at random with the same mean."""
-        offsets = words(stream, ROUNDING, self.dim).tolist()
+        offsets = words(stream, StreamId.CENTRAL_ROUNDING, self.dim).tolist()
         return [(s + (word * self.step >> 64)) // self.step for s, word in zip(total, offsets, strict=True)]
 
 
@@ -158,7 +158,7 @@ class BallNoise(Noise):
         return cls(grid, guarantee, (dim + 1) * float(scale) ** 2, scale)
 
     def add(self, total: NDArray[np.object_], n: int, stream: Stream) -> Floats:
-        drawn = ball_laplace(self.grid.dim, self.scale, stream, BALL)
+        drawn = ball_laplace(self.grid.dim, self.scale, stream, StreamId.CENTRAL_BALL)
         return np.array([s + w + 0.5 for s, w in zip(total, drawn, strict=True)])
 
 

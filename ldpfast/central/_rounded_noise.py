@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 
-from .._core.stream import Stream
+from .._core.stream import Stream, StreamId
 from .._random import words
 
 BITS = 192  # by which a uniform number is extended
@@ -29,15 +29,15 @@ class UniformReal:
         The number is in [numerator, numerator + 1] times 2^-bits.
     """
 
-    def __init__(self, stream: Stream, use: int) -> None:
-        self._stream, self._use = stream, use
+    def __init__(self, stream: Stream, stream_id: StreamId) -> None:
+        self._stream, self._stream_id = stream, stream_id
         self.bits = self.numerator = 0
         self.extend(BITS)
 
     def extend(self, bits: int) -> None:
         """Draw more bits, up to a number of them that is a multiple of `BITS`."""
         while self.bits < bits:
-            drawn = words(self._stream, self._use, BITS // 64).tobytes()
+            drawn = words(self._stream, self._stream_id, BITS // 64).tobytes()
             self.numerator = self.numerator << BITS | int.from_bytes(drawn, "little")
             self.bits += BITS
 
@@ -84,7 +84,7 @@ def _rounded_down(
         bits += BITS
 
 
-def laplace(scale: Decimal, stream: Stream, use: int) -> int:
+def laplace(scale: Decimal, stream: Stream, stream_id: StreamId) -> int:
     """Draw one number of the Laplace distribution around 0, rounded down.
 
     Parameters
@@ -92,8 +92,7 @@ def laplace(scale: Decimal, stream: Stream, use: int) -> int:
     scale : Decimal
         Scale, > 0.
     stream : Stream
-    use : int
-        Stream id.
+    stream_id : StreamId
 
     Returns
     -------
@@ -104,7 +103,7 @@ def laplace(scale: Decimal, stream: Stream, use: int) -> int:
     -----
     The absolute value is E = -scale log U with a uniform U, which is in an interval of relative length 1 / numerator.
     """
-    magnitude = UniformReal(stream, use)
+    magnitude = UniformReal(stream, stream_id)
 
     def numbers(bits: int) -> tuple[list[Decimal], Decimal] | None:
         if magnitude.is_small:
@@ -112,7 +111,7 @@ def laplace(scale: Decimal, stream: Stream, use: int) -> int:
         return [-scale * magnitude.middle.ln()], scale / magnitude.numerator
 
     size = _rounded_down([magnitude], numbers)[0]
-    return size if words(stream, use, 1)[0] & 1 else -1 - size
+    return size if words(stream, stream_id, 1)[0] & 1 else -1 - size
 
 
 class _NormalPair:
@@ -123,9 +122,9 @@ class _NormalPair:
     uniforms : list of UniformReal
     """
 
-    def __init__(self, stream: Stream, use: int) -> None:
+    def __init__(self, stream: Stream, stream_id: StreamId) -> None:
         while True:
-            self.uniforms = [UniformReal(stream, use) for _ in range(2)]
+            self.uniforms = [UniformReal(stream, stream_id) for _ in range(2)]
             while (decided := self._is_inside()) is None:
                 for uniform in self.uniforms:
                     uniform.extend(uniform.bits + BITS)
@@ -152,7 +151,7 @@ class _NormalPair:
         return [a * factor for a in point]
 
 
-def ball_laplace(dim: int, scale: Decimal, stream: Stream, use: int) -> list[int]:
+def ball_laplace(dim: int, scale: Decimal, stream: Stream, stream_id: StreamId) -> list[int]:
     """Draw a vector with density proportional to exp(-|x| / scale), in the Euclidean norm, with coordinates rounded down.
 
     Parameters
@@ -162,8 +161,7 @@ def ball_laplace(dim: int, scale: Decimal, stream: Stream, use: int) -> list[int
     scale : Decimal
         Scale, > 0.
     stream : Stream
-    use : int
-        Stream id.
+    stream_id : StreamId
 
     Returns
     -------
@@ -181,8 +179,8 @@ def ball_laplace(dim: int, scale: Decimal, stream: Stream, use: int) -> list[int
     ----------
     .. [1] G. Marsaglia, T. A. Bray, "A convenient method for generating normal variables", SIAM Review, 1964.
     """
-    pairs = [_NormalPair(stream, use) for _ in range(-(-dim // 2))]
-    lengths = [UniformReal(stream, use) for _ in range(dim)]
+    pairs = [_NormalPair(stream, stream_id) for _ in range(-(-dim // 2))]
+    lengths = [UniformReal(stream, stream_id) for _ in range(dim)]
 
     def numbers(bits: int) -> tuple[list[Decimal], Decimal] | None:
         if any(uniform.is_small for uniform in lengths):

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._core import order
-from .._random import SMOOTH, open_stream
+from .._core.stream import Stream, StreamId
+from .._random import open_stream
 from .._typing import AnyArray, Floats
 from ..privacy import Guarantee
 from ..results import Estimate
@@ -26,7 +27,6 @@ from ._public_grid import SIZE, PublicGrid
 from ._rounded_noise import laplace
 
 if TYPE_CHECKING:
-    from .._core.stream import Stream
     from .._typing import RNGLike
 
 ERROR = 2.0**-36  # bound on the relative error of a smooth sensitivity of integers below 2^32, computed in doubles
@@ -535,7 +535,7 @@ def _release(statistic: int, sensitivity: float, scale: float, stream: Stream) -
     """Return statistic + 1/2 + noise, where the noise is Laplace with the scale `scale` times `sensitivity`, rounded down."""
     with localcontext(DIGITS):
         width = Decimal(scale) * Decimal(sensitivity)
-    return statistic + laplace(width, stream, SMOOTH) + 0.5
+    return statistic + laplace(width, stream, StreamId.SMOOTH_SENSITIVITY) + 0.5
 
 
 def smooth_quantile(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .. import _schema
 from .._core.person import assign_each, words_each
+from .._core.stream import StreamId
 from .._core.survey import Column
 from .._person_keys import PersonKeys, Persons, category_fields, number_fields
 from .._typing import AnyArray, Floats
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 PIECE_ROWS = 1 << 12  # rows whose keys are in memory together
-ROUNDING = 42  # STREAM_SURVEY_ROUNDING and the id after it, in src/kernels/random/stream.h
+ROUNDING = (StreamId.SURVEY_ROUNDING, StreamId.SURVEY_ROUNDING_SECOND)  # of the parts of a question
 
 
 def person_answers(
@@ -71,7 +72,7 @@ def person_answers(
                 symbols = np.zeros(len(these), np.int64)
                 for i, (cell, place) in enumerate(zip(cells, places, strict=True)):
                     question = survey._declared[survey._columns[place]]
-                    symbols = symbols * question.k + encoded(cell, question, own, ROUNDING + i)
+                    symbols = symbols * question.k + encoded(cell, question, own, ROUNDING[i])
                 records = symbols.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
             mechanism._pipeline.kernel.privatize_each(own, records, made[start : start + len(these)])
         reports.append(mechanism.report.pack(made))
@@ -121,7 +122,7 @@ def fields_of(cell: Any) -> NDArray[np.uint8]:
     return number_fields(np.where(np.isnan(cell), np.uint64(0x7FF8000000000000).view(np.float64), cell))
 
 
-def encoded(cell: Any, question: ColumnQuestion, keys: AnyArray, stream_id: int) -> NDArray[np.int64]:
+def encoded(cell: Any, question: ColumnQuestion, keys: AnyArray, stream_id: StreamId) -> NDArray[np.int64]:
     """Return the symbols of canonical values, as `encode_low_high` rounds numbers."""
     if question.encoding != "low-high":
         return np.asarray(cell, np.int64)

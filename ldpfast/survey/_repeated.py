@@ -346,7 +346,7 @@ class RepeatedRound(Question[Answer]):
         for start in range(0, n, PIECE_ROWS):
             piece = cells[start : start + PIECE_ROWS]
             own = permanent.derive(start, fields_of(piece))
-            symbols = encoded(piece, asked.question, own, ROUNDING).astype(reports.dtype)
+            symbols = encoded(piece, asked.question, own, ROUNDING[0]).astype(reports.dtype)
             answers = np.empty_like(symbols)
             asked.first._pipeline.kernel.privatize_each(own, symbols, answers)
             once = fresh.derive(start, category_fields(answers))

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ldpfast._core.stream import StreamId
 from ldpfast._random import open_stream
 from ldpfast.central import _rounded_noise as rounded
 
 from ..support.statistics import ALPHA, assert_counts, bernstein_radius, hoeffding_radius, normal_margin
 
-USE = 33
+USE = StreamId.SMOOTH_SENSITIVITY
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ VARIANCES = [1, 2, 3, 4, 100, 1025**2, 10**9 + 7, 1 << 40, (1 << 48) - 1, 1 << 4
 def test_gaussian_noise_equals_the_reference(isa, variance):
     """The reference compares the same words with probabilities of 60 digits."""
     for block in (0, 5):
-        words = reference.Words(FIXED_KEY, "discrete Gaussian", block)
+        words = reference.Words(FIXED_KEY, "DISCRETE_GAUSSIAN", block)
         assert gaussian(variance, 600, block).tolist() == reference.discrete_gaussian(words, variance, 600)
 
 

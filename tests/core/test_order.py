@@ -56,7 +56,7 @@ def test_choice_equals_the_reference(points, epsilon):
         expected = reference.rank_weights(points, size, target, table)
         assert order.masses(z, 0, size, target, table) == sum(expected)
         for block in range(30):
-            words = reference.Words(FIXED_KEY, "selection", block)
+            words = reference.Words(FIXED_KEY, "SELECTION", block)
             chosen = order.choose(Stream(FIXED_KEY), block, z, 0, size, target, table)
             assert chosen == reference.select(words, expected)
 
@@ -76,7 +76,7 @@ def test_ranks_far_from_the_target_can_be_left_out(epsilon, size):
         near = np.sort(x)[low:high].astype(np.uint64)
         assert order.masses(near, low, size, target, table) == sum(expected)
         for block in range(20):
-            words = reference.Words(FIXED_KEY, "selection", block)
+            words = reference.Words(FIXED_KEY, "SELECTION", block)
             assert order.choose(Stream(FIXED_KEY), block, near, low, size, target, table) == reference.select(
                 words, expected
             )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ldpfast
 from ldpfast import _core
 from ldpfast._core import stream
 
-from ..support import aes, reference
+from ..support import aes
 from ..support.cases import each
 from ..support.keys import FIXED_KEY, KEY
 
@@ -110,11 +114,66 @@ def test_streams_of_different_ids_and_blocks_differ():
     assert len(set(seen)) == len(seen)
 
 
+STREAM_IDS = """
+    RAW WARNER RANDOMIZED_RESPONSE RESIDUE BINS SIGN_BIT UNARY_BITS UNARY_OWN LINF_DIRECTION LINF_VERTEX
+    LINF_SIGN LINF_TIE L2_DIRECTION L2_SIGN LAPLACE LAPLACE_TIES LAPLACE_ROUNDING
+    LAPLACE_VECTOR LAPLACE_VECTOR_TIES LAPLACE_VECTOR_ROUNDING MEDIAN
+    LAPLACE_ONE_HOT LAPLACE_ONE_HOT_TIES LAPLACE_ONE_HOT_ROUNDING
+    LAPLACE_RESIDUE LAPLACE_RESIDUE_TIES LAPLACE_RESIDUE_ROUNDING DISCRETE_GAUSSIAN SELECTION
+    LAPLACE_CENTRAL LAPLACE_CENTRAL_TIES LAPLACE_CENTRAL_ROUNDING
+    SMOOTH_SENSITIVITY M_ESTIMATE CENTRAL_ROUNDING CENTRAL_BALL PYTHON SERIES GAUSSIAN_DIGITS
+    SURVEY_KEYS SURVEY_ASSIGNMENT SURVEY_ROUNDING SURVEY_ROUNDING_SECOND MEDIAN_OFFSET
+    HADAMARD_RESPONSE PROJECTIVE_RESPONSE SUBSET_BITS SUBSET_INDICES SUBSET_COINS WINDOW
+    CUBE_COORDINATES CUBE_ROUNDING CUBE_SIGNS CUBE_MEMBERS CUBE_OTHERS
+    CODEBOOK_SEEDS CODEBOOK_COINS CODEBOOK_DIRECTION SUBKEY
+"""
+
+
+def test_stream_ids_never_change():
+    """A number that is given to another use would let two mechanisms share coins under one key. 10 is not used."""
+    numbers = [*range(10), *range(11, 59), 2**31 - 1]
+    expected = dict(zip(STREAM_IDS.split(), numbers, strict=True))
+    assert {stream_id.name: stream_id.value for stream_id in stream.StreamId} == expected
+
+
 def test_stream_ids_are_unique():
-    """Laplace noise has three: digits, carries, rounding."""
-    ids = [number + i for name, number in reference.STREAM_IDS.items() for i in range(3 if "Laplace" in name else 1)]
-    assert len(set(ids)) == len(ids)
-    assert 0 not in ids
+    assert len({int(stream_id) for stream_id in stream.StreamId}) == len(stream.StreamId.__members__)
+
+
+def test_the_package_names_its_stream_ids():
+    """No argument that is a stream id is a number, or a constant of a module that is a number; nor are those of kernels."""
+    package = Path(ldpfast.__file__).parent
+    modules = {path: ast.parse(path.read_text()) for path in package.rglob("*.py*") if path.suffix in (".py", ".pyi")}
+    place = {}  # of the argument, by function
+    for function in (node for module in modules.values() for node in ast.walk(module)):
+        if isinstance(function, ast.FunctionDef):
+            names = [argument.arg for argument in function.args.args if argument.arg != "self"]
+            for name in {"stream_id", "stream_number"} & set(names):
+                place[function.name] = names.index(name)
+    assert {"raw", "words", "words_each", "laplace", "ball_laplace", "encoded"} <= set(place)
+    given = 0
+    for path, module in modules.items():
+        assigned = [node for node in module.body if isinstance(node, ast.Assign) and has_integer(node.value)]
+        numbers = {ast.unparse(target) for node in assigned for target in node.targets}
+        for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
+            index = place.get(ast.unparse(call.func).rpartition(".")[2], len(call.args))
+            for argument in call.args[index : index + 1]:
+                assert not has_integer(argument), f"{path}:{call.lineno}"
+                assert ast.unparse(argument).partition("[")[0] not in numbers, f"{path}:{call.lineno}"
+                given += 1
+    assert given >= 10
+    number = re.compile(r"stream_open\([^,]+, (<stream_id>)?\d|reader_open\([^,]+,[^,]+, (<stream_id>)?\d")
+    for path in (Path(__file__).parents[2] / "src").rglob("*.*"):
+        assert path.suffix not in (".c", ".h", ".pyx") or not number.search(path.read_text()), path
+
+
+def has_integer(node):
+    """Return whether an expression is or contains an integer, other than as an index."""
+    if isinstance(node, ast.Subscript):
+        return has_integer(node.value)
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int)
+    return any(has_integer(child) for child in ast.iter_child_nodes(node))
 
 
 def test_a_stream_is_exhausted_before_its_counter_wraps():

@@ -58,7 +58,7 @@ def test_cosines_of_the_reference_have_the_stated_accuracy(terms):
 def test_the_sign_changes_exactly_at_the_threshold(isa, terms):
     """One unit more in `heads` changes the sign of exactly the report whose word equals the old threshold."""
     n, x = 20, np.linspace(0, 1, 20)
-    words, coins = reference.Words(FIXED_KEY, "series", 0), []
+    words, coins = reference.Words(FIXED_KEY, "SERIES", 0), []
     for _ in range(2):
         words.take(16, "<u4")
         coins += words.take(16, "<u8").tolist()

@@ -18,7 +18,7 @@ from ..support.sizes import SIZES
 def test_reports_equal_the_reference(isa, cuts, n, dtype):
     mechanism = ldp.Bins(cuts, 0.5)
     x = np.concatenate([np.random.default_rng(n).normal(0, 2, n), cuts]).astype(dtype)
-    words = reference.Words(KEY, "Bins", 0)
+    words = reference.Words(KEY, "BINS", 0)
     expected = [
         reference.respond(mechanism._coin, words, sum(cut <= value for cut in cuts)) for value in x.astype(float)
     ]

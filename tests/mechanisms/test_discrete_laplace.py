@@ -215,7 +215,7 @@ def draw(coins, n, key=FIXED_KEY):
 
 
 def streams(key=FIXED_KEY):
-    return reference.Words(key, 15, 0), reference.Words(key, 16, 0, 1024)
+    return reference.Words(key, "LAPLACE", 0), reference.Words(key, "LAPLACE_TIES", 0, 1024)
 
 
 @each("n", [1, 20, 512, 600])

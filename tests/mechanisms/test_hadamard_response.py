@@ -61,7 +61,7 @@ def test_reports_equal_the_reference(isa, k, n, record, report, epsilon, bits):
 @each("k, codes, record, report", [(3, 4, "u1", "u1"), (300, 512, "u2", "u2"), (9, 16, "u1", "u1")])
 def test_the_parity_is_even_exactly_below_the_threshold(isa, bits, k, codes, record, report):
     """heads = word gives an odd parity with record + 1, heads = word + 1 an even one."""
-    words = Words(FIXED_KEY, reference.HADAMARD, 0)
+    words = Words(FIXED_KEY, "HADAMARD_RESPONSE", 0)
     drawn = words.take(16, "<u4").tolist()  # the codes, and coins of fewer than 32 bits
     x = np.arange(16).astype(record) % k
     coins = [word >> 32 - bits for word in drawn] if bits < 32 else words.take(16, f"<u{bits // 8}").tolist()

@@ -48,7 +48,7 @@ def test_the_sign_changes_exactly_at_the_threshold(isa, dim):
     """One unit more in `heads` changes the sign of exactly the report whose word equals the old threshold."""
     n = 3 if dim < 1000 else 1
     x = np.linspace(-1, 1, n * dim).reshape(n, dim)
-    for row, word in enumerate(reference.Words(FIXED_KEY, "linf sign", 0).take(2 * n, "<u8")[1::2].tolist()):
+    for row, word in enumerate(reference.Words(FIXED_KEY, "LINF_SIGN", 0).take(2 * n, "<u8")[1::2].tolist()):
         reports = []
         for heads in (word, word + 1):
             out = np.empty((n, (dim + 7) // 8), np.uint8)
@@ -57,7 +57,7 @@ def test_the_sign_changes_exactly_at_the_threshold(isa, dim):
         changed = reports[0] != reports[1]
         assert changed[row].all()
         assert not np.delete(changed, row, axis=0).any()
-    words = reference.Words(FIXED_KEY, "l2 sign", 0).take(2 * n, "<u8").tolist()
+    words = reference.Words(FIXED_KEY, "L2_SIGN", 0).take(2 * n, "<u8").tolist()
     for row in range(n):
         reports = []
         for heads in (words[2 * row + 1], words[2 * row + 1] + 1):

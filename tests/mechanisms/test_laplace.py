@@ -23,8 +23,10 @@ def test_reports_equal_the_reference(isa, n, dtype):
     x = np.random.default_rng(n).uniform(-1, 3, n).astype(dtype)
     x[0] = 3.0
     coins = _coins.geometric(0.5, 512, 512, 1)
-    noise = reference.discrete_laplace(coins, reference.Words(KEY, 15, 0), reference.Words(KEY, 16, 0), n)
-    rounding = reference.Words(KEY, 17, 0).take(n, "<u2")
+    noise = reference.discrete_laplace(
+        coins, reference.Words(KEY, "LAPLACE", 0), reference.Words(KEY, "LAPLACE_TIES", 0), n
+    )
+    rounding = reference.Words(KEY, "LAPLACE_ROUNDING", 0).take(n, "<u2")
     expected = []
     for value, word, z in zip(x.astype(float), rounding, noise, strict=True):
         index = reference.grid_index(float(value), -1.0, mechanism.grid, 512, int(word))

@@ -27,7 +27,7 @@ def test_reports_equal_the_reference(isa, k, n):
     mechanism = LaplaceOneHot(k, 0.5)
     x = np.random.default_rng(n).integers(0, k, n)
     coins = _coins.geometric(0.5, 1024, 512, 2)
-    words, carries = (reference.Words(KEY, stream_id, 0, 256) for stream_id in (22, 23))
+    words, carries = (reference.Words(KEY, f"LAPLACE_ONE_HOT{use}", 0, 256) for use in ("", "_TIES"))
     z = np.array(reference.discrete_laplace(coins, words, carries, n * k)).reshape(n, k)
     expected = mechanism.grid * (512 * (x[:, np.newaxis] == np.arange(k)) + z + 0.5)
     np.testing.assert_array_equal(mechanism.privatize(x, rng=SEED), expected)

@@ -111,14 +111,6 @@ def test_the_noise_is_that_of_laplace_on_the_distances(epsilon, monkeypatch):
     assert_same(LaplaceResidue(3.0, -0.5, epsilon).privatize(x, rng=SEED), plain)
 
 
-def test_stream_ids_are_not_shared_with_another_mechanism():
-    """All stream ids differ, including those of rounding and of carries."""
-    laplace = [reference.STREAM_IDS[name] for name in ("Laplace", "LaplaceVector", "LaplaceOneHot", "LaplaceResidue")]
-    others = set(reference.STREAM_IDS.values()) - set(laplace)
-    used = [*others, *(first + i for first in laplace for i in range(3))]
-    assert len(set(used)) == len(used)
-
-
 def test_pieces_continue_with_the_record_blocks(monkeypatch):
     mechanism = LaplaceResidue(2.0, 0.25, 1.0)
     rows = mechanism._pipeline.kernel.rows

@@ -56,7 +56,7 @@ def test_a_tie_is_kept_exactly_below_the_threshold(isa, dim):
     """The first tie of a block reads the first word. keep = word redraws the direction; keep = word + 1 keeps it."""
     x = np.zeros((40, dim))
     mechanism = ldp.LinfBall(dim, 1.0, ties="thin")
-    word = reference.Words(FIXED_KEY, "linf tie", 0).word()
+    word = reference.Words(FIXED_KEY, "LINF_TIE", 0).word()
     seen = []
     for keep in (word, word + 1):
         out = np.empty((40, 1), np.uint8)

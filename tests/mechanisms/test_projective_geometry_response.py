@@ -73,7 +73,7 @@ def test_reports_equal_the_reference(isa, monkeypatch, k, epsilon, space, n, rec
 @pytest.mark.parametrize("order, length", [(2, 3), (4, 3), (7, 2)])
 def test_the_report_is_orthogonal_exactly_below_the_threshold(isa, order, length):
     """The first word of a block is a coin. heads = word gives another point, heads = word + 1 an orthogonal one."""
-    word, field = Words(FIXED_KEY, reference.PROJECTIVE, 0).word(), _finite_field.field(order)
+    word, field = Words(FIXED_KEY, "PROJECTIVE_RESPONSE", 0).word(), _finite_field.field(order)
     points = reference.all_points(order, length)
     for x in range(len(points)):
         for heads, orthogonal in ((word, False), (word + 1, True)):

@@ -21,7 +21,7 @@ def test_reports_equal_the_reference(isa, k, epsilon, n):
     x = np.random.default_rng(n).integers(0, k, n)
     reports = mechanism.privatize(x, rng=SEED)
     for block in range(-(-n // 2048)):
-        words = reference.Words(KEY, "RandomizedResponse", block)
+        words = reference.Words(KEY, "RANDOMIZED_RESPONSE", block)
         for i in range(2048 * block, min(n, 2048 * block + 2048)):
             assert reports[i] == reference.respond(mechanism._coin, words, x[i])
 
@@ -35,7 +35,9 @@ def test_the_truth_is_kept_exactly_below_the_threshold(isa, k, bits, dtype):
     The threshold is that of the words that report the truth directly; with two symbols and 64 bits, of all words that do.
     """
     whole = 1 << bits
-    for row, word in enumerate(reference.Words(FIXED_KEY, "RandomizedResponse", 0).take(16, f"<u{bits // 8}").tolist()):
+    for row, word in enumerate(
+        reference.Words(FIXED_KEY, "RANDOMIZED_RESPONSE", 0).take(16, f"<u{bits // 8}").tolist()
+    ):
         if not whole // 8 < word < whole // 8 * 7:
             continue
         each = 2 if (k, bits) == (2, 64) else (whole - word) // k & -2

@@ -88,10 +88,10 @@ def test_exactly_top_candidates_are_raised_for_equal_products(isa, value, dim, v
     The candidate is then known from the words of the stream: number r of the set is vector r, and number r of the other set
     is the opposite of vector r for r < top, else candidate top + r. This holds for no other size of the set.
     """
-    x, words = np.full((100, dim), value), reference.Words(FIXED_KEY, "codebook coins", 0)
+    x, words = np.full((100, dim), value), reference.Words(FIXED_KEY, "CODEBOOK_COINS", 0)
     inside, outside = (kernel_reports(heads, dim, vectors, top, x) for heads in (_coins.WORD - 1, 0))
     bits = (2 * vectors - 1).bit_length()
-    seeds = [seed >> bits for seed in reference.Words(FIXED_KEY, "codebook seeds", 0).take(100, "<u8").tolist()]
+    seeds = [seed >> bits for seed in reference.Words(FIXED_KEY, "CODEBOOK_SEEDS", 0).take(100, "<u8").tolist()]
     assert (inside >> bits).tolist() == (outside >> bits).tolist() == seeds
     for raised, other in zip((inside % (1 << bits)).tolist(), (outside % (1 << bits)).tolist(), strict=True):
         flip = words.word() >> 63  # the record is zero: a fair coin
@@ -116,7 +116,7 @@ def test_any_record_has_a_report_of_the_format(isa, value):
 def test_the_set_changes_exactly_at_the_threshold_of_the_coin(isa):
     """heads = word reports one of the other candidates, heads = word + 1 one of the set; other rows do not change."""
     mechanism, x = ldp.RankCodebook(5, 2.0, vectors=6), ball(40, 5, radius=1.0)
-    words, row = reference.Words(FIXED_KEY, "codebook coins", 0), 0
+    words, row = reference.Words(FIXED_KEY, "CODEBOOK_COINS", 0), 0
     words.word()
     word = words.word()  # of the first row
     reports = []

@@ -21,7 +21,7 @@ def test_reports_equal_the_reference(isa, offset, modulus, n, dtype):
     mechanism = ldp.Residue(0.75, offset, modulus, 1.5)
     with np.errstate(over="ignore"):
         x = np.nan_to_num(np.concatenate([np.random.default_rng(n).normal(0, 50, n), EXTREMES]).astype(dtype))
-    words = reference.Words(KEY, "Residue", 0)
+    words = reference.Words(KEY, "RESIDUE", 0)
     expected = []
     for value in x.astype(float):
         value = value if abs(value) >= np.finfo(dtype).tiny else 0.0  # subnormal numbers count as zero

@@ -133,7 +133,7 @@ def test_the_side_changes_exactly_at_the_threshold_of_the_coin(isa, dim, sampled
     x = np.sign(np.random.default_rng(1).uniform(-1, 1, (40, dim)))
     mechanism = ldp.SampledCube(dim, 2.0, sampled=sampled, threshold=threshold)
     up_to = [_tail(sampled, a)[0] for a in range(sampled, threshold - 1, -1)] if sampled <= MOST_SAMPLED else []
-    word = reference.Words(FIXED_KEY, "cube signs", 0).word()
+    word = reference.Words(FIXED_KEY, "CUBE_SIGNS", 0).word()
     agreements = []
     for heads in (word, word + 1):
         if sampled == dim:

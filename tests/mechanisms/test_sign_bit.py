@@ -20,7 +20,7 @@ from ..support.sizes import SIZES
 def test_reports_equal_the_reference(isa, epsilon, n, dtype):
     mechanism = ldp.SignBit(-1.5, 4.0, epsilon)
     x = np.concatenate([np.random.default_rng(n).uniform(-1.5, 4.0, n), [-1.5, 4.0]]).astype(dtype)
-    words = reference.Words(KEY, "SignBit", 0)
+    words = reference.Words(KEY, "SIGN_BIT", 0)
     expected = [reference.sign_bit(mechanism._coin, -1.5, 4.0, words, value) for value in x.astype(float)]
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
 
@@ -29,7 +29,7 @@ def test_reports_equal_the_reference(isa, epsilon, n, dtype):
 def test_the_bit_is_one_exactly_below_the_threshold(isa, bits):
     """At the upper end the threshold is `heads`: heads = word gives 0, heads = word + 1 gives 1."""
     whole = 1 << bits
-    for row, word in enumerate(reference.Words(FIXED_KEY, "SignBit", 0).take(16, f"<u{bits // 8}").tolist()):
+    for row, word in enumerate(reference.Words(FIXED_KEY, "SIGN_BIT", 0).take(16, f"<u{bits // 8}").tolist()):
         # 32-bit words are compared as signed integers: both sides are smaller by half of all words.
         unsigned = word if bits == 64 else (word + whole // 2) % whole
         if unsigned < whole // 2:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast._core.stream import raw
+from ldpfast._core.stream import StreamId, raw
 from ldpfast.mechanisms import SmoothedBins
 
 KEY = 5
@@ -30,7 +30,7 @@ def test_reports_follow_from_the_words():
     x = np.random.default_rng(1).integers(-3, 5, n).astype(float)
     key = np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes()
     words = np.zeros(4 * n, np.uint64)
-    raw(key, 37, 0, words)
+    raw(key, StreamId.PYTHON, 0, words)
     expected, used = [], n
     total = sum(mechanism.channel_rows()[0])
     for i in range(n):

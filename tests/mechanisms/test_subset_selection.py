@@ -75,7 +75,7 @@ def test_indices_of_the_incomplete_interval_are_rejected(isa):
     reports, density = mechanism.privatize(x, rng=SEED), _density(n, 700)
     assert density == 0  # so about 700 indices are drawn
     for block, place in ((49, 12), (53, 318)):
-        halves = Words(KEY, reference.SUBSET_INDICES, block).take(400, "<u4").astype(np.uint64)
+        halves = Words(KEY, "SUBSET_INDICES", block).take(400, "<u4").astype(np.uint64)
         assert (halves[place] * np.uint64(n)) % (1 << 32) < (1 << 32) % n
         expected = reference.subset_reports(mechanism, density, KEY, block, x[block : block + 1])
         assert members(reports[block : block + 1], k) == expected
@@ -94,7 +94,7 @@ def test_the_first_draw_may_have_any_density(isa, density):
 @pytest.mark.parametrize("k, size", [(2, 1), (9, 3), (70, 20)])
 def test_the_set_holds_the_category_exactly_below_the_threshold(isa, k, size):
     """The first word of a block is a coin. heads = word gives other categories, heads = word + 1 the person's own."""
-    word = Words(FIXED_KEY, reference.SUBSET_COINS, 0).word()
+    word = Words(FIXED_KEY, "SUBSET_COINS", 0).word()
     for x in range(k):
         for heads, own in ((word, False), (word + 1, True)):
             out = np.empty((1, -(-k // 8)), np.uint8)

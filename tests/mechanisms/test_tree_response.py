@@ -12,7 +12,7 @@ from scipy.linalg import hadamard
 
 import ldpfast as ldp
 from ldpfast import _coins
-from ldpfast._core.stream import raw
+from ldpfast._core.stream import StreamId, raw
 from ldpfast.mechanisms import TreeResponse
 from ldpfast.mechanisms._hadamard_response import walsh
 from ldpfast.mechanisms._tree_response import tree_sizes
@@ -110,7 +110,7 @@ def test_reports_follow_from_the_words(mechanism):
     x = np.random.default_rng(1).integers(0, mechanism.k, n)
     key = np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes()
     words = np.zeros(3 * n, np.uint64)
-    raw(key, 37, 0, words)
+    raw(key, StreamId.PYTHON, 0, words)
     expected = []
     for i in range(n):
         drawn, coin, place = (int(words[j * n + i]) for j in range(3))

@@ -16,7 +16,7 @@ def reference_bits(mechanism, x):
     """Return the bits of the reports of one block: a coin for each bit of the padded rows, then the bit of the category."""
     k, n = mechanism.k, len(x)
     width = 8 * mechanism.report_bytes
-    words, own = reference.Words(KEY, "unary bits", 0), reference.Words(KEY, "unary own", 0)
+    words, own = reference.Words(KEY, "UNARY_BITS", 0), reference.Words(KEY, "UNARY_OWN", 0)
     fair = np.unpackbits(own.take(1024, np.uint8), bitorder="little")
     if n == 1:
         lanes = np.array(reference.coins_direct(words, mechanism._coin.other, width))
@@ -40,7 +40,7 @@ def test_reports_equal_the_reference(isa, k, n, variant):
 
 
 def test_a_single_record_compares_all_digits(isa):
-    for lane, word in enumerate(reference.Words(FIXED_KEY, "unary bits", 0).take(8, "<u8").tolist()):
+    for lane, word in enumerate(reference.Words(FIXED_KEY, "UNARY_BITS", 0).take(8, "<u8").tolist()):
         for other, bit in ((word, 0), (word + 1, 1)):
             out = np.empty((1, 2), np.uint8)
             kernel = privatize.UnaryEncoding(9, other, True)

@@ -19,13 +19,13 @@ from ..support.sizes import SIZES
 def test_reports_equal_the_reference(isa, n):
     mechanism = ldp.Warner(0.7)
     x = np.random.default_rng(n).integers(0, 2, n)
-    words = reference.Words(KEY, "Warner", 0)
+    words = reference.Words(KEY, "WARNER", 0)
     assert mechanism.privatize(x, rng=SEED).tolist() == [reference.respond(mechanism._coin, words, t) for t in x]
 
 
 def test_the_truth_is_kept_exactly_below_the_threshold(isa):
     """keep = word reports the opposite; keep = word + 1 reports the true answer."""
-    for row, word in enumerate(reference.Words(FIXED_KEY, "Warner", 0).take(16, "<u8").tolist()):
+    for row, word in enumerate(reference.Words(FIXED_KEY, "WARNER", 0).take(16, "<u8").tolist()):
         for keep, kept in ((word, False), (word + 1, True)):
             out = np.empty(16, np.uint8)
             coin = _coins.ResponseCoin(2, 64, keep, 2, 0.0)

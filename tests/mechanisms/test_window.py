@@ -54,7 +54,7 @@ def test_reports_equal_the_reference(isa, n, dtype):
     x = np.concatenate([np.random.default_rng(n).uniform(-1.5, 4.0, n), [-1.5, 4.0]]).astype(dtype)
     expected = []
     for block in range(-(-len(x) // 2048)):
-        words = reference.Words(KEY, "Window", block)
+        words = reference.Words(KEY, "WINDOW", block)
         for value in x[2048 * block : 2048 * (block + 1)].astype(float):
             position = reference.window_position(mechanism._coin, -1.5, 4.0, value)
             expected.append(reference.window_code(mechanism._coin, position, int(words.take(1, "<u4")[0])))
@@ -72,7 +72,7 @@ def test_reports_equal_the_reference_for_any_parameters(lower, length, epsilon, 
     mechanism = ldp.Window(lower, lower + length, epsilon, outputs=outputs)
     coin, lower, upper = mechanism._coin, mechanism.lower, mechanism.upper
     x = np.clip(lower + np.array(shares) * (upper - lower), lower, upper)
-    words = reference.Words(KEY, "Window", 0)
+    words = reference.Words(KEY, "WINDOW", 0)
     expected = [
         reference.window_code(coin, reference.window_position(coin, lower, upper, v), int(words.take(1, "<u4")[0]))
         for v in x.tolist()
@@ -94,7 +94,7 @@ def kernel_codes(coin, lower, upper, x):
 def test_the_codes_change_exactly_where_the_words_are_divided(isa, steps, width, epsilon, mixed):
     """Positions are chosen so that the quotient for the word is next to an integer; both forms of the division are used."""
     coin = _coins.window(epsilon, steps, width, mixed if epsilon < 10 else Fraction(0))
-    bits, words = 32 - steps.bit_length(), reference.Words(FIXED_KEY, "Window", 0).take(1024, "<u4").tolist()
+    bits, words = 32 - steps.bit_length(), reference.Words(FIXED_KEY, "WINDOW", 0).take(1024, "<u4").tolist()
     positions = []
     for i, word in enumerate(words):
         shift = (-(word - coin.bit_words) % coin.per + (0, -1, 1)[i % 3]) % coin.per  # exactly divided, below, above
@@ -107,7 +107,7 @@ def test_the_codes_change_exactly_where_the_words_are_divided(isa, steps, width,
 
 def test_codes_of_all_designs_equal_the_reference():
     """256 words for every design with at most 64 codes, at positions next to the inputs and elsewhere."""
-    words = reference.Words(FIXED_KEY, "Window", 0).take(256, "<u4").tolist()
+    words = reference.Words(FIXED_KEY, "WINDOW", 0).take(256, "<u4").tolist()
     random = np.random.default_rng(1)
     for number, (steps, width) in enumerate(valid_designs(64)):
         coin = _coins.window((0.05, 1.0, 3.0, 8.0, 20.0)[number % 5], steps, width, Fraction(0))
@@ -131,7 +131,7 @@ def test_both_forms_of_the_division_are_used():
 def test_the_report_of_any_number_is_that_of_some_valid_number(isa, value, epsilon):
     """The kernel clamps positions as integers, so NaN and numbers outside have the codes of a valid position."""
     mechanism = ldp.Window(-1.0, 1.0, epsilon)
-    coin, words = mechanism._coin, reference.Words(FIXED_KEY, "Window", 0).take(512, "<u4").tolist()
+    coin, words = mechanism._coin, reference.Words(FIXED_KEY, "WINDOW", 0).take(512, "<u4").tolist()
     got = kernel_codes(coin, -1.0, 1.0, np.full(512, value))
     last = (coin.steps << 32 - coin.steps.bit_length()) - 1
     valid = [[reference.window_code(coin, at, word) for word in words] for at in (0, last // 2, last // 2 + 1, last)]

@@ -14,41 +14,9 @@ from functools import lru_cache
 import numpy as np
 
 from ldpfast._core import stream
+from ldpfast._core.stream import StreamId
 
 WORD = 1 << 64
-STREAM_IDS = {
-    "Warner": 1,
-    "RandomizedResponse": 2,
-    "Residue": 3,
-    "Bins": 4,
-    "SignBit": 5,
-    "unary bits": 6,
-    "unary own": 7,
-    "linf direction": 8,
-    "linf vertex": 9,
-    "linf sign": 11,
-    "linf tie": 12,
-    "l2 direction": 13,
-    "l2 sign": 14,
-    "Laplace": 15,
-    "LaplaceVector": 18,
-    "median": 21,
-    "LaplaceOneHot": 22,
-    "LaplaceResidue": 25,
-    "discrete Gaussian": 28,
-    "selection": 29,
-    "series": 38,
-    "Gaussian digits": 39,
-    "Window": 50,
-    "cube coordinates": 51,
-    "cube rounding": 52,
-    "cube signs": 53,
-    "cube members": 54,
-    "cube others": 55,
-    "codebook seeds": 56,
-    "codebook coins": 57,
-    "codebook direction": 58,
-}
 
 
 @lru_cache(maxsize=64)
@@ -59,10 +27,10 @@ def _groups(key: bytes, stream_id: int, block: int, groups: int) -> np.ndarray:
 
 
 class Words:
-    """The stream (key, stream_id, block), read forward as words of any unsigned dtype."""
+    """The stream of a key, a stream id (a number, or a name of `StreamId`) and a block, read forward as words of any dtype."""
 
     def __init__(self, key: bytes, stream_id: str | int, block: int, groups: int = 64):
-        self.bytes = _groups(key, STREAM_IDS.get(stream_id, stream_id), block, groups)
+        self.bytes = _groups(key, StreamId[stream_id] if isinstance(stream_id, str) else stream_id, block, groups)
         self.at = 0
 
     def take(self, count: int, dtype) -> np.ndarray:
@@ -209,7 +177,7 @@ def sampled_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int
     dim, k, threshold = mechanism.dim, mechanism.sampled, mechanism.threshold
     heads = mechanism._coin.heads if heads is None else heads
     drawn, rounding, signs, members, others = (
-        Words(key, f"cube {use}", block, 256) for use in ("coordinates", "rounding", "signs", "members", "others")
+        Words(key, f"CUBE_{use}", block, 256) for use in ("COORDINATES", "ROUNDING", "SIGNS", "MEMBERS", "OTHERS")
     )
     out = np.empty((len(rows), k), np.int64)
     for start in range(0, len(rows), 32):
@@ -236,7 +204,7 @@ def cap_cube(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | N
     """Return the signs (0 or 1) of reports of all coordinates."""
     dim, threshold = mechanism.dim, mechanism.threshold
     heads = mechanism._coin.heads if heads is None else heads
-    rounding, signs, members = (Words(key, f"cube {use}", block, 512) for use in ("rounding", "signs", "members"))
+    rounding, signs, members = (Words(key, f"CUBE_{use}", block, 512) for use in ("ROUNDING", "SIGNS", "MEMBERS"))
     out = np.empty((len(rows), dim), np.uint8)
     for i, x in enumerate(rows):
         own = np.array(rounded_signs(rounding, x, mechanism.radius), np.uint8)
@@ -269,8 +237,8 @@ def linf_rows(mechanism, key: bytes, block: int, rows: np.ndarray, keep_tie: int
     """
     n, dim = rows.shape
     size = (dim + 7) // 8
-    direction, vertices = Words(key, "linf direction", block), Words(key, "linf vertex", block)
-    sign, tie = (Words(key, f"linf {use}", block) for use in ("sign", "tie"))
+    direction, vertices = Words(key, "LINF_DIRECTION", block), Words(key, "LINF_VERTEX", block)
+    sign, tie = (Words(key, f"LINF_{use}", block) for use in ("SIGN", "TIE"))
     packed = direction.take(n * size, np.uint8).reshape(n, size)
     signs = np.unpackbits(packed, axis=1, count=dim, bitorder="little")
     direction.next_block()
@@ -329,7 +297,7 @@ def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
     """Return the reports of one block. The directions of up to 1024 numbers are drawn together."""
     n, dim = rows.shape
     together = max(1, 1024 // dim)
-    direction, sign = Words(key, "l2 direction", block, 256), Words(key, "l2 sign", block)
+    direction, sign = Words(key, "L2_DIRECTION", block, 256), Words(key, "L2_SIGN", block)
     reports = []
     for start in range(0, n, together):
         now = min(together, n - start)
@@ -346,7 +314,7 @@ def directions(dim: int, vectors: int, seed: int) -> np.ndarray:
     most = 1 << (2 * vectors - 1).bit_length() - 1  # the power of two from the number of vectors on
     together = min(max(1, 512 // dim), most)
     blocks = -(-(-(-together * dim // 64) * 64 * 3) // 16)
-    words = Words(PUBLIC_KEY, "codebook direction", seed, -(-vectors * blocks // 64))
+    words = Words(PUBLIC_KEY, "CODEBOOK_DIRECTION", seed, -(-vectors * blocks // 64))
     rows: list[np.ndarray] = []
     for group in range(-(-vectors // together)):
         words.at = 16 * group * blocks
@@ -359,7 +327,7 @@ def rank_codebook(mechanism, key: bytes, block: int, rows: np.ndarray, heads: in
     heads = mechanism._coin.heads if heads is None else heads
     vectors, top = mechanism.vectors, mechanism.top
     bits = (2 * vectors - 1).bit_length()
-    seeds, coins, reports = Words(key, "codebook seeds", block), Words(key, "codebook coins", block), []
+    seeds, coins, reports = Words(key, "CODEBOOK_SEEDS", block), Words(key, "CODEBOOK_COINS", block), []
     for x in rows.astype(float) / mechanism.radius:
         seed = seeds.word() >> bits
         flip = (coins.word() >> 11) / 2**53 >= (1 + min(float(np.linalg.norm(x)), 1.0)) / 2
@@ -425,10 +393,11 @@ def signed_distance(x: float, width: float, offset: float) -> float:
 
 def laplace_residue(mechanism, coins, key: bytes, block: int, xs) -> list[float]:
     """Return the reports of one block: the distance rounded to the grid, plus integer noise."""
-    first, half = STREAM_IDS["LaplaceResidue"], mechanism.width / 2
-    noise = discrete_laplace(coins, Words(key, first, block, 256), Words(key, first + 1, block, 256), len(xs))
+    half = mechanism.width / 2
+    words, ties = Words(key, "LAPLACE_RESIDUE", block, 256), Words(key, "LAPLACE_RESIDUE_TIES", block, 256)
+    noise = discrete_laplace(coins, words, ties, len(xs))
     reports, span = [], round(mechanism.width / mechanism.grid)
-    for x, word, z in zip(xs, Words(key, first + 2, block).take(len(xs), "<u2"), noise, strict=True):
+    for x, word, z in zip(xs, Words(key, "LAPLACE_RESIDUE_ROUNDING", block).take(len(xs), "<u2"), noise, strict=True):
         distance = signed_distance(float(x), mechanism.width, mechanism.offset)
         index = grid_index(distance, -half, mechanism.grid, span, int(word))
         reports.append(-half + mechanism.grid * (index + z + 0.5))
@@ -506,8 +475,8 @@ def descent_l2(server, key: bytes, x: np.ndarray, y: np.ndarray, most: int) -> n
         for i in range(start, stop):
             if (i - start) % rows == 0:
                 now = min(rows, stop - i)
-                u = normals(Words(key, "l2 direction", block, 16), now * dim, np.float32).reshape(now, dim)
-                sign = Words(key, "l2 sign", block, 16)
+                u = normals(Words(key, "L2_DIRECTION", block, 16), now * dim, np.float32).reshape(now, dim)
+                sign = Words(key, "L2_SIGN", block, 16)
                 block += 1
             gradient = glm_gradient(question, position, x[i], float(y[i]))
             report = l2_report(question.ball, u[(i - start) % rows], gradient, sign)
@@ -574,7 +543,7 @@ def series_points(terms: int, lower: float, upper: float, x: np.ndarray) -> np.n
 def series_reports(kernel: tuple, key: bytes, block: int, x: np.ndarray) -> np.ndarray:
     """Return the signs (0 or 1) of the reports of one block. `kernel` holds terms, lower, upper, heads."""
     terms, lower, upper, heads = kernel
-    points, words = series_points(terms, lower, upper, x), Words(key, "series", block, 2048)
+    points, words = series_points(terms, lower, upper, x), Words(key, "SERIES", block, 2048)
     out = np.empty((len(x), terms), np.uint8)
     for start in range(0, len(x), 16):  # a group of people
         rounding = words.take(16, "<u4").view(np.int32).astype(np.float32) * np.float32(2.0**-31)

@@ -11,7 +11,6 @@ from ldpfast._finite_field import FiniteField
 
 from .reference import Words
 
-HADAMARD, PROJECTIVE, SUBSET_BITS, SUBSET_INDICES, SUBSET_COINS = 45, 46, 47, 48, 49  # stream ids
 PIECE = 256  # people whose codes are drawn before their coins
 
 
@@ -35,7 +34,7 @@ def hadamard_code(truth: int, drawn: int, tails: int) -> int:
 
 
 def hadamard_reports(coin, key: bytes, block: int, x) -> list[int]:
-    words, reports = Words(key, HADAMARD, block), []
+    words, reports = Words(key, "HADAMARD_RESPONSE", block), []
     for start in range(0, len(x), PIECE):
         piece = [int(truth) for truth in x[start : start + PIECE]]
         drawn = words.take(len(piece), "<u4").tolist()
@@ -109,7 +108,7 @@ class ProjectiveReference:
         return self.field.order ** (self.length - 1) if tails else len(self.shorter)
 
     def reports(self, heads: int, key: bytes, block: int, x) -> list[int]:
-        words, reports = Words(key, PROJECTIVE, block), []
+        words, reports = Words(key, "PROJECTIVE_RESPONSE", block), []
         for truth in x:
             tails = words.word() >= heads
             reports.append(self.report(int(truth), tails, word_below(words, self.draws(tails))))
@@ -148,7 +147,7 @@ def subset_report(others: set[int], truth: int, heads: bool, rank: int) -> set[i
 
 def first_draw(key: bytes, block: int, words: int, density: int) -> np.ndarray:
     """Return words of independent bits with probability density / 64, by the binary digits of the density."""
-    source, row = Words(key, SUBSET_BITS, block), np.zeros(words, np.uint64)
+    source, row = Words(key, "SUBSET_BITS", block), np.zeros(words, np.uint64)
     for digit in range(6):
         if density % (1 << digit + 1) == 0:
             continue  # nothing is drawn for zeros below the lowest one
@@ -162,8 +161,8 @@ def subset_reports(mechanism, density: int, key: bytes, block: int, x) -> list[s
     k, size, heads = mechanism.k, mechanism.size, mechanism._coin.heads
     row_words = -(-k // 64)
     rows = first_draw(key, block, row_words * len(x), density).reshape(len(x), row_words)
-    coins = Words(key, SUBSET_COINS, block)
-    indices = indices_below(Words(key, SUBSET_INDICES, block, 2048), k - 1)
+    coins = Words(key, "SUBSET_COINS", block)
+    indices = indices_below(Words(key, "SUBSET_INDICES", block, 2048), k - 1)
     reports = []
     for truth, row in zip(x, rows, strict=True):
         own, rank = coins.word() < heads, word_below(coins, size)

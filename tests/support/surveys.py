@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast._core.stream import raw
+from ldpfast._core.stream import StreamId, raw
 from ldpfast._core.survey import ROWS
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
 
-KEYS, ASSIGNMENT, ROUNDING = 40, 41, 42  # ids of streams, as in src/kernels/random/stream.h
+ROUNDING = (StreamId.SURVEY_ROUNDING, StreamId.SURVEY_ROUNDING_SECOND)  # of the two parts of a question
 REGIONS = ("north", "south", "east")
 
 
@@ -96,13 +96,13 @@ class Twin:
         for q, (name, asked) in enumerate(zip(survey.mechanisms, self._asked(len(rows), block), strict=True)):
             if not len(asked):
                 continue
-            key = words(self.key, KEYS, q, 32, np.uint8).tobytes()
+            key = words(self.key, StreamId.SURVEY_KEYS, q, 32, np.uint8).tobytes()
             mechanism, question = survey.mechanisms[name], survey.questions[name]
             parts = [question.a, question.b] if isinstance(question, Cross) else [name]
             records: Any = None
             for place, part in enumerate(parts):
                 declared: Any = survey.questions[part]
-                rounding = words(key, ROUNDING + place, block, len(asked), np.uint64)
+                rounding = words(key, ROUNDING[place], block, len(asked), np.uint64)
                 if isinstance(declared, Mean) and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                     self.used.append((key, f"rounding {place}", block))
                 cells = [rows[i][part] for i in asked]
@@ -127,12 +127,12 @@ class Twin:
         survey, d = self.survey, len(self.survey.mechanisms)
         self.used.append((self.key, "assignment", block))
         if survey.answers == 1:
-            drawn = words(self.key, ASSIGNMENT, block, n, np.uint32)
+            drawn = words(self.key, StreamId.SURVEY_ASSIGNMENT, block, n, np.uint32)
             chosen = [sum(int(u) >= int(t) for t in survey._thresholds) for u in drawn]
             return [[i for i in range(n) if chosen[i] == q] for q in range(d)]
         left, found = [survey.answers] * n, []
         for q in range(d):
-            drawn = words(self.key, ASSIGNMENT, block, n, np.uint32, q * (ROWS * 4 // 16))
+            drawn = words(self.key, StreamId.SURVEY_ASSIGNMENT, block, n, np.uint32, q * (ROWS * 4 // 16))
             rows = [i for i in range(n) if int(drawn[i]) * (d - q) >> 32 < left[i]]
             for i in rows:
                 left[i] -= 1

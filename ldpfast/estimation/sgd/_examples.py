@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
-from ..._core.stream import Stream, raw
+from ..._core.stream import Stream, StreamId, raw
 from ..._typing import AnyArray
 from ...mechanisms._likelihood import Examples
 
@@ -64,7 +64,7 @@ class Shuffled(InOrder):
     def __init__(self, given: InOrder, key: Stream) -> None:
         super().__init__(given.domain, given.rows, given.responses)
         seed = np.empty(256, np.uint32)
-        raw(key, 0, key.take(1), seed)  # the order is not private: a NumPy generator is enough
+        raw(key, StreamId.RAW, key.take(1), seed)  # the order is not private: a NumPy generator is enough
         self.order = np.random.default_rng(seed.tolist()).permutation(len(given))
         self.all = self.laid_out(0, len(given))
 

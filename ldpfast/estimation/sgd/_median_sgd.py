@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from ... import _check, _coins
 from ..._core import sgd
 from ..._core.sgd import QuantileState
-from ..._random import MEDIAN_OFFSET, words
+from ..._core.stream import StreamId
+from ..._random import words
 from ..._typing import AnyArray, Floats
 from ..._warnings import warn
 from ...domains import Reals
@@ -245,7 +246,7 @@ class MedianSGD(Sequential):
             piece, block = domain.convert(records[start:stop]), stream.take(1)
             asked = piece
             if self.spacing is not None:
-                asked = add_offsets(piece, self.spacing, words(stream, MEDIAN_OFFSET, len(piece), block))
+                asked = add_offsets(piece, self.spacing, words(stream, StreamId.MEDIAN_OFFSET, len(piece), block))
             finite = self._kernel.run(stream, block, asked, state)
             if not finite and domain.first_invalid(piece) >= 0:
                 raise domain.invalid_error(records)

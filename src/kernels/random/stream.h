@@ -22,54 +22,71 @@ typedef struct {
 } stream_key;
 
 /* Domain separation: one constant for each kernel and use, so that two mechanisms share no coin under one key. Never reuse or
- * renumber a constant. Gradients, which are privatized by the kernel of a ball, use the record blocks from 2^63 on. */
-enum stream_id {
-    STREAM_RAW = 0,
-    STREAM_WARNER = 1,
-    STREAM_RANDOMIZED_RESPONSE = 2,
-    STREAM_RESIDUE = 3,
-    STREAM_BINS = 4,
-    STREAM_SIGN_BIT = 5,
-    STREAM_UNARY_BITS = 6,
-    STREAM_UNARY_OWN = 7, /* the fair coin of the optimized variant */
-    STREAM_LINF_DIRECTION = 8,
-    STREAM_LINF_VERTEX = 9,
-    STREAM_LINF_SIGN = 11, /* low bits of the vertex rounding, then privacy coin */
-    STREAM_LINF_TIE = 12,  /* ties = "thin": keep coin, then low bits */
-    STREAM_L2_DIRECTION = 13,
-    STREAM_L2_SIGN = 14, /* rounding coin, then privacy coin */
-    STREAM_LAPLACE = 15, /* 15 digits and sign, 16 ties and carries, 17 rounding */
-    STREAM_LAPLACE_VECTOR = 18, /* 18, 19, 20 likewise */
-    STREAM_MEDIAN = 21,
-    STREAM_LAPLACE_ONE_HOT = 22, /* 22, 23, 24 likewise */
-    STREAM_LAPLACE_RESIDUE = 25, /* 25, 26, 27 likewise */
-    STREAM_DISCRETE_GAUSSIAN = 28,
-    STREAM_SELECTION = 29,
-    STREAM_LAPLACE_CENTRAL = 30, /* 30, 31, 32 likewise */
-    STREAM_CENTRAL_WORDS = 33, /* 33 to 36: words for Python */
-    STREAM_PYTHON = 37, /* mechanisms written in Python */
-    STREAM_SERIES = 38, /* of 16 people: rounding words, privacy coins, then directions */
-    STREAM_GAUSSIAN_DIGITS = 39, /* more digits for undecided proposals of discrete Gaussian noise */
-    STREAM_SURVEY_KEYS = 40, /* one key per question of a survey */
-    STREAM_SURVEY_ASSIGNMENT = 41, /* who is asked what */
-    STREAM_SURVEY_ROUNDING = 42, /* 42 and 43: random rounding of the two parts of an answer */
-    STREAM_MEDIAN_OFFSET = 44, /* offsets of records with few different values: words for Python */
-    STREAM_HADAMARD_RESPONSE = 45, /* of 256 people: codes, then coins */
-    STREAM_PROJECTIVE_RESPONSE = 46,
-    STREAM_SUBSET_BITS = 47,
-    STREAM_SUBSET_INDICES = 48, /* 48: members that are added or removed, 49: coins and ranks */
-    STREAM_SUBSET_COINS = 49,
-    STREAM_WINDOW = 50,
-    STREAM_CUBE_COORDINATES = 51, /* sampled coordinates */
-    STREAM_CUBE_ROUNDING = 52, /* signs of the sampled coordinates */
-    STREAM_CUBE_SIGNS = 53, /* coin, then number of disagreements, or signs */
-    STREAM_CUBE_MEMBERS = 54, /* coordinates that disagree */
-    STREAM_CUBE_OTHERS = 55, /* sampled coordinates in the place of repeated ones */
-    STREAM_CODEBOOK_SEEDS = 56, /* public seeds */
-    STREAM_CODEBOOK_COINS = 57, /* rounding, private coin and rank */
-    STREAM_CODEBOOK_DIRECTION = 58, /* with a public key and the seed as the record block: directions */
-    STREAM_SUBKEY = 0x7fffffff /* reserved: subkeys */
-};
+ * renumber a constant. Gradients, which are privatized by the kernel of a ball, use the record blocks from 2^63 on. This is the
+ * only list: ldpfast._core.stream.StreamId is made from it. */
+#define STREAM_IDS(ID)                                                                                     \
+    ID(STREAM_RAW, 0)                                                                                      \
+    ID(STREAM_WARNER, 1)                                                                                   \
+    ID(STREAM_RANDOMIZED_RESPONSE, 2)                                                                      \
+    ID(STREAM_RESIDUE, 3)                                                                                  \
+    ID(STREAM_BINS, 4)                                                                                     \
+    ID(STREAM_SIGN_BIT, 5)                                                                                 \
+    ID(STREAM_UNARY_BITS, 6)                                                                               \
+    ID(STREAM_UNARY_OWN, 7) /* the fair coin of the optimized variant */                                   \
+    ID(STREAM_LINF_DIRECTION, 8)                                                                           \
+    ID(STREAM_LINF_VERTEX, 9)                                                                              \
+    ID(STREAM_LINF_SIGN, 11) /* low bits of the vertex rounding, then privacy coin */                      \
+    ID(STREAM_LINF_TIE, 12) /* ties = "thin": keep coin, then low bits */                                  \
+    ID(STREAM_L2_DIRECTION, 13)                                                                            \
+    ID(STREAM_L2_SIGN, 14) /* rounding coin, then privacy coin */                                          \
+    ID(STREAM_LAPLACE, 15) /* digits and sign; the kernel adds 1 for ties and carries, 2 for rounding */   \
+    ID(STREAM_LAPLACE_TIES, 16)                                                                            \
+    ID(STREAM_LAPLACE_ROUNDING, 17)                                                                        \
+    ID(STREAM_LAPLACE_VECTOR, 18)                                                                          \
+    ID(STREAM_LAPLACE_VECTOR_TIES, 19)                                                                     \
+    ID(STREAM_LAPLACE_VECTOR_ROUNDING, 20)                                                                 \
+    ID(STREAM_MEDIAN, 21)                                                                                  \
+    ID(STREAM_LAPLACE_ONE_HOT, 22)                                                                         \
+    ID(STREAM_LAPLACE_ONE_HOT_TIES, 23)                                                                    \
+    ID(STREAM_LAPLACE_ONE_HOT_ROUNDING, 24)                                                                \
+    ID(STREAM_LAPLACE_RESIDUE, 25)                                                                         \
+    ID(STREAM_LAPLACE_RESIDUE_TIES, 26)                                                                    \
+    ID(STREAM_LAPLACE_RESIDUE_ROUNDING, 27)                                                                \
+    ID(STREAM_DISCRETE_GAUSSIAN, 28)                                                                       \
+    ID(STREAM_SELECTION, 29)                                                                               \
+    ID(STREAM_LAPLACE_CENTRAL, 30)                                                                         \
+    ID(STREAM_LAPLACE_CENTRAL_TIES, 31)                                                                    \
+    ID(STREAM_LAPLACE_CENTRAL_ROUNDING, 32)                                                                \
+    ID(STREAM_SMOOTH_SENSITIVITY, 33) /* 33 to 36: words for Python */                                     \
+    ID(STREAM_M_ESTIMATE, 34)                                                                              \
+    ID(STREAM_CENTRAL_ROUNDING, 35)                                                                        \
+    ID(STREAM_CENTRAL_BALL, 36)                                                                            \
+    ID(STREAM_PYTHON, 37) /* mechanisms written in Python */                                               \
+    ID(STREAM_SERIES, 38) /* of 16 people: rounding words, privacy coins, then directions */               \
+    ID(STREAM_GAUSSIAN_DIGITS, 39) /* more digits for undecided proposals of discrete Gaussian noise */    \
+    ID(STREAM_SURVEY_KEYS, 40) /* one key per question of a survey */                                      \
+    ID(STREAM_SURVEY_ASSIGNMENT, 41) /* who is asked what */                                               \
+    ID(STREAM_SURVEY_ROUNDING, 42) /* random rounding of an answer */                                      \
+    ID(STREAM_SURVEY_ROUNDING_SECOND, 43) /* of the second part of a question */                           \
+    ID(STREAM_MEDIAN_OFFSET, 44) /* offsets of records with few different values: words for Python */      \
+    ID(STREAM_HADAMARD_RESPONSE, 45) /* of 256 people: codes, then coins */                                \
+    ID(STREAM_PROJECTIVE_RESPONSE, 46)                                                                     \
+    ID(STREAM_SUBSET_BITS, 47)                                                                             \
+    ID(STREAM_SUBSET_INDICES, 48) /* members that are added or removed */                                  \
+    ID(STREAM_SUBSET_COINS, 49) /* coins and ranks */                                                      \
+    ID(STREAM_WINDOW, 50)                                                                                  \
+    ID(STREAM_CUBE_COORDINATES, 51) /* sampled coordinates */                                              \
+    ID(STREAM_CUBE_ROUNDING, 52) /* signs of the sampled coordinates */                                    \
+    ID(STREAM_CUBE_SIGNS, 53) /* coin, then number of disagreements, or signs */                           \
+    ID(STREAM_CUBE_MEMBERS, 54) /* coordinates that disagree */                                            \
+    ID(STREAM_CUBE_OTHERS, 55) /* sampled coordinates in the place of repeated ones */                     \
+    ID(STREAM_CODEBOOK_SEEDS, 56) /* public seeds */                                                       \
+    ID(STREAM_CODEBOOK_COINS, 57) /* rounding, private coin and rank */                                    \
+    ID(STREAM_CODEBOOK_DIRECTION, 58) /* with a public key and the seed as the record block: directions */ \
+    ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
+
+#define STREAM_ID_CONSTANT(name, number) name = number,
+enum stream_id { STREAM_IDS(STREAM_ID_CONSTANT) };
 
 /* A stream is read forward and once, in units of AES blocks. Past the end of the 32-bit counter nothing is written, and the
  * flag `exhausted` of the key is set. */

@@ -46,6 +46,7 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE_CENTRAL
         STREAM_SURVEY_KEYS
         STREAM_SURVEY_ROUNDING
+        STREAM_SURVEY_ROUNDING_SECOND
     stream stream_open(stream_key *key, stream_id id, uint64_t block)
     size_t blocks_for(size_t n, size_t bytes)
     void stream_draw(stream *s, void *out, size_t blocks)

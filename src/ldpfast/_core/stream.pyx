@@ -1,4 +1,6 @@
-"""Keys and raw words of key streams."""
+"""Keys, stream ids, and raw words of key streams."""
+from enum import IntEnum, unique
+
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -6,9 +8,32 @@ from libc.string cimport memcpy
 
 from ldpfast._core.blocks cimport close_key, copy_key, load_key
 from ldpfast._core.kernels cimport (
-    AES_BLOCK, READER_WORDS, aes_counter, aes_expand, aes_input, aes_schedule, coin, coin_words, coins_direct, coins_fill, key_from_system,
-    key_wipe, normals_f32, normals_f64, normals_room, reader, reader_open, stream, stream_draw, stream_id, stream_key, stream_open,
+    AES_BLOCK, READER_WORDS, STREAM_RAW, aes_counter, aes_expand, aes_input, aes_schedule, coin, coin_words, coins_direct,
+    coins_fill, key_from_system, key_wipe, normals_f32, normals_f64, normals_room, reader, reader_open, stream, stream_draw,
+    stream_id, stream_key, stream_open,
 )
+
+cdef extern from "random/stream.h":
+    """
+    typedef struct { const char *name; uint32_t number; } named_stream_id;
+    #define NAMED_STREAM_ID(name, number) {#name, number},
+    static const named_stream_id named_stream_ids[] = {STREAM_IDS(NAMED_STREAM_ID)};
+    enum { NAMED_STREAM_IDS = sizeof(named_stream_ids) / sizeof(named_stream_id) };
+    """
+    ctypedef struct named_stream_id:
+        const char *name
+        uint32_t number
+    const named_stream_id *named_stream_ids
+    int NAMED_STREAM_IDS
+
+
+def _stream_ids() -> dict:
+    return {named_stream_ids[i].name.decode().removeprefix("STREAM_"): named_stream_ids[i].number
+            for i in range(NAMED_STREAM_IDS)}
+
+
+# The list of random/stream.h. All names and numbers are different: otherwise this module cannot be imported.
+StreamId = unique(IntEnum("StreamId", _stream_ids(), module=__name__))
 
 
 cdef class Stream:
@@ -80,7 +105,7 @@ def exhausts(key, uint64_t used_blocks):
     cdef stream_key k
     cdef unsigned char block[16]
     load_key(key, &k)
-    cdef stream s = stream_open(&k, <stream_id>0, 0)
+    cdef stream s = stream_open(&k, STREAM_RAW, 0)
     s.next = used_blocks
     stream_draw(&s, block, 1)
     cdef bint exhausted = k.exhausted
@@ -98,7 +123,7 @@ def coins(key, uint64_t high, uint64_t low, size_t lanes, bint direct, out):
     try:
         if view.len != <Py_ssize_t>(8 * coin_words(lanes)):
             raise ValueError("out must hold whole vectors of 64 bytes")
-        reader_open(&r, &k, <stream_id>0, 0, READER_WORDS)
+        reader_open(&r, &k, STREAM_RAW, 0, READER_WORDS)
         if direct:
             coins_direct(&r, high, <uint64_t *>view.buf, lanes)
         else:
@@ -114,7 +139,7 @@ def normals(key, out):
     cdef stream_key k
     cdef void *drawn
     load_key(key, &k)
-    cdef stream s = stream_open(&k, <stream_id>0, 0)
+    cdef stream s = stream_open(&k, STREAM_RAW, 0)
     PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
     drawn = malloc(normals_room(view.len // view.itemsize) * view.itemsize + 1)  # `normals_*` round up
     if drawn is not NULL:

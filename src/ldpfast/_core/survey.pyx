@@ -11,9 +11,9 @@ from ldpfast._core.blocks cimport load_key
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
     AES_BLOCK, COLUMN_BITS, COLUMN_FLOAT32, COLUMN_FLOAT64, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8,
-    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, STREAM_SURVEY_KEYS, STREAM_SURVEY_ROUNDING, SURVEY_ROWS,
-    SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column, column_numbers, column_numbers_invalid,
-    column_symbols, column_symbols_invalid, encode_bins, encode_low_high, encode_steps, key_open, key_wipe, privatize_fn, stream,
+    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, STREAM_SURVEY_KEYS, STREAM_SURVEY_ROUNDING,
+    STREAM_SURVEY_ROUNDING_SECOND, SURVEY_ROWS, SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column,
+    column_numbers, column_numbers_invalid, column_symbols, column_symbols_invalid, encode_bins, encode_low_high, encode_steps, key_open, key_wipe, privatize_fn, stream,
     stream_draw, stream_id, stream_key, stream_open, tally_fn,
 )
 
@@ -241,7 +241,7 @@ cdef class SurveyKernel:
         return -1
 
     cdef void encode(self, int number, const column *columns, size_t first, const uint16_t *row, size_t n, stream_key *key,
-                     int stream_number, uint64_t block, workspace *w, uint32_t *out) noexcept nogil:
+                     stream_id stream_number, uint64_t block, workspace *w, uint32_t *out) noexcept nogil:
         """Write the symbols of one part of a question for n rows, or its numbers to `w.number`."""
         cdef part *p = &self.parts[number]
         cdef uint32_t last = p.k - 1, missing = last if p.optional else 0
@@ -259,7 +259,7 @@ cdef class SurveyKernel:
                 for i in range(n):
                     w.number[i] = p.lower + w.number[i] * ((p.upper - p.lower) * p.per_range)
         if p.encoding == AS_LOW_HIGH:
-            s = stream_open(key, <stream_id>stream_number, block)
+            s = stream_open(key, stream_number, block)
             stream_draw(&s, w.word, blocks_for(n, 8))
             encode_low_high(w.word, w.number, n, p.start, p.per_range, missing, out)
         elif p.encoding == AS_BIN:
@@ -275,7 +275,7 @@ cdef class SurveyKernel:
         cdef void *records = w.record
         self.encode(item.first, columns, first, row, n, key, STREAM_SURVEY_ROUNDING, block, w, w.symbol)
         if item.second >= 0:
-            self.encode(item.second, columns, first, row, n, key, STREAM_SURVEY_ROUNDING + 1, block, w, w.other)
+            self.encode(item.second, columns, first, row, n, key, STREAM_SURVEY_ROUNDING_SECOND, block, w, w.other)
             k = self.parts[item.second].k
             for i in range(n):
                 w.symbol[i] = w.symbol[i] * k + w.other[i]
@@ -351,7 +351,7 @@ cdef class SurveyKernel:
         cdef uint8_t bytes[32]
         cdef stream s
         if not w.opened[q]:
-            s = stream_open(master, <stream_id>STREAM_SURVEY_KEYS, q)
+            s = stream_open(master, STREAM_SURVEY_KEYS, q)
             stream_draw(&s, bytes, KEY_BYTES // AES_BLOCK)
             key_open(&w.key[q], bytes)
             key_wipe(bytes, sizeof(bytes))

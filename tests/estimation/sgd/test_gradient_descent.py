@@ -177,7 +177,7 @@ def test_a_shuffled_run_equals_a_run_over_the_rows_in_another_order(isa, norm, n
     monkeypatch.setattr(_examples, "PIECE_NUMBERS", 100)
     x, y = random_examples("logistic", 333, 5)
     seed = np.empty(256, np.uint32)
-    stream.raw(KEY, 0, 0, seed)
+    stream.raw(KEY, stream.StreamId.RAW, 0, seed)
     order = np.random.default_rng(seed.tolist()).permutation(333)
     server, other = (GradientDescent("logistic", 5, 2.0, norm=norm, noise=noise) for _ in range(2))
     key = stream.Stream(KEY)
@@ -228,7 +228,7 @@ def test_steps_for_two_records_are_equal_or_opposite(isa, family, norm, dtype):
     assert {tuple(step) for step in steps} == {tuple(steps[0]), tuple(-steps[0])}
 
 
-@pytest.mark.parametrize("norm, stream_id", [("l2", "l2 sign"), ("linf", "linf sign")])
+@pytest.mark.parametrize("norm, stream_id", [("l2", "L2_SIGN"), ("linf", "LINF_SIGN")])
 def test_the_sign_of_a_step_changes_exactly_at_the_threshold(isa, norm, stream_id):
     """heads = word and heads = word + 1 give opposite steps, after equal steps of the people before.
 

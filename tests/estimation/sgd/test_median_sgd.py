@@ -120,7 +120,7 @@ def test_steps_equal_the_reference(isa, rule, n, dtype):
     x = np.random.default_rng(n).normal(0.5, 2, n).astype(dtype)
     x[: n // 9] = rule[0]  # ties with the position
     start = [rule[0], 41.0, 0.25, *np.random.default_rng(n).uniform(0, 1, 7).tolist()]
-    state, words = state_of(start), reference.Words(KEY, "median", 3)
+    state, words = state_of(start), reference.Words(KEY, "MEDIAN", 3)
     sgd.MedianSGD(*rule).run(stream.Stream(KEY), 3, x, state)
     assert_same_walk(state, reference.median_walk(rule, words, start, x.tolist())[0])
 
@@ -153,7 +153,7 @@ def test_a_run_equals_the_reference(isa, epsilon, quantile, horizon, monkeypatch
     for already, now in ((0, 5), (5, 1500), (1505, 1695)):  # three calls, one key
         result = server.run(x[already : already + now], rng=KEY_SEED)
         for start, stop in reference.pieces(already, now, 700):
-            words = reference.Words(KEY, "median", block)
+            words = reference.Words(KEY, "MEDIAN", block)
             state, seen, _ = reference.median_walk(rule, words, state, x[already + start : already + stop].tolist())
             positions += seen
             block += 1
@@ -169,7 +169,7 @@ def test_a_run_equals_the_protocol_step_by_step(isa, horizon):
     server, other = (MedianSGD(1.0, 0, 100, n=horizon) for _ in range(2))
     result, coin = server.run(x, rng=KEY_SEED), _coins.response(2, 1.0)
     for block, (start, stop) in enumerate(reference.pieces(0, 200, 200)):
-        words = reference.Words(KEY, "median", block)
+        words = reference.Words(KEY, "MEDIAN", block)
         for value in x[start:stop]:
             query = other.query()
             truth = int(value >= query.mechanism.cuts[0])
@@ -208,7 +208,7 @@ def test_the_bit_is_kept_exactly_below_the_threshold(isa, dtype, bits):
     All records are above the position, so a kept bit is 1.
     """
     n = 2051
-    words = reference.Words(FIXED_KEY, "median", 0).take(n, f"<u{bits // 8}")
+    words = reference.Words(FIXED_KEY, "MEDIAN", 0).take(n, f"<u{bits // 8}")
     for person in (0, 1, 255, 256, 2047, 2048, n - 1):
         for keep in (int(words[person]), int(words[person]) + 1):
             state = sgd.QuantileState(0.0)
