@@ -401,6 +401,19 @@ def test_the_mean_is_that_of_the_rounded_numbers(epsilon):
     assert survey.fingerprint != plain.fingerprint
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 9.0, 43.0])  # one bit, Window, Window, Laplace
+@pytest.mark.parametrize("resolution", [None, 2.5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_numbers_out_of_range_have_the_reports_of_the_nearest_end(isa, epsilon, resolution, dtype):
+    survey = Survey({"x": Mean(-10, 90, resolution=resolution)}, epsilon)
+    far = [-np.inf, -1e38, np.inf, 3e38] if dtype is not np.int32 else [-(2**31), -11, 2**31 - 1, 91]
+    x = np.array([*far, -500, 91, 150, 200, 1000] * 100, dtype)
+    clipped = survey.privatize({"x": x}, rng=1, clip=True)
+    assert clipped.equals(survey.privatize({"x": np.clip(x, -10, 90)}, rng=1))
+    with pytest.warns(ldp.ClippedWarning):
+        assert repr(survey.run({"x": x}, rng=1, clip=True)) == repr(survey.run({"x": np.clip(x, -10, 90)}, rng=1))
+
+
 @pytest.mark.parametrize(
     "resolution, error, message",
     [

@@ -245,6 +245,7 @@ cdef class SurveyKernel:
         """Write the symbols of one part of a question for n rows, or its numbers to `w.number`."""
         cdef part *p = &self.parts[number]
         cdef uint32_t last = p.k - 1, missing = last if p.optional else 0
+        cdef double near
         cdef stream s
         cdef size_t i
         if p.encoding == AS_SYMBOL:
@@ -258,6 +259,10 @@ cdef class SurveyKernel:
             if p.encoding == AS_NUMBER:
                 for i in range(n):
                     w.number[i] = p.lower + w.number[i] * ((p.upper - p.lower) * p.per_range)
+        if p.encoding == AS_NUMBER:  # far outside of the range, kernels do not return the report of the nearest end
+            for i in range(n):
+                near = w.number[i] if w.number[i] < p.upper else p.upper
+                w.number[i] = near if near > p.lower else p.lower
         if p.encoding == AS_LOW_HIGH:
             s = stream_open(key, stream_number, block)
             stream_draw(&s, w.word, blocks_for(n, 8))
