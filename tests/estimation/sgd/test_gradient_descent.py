@@ -157,6 +157,7 @@ def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
 @pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("isa", [isa for isa in _core.isas() if isa != "plain"], indirect=True)
 def test_a_run_gives_the_same_bits_on_every_instruction_set(isa, norm, noise, shuffle, dtype):
     for features in (1, 17, 32, 70):
         x, y = random_examples("logistic", 200, features, dtype)
