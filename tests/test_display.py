@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from html.parser import HTMLParser
 
@@ -58,15 +59,27 @@ def test_every_public_class_has_an_instance():
     assert classes - {type(thing) for thing in OBJECTS} == WITHOUT_INSTANCES
 
 
+WITHOUT_TEXT = {"FileTable", "GradientDescent", "NewtonStep", "RepeatedClient", "SurveyClient"}  # the text of Python
+QUESTIONS = (survey.SurveyResult, survey.SurveyPlan, survey.Table)  # shown as tables
+
+
 @each("thing", OBJECTS, ids=name_of)
 def test_objects_are_displayed_without_warnings(thing):
+    """The text begins with the name of the class, or has the numbers of people and the guarantee of an estimate."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert repr(thing)
-        if hasattr(thing, "_repr_html_"):
-            assert thing._repr_html_()
+        text, name = repr(thing), name_of(thing)
+        if isinstance(thing, ldp.Estimate):
+            assert f"n = {thing.n}, {thing._short_guarantee()})" in text
+        elif isinstance(thing, QUESTIONS):
+            assert text.startswith("question ")
+        else:
+            assert re.match(rf"<?{name}\b", text) or name in WITHOUT_TEXT, text
+        assert bool(re.match(r"<\S+ object at 0x", text)) == (name in WITHOUT_TEXT)
+        if hasattr(thing, "_repr_html_") and not hasattr(thing, "get_params"):
+            assert Tables(thing._repr_html_()).rows
         if hasattr(thing, "_repr_mimebundle_"):
-            assert thing._repr_mimebundle_()["text/html"]
+            assert name in thing._repr_mimebundle_()["text/html"]
 
 
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "PoissonRegression"])

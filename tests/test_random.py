@@ -124,7 +124,7 @@ def test_equal_numpy_integers_are_the_same_rng():
 def test_a_rejected_rng_is_not_kept():
     randomness = Randomness()
     for wrong in (-1, 1.5, "7", True):
-        with pytest.raises((TypeError, ValueError)):
+        with pytest.raises((TypeError, ValueError), match=r"^rng must be "):
             randomness.stream(wrong)
     assert key_of(randomness.stream(7)) == key_of(open_stream(7))
 

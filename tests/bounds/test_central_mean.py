@@ -53,14 +53,22 @@ def test_the_tv_lower_bound_is_below_the_error_of_released_records_in_every_dime
         assert lower >= 0.04 / 100
 
 
-def test_variance_of_clipped_records_with_a_moment_below_2():
-    """With E|X|^k = 1 and k < 2 the sampling error can exceed 1 / n, if the record is p^(-1/k) with probability p."""
-    k, p = 1.2, 0.01
-    values = np.array([0.0, p ** (-1 / k)])
-    assert p * values[1] ** k == pytest.approx(1)
-    variance = p * values[1] ** 2 - (p * values[1]) ** 2
-    assert variance > 15
-    assert variance <= values[1] ** (2 - k)  # form of the upper bounds, at the smallest radius without truncation
+@pytest.mark.parametrize("moment", [1.2, 1.7])
+def test_risks_include_the_variance_of_rare_records_with_a_moment_below_2(moment):
+    """With E|X|^k = 1 and k < 2 the sampling error can exceed 1 / n, if the record is p^(-1/k) with probability p.
+
+    The record at the truncation radius has the largest variance. The risk and the upper bound are at least its share of n.
+    """
+    n, epsilon = 10_000, 1.0
+    options = {"privacy": "pure", "epsilon": epsilon, "moment": moment, "radius": 1.0}
+    released = central.mean(np.zeros(n), rng=1, **options)
+    p = released.level**-moment
+    error = (p * released.level**2 - (p * released.level) ** 2) / n
+    assert error > 2 / n
+    assert error <= released.risk
+    best = bounds.central_mean(n, 1, **options)
+    assert error <= best.upper * 1.5
+    assert best.nonprivate > 1 / n
 
 
 def test_table_1():

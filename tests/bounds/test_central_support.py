@@ -14,10 +14,12 @@ def test_lower_bound_constants():
 
 
 def test_the_published_lower_bound_needs_n_epsilon_of_at_least_a_quarter():
-    """Otherwise it exceeds the risk of the answer t / 2."""
+    """Otherwise it exceeds the risk of the answer t / 2, which the upper bound does not."""
     with pytest.raises(ValueError, match=r"Proposition 3, needs n epsilon >= 1/4, got n=1, epsilon=0.001$"):
         bounds.central_support(1, 1e-3, 1.0, mode="paper")
-    assert 1 / (32 * 1e-3) > 0.5  # the published bound, and the risk of the answer t / 2
+    few = bounds.central_support(1, 1e-3, 1.0)
+    assert few.lower < few.upper == 0.5
+    assert bounds.central_support(250, 1e-3, 1.0, mode="paper").lower == pytest.approx(1 / 8)
 
 
 def test_the_published_form_needs_tv_or_kl():

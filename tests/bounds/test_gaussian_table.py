@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.optimize import linprog
 
 import ldpfast as ldp
+from ldpfast import bounds
 
 TABLE = [  # epsilon, sign with randomized response, best channel on 12 bins, lower bound
     (0.5, "26.19", "26.19", "24.62"),
@@ -34,10 +35,17 @@ def best_information(epsilon: float, bins: int) -> float:
     return float(-found.fun)
 
 
+def bit_variance(epsilon: float) -> float:
+    """Return the variance per person from one threshold bit at the mean, from the integers of its coin."""
+    p = float(ldp.Bins((0.0,), epsilon)._coin.p)
+    slope = (2 * p - 1) * stats.norm.pdf(0)
+    return 0.25 / slope**2
+
+
 @pytest.mark.parametrize("epsilon, sign, best, lower", TABLE)
 def test_the_table_of_the_normal_mean(epsilon, sign, best, lower):
-    contraction, excess = math.tanh(epsilon / 2), 4 * math.sinh(epsilon / 2) ** 2
-    bit = math.pi / 2 / contraction**2
+    contraction, excess = float(bounds.tv_contraction(epsilon, 1)), 4 * math.sinh(epsilon / 2) ** 2
+    bit = bit_variance(epsilon)
     channel = 1 / best_information(epsilon, 12)
     bound = 1 / min(contraction**2, excess / (2 * math.pi))  # E s^2 = 1 and (E|s| / 2)^2 = 1 / (2 pi)
     assert [f"{x:.4g}" for x in (bit, channel, bound)] == [f"{float(x):.4g}" for x in (sign, best, lower)]
@@ -46,7 +54,4 @@ def test_the_table_of_the_normal_mean(epsilon, sign, best, lower):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_sign_bit_of_the_library_has_the_variance_of_the_table(epsilon):
-    """The information of one threshold bit at the mean, from the integers of its coin."""
-    p = float(ldp.Bins((0.0,), epsilon)._coin.p)
-    slope = (2 * p - 1) * stats.norm.pdf(0)
-    assert 0.25 / slope**2 == pytest.approx(math.pi / 2 / math.tanh(epsilon / 2) ** 2, rel=1e-5)
+    assert bit_variance(epsilon) == pytest.approx(math.pi / 2 / math.tanh(epsilon / 2) ** 2, rel=1e-5)

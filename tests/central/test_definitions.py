@@ -165,14 +165,12 @@ def test_published_and_continuous_calibrations_are_too_small():
         assert gaussian_delta(a, published(a, d)) == pytest.approx(true, rel=0.01)
         assert published(a, d) < ldp.privacy.gaussian_sigma(a, d)
     assert gaussian_delta(1, math.sqrt(math.log(1e6)) / 2) == pytest.approx(0.0106, rel=0.01)  # appendix C
-    # Variance T^2 / (n^2 b) for a divergence of b, and rate a n / (T sqrt d): both have twice the claimed parameter.
+    # The published variance T^2 / (n^2 b) for a divergence of b, and rate a n / (T sqrt d), have twice the claimed parameter.
     b, d = 0.3, 4
-    assert 2.0**2 / (2 * 1 / b) == pytest.approx(2 * b)
-    assert 2 * math.sqrt(d) * (1 / math.sqrt(d)) == 2
     kl = definition_of("kl", b, 0.0).noise(1)
-    assert kl.variance * (kl.grid.step / FINE) ** 2 == pytest.approx(2 / b, rel=3e-3)
+    assert kl.variance * (kl.grid.step / FINE) ** 2 == pytest.approx(2 * (1 / b), rel=3e-3)
     pure = definition_of("pure", 1.0, 0.0).noise(d)
-    assert pure.variance * (pure.grid.step / FINE) ** 2 == pytest.approx(8 * d, rel=5e-3)
+    assert pure.variance * (pure.grid.step / FINE) ** 2 == pytest.approx(2**2 * (2 * d), rel=5e-3)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 30])

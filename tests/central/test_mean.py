@@ -94,6 +94,7 @@ def test_threads_layouts_and_dtypes_do_not_change_the_value(threads, tmp_path):
     assert mean(whole.astype(np.int16), **options) == mean(whole.astype(np.float64), **options)
 
 
+@pytest.mark.parametrize("threads", [2, 7], indirect=True)
 def test_many_threads_give_the_value_of_one(threads):
     x = records(100_000, 1)
     assert mean(x, epsilon=1.0, moment=4, radius=2.0, rng=5).value == value_of_one_thread()

@@ -30,7 +30,7 @@ def test_kernels_reject_arrays_of_wrong_sizes(mechanism):
         kernel.privatize(KEY, 0, np.zeros(4, complex), good)
     read_only = good.copy()
     read_only.flags.writeable = False
-    with pytest.raises((ValueError, BufferError)):
+    with raises(ValueError, "buffer source array is read-only"):
         kernel.privatize(KEY, 0, x, read_only)
     assert not read_only.flags.writeable
 
@@ -97,9 +97,10 @@ def test_descent_and_series_reject_arrays_of_wrong_sizes(message, call, argument
 
 @pytest.mark.parametrize("state", [np.zeros(10), None])
 def test_a_quantile_protocol_takes_only_its_own_state(state):
-    with pytest.raises(TypeError):
+    message = r"^Argument 'state' has incorrect type \(expected .*QuantileState, got "
+    with pytest.raises(TypeError, match=message):
         MEDIAN.run(KEY, 0, Y, state)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=message):
         MEDIAN.answer(True, state)
 
 
@@ -110,16 +111,16 @@ def test_a_quantile_state_needs_four_moments_and_three_sums_of_ones(sums):
 from ldpfast._core.sgd import QuantileState
 try:
     QuantileState(0.5, 0, None, {sums})
-except ValueError:
-    print("rejected")
+except ValueError as error:
+    print(error)
 """
-    assert run_python(code).stdout == "rejected\n"
+    assert "to unpack" in run_python(code).stdout
 
 
 def test_a_descent_needs_a_kernel_of_its_dimension():
     with raises(ValueError, "the kernel must be for as many numbers as there are coefficients"):
         sgd.GradientDescent(4, 1.0, 0.0, 1.0, 1.0, 0, True, BALL._pipeline.kernel, BALL.scale)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^Argument 'kernel' has incorrect type"):
         sgd.GradientDescent(3, 1.0, 0.0, 1.0, 1.0, 0, True, None, BALL.scale)
 
 

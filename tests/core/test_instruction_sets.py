@@ -48,6 +48,6 @@ def test_unknown_instruction_sets_are_rejected(name):
     with pytest.raises(ValueError, match=r"^instruction set must be one of "):
         _core.set_isa(name)
     assert _core.isa() == before
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^Argument 'name' has incorrect type"):
         _core.set_isa(3)
     assert _core.isa() == before

@@ -215,9 +215,9 @@ def test_take_raises_when_the_blocks_are_used_up(first, second):
         assert source.take(0) == first
 
 
-@pytest.mark.parametrize("blocks", [-1, 2**64])
-def test_take_refuses_impossible_numbers_of_blocks(blocks):
-    with pytest.raises(OverflowError):
+@pytest.mark.parametrize("blocks, message", [(-1, "negative value"), (2**64, "too large to convert")])
+def test_take_refuses_impossible_numbers_of_blocks(blocks, message):
+    with pytest.raises(OverflowError, match=message):
         stream.Stream(FIXED_KEY).take(blocks)
 
 

@@ -5,8 +5,10 @@ number of records is the smallest for which `assert_counts` detects a shift of t
 least 0.99, either way. It is 10^8 or more for a coin of 1/2 to 3/4, and fewer for coins near 1, so that slow mechanisms have a
 larger `epsilon` here than in `support.examples.KINDS`.
 
-A bias of one unit of the integer is detected by exact tests: of the integers in ../test_coins.py, of the thresholds of the
-kernels by the twins (test_contract.py, ../core/test_coins.py) and in the tests of each mechanism.
+A bias of one unit of an integer is detected by exact tests: of the integers by ../test_coins.py and the exact channels of each
+mechanism, and of the comparison in a kernel by the tests whose names have "exactly": in test_warner.py
+`test_the_truth_is_kept_exactly_below_the_threshold`, and its counterparts in the file of each mechanism. The first reports from
+a key are also compared with those of the reference twins (`test_reports_equal_the_reference`).
 """
 
 from __future__ import annotations

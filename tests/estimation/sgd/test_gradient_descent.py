@@ -155,6 +155,7 @@ def test_a_run_equals_the_protocol_step_by_step(isa, family, features, options, 
     assert np.linalg.norm(positions, axis=1).max() <= server.projection * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("isa", [isa for isa in _core.isas() if isa != "plain"], indirect=True)
 @each("dtype", [np.float32, np.float64])
 @each("norm, noise", [("l2", "half-space"), *ONE_BY_ONE])
 @each("shuffle", [False, True])
