@@ -291,7 +291,8 @@ class Histogram(ColumnQuestion):
         Name of the column; the default is the name of the question.
     integers : bool, default False
         Whether the numbers are whole, such as counts, ages in years or dates. Quantiles are whole numbers then, and labels name
-        the first and the last whole number of a bin. Without it, quantiles interpolate as between real numbers.
+        the first and the last whole number of a bin. A number that is not whole counts in the bin that it is in. Without
+        `integers`, quantiles interpolate as between real numbers.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -267,7 +268,7 @@ def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares
     -------
     shares : Shares
         The weights are computed from the covariances, all at the same shares: otherwise a source that is low by accident would
-        get more weight. The shares add up to 1.
+        get more weight. The shares add up to 1. The number of people is exact for two sources, and a lower bound for more.
     """
     k, counts = len(sources[0].value), [source.n for source in sources]
     # Shares of k-ary response add up to 1, so that the last one tells nothing.
@@ -291,4 +292,6 @@ def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares
     found = inverse @ (weighted.T @ (seen - offset))
     guarantee = max((source.guarantee for source in sources), key=lambda g: g.epsilon)
     full = free @ inverse @ free.T
-    return Shares(constant + free @ found, sum(counts), np.zeros(k), np.zeros(k), guarantee, None, full)
+    both = sum(together(i, j) for i, j in itertools.combinations(range(len(sources)), 2))
+    people = max(*counts, sum(counts) - both)
+    return Shares(constant + free @ found, people, np.zeros(k), np.zeros(k), guarantee, None, full)

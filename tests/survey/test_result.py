@@ -412,3 +412,15 @@ def test_a_histogram_of_integers_has_the_reports_of_its_bins():
             Histogram(edges, integers=True)
     with pytest.raises(TypeError, match=r"^integers must be a bool, got int$"):
         Histogram([0, 1, 2], integers=1)
+
+
+@pytest.mark.parametrize("answers", [1, 2, "all"])
+def test_pooled_answers_count_every_person_once(answers):
+    """Everyone who is asked about smoking alone and in a table is one person."""
+    asked = {"age": Mean(0, 100), "smoker": YesNo(), "both": Cross("age", "smoker")}
+    survey, n = Survey(asked, 6.0, answers=answers), 3000
+    table = survey.privatize({"age": np.full(n, 40.0), "smoker": np.arange(n) % 4 == 0}, rng=1)
+    people = sum(map(bool, np.asarray(table["smoker"].is_valid()) | np.asarray(table["both"].is_valid())))
+    pooled = survey.aggregator().update(table).estimate(pooled=True)["smoker"]
+    assert pooled.n == people
+    assert pooled.n <= n
