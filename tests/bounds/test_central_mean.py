@@ -57,7 +57,8 @@ def test_the_tv_lower_bound_is_below_the_error_of_released_records_in_every_dime
 def test_risks_include_the_variance_of_rare_records_with_a_moment_below_2(moment):
     """With E|X|^k = 1 and k < 2 the sampling error can exceed 1 / n, if the record is p^(-1/k) with probability p.
 
-    The record at the truncation radius has the largest variance. The risk and the upper bound are at least its share of n.
+    The record at the truncation radius has the largest variance. The risk is the bound of this variance, level^(2 - k), over n,
+    plus noise and squared bias.
     """
     n, epsilon = 10_000, 1.0
     options = {"privacy": "pure", "epsilon": epsilon, "moment": moment, "radius": 1.0}
@@ -65,7 +66,9 @@ def test_risks_include_the_variance_of_rare_records_with_a_moment_below_2(moment
     p = released.level**-moment
     error = (p * released.level**2 - (p * released.level) ** 2) / n
     assert error > 2 / n
-    assert error <= released.risk
+    bias = (moment - 1) ** (moment - 1) / moment**moment * released.level ** (1 - moment)
+    sampling = released.risk - released.noise**2 - bias**2
+    assert error <= sampling == pytest.approx(released.level ** (2 - moment) / n)
     best = bounds.central_mean(n, 1, **options)
     assert error <= best.upper * 1.5
     assert best.nonprivate > 1 / n
