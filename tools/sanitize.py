@@ -27,6 +27,7 @@ LEFT_OUT = [
     "mechanisms/test_simulate.py",
     "mechanisms/test_statistics.py",
     "test_bench.py",
+    "test_build.py",
     "test_cli.py",
     "test_display.py",
     "test_docstrings.py",

@@ -1,0 +1,1 @@
+# C functions of Cython for the other modules. No name is for Python.
