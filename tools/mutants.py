@@ -18,9 +18,11 @@ PATTERNS = [
     "src/kernels/**/*.[ch]",
     "src/ldpfast/_core/*.pyx",
     "ldpfast/_coins.py",
+    "ldpfast/_person_keys.py",
     "ldpfast/_random.py",
     "ldpfast/central/_noise.py",
     "ldpfast/central/_quantile.py",
+    "ldpfast/survey/_persons.py",
 ]
 # Operators with a space on both sides: pointers, casts and signs have none.
 OPERATOR_PAIRS = [

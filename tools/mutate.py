@@ -35,66 +35,97 @@ MEMORY = 16 << 30
 WRONG_PACKAGE, NO_TESTS = 99, 5  # exit statuses of pytest
 COPIED = ("src", "ldpfast", "tests", "docs", "tools", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 
+
+def mechanisms(*names: str) -> list[str]:
+    """Return the test files of mechanisms."""
+    return [f"tests/mechanisms/test_{name}.py" for name in names]
+
+
 CORE = ["tests/core/test_buffers.py", "tests/core/test_instruction_sets.py"]
-# Queries, mechanisms in Python, and argument errors say nothing about kernels.
-NO_KERNELS = {"test_channel.py", "test_choice.py", "test_custom.py", "test_errors.py", "test_query.py"}
-CLIENT = [path for path in sorted((ROOT / "tests/mechanisms").glob("test_*.py")) if path.name not in NO_KERNELS]
-MECHANISMS = [*(str(path.relative_to(ROOT)) for path in CLIENT), "tests/survey/test_survey.py", *CORE]
+SHARED = [*mechanisms("contract"), *CORE]  # properties of all mechanisms
+TWINS = mechanisms("warner", "randomized_response", "sign_bit", "unary_encoding", "laplace", "linf_ball", "l2_ball")
 STREAM = ["tests/core/test_stream.py", "tests/core/test_wiping.py", "tests/test_random.py", *CORE]
-ESTIMATES = ["tests/reports", "tests/mechanisms/test_contract.py", "tests/mechanisms/test_statistics.py", *CORE]
-TALLY = ["tests/core/test_tally.py", "tests/core/test_tally_clipped.py", "tests/central/test_mean.py", *ESTIMATES]
+TALLY = [f"tests/core/test_{name}.py" for name in ("tally", "tally_clipped")]
+TALLY += ["tests/reports", "tests/central/test_mean.py", *SHARED]
 CENTRAL = [f"tests/central/test_{name}.py" for name in ("density", "m_estimate", "mean", "noise", "quantile", "smooth")]
-LAPLACE = [*MECHANISMS, "tests/central/test_noise.py"]
+NOISE = ["tests/core/test_noise.py", "tests/central/test_noise.py"]
+LAPLACE = mechanisms("laplace", "laplace_vector", "laplace_one_hot", "laplace_residue", "discrete_laplace")
+LAPLACE += ["tests/central/test_noise.py"]
 SGD = ["tests/estimation/sgd", "tests/estimation/test_regression.py", "tests/estimation/test_errors.py", *CORE]
 SERIES = ["tests/core/test_series.py", "tests/estimation/test_series_density.py"]
 KEYS = ["tests/test_person_keys.py"]
 SURVEY = ["tests/survey", *KEYS, *CORE]
+BALL = [
+    *mechanisms("half_space", "gradient", "hessian", "hyperplanes"),
+    "tests/estimation/sgd/test_gradient_descent.py",
+]
 # The tests that hold a file: the first pattern that matches.
 TESTS = {
     "src/kernels/random/aes*": STREAM,
-    "src/kernels/random/stream*": [*STREAM, *MECHANISMS, *KEYS, "tests/central/test_quantile.py"],
+    "src/kernels/random/stream*": [*STREAM, *TWINS, *LAPLACE, *KEYS, "tests/central/test_quantile.py"],
+    "src/kernels/random/system_key.c": STREAM,
     "src/kernels/random/cmac*": [*KEYS, "tests/core/test_wiping.py"],
-    "src/kernels/random/coins*": ["tests/core/test_coins.py", *MECHANISMS],
-    "src/kernels/random/byte_reader.h": MECHANISMS,
-    "src/kernels/random/geometric*": LAPLACE,
-    "src/kernels/random/discrete_gaussian*": ["tests/core/test_noise.py", "tests/central/test_noise.py"],
-    "src/kernels/random/normals*": ["tests/core/test_normals.py", "tests/test_random.py", *MECHANISMS],
-    "src/kernels/random/uniform.h": [*CENTRAL, "tests/central/test_m_grid.py", "tests/core/test_order.py"],
-    "src/kernels/privatize/series*": [*SERIES, *MECHANISMS],
-    "src/kernels/privatize/laplace*": LAPLACE,
-    "src/kernels/privatize/l*_ball*": [*MECHANISMS, "tests/estimation/sgd"],
-    "src/kernels/privatize/*": MECHANISMS,
+    "src/kernels/random/coins*": ["tests/core/test_coins.py", *TWINS, *SHARED],
+    "src/kernels/random/byte_reader.h": [*mechanisms("linf_ball"), *SERIES, *SHARED],
+    "src/kernels/random/directions*": [*mechanisms("rank_codebook"), "tests/reports/test_directions.py", *SHARED],
+    "src/kernels/random/discrete_gaussian*": NOISE,
+    "src/kernels/random/geometric*": [*LAPLACE, *SHARED],
+    "src/kernels/random/indices*": [*mechanisms("subset_selection", "sampled_cube"), *SHARED],
+    "src/kernels/random/normals*": ["tests/core/test_normals.py", *mechanisms("l2_ball", "rank_codebook"), *SHARED],
+    "src/kernels/random/uniform*": [
+        *CENTRAL,
+        "tests/central/test_m_grid.py",
+        "tests/core/test_order.py",
+        *mechanisms("subset_selection", "sampled_cube", "projective_geometry_response", "rank_codebook"),
+    ],
+    "src/kernels/privatize/bins*": [*mechanisms("bins", "smoothed_bins"), *SHARED],
+    "src/kernels/privatize/hadamard*": [*mechanisms("hadamard_response", "tree_response"), *SHARED],
+    "src/kernels/privatize/l2_ball*": [*mechanisms("l2_ball"), *BALL, *SHARED],
+    "src/kernels/privatize/laplace*": [*LAPLACE, *SHARED],
+    "src/kernels/privatize/linf_ball*": [*mechanisms("linf_ball"), *BALL, *SHARED],
+    "src/kernels/privatize/packed_bits.h": [*mechanisms("linf_ball", "unary_encoding", "subset_selection"), *SHARED],
+    "src/kernels/privatize/projective*": [*mechanisms("projective_geometry_response", "tree_response"), *SHARED],
+    "src/kernels/privatize/randomized*": [
+        *mechanisms("randomized_response", "warner", "residue", "bins", "tree_response"),
+        *SHARED,
+    ],
+    "src/kernels/privatize/rank_codebook*": [*mechanisms("rank_codebook"), "tests/reports/test_directions.py", *SHARED],
+    "src/kernels/privatize/residue*": [*mechanisms("residue"), *SHARED],
+    "src/kernels/privatize/sampled_cube*": [*mechanisms("sampled_cube"), "tests/reports/test_signs.py", *SHARED],
+    "src/kernels/privatize/series*": [*SERIES, *SHARED],
+    "src/kernels/privatize/sign_bit*": [*mechanisms("sign_bit", "half_space"), *SHARED],
+    "src/kernels/privatize/subset*": [*mechanisms("subset_selection"), *SHARED],
+    "src/kernels/privatize/unary*": [*mechanisms("unary_encoding"), *SHARED],
+    "src/kernels/privatize/window*": [*mechanisms("window"), *SHARED],
+    "src/kernels/privatize/*": [*TWINS, *mechanisms("errors", "pieces"), *SHARED],
     "src/kernels/series_values*": SERIES,
+    "src/kernels/tally/directions*": ["tests/reports/test_directions.py", *mechanisms("rank_codebook"), *SHARED],
     "src/kernels/tally/*": TALLY,
-    "src/kernels/check/*": ["tests/core/test_ranges.py", "tests/mechanisms", *CORE],
+    "src/kernels/check/*": ["tests/core/test_ranges.py", *mechanisms("errors"), *SHARED],
     "src/kernels/sgd/*": SGD,
     "src/kernels/survey/*": SURVEY,
-    "src/kernels/simd/*": ["tests/core", "tests/estimation/sgd", *MECHANISMS],
-    "src/ldpfast/_core/stream.pyx": [*STREAM, "tests/core/test_coins.py", "tests/core/test_normals.py", *MECHANISMS],
+    "src/kernels/transform/*": ["tests/core/test_transform.py", *mechanisms("hadamard_response", "tree_response")],
+    "src/kernels/simd/*": ["tests/core", *TWINS, *mechanisms("window", "sampled_cube"), *SGD, *SHARED],
+    "src/ldpfast/_core/kernel.pyx": [*TWINS, *mechanisms("pieces", "errors"), *KEYS, *SHARED, "tests/test_threads.py"],
     "src/ldpfast/_core/native.pyx": STREAM,
-    "src/ldpfast/_core/noise.pyx": [
-        "tests/core/test_noise.py",
-        "tests/central/test_noise.py",
-        "tests/core/test_wiping.py",
-    ],
+    "src/ldpfast/_core/noise.pyx": [*NOISE, "tests/core/test_wiping.py"],
     "src/ldpfast/_core/normal.pyx": ["tests/estimation/gaussian", "tests/bounds/test_planning.py"],
     "src/ldpfast/_core/order.pyx": ["tests/core/test_order.py", *CENTRAL],
-    "src/ldpfast/_core/person.pyx": [*KEYS, *CORE, "tests/survey/test_repeated.py", "tests/core/test_wiping.py"],
-    "src/ldpfast/_core/survey.pyx": [*SURVEY, "tests/test_threads.py"],
-    "src/ldpfast/_core/sgd.pyx": [*SGD, "tests/core/test_wiping.py", "tests/estimation/protocols"],
+    "src/ldpfast/_core/person.pyx": [*SURVEY, "tests/core/test_wiping.py"],
+    "src/ldpfast/_core/ranges.pyx": ["tests/core/test_ranges.py", *mechanisms("errors"), *SHARED],
     "src/ldpfast/_core/series.pyx": [*SERIES, *CORE],
-    "src/ldpfast/_core/ranges.pyx": ["tests/core/test_ranges.py", "tests/mechanisms/test_errors.py", *CORE],
-    "src/ldpfast/_core/tally.pyx": [
-        "tests/core/test_tally.py",
-        "tests/core/test_tally_clipped.py",
-        *ESTIMATES,
-        *CENTRAL,
-    ],
-    "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *MECHANISMS, *KEYS, "tests/test_threads.py"],
-    "ldpfast/_coins.py": ["tests/test_coins.py", "tests/mechanisms", "tests/privacy/test_rounding.py", *LAPLACE],
+    "src/ldpfast/_core/sgd.pyx": [*SGD, "tests/core/test_wiping.py", "tests/estimation/protocols"],
+    "src/ldpfast/_core/stream.pyx": [*STREAM, "tests/core/test_coins.py", "tests/core/test_normals.py"],
+    "src/ldpfast/_core/survey.pyx": [*SURVEY, "tests/test_threads.py"],
+    "src/ldpfast/_core/tally.pyx": [*TALLY, *CENTRAL],
+    "src/ldpfast/_core/transform.pyx": ["tests/core/test_transform.py", *mechanisms("tree_response")],
+    "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *CORE, *KEYS, "tests/test_threads.py"],
+    "ldpfast/_coins.py": ["tests/test_coins.py", "tests/privacy/test_rounding.py", *TWINS, *LAPLACE, *SHARED],
+    "ldpfast/_person_keys.py": [*KEYS, "tests/survey"],
     "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
     "ldpfast/central/_noise.py": CENTRAL,
     "ldpfast/central/_quantile.py": CENTRAL,
+    "ldpfast/survey/_persons.py": [*KEYS, "tests/survey"],
 }
 
 
@@ -126,7 +157,8 @@ class Tree:
         if mutant.file.endswith(".py"):
             return "changed"
         if mutant.file.endswith(".pyx"):  # setup.py translates what has changed
-            self.touched.add(f"build/cython/{Path(mutant.file).with_suffix('.c')}")
+            for suffix in (".c", ".sha256"):
+                self.touched.add(f"build/cython/{Path(mutant.file).with_suffix(suffix)}")
             if not self.run([sys.executable, "setup.py", "-q", "--name"]):
                 return "invalid"
         different = False
@@ -164,7 +196,7 @@ def build(folder: Path) -> Tree:
             shutil.copy2(source, folder / name)
     for path in folder.glob("src/ldpfast/**/*.c"):
         path.unlink()
-    environment = os.environ | {"LDPFAST_BUILD": "release", "CFLAGS": f"{os.environ.get('CFLAGS', '')} -MMD"}
+    environment = os.environ | {"LDPFAST_BUILD": "release"}
     command = [sys.executable, "setup.py", "build_ext", "--inplace"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     commands = [shlex.split(line) for line in done.stdout.splitlines() if re.search(r" -o \S+\.(o|so)\b", line)]
