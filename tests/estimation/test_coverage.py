@@ -2,7 +2,7 @@
 
 Each run of a case gives one outcome per interval: whether it covers. There are two forms of each test:
 
-- always: few runs of each case, compared with exact binomial limits for its claim, [0.93, 0.97]. The runs of a family of cases,
+- with ``--long``: few runs of each case, compared with exact binomial limits for its claim, [0.93, 0.97]. The runs of a family of cases,
   which share an estimator, are also compared together: 3,700 runs detect a coverage of 0.9 (claim 0.93), with a probability of
   0.99. `DETECTED` has the families with fewer runs.
 - with ``--slow``: 8,000 runs, whose fraction of covering intervals has a standard error of 0.0024 at 0.95. The fraction
@@ -291,7 +291,7 @@ DOCUMENTED_ERRORS = {  # median and 95th percentile of |error| epsilon sqrt(n) /
 def gaussian(known, rounds, epsilon, n, variant="robust"):
     """A Gaussian mean at a random mean and standard deviation, with the documented quantiles of the errors.
 
-    gaussian/test_accuracy.py has the few runs that are made always.
+    gaussian/test_accuracy.py has the few runs of `make test`.
     """
     half, most = DOCUMENTED_ERRORS[known, rounds][n]
 

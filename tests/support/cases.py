@@ -23,7 +23,8 @@ def each(
     """Run a test for each case, with the arguments of ``pytest.mark.parametrize``, but as one test.
 
     A test of pytest costs some milliseconds, more than most cases. The error of a case has a note that names it. A case that
-    is skipped does not end the others. Each begins with the same instruction set; other fixtures are shared.
+    is skipped does not end the others. Each begins with the same instruction set and the same patches; other fixtures are
+    shared.
     """
     keys, listed = [name.strip() for name in names.split(",")], list(cases)
     labels = None if ids is None or callable(ids) else list(ids)
@@ -37,9 +38,13 @@ def each(
             for number, case in enumerate(listed):
                 alone = case if len(keys) > 1 else (case,)
                 values = case.values if isinstance(case, ParameterSet) else alone
-                isa = _core.isa()
+                isa, given = _core.isa(), dict(zip(keys, values, strict=True))
                 try:
-                    test(**fixtures, **dict(zip(keys, values, strict=True)))
+                    if "monkeypatch" in fixtures:
+                        with fixtures["monkeypatch"].context() as patch:
+                            test(**{**fixtures, **given, "monkeypatch": patch})
+                    else:
+                        test(**fixtures, **given)
                 except pytest.skip.Exception as reason:
                     skipped.append(reason)
                 except BaseException as error:
