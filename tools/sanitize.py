@@ -24,6 +24,7 @@ LEFT_OUT = [
     "estimation/test_intervals.py",
     "estimation/test_regression.py",
     "estimation/test_risks.py",
+    "mechanisms/test_power.py",
     "mechanisms/test_simulate.py",
     "mechanisms/test_statistics.py",
     "test_bench.py",
