@@ -2,9 +2,9 @@
 
 Each run of a case gives one outcome per interval: whether it covers. There are two forms of each test:
 
-- with ``--long``: few runs of each case, compared with exact binomial limits for its claim, [0.93, 0.97]. The runs of a family of
-  cases, which share an estimator, are also compared together: 3,700 runs detect a coverage of 0.9 (claim 0.93), with a
-  probability of 0.99. `DETECTED` has the families with fewer runs.
+- with ``--long``: few runs of each case, compared with exact binomial limits for its claim, [0.93, 0.97]. The runs of a
+  family of cases, which share an estimator, are also compared together: 3,700 runs detect a coverage of 0.9 (claim 0.93),
+  with a probability of 0.99. `DETECTED` has the families with fewer runs.
 - with ``--slow``: 8,000 runs, whose fraction of covering intervals has a standard error of 0.0024 at 0.95. The fraction
   must be in [0.93, 0.97]. It fails with a probability below ALPHA if the true coverage is 0.95. Detects deviations of
   0.01 from the limits: 0.92 or 0.98. Where n is large, 2,000 runs have a standard error of 0.005.
