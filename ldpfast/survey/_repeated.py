@@ -77,7 +77,7 @@ class Repeated(Described):
     product of `round` and the number of rounds is no bound, because reports of the same permanent answer support each
     other. A study can go on with another `round` or other `rounds`: the permanent answers stay, and the loss of all rounds is
     at most `permanent` for each value. **With another `permanent`, another question or another name, everybody draws a second
-    permanent answer, and the losses of both studies add up.** The keys are those of `PersonKeys`. docs/proofs/repeated.md.
+    permanent answer, and the losses of both studies add up.** The keys follow `PersonKeys`. docs/proofs/repeated.md.
 
     References
     ----------

@@ -52,7 +52,7 @@ def test_best_number_of_cells(n, a):
 def test_tents_give_the_lower_bound(n, epsilon):
     """Search over densities in one dimension that differ in one pair of tents of slope 1, with distances by integration.
 
-    The bound of the Hellinger distance is that of the coarsest tents, and costs up to 2 %.
+    The bound of the Hellinger distance belongs to the coarsest tents, and costs up to 2 %.
     """
     x, best, privacy = (np.arange(20_160) + 0.5) / 20_160, 0.0, CentralPrivacy("", "pure", epsilon, 0.0)
     for m in range(2, 50, 2):

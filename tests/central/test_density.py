@@ -105,7 +105,7 @@ def records_of_peaked_density(rng, n, dim):
 @pytest.mark.parametrize("bins", [None, 1, 3, 8])
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
 def test_risk_is_above_the_error(epsilon, bins, dim):
-    """Integrated squared error of 200 estimates, on a grid of 48 points per axis; the margin is that of a normal error.
+    """Integrated squared error of 200 estimates, on a grid of 48 points per axis, with the margin of a normal error.
 
     With 8 bins, where the bias is small, the risk is at most 1.5 times the error.
     """

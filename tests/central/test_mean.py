@@ -151,7 +151,7 @@ CASES = [(p, "grid") for p in DEFINITIONS] + [(p, "l2") for p in ("pure", "smoot
 def test_risk_is_above_the_error_of_the_worst_distributions(privacy, noise, rule, moment, dim):
     """One distribution has the largest bias, one the largest variance.
 
-    The risk is above both errors, and at most twice the larger one. The margin is that of a normal error, of 150 means of 300
+    The risk is above both errors, and at most twice the larger one. The margin fits a normal error, of 150 means of 300
     records.
     """
     n, reps = 300, 150

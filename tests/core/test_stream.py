@@ -141,7 +141,7 @@ def test_stream_ids_are_unique():
 
 
 def test_the_package_names_its_stream_ids():
-    """No argument that is a stream id is a number, or a constant of a module that is a number; nor are those of kernels."""
+    """No argument that is a stream id is a number, or a constant of a module that is a number; nor is one of kernels."""
     package = Path(ldpfast.__file__).parent
     modules = {path: ast.parse(path.read_text()) for path in package.rglob("*.py*") if path.suffix in (".py", ".pyi")}
     place = {}  # of the argument, by function

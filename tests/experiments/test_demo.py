@@ -71,7 +71,7 @@ def test_every_record_has_the_stated_guarantee(comparisons):
 
 
 def test_the_population_is_reproducible():
-    """Its shares of users are those of the study. Detects an error of 0.4 percentage points of one of 27 drugs."""
+    """Its shares of users agree with the study. Detects an error of 0.4 percentage points of one of 27 drugs."""
     people = djw_figure_1.population()
     assert people.shape == (959_715, 4)
     np.testing.assert_array_equal(people, djw_figure_1.population())

@@ -23,7 +23,7 @@ def run_ignoring_small_samples(server, *records):
 def assert_mean_error_between(bound, errors, near):
     """Check that the mean of `errors` is between the bounds, and at least the fraction `near` of the upper bound.
 
-    The margin is that of a normal error of the mean. `near` detects an
+    The margin fits a normal error of the mean. `near` detects an
     upper bound that is far too large.
     """
     errors = np.asarray(errors)
