@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._typing import AnyArray
 
-MOST_PEOPLE = 1 << 53  # doubles represent all integers up to here
+MAX_PEOPLE = 1 << 53  # doubles represent all integers up to here
 
 
 def positive(name: str, value: Any) -> float:
@@ -87,7 +87,7 @@ def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 def people(name: str, value: Any, least: int = 1) -> int:
     """Return `value` as an int, if it is a number of people that a double represents exactly."""
-    return integer(name, value, least, MOST_PEOPLE)
+    return integer(name, value, least, MAX_PEOPLE)
 
 
 def flag(name: str, value: Any) -> bool:

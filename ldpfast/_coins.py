@@ -341,7 +341,7 @@ def unary(epsilon: float, optimized: bool) -> UnaryCoins:
 Group = tuple[int, ...]
 
 GROUP_DIGITS = 5  # binary digits that are drawn together
-MOST_DIGITS = 45  # the clamp of the reports' integers, 2^47, is then far out in the tails
+MAX_DIGITS = 45  # the clamp of the reports' integers, 2^47, is then far out in the tails
 
 
 @dataclass(frozen=True)
@@ -463,8 +463,8 @@ def geometric(epsilon: float, diameter: int, span: int, dim: int) -> GeometricCo
             digits = 1
             while rate * (1 << digits) < 24 or (1 << digits) < span:
                 digits += 1
-                if digits > MOST_DIGITS:
-                    raise _epsilon_error(epsilon, f"the noise would need more than {MOST_DIGITS} binary digits")
+                if digits > MAX_DIGITS:
+                    raise _epsilon_error(epsilon, f"the noise would need more than {MAX_DIGITS} binary digits")
             groups, carry = geometric_integers(rate, digits, 128)
             if carry == 0 or any(0 in weights for weights in groups):
                 raise _epsilon_error(epsilon, "too large, a weight of 128 bits is rounded to zero")

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_ELEMENTS = 64
+MAX_ELEMENTS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class FiniteField:
 
 def orders() -> list[int]:
     """Return the orders of all fields with at most 64 elements."""
-    return [q for q in range(2, MOST_ELEMENTS + 1) if _prime_power(q)]
+    return [q for q in range(2, MAX_ELEMENTS + 1) if _prime_power(q)]
 
 
 def _prime_power(q: int) -> tuple[int, int] | None:
@@ -84,8 +84,8 @@ def field(order: int) -> FiniteField:
     For a degree above 1, the modulus is the first polynomial for which no product of two nonzero elements is zero.
     """
     found = _prime_power(order)
-    if found is None or order > MOST_ELEMENTS:
-        raise ValueError(f"order must be a prime power of at most {MOST_ELEMENTS}, got {order}")
+    if found is None or order > MAX_ELEMENTS:
+        raise ValueError(f"order must be a prime power of at most {MAX_ELEMENTS}, got {order}")
     p, degree = found
     for code in range(order):
         products = _table(p, degree, _digits(code, p, degree))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from . import _check, _schema
 from ._described import from_dict
 from ._extras import optional
-from ._frames import MOST_GROUPS, Groups, Piece, package_of, pieces
+from ._frames import MAX_GROUPS, Groups, Piece, package_of, pieces
 from ._person_keys import PersonKeys, Persons
 from .domains import Reals
 from .estimation import GaussianMean
@@ -177,8 +177,8 @@ class Job(ABC):
         if counts["error"] is not None:
             _, kind, message = counts["error"]
             raise (TypeError if kind == "TypeError" else ValueError)(message)
-        if len(counts["states"]) > MOST_GROUPS:
-            raise ValueError(f"column {self.by!r} must have at most {MOST_GROUPS} different values")
+        if len(counts["states"]) > MAX_GROUPS:
+            raise ValueError(f"column {self.by!r} must have at most {MAX_GROUPS} different values")
         found = {value: Aggregator.from_bytes(state) for value, state in counts["states"].items()}
         if self.by is None and not found:
             found = {None: self.what().aggregator()}

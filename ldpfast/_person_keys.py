@@ -32,7 +32,7 @@ from ._typing import AnyArray
 if TYPE_CHECKING:
     from ._described import Described
 
-MOST_EXACT = 1 << 53
+MAX_EXACT = 1 << 53
 PIECE_ROWS = 4096  # records whose keys are in memory together
 
 

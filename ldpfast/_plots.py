@@ -21,7 +21,7 @@ ROW, COLUMN = 0.16, 0.45  # inches that a row of text and a column of short text
 LONGEST_LABEL = 48  # characters
 HOLLOW = "hollow: the estimate is beyond this limit"  # caption of hollow points
 TALLEST, SHORTEST = 12.0, 1.6  # inches of figures with one row per number
-MOST_TEXTS = 64  # cells of a heat map in which the number is written
+MAX_TEXTS = 64  # cells of a heat map in which the number is written
 
 
 def figure(width: float, height: float, extra: str = "plot") -> Any:
@@ -193,7 +193,7 @@ def draw_matrix(
     names = list(map(text_of, columns[::step]))
     turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if longest > 5 else {}
     ax.set_xticks(range(0, len(columns), step), names, fontsize=9, **turned)
-    if len(texts) <= MOST_TEXTS:
+    if len(texts) <= MAX_TEXTS:
         for at, text in enumerate(texts):
             row, column = divmod(at, len(columns))
             dark = values[row, column] > lowest + 0.6 * (highest - lowest)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 VERSION = 1  # goes up when the same description gets other coins, streams or reports
-MOST_EXACT = 1 << 53
+MAX_EXACT = 1 << 53
 _ABSENT = "nothing"
 
 
@@ -60,7 +60,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, int):
-        return str(value) if abs(value) <= MOST_EXACT else f'"{value:#x}"'
+        return str(value) if abs(value) <= MAX_EXACT else f'"{value:#x}"'
     if isinstance(value, float):
         return _number(value)
     raise TypeError(f"a schema must hold strings, numbers, booleans, lists and dicts, got {type(value).__name__}")
@@ -95,7 +95,7 @@ def read_json(text: bytes) -> Any:
     """
 
     def number(digits: str) -> int | float:
-        return int(digits) if len(digits) < 18 and abs(int(digits)) <= MOST_EXACT else float(digits)
+        return int(digits) if len(digits) < 18 and abs(int(digits)) <= MAX_EXACT else float(digits)
 
     try:
         return json.loads(text, parse_int=number)
@@ -158,7 +158,7 @@ def _is_json(packed: Any) -> bool:
 def _pack(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind not in "mM":
         value = value.tolist()
-    if isinstance(value, int) and abs(value) > MOST_EXACT:
+    if isinstance(value, int) and abs(value) > MAX_EXACT:
         return {"integer": f"{value:#x}"}
     if value is None or isinstance(value, bool | int | float | str):
         return value

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._extras import optional
 
-MOST_ROWS = 60  # of a table in HTML; of a longer one, the first and the last rows are shown
+MAX_ROWS = 60  # of a table in HTML; of a longer one, the first and the last rows are shown
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def _shown(value: Any) -> str:
 
 def shown_places(count: int) -> list[int]:
     """Return the places of the rows that `html_table` shows of a table: the first and the last ones of a long table."""
-    half = MOST_ROWS // 2
-    return list(range(count)) if count <= MOST_ROWS else [*range(half), *range(count - half, count)]
+    half = MAX_ROWS // 2
+    return list(range(count)) if count <= MAX_ROWS else [*range(half), *range(count - half, count)]
 
 
 def html_table(
@@ -115,9 +115,9 @@ def html_table(
     places = [f' style="text-align: {"left" if name in left else "right"}"' for name in columns]
     rows = list(zip(*columns.values(), strict=True))
     total = len(rows) if total is None else total
-    if total > MOST_ROWS:
-        half = MOST_ROWS // 2
-        note = "; ".join(part for part in (note, f"{MOST_ROWS} of {total:,} rows are shown") if part)
+    if total > MAX_ROWS:
+        half = MAX_ROWS // 2
+        note = "; ".join(part for part in (note, f"{MAX_ROWS} of {total:,} rows are shown") if part)
         rows = [*rows[:half], ("...",) * len(columns), *rows[-half:]]
 
     def line(cell: str, texts: Iterable[str]) -> str:

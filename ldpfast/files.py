@@ -44,7 +44,7 @@ NO, YES = (
 )
 STDIN = "-"
 SAMPLE_BYTES = 1 << 12  # at each end of a file, compared before all bytes are
-MOST_CODE = 0x10FFFF  # of Unicode
+MAX_CODE = 0x10FFFF  # of Unicode
 DAMAGED = (EOFError, OSError, zlib.error)  # errors of compressed files
 
 
@@ -474,7 +474,7 @@ class NpyFile(TableFile):
         if values.dtype.kind not in "iufbU":
             raise TypeError(f"{self.subject(name)} must hold categories, got dtype {values.dtype}")
         pa = optional("pyarrow", "files")
-        if values.dtype.kind == "U" and (_code_points(values) > MOST_CODE).any():
+        if values.dtype.kind == "U" and (_code_points(values) > MAX_CODE).any():
             raise self.unreadable(".npy", "it has text that is not Unicode")
         different, inverse = np.unique(values, return_inverse=True)
         texts = [None if value != value else str(value) for value in different.tolist()]

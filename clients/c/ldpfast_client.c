@@ -18,7 +18,7 @@ void aes_forget(void) {} /* what is left in registers is for the caller to overw
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 56, PART = 24, QUESTION = 40, CHECKSUM = AES_BLOCK, HEAD = 9 };
 enum { TABLE_VERSION = 1, MESSAGE_VERSION = 1, DIGEST_AT = 16, DIGEST_BYTES = 32 };
-enum { MOST_SYMBOLS = 1 << 24, NO_PART = 0xffff };
+enum { MAX_SYMBOLS = 1 << 24, NO_PART = 0xffff };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
 enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3 };
@@ -127,7 +127,7 @@ static int part_is_valid(const ldpfast_client *c, uint32_t number, uint64_t firs
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * number;
     const uint32_t encoding = read_u32(at), k = read_u32(at + 4);
-    if (k < 3 || k > MOST_SYMBOLS)
+    if (k < 3 || k > MAX_SYMBOLS)
         return 0;
     if (encoding == AS_SYMBOL)
         return (read_u64(at + 8) | read_u64(at + 16)) == 0;
@@ -173,7 +173,7 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
     if (one >= c->values || (two >= c->values && two != NO_PART) || one == two)
         return 0;
     const uint64_t k = (uint64_t)read_part(c, one).k * (two == NO_PART ? 1 : read_part(c, two).k);
-    if (k > MOST_SYMBOLS || read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
+    if (k > MAX_SYMBOLS || read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
         return 0;
     const question q = read_question(c, number);
     if (q.mechanism == RANDOMIZED_RESPONSE)

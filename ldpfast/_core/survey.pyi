@@ -9,7 +9,7 @@ ROWS: int
 MISSING: int
 FIRST_ROWS: NDArray[Any]
 UNDECLARED: int
-MOST_BUCKETS: int
+MAX_BUCKETS: int
 ENCODINGS: dict[str, int]
 FAULTS: tuple[str, ...]
 

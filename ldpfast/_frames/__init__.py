@@ -1,10 +1,10 @@
 """Frames of people: any container of columns, read in pieces, and divided into groups of people."""
 
-from ._groups import MOST_GROUPS, Groups
+from ._groups import MAX_GROUPS, Groups
 from ._pieces import Coded, Piece, Source, arrow_array, package_of, pieces, require_columns, whole_column
 
 __all__ = [
-    "MOST_GROUPS",
+    "MAX_GROUPS",
     "Coded",
     "Groups",
     "Piece",

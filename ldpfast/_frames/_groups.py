@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._extras import optional
 from ._pieces import Coded
 
-MOST_GROUPS = 10_000
+MAX_GROUPS = 10_000
 
 
 class Groups:
@@ -47,8 +47,8 @@ class Groups:
                     f"column {self.name!r} must hold values that can be compared to divide people"
                 ) from None
             if number == len(self.values):
-                if number == MOST_GROUPS:
-                    raise ValueError(f"column {self.name!r} must have at most {MOST_GROUPS} different values")
+                if number == MAX_GROUPS:
+                    raise ValueError(f"column {self.name!r} must have at most {MAX_GROUPS} different values")
                 self.values.append(value)
             table[code] = number
         return np.ascontiguousarray(table[codes])

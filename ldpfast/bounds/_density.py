@@ -22,7 +22,7 @@ from ._tools import (
     half_space,
 )
 
-MOST_TERMS = 65535.0
+MAX_TERMS = 65535.0
 
 
 FEW_DISTANCES = (0.15, 0.35, 0.5, 2 / 3)
@@ -174,10 +174,10 @@ def _series(n: Floats, a: Floats, beta: Floats, c: Floats) -> Floats:
     """
     noise = 2 * coth_half(a) ** 2 / n
     start = (2 * beta * c**2 / (np.pi * noise)) ** (1 / (2 * beta + 2))
-    odd = np.clip(2 * np.floor(start / 2) + 1, 1.0, MOST_TERMS)
+    odd = np.clip(2 * np.floor(start / 2) + 1, 1.0, MAX_TERMS)
     upper = np.broadcast_to(c**2, np.shape(odd))  # the uniform density, without coefficients
     for shift in (-4.0, -2.0, 0.0, 2.0):
-        k = np.clip(odd + shift, 1.0, MOST_TERMS)
+        k = np.clip(odd + shift, 1.0, MAX_TERMS)
         upper = np.minimum(upper, noise * k * half_space(k) ** 2 + c**2 * (k + 1) ** (-2 * beta))
     return upper
 
@@ -203,7 +203,7 @@ def _histogram(n: Floats, a: Floats, slope: Floats) -> Floats:
         k = k * np.exp(-np.log((quartic + cubic) / target) * (quartic + cubic) / (4 * quartic + 3 * cubic))
     upper = np.broadcast_to(slope**2 / 12, np.shape(k))
     for bins in (np.maximum(np.floor(k), 2.0), np.maximum(np.floor(k) + 1, 2.0)):
-        bins = np.minimum(bins, MOST_TERMS)
+        bins = np.minimum(bins, MAX_TERMS)
         upper = np.minimum(upper, slope**2 / (12 * bins**2) + (bins - 1 + bins**2 * v) / n)
     return upper
 

@@ -16,8 +16,8 @@ from ._tools import (
 )
 
 # Of `GaussianMean`: kappa that the search gets if possible, and at least, and its least share of the people.
-TARGET_KAPPA, SAFE_KAPPA, LEAST_SHARE = 12.0, 8.0, 0.15
-LEAST_BETA = 0.001  # below, failures of the search are a large share of all errors
+TARGET_KAPPA, SAFE_KAPPA, MIN_SHARE = 12.0, 8.0, 0.15
+MIN_BETA = 0.001  # below, failures of the search are a large share of all errors
 
 
 def gaussian_mean(
@@ -107,9 +107,9 @@ def gaussian_mean(
     proved = (psi <= 0.04) & (edge + share_error < 1)
     upper = np.where(proved, s * (ndtri(np.minimum(edge + share_error, 1.0)) - 2), np.inf)
     gain = tanh_half(a) / (2 - tanh_half(a))  # (e^a - 1) / (e^a + 3)
-    search = np.minimum(np.maximum(levels * np.ceil(TARGET_KAPPA / gain**2), LEAST_SHARE * number), number / 2)
+    search = np.minimum(np.maximum(levels * np.ceil(TARGET_KAPPA / gain**2), MIN_SHARE * number), number / 2)
     limit = -s * ndtri(tail / 2) * math.sqrt(math.pi / 2) * coth_half(a) / np.sqrt(number - search)
-    enough = (search >= levels * np.ceil(SAFE_KAPPA / gain**2)) & (tail >= LEAST_BETA)
+    enough = (search >= levels * np.ceil(SAFE_KAPPA / gain**2)) & (tail >= MIN_BETA)
     upper = np.minimum(upper, np.where(enough, limit, np.inf))
     return bound(
         np.minimum(lower, reach),

@@ -1,7 +1,7 @@
 """Methods of Le Cam, Fano and Assouad under local privacy, and the packing method under central privacy.
 
 Families are finite distributions as arrays, with a row for each hypothesis. The supremum over functions with values in
-[-1, 1] is that of a convex quadratic form, so it is attained by signs. All signs are evaluated for up to `MOST_SYMBOLS`
+[-1, 1] is that of a convex quadratic form, so it is attained by signs. All signs are evaluated for up to `MAX_SYMBOLS`
 symbols; for more, the supremum is bounded by an eigenvalue.
 """
 
@@ -25,7 +25,7 @@ from ._contraction import (
 )
 
 LOSSES = ("squared", "absolute")
-MOST_SYMBOLS = 20
+MAX_SYMBOLS = 20
 BLOCK = 1 << 12
 
 
@@ -124,13 +124,13 @@ def largest_square(functionals: Floats) -> float:
     """Return the supremum of |A g|^2 over g with values in [-1, 1].
 
     It is attained by signs, all of which are evaluated up to a common sign. Zero columns are dropped. For more than
-    `MOST_SYMBOLS` columns the result is an upper bound, the largest eigenvalue times the number of columns.
+    `MAX_SYMBOLS` columns the result is an upper bound, the largest eigenvalue times the number of columns.
     """
     columns = functionals.T[np.abs(functionals).max(axis=0) > 0]
     m = len(columns)
     if m == 0:
         return 0.0
-    if m > MOST_SYMBOLS:
+    if m > MAX_SYMBOLS:
         return float(np.linalg.norm(columns, 2) ** 2 * m)
     best, half = 0.0, 1 << (m - 1)
     for start in range(0, half, BLOCK):

@@ -21,7 +21,7 @@ from ._tools import (
     divergence_of,
 )
 
-MOST_SUBSET_CATEGORIES = 1 << 16  # limit of `SubsetSelection`
+MAX_SUBSET_CATEGORIES = 1 << 16  # limit of `SubsetSelection`
 
 
 def unary_risk(k: Floats, q: Floats, gain: Floats) -> Floats:
@@ -58,7 +58,7 @@ def _subset_code(k: Floats, rest: Floats, size: Floats) -> tuple[Floats, Floats]
     size = np.clip(size, 1, k - 1)
     p = size / (size + (k - size) * rest)
     q = (size - p) / (k - 1)
-    exists = k <= MOST_SUBSET_CATEGORIES
+    exists = k <= MAX_SUBSET_CATEGORIES
     return np.where(exists, q, 0.5), np.where(exists, p - q, 1e-9)
 
 

@@ -63,7 +63,7 @@ def save(plan: Plan, path: Path) -> None:
     """
     drawn = figure(*SIZE)
     left, right = drawn.subplots(1, 2, sharey=True)
-    people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, _check.MOST_PEOPLE))
+    people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, _check.MAX_PEOPLE))
     problem = PROBLEMS[plan.problem]
     most = problem.most_epsilon(plan.fixed)
     epsilons = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), most)

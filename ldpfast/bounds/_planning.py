@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from ._problem import MOST_EPSILON, PROBLEMS
+from ._problem import MAX_EPSILON, PROBLEMS
 
-LEAST_EPSILON = 1e-9
+MIN_EPSILON = 1e-9
 
 
 def _goal(target: Any, error: float, confidence: float | None, fixed: dict[str, Any]) -> tuple[Any, float]:
@@ -110,7 +110,7 @@ def _least_n(worst: Callable[..., Any], goal: float) -> int:
     enough = values <= goal
     if not enough.any():
         raise ValueError(
-            f"error must be reachable with at most {_check.MOST_PEOPLE} people, got {goal:g}, below the minimum {values[-1]:g}"
+            f"error must be reachable with at most {_check.MAX_PEOPLE} people, got {goal:g}, below the minimum {values[-1]:g}"
         )
     at = int(np.argmax(enough))
     low, high = (0, 1) if at == 0 else (int(powers[at - 1]), int(powers[at]))
@@ -174,7 +174,7 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
     most = _most_epsilon(target, fixed)
     if not reached(most):
         raise ValueError(f"error must be reachable with epsilon <= {most:g} and n = {people}, got {goal:g}")
-    low, high = LEAST_EPSILON, most
+    low, high = MIN_EPSILON, most
     if reached(low):
         return low
     while high > low * (1 + 1e-9):
@@ -186,4 +186,4 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
 def _most_epsilon(target: Any, fixed: dict[str, Any]) -> float:
     """Return the largest epsilon of the search for a target."""
     name = target if isinstance(target, str) else getattr(target, "__name__", "")
-    return PROBLEMS[name].most_epsilon(fixed) if name in PROBLEMS else MOST_EPSILON
+    return PROBLEMS[name].most_epsilon(fixed) if name in PROBLEMS else MAX_EPSILON

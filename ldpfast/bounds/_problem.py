@@ -87,7 +87,7 @@ class Problem:
         """Return the largest epsilon: 1 for a total variation distance, else 44, the limit of the coins."""
         default = _parameters_of(self.bound).get("privacy")
         privacy = fixed.get("privacy", None if default is None else default.default)
-        return 1.0 if privacy == "tv" else MOST_EPSILON
+        return 1.0 if privacy == "tv" else MAX_EPSILON
 
 
 @cache
@@ -102,7 +102,7 @@ def require_domain(mechanism: Mechanism, domain: Domain) -> None:
         raise ValueError(f"mechanisms must be for {domain.describe()}, got {mechanism!r}")
 
 
-MOST_EPSILON = 44.0
+MAX_EPSILON = 44.0
 PROBLEMS: dict[str, Problem] = {}
 
 

@@ -14,8 +14,8 @@ from ..privacy import Guarantee, concentrated_rho, gaussian_delta, kl_for_tv
 from ._noise import STEPS, BallNoise, GaussianNoise, Grid, LaplaceNoise, Noise
 
 LEAST, MOST = 1e-18, 1e18  # range of epsilon and of truncation radii: their squares are normal numbers
-MOST_EPSILON = 64.0  # for Laplace noise; beyond, a coin of 128 bits is rounded to zero
-MOST_VARIANCE = 1 << 48
+MAX_EPSILON = 64.0  # for Laplace noise; beyond, a coin of 128 bits is rounded to zero
+MAX_VARIANCE = 1 << 48
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,8 @@ class Pure(Definition):
 
     def noise(self, dim: int) -> Noise:
         """Return discrete Laplace noise for the l1 diameter of the grid."""
-        if self.epsilon > MOST_EPSILON:
-            raise ValueError(
-                f"epsilon must be at most {MOST_EPSILON:g} for privacy={self.name!r}, got {self.epsilon!r}"
-            )
+        if self.epsilon > MAX_EPSILON:
+            raise ValueError(f"epsilon must be at most {MAX_EPSILON:g} for privacy={self.name!r}, got {self.epsilon!r}")
         steps = STEPS * max(1, math.ceil(self.epsilon))
         while True:
             grid = Grid.of(dim, steps)
@@ -135,7 +133,7 @@ class GaussianDefinition(Definition):
         while True:
             grid = Grid.of(dim, steps)
             variance = self._least_variance(grid)
-            if variance <= MOST_VARIANCE:
+            if variance <= MAX_VARIANCE:
                 return GaussianNoise(grid, self.guarantee, float(variance), variance)
             if steps == 1:
                 raise ValueError(f"epsilon must be larger, for {dim} coordinates, got {self.epsilon!r}")
@@ -147,9 +145,9 @@ class GaussianDefinition(Definition):
             return self._by_divergence(grid)
         epsilon, allowed = self._hockey_stick()
         low, high = 0, 1
-        while high <= MOST_VARIANCE and discrete_delta(epsilon, grid.span, math.sqrt(high)) > allowed:
+        while high <= MAX_VARIANCE and discrete_delta(epsilon, grid.span, math.sqrt(high)) > allowed:
             low, high = high, 2 * high
-        while high - low > 1 and high <= MOST_VARIANCE:
+        while high - low > 1 and high <= MAX_VARIANCE:
             middle = (low + high) // 2
             if discrete_delta(epsilon, grid.span, math.sqrt(middle)) <= allowed:
                 high = middle

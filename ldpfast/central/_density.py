@@ -16,14 +16,14 @@ from .._typing import AnyArray, Floats
 from ..estimation import project_simplex
 from ..privacy import Guarantee
 from ..results import SHARES, Estimate, Normal
-from ._noise import MOST_NOISE, laplace_numbers
+from ._noise import MAX_NOISE, laplace_numbers
 from ._records import PIECE_NUMBERS, array, invalid_error
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MOST_BINS = 1 << 26  # number of cells
-MOST_AXES = 32
+MAX_BINS = 1 << 26  # number of cells
+MAX_AXES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,15 +208,15 @@ def histogram_density(
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
     records = array(x, nan, rows=True)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
-    if dim > MOST_AXES:
-        raise ValueError(f"x must have at most {MOST_AXES} columns, got {dim}")
+    if dim > MAX_AXES:
+        raise ValueError(f"x must have at most {MAX_AXES} columns, got {dim}")
     bins = best_bins(n, epsilon, dim, lipschitz) if bins is None else _check.integer("bins", bins, 1)
-    if bins**dim > MOST_BINS:
+    if bins**dim > MAX_BINS:
         raise ValueError(f"bins must be at most 2^26 in total, got {bins} for each of {dim} axes")
     counts = _counts(records, bins, dim, nan).astype(np.float64)
     coins = _coins.geometric(epsilon, 2, 1, 2)
     added = laplace_numbers(coins, bins**dim, open_stream(rng))
-    limit = MOST_NOISE - n - 1  # the kernel clamps the noise only beyond this limit
+    limit = MAX_NOISE - n - 1  # the kernel clamps the noise only beyond this limit
     shares = (np.clip(counts + added, -limit, limit) / n).reshape((bins,) * dim)
     known = np.clip(shares, 0, 1)
     stderr = np.sqrt(known * (1 - known) / n + coins.noise_variance / n**2)
@@ -279,7 +279,7 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
     n, dim = _check.people("n", n), _check.integer("dim", dim, 1)
     epsilon, lipschitz = _check.positive("epsilon", epsilon), _check.positive("lipschitz", lipschitz)
     variance = _coins.geometric(epsilon, 2, 1, 2).noise_variance
-    low, high = 1, max(1, math.floor(MOST_BINS ** (1 / dim) + 1e-9))
+    low, high = 1, max(1, math.floor(MAX_BINS ** (1 / dim) + 1e-9))
     while low < high:  # the bound is unimodal
         middle = (low + high) // 2
         if _risk(middle, n, variance, dim, lipschitz) <= _risk(middle + 1, n, variance, dim, lipschitz):

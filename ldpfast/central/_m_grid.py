@@ -32,8 +32,8 @@ UNITS = 1 << 20  # integer steps in the width of psi
 LEVELS = 64  # steps of the distance in the width of psi that have different weights
 FINER = 16  # cells of theta per step of the records, for a psi of the difference theta - x
 METHODS = ("grid", "continuous")
-MOST_POINTS = 1 << 16
-MOST_RECORDS = 1 << 32  # so that sums of integers are exact in doubles
+MAX_POINTS = 1 << 16
+MAX_RECORDS = 1 << 32  # so that sums of integers are exact in doubles
 
 
 class PublicGrids:
@@ -210,11 +210,11 @@ def m_estimate(
     if isinstance(psi, Custom):
         psi.check(np.linspace(lower, upper, GRID), start.theta(np.linspace(*start.ends, 4 * GRID - 3)))
     _check.choice("method", method, METHODS)
-    size = _check.integer("grid", grid, 2, MOST_POINTS)
+    size = _check.integer("grid", grid, 2, MAX_POINTS)
     if method == "continuous":
         _records.require_ideal(allow_ideal, f"method={method!r}")
     records = _records.numbers(x, start.lower, start.upper, nan)
-    if len(records) >= MOST_RECORDS:
+    if len(records) >= MAX_RECORDS:
         raise ValueError(f"x must hold fewer than 2^32 records, got {len(records)}")
     if method == "continuous":
         records.sort()

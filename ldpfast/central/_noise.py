@@ -27,7 +27,7 @@ from ._rounded_noise import ball_laplace
 
 FINE = 1 << 40  # fine steps in a radius
 STEPS = 1024  # coarse steps in a diameter, times the root of the dimension; rounding adds 1/1000 of the noise
-MOST_NOISE = 1 << 47  # limit to which the kernel clamps the noise
+MAX_NOISE = 1 << 47  # limit to which the kernel clamps the noise
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Grid:
 
         The noise itself is clamped only beyond this limit.
         """
-        limit = MOST_NOISE - n * (-(-FINE // self.step) + 1) - 1
+        limit = MAX_NOISE - n * (-(-FINE // self.step) + 1) - 1
         if limit <= 0:
             raise ValueError(f"x must hold fewer records for integers of 48 bits, got {n}")
         return limit

@@ -21,7 +21,7 @@ from .protocols import FEW_REPORTS, Problem, warn_few
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MOST_BINS = 1 << 16
+MAX_BINS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,8 +144,8 @@ class HistogramDensity(Problem[HistogramEstimate]):
                 v = float(UnaryEncoding(2, self.epsilon).debiasing.variance(0.0))
             else:
                 v = LaplaceOneHot(2, self.epsilon).report.noise_variance
-            bins = max(2, min(MOST_BINS, round(math.sqrt(slope) * (n / (12 * v)) ** 0.25)))
-        bins = _check.integer("bins", bins, 2, MOST_BINS)
+            bins = max(2, min(MAX_BINS, round(math.sqrt(slope) * (n / (12 * v)) ** 0.25)))
+        bins = _check.integer("bins", bins, 2, MAX_BINS)
         mechanism: Mechanism = UnaryEncoding(bins, self.epsilon) if unary else LaplaceOneHot(bins, self.epsilon)
         self._define(mechanism, Interval(lower, upper), n_bins=bins)
 

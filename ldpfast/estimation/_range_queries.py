@@ -14,13 +14,13 @@ from .. import _check, _plots
 from .._typing import Floats
 from ..domains import Categories
 from ..mechanisms import TreeResponse
-from ..mechanisms._tree_response import METHODS, MOST_BINS, tree_levels
+from ..mechanisms._tree_response import MAX_BINS, METHODS, tree_levels
 from ..results import SHARES, Binomial, BoundedSum, Estimate
 from ._range_tree import Haar, Hierarchy, Tree, Weights, mean_range_variance
 from .protocols import FEW_REPORTS, Problem, warn_few
 
 COVARIANCE_LIMIT = 256  # largest number of bins for which the covariance matrix is computed
-MOST_AUTOMATIC = 16  # largest number of children that "auto" considers, besides that of a flat histogram
+MAX_AUTOMATIC = 16  # largest number of children that "auto" considers, besides that of a flat histogram
 ONE_SIGMA = math.erfc(math.sqrt(0.5)) / 2  # probability beyond one standard deviation, on one side
 
 
@@ -238,7 +238,7 @@ def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
 
 def best_branching(k: int, epsilon: float) -> int:
     """Return the branching with the smallest `mean_range_variance`: one of 2 to 16, or k, which is a flat histogram."""
-    candidates = sorted({min(b, k) for b in (*range(2, MOST_AUTOMATIC + 1), k)})
+    candidates = sorted({min(b, k) for b in (*range(2, MAX_AUTOMATIC + 1), k)})
     found: list[tuple[float, int]] = []
     for b in candidates:
         found.append((mean_range_variance(tree_levels(k, epsilon, b, "hierarchy"), b), b))
@@ -315,13 +315,13 @@ class RangeQueries(Problem[RangeEstimate]):
     method: str = field(default="hierarchy", kw_only=True)
 
     def __post_init__(self) -> None:
-        k, epsilon = _check.integer("k", self.k, 2, MOST_BINS), _check.positive("epsilon", self.epsilon)
+        k, epsilon = _check.integer("k", self.k, 2, MAX_BINS), _check.positive("epsilon", self.epsilon)
         method = _check.choice("method", self.method, METHODS)
         if isinstance(self.branching, str):
             _check.choice("branching", self.branching, ("auto",))
             branching = 2 if method == "haar" else best_branching(k, epsilon)
         else:
-            branching = _check.integer("branching", self.branching, 2, MOST_BINS)
+            branching = _check.integer("branching", self.branching, 2, MAX_BINS)
         mechanism = TreeResponse(k, epsilon, branching, method)
         self._set(k=k, epsilon=epsilon, branching=self.branching if self.branching == "auto" else mechanism.branching)
         self._define(mechanism, Categories(k))

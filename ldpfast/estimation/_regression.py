@@ -13,7 +13,7 @@ from .. import _check
 from .._extras import optional
 from .._typing import AnyArray, Floats
 from .._warnings import warn
-from ..mechanisms._hessian import MOST_COEFFICIENTS
+from ..mechanisms._hessian import MAX_COEFFICIENTS
 from ..results import ClippedWarning, Estimate, SmallSampleWarning
 from .sgd import GradientDescent, NewtonStep
 
@@ -101,7 +101,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
                 raise ValueError(
                     "solver must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known"
                 )
-        elif solver == "newton" or (solver == "auto" and features < MOST_COEFFICIENTS):
+        elif solver == "newton" or (solver == "auto" and features < MAX_COEFFICIENTS):
             newton = NewtonStep(self._family, features, self.epsilon, max(4, people), **options)
             if solver == "newton" or people >= newton.sufficient_n:
                 return newton

@@ -21,7 +21,7 @@ from .protocols import FEW_REPORTS, Problem, warn_few
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MOST_TERMS = 1 << 16
+MAX_TERMS = 1 << 16
 BOUND = math.sqrt(2)  # largest absolute value of a term of the series
 
 
@@ -168,7 +168,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
             for name, given in (("n", self.n), ("smoothness", self.smoothness)):
                 if given is not None:
                     raise ValueError(f"{name} must be left out where n_terms is given")
-            terms = _check.integer("n_terms", self.n_terms, 1, MOST_TERMS)
+            terms = _check.integer("n_terms", self.n_terms, 1, MAX_TERMS)
         mechanism = LinfBall(terms, self.epsilon, BOUND)
         kernel = privatize.Series(terms, lower, upper, mechanism._heads)
         self._define(mechanism, Interval(lower, upper), kernel=kernel, terms=terms)
@@ -195,8 +195,8 @@ def _best_terms(n: int, epsilon: float, beta: float, radius: float) -> int:
         scale = unit * half_space_constant(k if k % 2 else k + 1)
         return float(k * scale**2 / n + radius**2 * (k + 1.0) ** (-2 * beta))
 
-    k = max(1, min(MOST_TERMS, round((beta * radius**2 * 2 * n / (math.pi * unit**2)) ** (1 / (2 * beta + 2)))))
-    around = range(max(1, k // 2), min(MOST_TERMS, 2 * k + 8) + 1)
+    k = max(1, min(MAX_TERMS, round((beta * radius**2 * 2 * n / (math.pi * unit**2)) ** (1 / (2 * beta + 2)))))
+    around = range(max(1, k // 2), min(MAX_TERMS, 2 * k + 8) + 1)
     return min(around, key=risk)
 
 

@@ -19,7 +19,7 @@ from .protocols import FEW_REPORTS, Problem, warn_few
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MOST_BOX_DIM = 1 << 20  # coordinates of a box, whose ends are kept as numbers of Python
+MAX_BOX_DIM = 1 << 20  # coordinates of a box, whose ends are kept as numbers of Python
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,7 +225,7 @@ class VectorMean(Problem[VectorEstimate]):
                 raise ValueError(
                     "lower and upper must be left out with norm 'l2' or a radius: they are the ends of a box"
                 )
-            _check.integer("dim", dim, 1, MOST_BOX_DIM)
+            _check.integer("dim", dim, 1, MAX_BOX_DIM)
             lower, upper = _ends("lower", self.lower, dim), _ends("upper", self.upper, dim)
             for low, high in zip(lower, upper, strict=True):
                 _check.interval(low, high)

@@ -24,8 +24,8 @@ MOMENT, EPSILON, DELTA = 4.0, 0.01, 1e-6
 SIZES, AT_DIM = (2_000, 5_300, 14_000, 37_000, 100_000), 4
 DIMS, AT_SIZE = (64, 128, 256, 512, 1024, 2048), 1_000_000
 REPETITIONS, QUICK_REPETITIONS = 1_000, 200
-MOST_DIFFERENCE = 0.1  # of slopes
-LEAST_SHARE = 0.5  # largest error over upper bound that counts as attained
+MAX_DIFFERENCE = 0.1  # of slopes
+MIN_SHARE = 0.5  # largest error over upper bound that counts as attained
 ERRORS = 4.0  # accepted standard errors above the upper bound
 
 DEFINITIONS = {
@@ -154,15 +154,15 @@ class TableStudy(Study):
 
     @property
     def holds(self) -> bool:
-        return self.in_order and self.excess <= MOST_DIFFERENCE and self.least_share >= LEAST_SHARE
+        return self.in_order and self.excess <= MAX_DIFFERENCE and self.least_share >= MIN_SHARE
 
     @property
     def verdict(self) -> str:
         gaps = [float((line.bound.upper / line.bound.lower).max()) for line in self.lines]
         return (
             f"lower bound <= error <= upper bound: {'yes' if self.in_order else 'NO'}; slopes against n and the dimension "
-            f"differ from the published rates by at most {self.excess:.2f} (at most {MOST_DIFFERENCE:g}); largest error over "
-            f"upper bound, for each definition {self.least_share:.2f} or more (at least {LEAST_SHARE:g}); upper over lower "
+            f"differ from the published rates by at most {self.excess:.2f} (at most {MAX_DIFFERENCE:g}); largest error over "
+            f"upper bound, for each definition {self.least_share:.2f} or more (at least {MIN_SHARE:g}); upper over lower "
             f"bound up to {max(gaps):.0f}"
         )
 
@@ -287,6 +287,6 @@ EXPERIMENT = Experiment(
     f"{BARBER_DUCHI}, table 1",
     "Under each of five definitions of privacy, the squared error of the private mean on its worst records is between the "
     "bounds and reaches half of the upper bound, and the slopes of the bounds against n and the dimension are those of the "
-    f"published rates (within {MOST_DIFFERENCE:g}; the lower bounds may grow faster with the dimension).",
+    f"published rates (within {MAX_DIFFERENCE:g}; the lower bounds may grow faster with the dimension).",
     run,
 )

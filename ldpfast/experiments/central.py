@@ -26,7 +26,7 @@ from ..central import mean, median
 from ..mechanisms import SignBit
 from ..results import SmallSampleWarning
 from ._study import Curve, Experiment, Study, Style
-from .surveys import FAIR, MOST_VISITS, RAND, records
+from .surveys import FAIR, MAX_VISITS, RAND, records
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 DELTA = 1e-6
@@ -97,8 +97,8 @@ class Counts:
 
 def visits() -> Counts:
     """Return the visits to a doctor in a year, capped at 20, from the RAND health insurance experiment."""
-    numbers = np.minimum(records(RAND)["mdvis"].to_numpy(), MOST_VISITS).astype(np.float64)
-    return Counts("Visits to a doctor in a year", numbers, -0.5, MOST_VISITS + 0.5, "visits per year")
+    numbers = np.minimum(records(RAND)["mdvis"].to_numpy(), MAX_VISITS).astype(np.float64)
+    return Counts("Visits to a doctor in a year", numbers, -0.5, MAX_VISITS + 0.5, "visits per year")
 
 
 def ratings() -> Counts:

@@ -25,8 +25,8 @@ SIZES = (101, 301, 1_001, 3_001, 10_001, 30_001)  # odd: a median is a record
 EPSILONS, AT_EPSILON, DELTA = (0.25, 0.5, 1.0), 1.0, 1e-6
 REPETITIONS, QUICK_REPETITIONS = 4_000, 400
 NEAR = (0.8, 1.6)  # accepted ratios of the sensitivity to the theory
-LEAST_FACTOR = 10.0  # smallest accepted ratio of the sensitivity to the published one
-LEAST_RATIO = (
+MIN_FACTOR = 10.0  # smallest accepted ratio of the sensitivity to the published one
+MIN_RATIO = (
     3.0  # smallest accepted ratio of the error that smooth sensitivity adds to that of the exponential mechanism
 )
 
@@ -77,15 +77,15 @@ class SmoothStudy(Study):
     @property
     def holds(self) -> bool:
         near = bool(((self.over_theory >= NEAR[0]) & (self.over_theory <= NEAR[1])).all())
-        return near and self.over_published >= LEAST_FACTOR and self.ratio >= LEAST_RATIO
+        return near and self.over_published >= MIN_FACTOR and self.ratio >= MIN_RATIO
 
     @property
     def verdict(self) -> str:
         return (
             f"smooth sensitivity over 1 / (e beta n f): {self.over_theory.min():.2f} to {self.over_theory.max():.2f} "
-            f"({NEAR[0]:g} to {NEAR[1]:g}), over the published one: at least {self.over_published:.0f} ({LEAST_FACTOR:g}); "
+            f"({NEAR[0]:g} to {NEAR[1]:g}), over the published one: at least {self.over_published:.0f} ({MIN_FACTOR:g}); "
             f"error added by smooth sensitivity over that added by the exponential mechanism at epsilon {AT_EPSILON:g}: at "
-            f"least {self.ratio:.1f} ({LEAST_RATIO:g})"
+            f"least {self.ratio:.1f} ({MIN_RATIO:g})"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -189,7 +189,7 @@ EXPERIMENT = Experiment(
     "chaudhuri-hsu-example-3",
     f"{CHAUDHURI_HSU}, example 3, corrected",
     "The smooth sensitivity of the median of uniform records is not the published 1 / n but at least "
-    f"{LEAST_FACTOR:g} times as large and near 1 / (e beta n f) ({NEAR[0]:g} to {NEAR[1]:g}), and adds at least "
-    f"{LEAST_RATIO:g} times the error that the exponential mechanism adds, for every n.",
+    f"{MIN_FACTOR:g} times as large and near 1 / (e beta n f) ({NEAR[0]:g} to {NEAR[1]:g}), and adds at least "
+    f"{MIN_RATIO:g} times the error that the exponential mechanism adds, for every n.",
     run,
 )

@@ -21,7 +21,7 @@ from ..estimation import frequencies, histogram_density
 from ..mechanisms import Laplace, SignBit
 from ._study import Curve, Experiment, Study, Style, slope
 from .salaries import diseases, visits
-from .surveys import HEALTH, MOST_VISITS, own_health
+from .surveys import HEALTH, MAX_VISITS, own_health
 
 SIZES, AT_EPSILON = (1_000, 2_500, 6_300, 16_000, 40_000), 1.0
 EPSILONS, AT_SIZE = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0), 10_000
@@ -161,10 +161,10 @@ def problems() -> list[tuple[Problem, Problem]]:
 
     normal = np.clip(100 + ndtri((np.arange(100_000) + 0.5) / 100_000), *NORMAL_RANGE)
     simulated = np.repeat(np.arange(len(SHARES), dtype=np.uint8), np.round(100 * np.array(SHARES)).astype(int))
-    capped = np.minimum(visits().values, MOST_VISITS)
+    capped = np.minimum(visits().values, MAX_VISITS)
     clipped = "N(100, 1) clipped to [97, 103]"
     return [
-        (mean_of(clipped, normal, *NORMAL_RANGE), mean_of("visits to a doctor, real", capped, 0.0, MOST_VISITS)),
+        (mean_of(clipped, normal, *NORMAL_RANGE), mean_of("visits to a doctor, real", capped, 0.0, MAX_VISITS)),
         (
             shares_of("6 simulated categories", simulated, len(SHARES)),
             shares_of("own health, real", own_health(), len(HEALTH)),

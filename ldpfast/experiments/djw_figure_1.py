@@ -35,7 +35,7 @@ DRUGS = len(DRUG_FREQ)
 EPSILON = 0.5
 SIZES = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, POPULATION)
 REFERENCE_SIZE = 20_000
-LEAST_RATIO = 6.0
+MIN_RATIO = 6.0
 STAND_IN_SEED = 62  # the population is the same in every run
 
 LAPLACE, CUBE, CENTERED, PLAIN = "Laplace noise", "l-infinity mechanism", "l-infinity mechanism, centered", "no privacy"
@@ -88,10 +88,10 @@ class Study:
     @property
     def verdict(self) -> str:
         """The claim of the experiment and whether it holds, in one line."""
-        holds = "yes" if self.ratio >= LEAST_RATIO else "NO"
+        holds = "yes" if self.ratio >= MIN_RATIO else "NO"
         return (
             f"MSE(Laplace) / MSE(l-infinity) at n = {REFERENCE_SIZE:,}: {self.ratio:.1f}"
-            f" (at least {LEAST_RATIO:g}: {holds})"
+            f" (at least {MIN_RATIO:g}: {holds})"
         )
 
     def curves(self, what: str) -> dict[str, Curve]:
@@ -111,7 +111,7 @@ class DrugStudy(_study.Study):
 
     @property
     def holds(self) -> bool:
-        return self.stand_in.ratio >= LEAST_RATIO and self.stand_in.apart
+        return self.stand_in.ratio >= MIN_RATIO and self.stand_in.apart
 
     @property
     def verdict(self) -> str:
@@ -238,7 +238,7 @@ EXPERIMENT = _study.Experiment(
     "djw-figure-1",
     f"{_study.DJW}, figure 1",
     f"For {DRUGS} answers per person at epsilon {EPSILON:g}, the mean squared error with Laplace noise is at least "
-    f"{LEAST_RATIO:g} times that of the l-infinity mechanism (n = {REFERENCE_SIZE:,}), and the worst run of the mechanism "
+    f"{MIN_RATIO:g} times that of the l-infinity mechanism (n = {REFERENCE_SIZE:,}), and the worst run of the mechanism "
     "is better than the best run with Laplace noise (every n).",
     reproduce,
 )

@@ -24,7 +24,7 @@ from .salaries import Population, diseases, salaries
 EPSILON = 1.0
 RADII = (1.5, 2.0, 4.0, 8.0, 16.0)  # upper ends of the intervals, in units of the population
 SIZES = (1_000, 4_000, 15_000, 60_000, 252_540)
-REFERENCE_RADIUS, LEAST_RATIO = 4.0, 10.0
+REFERENCE_RADIUS, MIN_RATIO = 4.0, 10.0
 REPETITIONS, QUICK_REPETITIONS, PLAIN_REPETITIONS = 400, 40, 40
 
 SGD, NAIVE, PLAIN = "private gradient steps (one bit each)", "median of noisy values", "gradient steps, no privacy"
@@ -90,7 +90,7 @@ class MedianStudy(Study):
     def holds(self) -> bool:
         near, far = self.distances
         ahead = all(6 * panel.curve(SGD).mean[-1] < panel.curve(NAIVE).mean[-1] for panel in self.salaries)
-        return far >= LEAST_RATIO * near and ahead and max(self.slopes) <= -0.5
+        return far >= MIN_RATIO * near and ahead and max(self.slopes) <= -0.5
 
     @property
     def verdict(self) -> str:
@@ -98,7 +98,7 @@ class MedianStudy(Study):
         return (
             f"distance from the median at radius {REFERENCE_RADIUS:g}: {near:,.0f} with n = {few:,} private bits, "
             f"{far:,.0f} for the median of {total:,} noisy salaries, {far / near:.0f} times as much (at least "
-            f"{LEAST_RATIO:g}); the gap falls like n^{min(self.slopes):.2f} to n^{max(self.slopes):.2f} (n^-0.5 or faster)"
+            f"{MIN_RATIO:g}); the gap falls like n^{min(self.slopes):.2f} to n^{max(self.slopes):.2f} (n^-0.5 or faster)"
         )
 
     def curves(self) -> Iterator[Curve]:
@@ -213,6 +213,6 @@ EXPERIMENT = Experiment(
     "djw-figure-6",
     f"{DJW}, figure 6",
     "The excess risk of private gradient steps, one bit per person, falls like n^(-1/2) or faster, and the median of noisy "
-    f"salaries is at least {LEAST_RATIO:g} times as far from the median although it has more people.",
+    f"salaries is at least {MIN_RATIO:g} times as far from the median although it has more people.",
     run,
 )

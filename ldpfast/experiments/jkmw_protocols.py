@@ -26,7 +26,7 @@ MU_BOUND, SIGMA_BOUNDS = 4096.0, (0.5, 16.0)
 EPSILONS = (0.5, 1.0, 2.0)
 SIZES, FULL_SIZES = (20_000, 200_000), (20_000, 200_000, 1_000_000)
 REPETITIONS, QUICK_REPETITIONS = 50, 5  # per mean and sigma
-MOST_MEDIAN = 5.0  # largest median of the normalized error that counts as "of order 1"
+MAX_MEDIAN = 5.0  # largest median of the normalized error that counts as "of order 1"
 
 PAPER, ROBUST, EFFICIENT = "published, safe noise", "robust", "efficient"
 VARIANTS = {PAPER: "paper", ROBUST: "robust", EFFICIENT: "efficient"}
@@ -142,13 +142,13 @@ class GaussianStudy(Study):
 
     @property
     def holds(self) -> bool:
-        return self.published <= MOST_MEDIAN and min(self.gains) > 1 and 0.93 <= self.coverage <= 0.97
+        return self.published <= MAX_MEDIAN and min(self.gains) > 1 and 0.93 <= self.coverage <= 0.97
 
     @property
     def verdict(self) -> str:
         return (
             f"n = {self.errors[-1].n:,}: median error of the published two rounds, known sigma, {self.published:.1f} sigma / "
-            f"(epsilon sqrt n) (at most {MOST_MEDIAN:g}); published root mean squared error over that of the library, "
+            f"(epsilon sqrt n) (at most {MAX_MEDIAN:g}); published root mean squared error over that of the library, "
             f"{min(self.gains):.1f} to {max(self.gains):.0f} (above 1); all n: coverage of the library's 95 % intervals, "
             f"{100 * self.coverage:.1f} % (93 to 97)"
         )
@@ -394,7 +394,7 @@ EXPERIMENT = GaussianExperiment(
     "jkmw-protocols",
     f"{JKMW}, the four protocols",
     "The published two rounds with known sigma have a median error of at most "
-    f"{MOST_MEDIAN:g} sigma / (epsilon sqrt(n)), and the variants of the library have smaller errors for every protocol "
+    f"{MAX_MEDIAN:g} sigma / (epsilon sqrt(n)), and the variants of the library have smaller errors for every protocol "
     "and intervals with 95 % coverage (93 to 97).",
     run,
 )

@@ -23,7 +23,7 @@ from ..privacy import Guarantee, compose
 from ..results import Estimate
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-MOST_VISITS = 20
+MAX_VISITS = 20
 HEALTH = ("excellent", "good", "fair", "poor")
 MARRIAGE = ("very poor", "poor", "fair", "good", "very good")
 
@@ -114,10 +114,10 @@ def questions() -> list[Question]:
         Question(RAND, "Share of people with a physical limitation", rand["physlm"].to_numpy() >= 0.5, Warner),
         Question(
             RAND,
-            f"Mean visits to a doctor in a year, at most {MOST_VISITS} counted",
-            np.minimum(rand["mdvis"].to_numpy(), MOST_VISITS).astype(np.float64),
-            partial(for_interval, 0.0, float(MOST_VISITS)),
-            upper=float(MOST_VISITS),
+            f"Mean visits to a doctor in a year, at most {MAX_VISITS} counted",
+            np.minimum(rand["mdvis"].to_numpy(), MAX_VISITS).astype(np.float64),
+            partial(for_interval, 0.0, float(MAX_VISITS)),
+            upper=float(MAX_VISITS),
             unit="visits per year",
         ),
         Question(

@@ -23,7 +23,7 @@ SURVEYS = {
     surveys.RAND: Survey(
         {
             "limited": YesNo(),
-            "visits": Mean(0, surveys.MOST_VISITS),
+            "visits": Mean(0, surveys.MAX_VISITS),
             "health": Choice(surveys.HEALTH),
             "limited by health": Cross("health", "limited"),
         },
@@ -89,7 +89,7 @@ def people(name: str) -> dict[str, AnyArray]:
     if name == surveys.RAND:
         return {
             "limited": data["physlm"].to_numpy() >= 0.5,
-            "visits": np.minimum(data["mdvis"].to_numpy(), surveys.MOST_VISITS).astype(np.float64),
+            "visits": np.minimum(data["mdvis"].to_numpy(), surveys.MAX_VISITS).astype(np.float64),
             "health": np.array(surveys.HEALTH)[surveys.own_health()],
         }
     return {

@@ -17,14 +17,14 @@ from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._randomized_response import RandomizedResponse
 from ._rank_codebook import RankCodebook
-from ._sampled_cube import MOST_SAMPLED, SampledCube
+from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._sign_bit import SignBit
 from ._subset_selection import SubsetSelection
 from ._unary_encoding import UnaryEncoding
 from ._window import Window
 
 ROUNDING = 1e-4  # relative differences of variances by the number of bits of a coin are smaller
-MOST_BITS = 4096  # categories up to which a report may have one bit for each
+MAX_BITS = 4096  # categories up to which a report may have one bit for each
 
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 ForCategories = RandomizedResponse | UnaryEncoding | SubsetSelection | HadamardResponse | ProjectiveGeometryResponse
@@ -161,7 +161,7 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
         partial(HadamardResponse, k, epsilon),
         partial(ProjectiveGeometryResponse, k, epsilon),
     ]
-    if k <= MOST_BITS:
+    if k <= MAX_BITS:
         makers += [
             partial(SubsetSelection, k, epsilon),
             partial(UnaryEncoding, k, epsilon, "symmetric"),
@@ -206,7 +206,7 @@ def for_box(dim: int, epsilon: float, radius: float = 1.0, *, max_bits: int | No
         partial(LinfBall, dim, epsilon, radius),
     ]
     if max_bits is not None:
-        makers += [partial(SampledCube, dim, epsilon, radius, sampled=k) for k in range(1, min(dim, MOST_SAMPLED) + 1)]
+        makers += [partial(SampledCube, dim, epsilon, radius, sampled=k) for k in range(1, min(dim, MAX_SAMPLED) + 1)]
     return best(makers, lambda mechanism: mechanism.worst_variance, max_bits, ROUNDING)
 
 

@@ -27,7 +27,7 @@ def grid_steps(epsilon: float, dim: int = 1) -> int:
     return max(1, math.ceil(steps))
 
 
-MOST_DIGITS = 20  # binary digits of noise that is drawn by the counts of all its values
+MAX_DIGITS = 20  # binary digits of noise that is drawn by the counts of all its values
 ROUNDING_BITS = 16  # random bits that round a number to the grid
 
 
@@ -113,8 +113,8 @@ class DiscreteLaplace(Mechanism):
 
         People whose numbers are rounded to the same index are counted by the sign and the digits of their noise.
         """
-        if self._coin.digits > MOST_DIGITS:
-            raise self._no_exact_state(f"its noise has more than 2^{MOST_DIGITS} values")
+        if self._coin.digits > MAX_DIGITS:
+            raise self._no_exact_state(f"its noise has more than 2^{MAX_DIGITS} values")
         numbers = self.numbers(records).reshape(len(records), -1)
         sums = [self._grid_sums(column, people, generator) for column in numbers.T]
         words = [

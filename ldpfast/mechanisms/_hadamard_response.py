@@ -18,7 +18,7 @@ from ._set_response import SetResponse
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_CATEGORIES = (1 << 31) - 1  # codes have at most 31 bits
+MAX_CATEGORIES = (1 << 31) - 1  # codes have at most 31 bits
 
 
 def walsh(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -102,7 +102,7 @@ class HadamardResponse(SetResponse):
     epsilon: float
 
     def __post_init__(self) -> None:
-        k = _check.integer("k", self.k, 2, MOST_CATEGORIES)
+        k = _check.integer("k", self.k, 2, MAX_CATEGORIES)
         self._set(k=k, epsilon=_check.positive("epsilon", self.epsilon))
         codes = 1 << k.bit_length()
         # The coin shares a word of 32 bits with the code, or has a word of its own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import _check
 from .._formulas import half_space_constants
 
-MOST_DIM = 1 << 34  # the packed signs of one row are far below the length of a stream
+MAX_DIM = 1 << 34  # the packed signs of one row are far below the length of a stream
 
 
 def half_space_constant(dim: int) -> float:
@@ -37,7 +37,7 @@ def half_space_constant(dim: int) -> float:
 
 def check_ball(dim: int, epsilon: float, radius: float) -> tuple[int, float, float]:
     """Return the parameters of a mechanism for vectors in a ball, after checks."""
-    dim, epsilon = _check.integer("dim", dim, 1, MOST_DIM), _check.positive("epsilon", epsilon)
+    dim, epsilon = _check.integer("dim", dim, 1, MAX_DIM), _check.positive("epsilon", epsilon)
     radius = _check.positive("radius", radius)
     if not 1e-18 <= radius <= 1e18:
         raise ValueError(f"radius must be in [1e-18, 1e18], where single precision holds the reports, got {radius!r}")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._typing import AnyArray, Floats
 from ._likelihood import LikelihoodQuestion
 
-MOST_COEFFICIENTS = 512  # 131,328 entries
-LEAST_CAP = 3.0  # least cap of the weight of a Poisson model: fitted means up to it are exact
+MAX_COEFFICIENTS = 512  # 131,328 entries
+MIN_CAP = 3.0  # least cap of the weight of a Poisson model: fitted means up to it are exact
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Hessian(LikelihoodQuestion):
     @property
     def cap(self) -> float:
         """Largest weight of a Poisson model; where fitted means are larger, the Hessian is too small."""
-        return max(self.residual_bound, LEAST_CAP)
+        return max(self.residual_bound, MIN_CAP)
 
     @property
     def scales(self) -> Floats:
@@ -82,9 +82,9 @@ class Hessian(LikelihoodQuestion):
         return found
 
     def _size(self) -> tuple[int, float]:
-        if self.dim > MOST_COEFFICIENTS:
+        if self.dim > MAX_COEFFICIENTS:
             raise ValueError(
-                f"position must hold at most {MOST_COEFFICIENTS} coefficients for a Hessian, got {self.dim}"
+                f"position must hold at most {MAX_COEFFICIENTS} coefficients for a Hessian, got {self.dim}"
             )
         first, second = self._entries
         diagonal, scales = first == second, self.scales

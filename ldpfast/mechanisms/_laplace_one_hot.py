@@ -13,7 +13,7 @@ from ..reports import Grid
 from ._discrete_laplace import DiscreteLaplace, grid_steps
 from ._response import one_hot
 
-MOST_COLUMNS = 1 << 20
+MAX_COLUMNS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class LaplaceOneHot(DiscreteLaplace):
     report: Grid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        k, epsilon = _check.integer("k", self.k, 2, MOST_COLUMNS), _check.positive("epsilon", self.epsilon)
+        k, epsilon = _check.integer("k", self.k, 2, MAX_COLUMNS), _check.positive("epsilon", self.epsilon)
         self._set(k=k, epsilon=epsilon)
         span = grid_steps(epsilon)
         self.define_noise(

@@ -12,7 +12,7 @@ from ..domains import Reals
 from ..reports import Grid
 from ._discrete_laplace import DiscreteLaplace, grid_steps
 
-MOST_PERIODS = 2.0**52  # distances from the offset are clipped to this many periods
+MAX_PERIODS = 2.0**52  # distances from the offset are clipped to this many periods
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class LaplaceResidue(DiscreteLaplace):
     def encode(self, records: AnyArray) -> Floats:
         """Return signed distances from the nearest node. NaN counts as a node."""
         with np.errstate(over="ignore", invalid="ignore"):
-            periods = np.clip((records.astype(np.float64) - self.offset) / self.width, -MOST_PERIODS, MOST_PERIODS)
+            periods = np.clip((records.astype(np.float64) - self.offset) / self.width, -MAX_PERIODS, MAX_PERIODS)
         periods[np.isnan(periods)] = 0.0
         return np.asarray((periods - np.rint(periods)) * self.width)
 

@@ -117,6 +117,6 @@ def _ball_steps(dim: int, epsilon: float) -> tuple[int, int, int]:
     """
     for h in range(20, 9, -1):
         limit = math.isqrt(dim << 2 * h) + 1 + 4 * (math.isqrt(dim) + 1)
-        if 24 * 2 * limit / epsilon <= 2.0**_coins.MOST_DIGITS:
+        if 24 * 2 * limit / epsilon <= 2.0**_coins.MAX_DIGITS:
             break
     return 2 << h, 2 * limit, limit

@@ -19,12 +19,12 @@ from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, multinomial
 from ._half_space import check_ball, check_scale, half_space_constant
-from ._vertices import MOST_GROUPED, count_signs
+from ._vertices import MAX_GROUPED, count_signs
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level` and of simulated counts
+MAX_EXACT_DIM = 4096  # for the integers of `LinfBall.two_level` and of simulated counts
 SHARED = 1 << 23  # values of the random bits that the coordinates of a record share when they are rounded to signs
 
 
@@ -136,10 +136,10 @@ class LinfBall(Mechanism):
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the number of plus signs of each coordinate. People are counted by the interval of the shared random bits."""
         dim = self.dim
-        if dim > MOST_EXACT_DIM:
-            raise self._no_exact_state(f"dim must be at most {MOST_EXACT_DIM}")
+        if dim > MAX_EXACT_DIM:
+            raise self._no_exact_state(f"dim must be at most {MAX_EXACT_DIM}")
         rounded = [rounding(record) for record in records.astype(np.float64) * (2.0**30 / self.radius)]
-        if sum(plus.size for _, plus in rounded) > MOST_GROUPED:
+        if sum(plus.size for _, plus in rounded) > MAX_GROUPED:
             raise self._no_exact_state(
                 "the coordinates of the records have too many different values. Multiples of radius / 128 are always possible"
             )
@@ -164,7 +164,7 @@ class LinfBall(Mechanism):
         odds = Fraction(self._heads, _coins.WORD - self._heads)
         if self.ties == "keep" or self.dim % 2:
             return TwoLevel.binary(odds)
-        if self.dim > MOST_EXACT_DIM:
+        if self.dim > MAX_EXACT_DIM:
             return None
         size = (1 << self.dim) - math.comb(self.dim, self.dim // 2)
         return TwoLevel.of_sets(odds, size, 2 << self.dim, size)

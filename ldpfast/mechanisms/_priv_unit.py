@@ -20,8 +20,8 @@ from ._base import Mechanism
 from ._half_space import check_ball, check_scale
 from ._python import PythonKernel
 
-MOST_DIM = 1 << 32  # the words of one row are at most half of a stream
-LEAST_EPSILON, MOST_EPSILON = 1e-6, 40.0
+MAX_DIM = 1 << 32  # the words of one row are at most half of a stream
+MIN_EPSILON, MAX_EPSILON = 1e-6, 40.0
 BLOCK_NUMBERS = 1 << 16  # normal numbers per record block, which stay in cache
 FAR = 2.0**40  # coordinates beyond this many radii are clamped, so that no square overflows
 TINY = 1e-150  # rows that are shorter than this many radii count as zero: their squares underflow
@@ -107,10 +107,10 @@ class PrivUnit(Mechanism):
     _folds: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, MOST_DIM), self.epsilon, self.radius)
-        if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, MAX_DIM), self.epsilon, self.radius)
+        if not MIN_EPSILON <= epsilon <= MAX_EPSILON:
             raise ValueError(
-                f"epsilon must be in [{LEAST_EPSILON:g}, {MOST_EPSILON:g}], where doubles hold the shape of the cap, "
+                f"epsilon must be in [{MIN_EPSILON:g}, {MAX_EPSILON:g}], where doubles hold the shape of the cap, "
                 f"got {epsilon!r}"
             )
         self._set(dim=dim, epsilon=epsilon, radius=radius)

@@ -22,7 +22,7 @@ from ._set_response import SetResponse
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_VECTORS = 1 << 25  # vectors over the field: their counts must fit memory
+MAX_VECTORS = 1 << 25  # vectors over the field: their counts must fit memory
 MATRIX_ROWS = 64  # of the matrices of the discrete Fourier transform
 
 
@@ -68,7 +68,7 @@ def _geometries(k: int) -> list[Geometry]:
         length = 2
         while Geometry(q, length).points < k:
             length += 1
-        if q**length <= MOST_VECTORS:
+        if q**length <= MAX_VECTORS:
             found.append(Geometry(q, length))
     return found
 
@@ -150,7 +150,7 @@ class ProjectiveGeometryResponse(SetResponse):
     length: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        k = _check.integer("k", self.k, 2, MOST_VECTORS // 2)
+        k = _check.integer("k", self.k, 2, MAX_VECTORS // 2)
         self._set(k=k, epsilon=_check.positive("epsilon", self.epsilon))
         space = best_geometry(k, self.epsilon)
         self._set(order=space.order, length=space.length)

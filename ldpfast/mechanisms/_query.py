@@ -16,8 +16,8 @@ from ._base import Mechanism
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MOST_SERIAL = (1 << 63) - 1
-MOST_BYTES = 1 << 20  # of an answer
+MAX_SERIAL = (1 << 63) - 1
+MAX_BYTES = 1 << 20  # of an answer
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Query:
     mechanism: Mechanism
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "serial", _check.integer("serial", self.serial, 0, MOST_SERIAL))
+        object.__setattr__(self, "serial", _check.integer("serial", self.serial, 0, MAX_SERIAL))
         if not isinstance(self.mechanism, Mechanism):
             raise TypeError(f"mechanism must be a Mechanism, got {type(self.mechanism).__name__}")
 
@@ -66,8 +66,8 @@ class Query:
         *,
         rng: RNGLike = None,
         out: AnyArray | None = None,
-        most: float | None = None,
-        most_bytes: int = MOST_BYTES,
+        max_epsilon: float | None = None,
+        max_bytes: int = MAX_BYTES,
     ) -> AnyArray:
         """Return the answer for a record, or one answer for each of many records.
 
@@ -78,10 +78,10 @@ class Query:
             on the record would itself be an answer.
         rng, out
             As for `Mechanism.privatize`.
-        most : float, optional
+        max_epsilon : float, optional
             Largest epsilon that the client accepts. The default accepts every query, so a client in the field should give it:
             a forged query can ask for any epsilon.
-        most_bytes : int, default 2^20
+        max_bytes : int, default 2^20
             Largest size of one answer that the client accepts.
 
         Returns
@@ -93,17 +93,17 @@ class Query:
         ------
         TypeError, ValueError
             If `x` or `out` has a wrong dtype or shape; if records are categories and `x` is not a valid one; if the query
-            asks for more than `most` or `most_bytes`.
+            asks for more than `max_epsilon` or `max_bytes`.
 
         Privacy
         -------
         Exactly ``mechanism.epsilon_realized`` per report.
         """
         asks = self.mechanism
-        if most is not None and not asks.epsilon_realized <= _check.positive("most", most):
-            raise ValueError(f"a query must have an epsilon of at most {most!r}, got {asks.epsilon_realized!r}")
-        if asks.report_bytes > _check.integer("most_bytes", most_bytes, 1):
-            raise ValueError(f"a query must have answers of at most {most_bytes} bytes, got {asks.report_bytes}")
+        if max_epsilon is not None and not asks.epsilon_realized <= _check.positive("max_epsilon", max_epsilon):
+            raise ValueError(f"a query must have an epsilon of at most {max_epsilon!r}, got {asks.epsilon_realized!r}")
+        if asks.report_bytes > _check.integer("max_bytes", max_bytes, 1):
+            raise ValueError(f"a query must have answers of at most {max_bytes} bytes, got {asks.report_bytes}")
         return asks.privatize(x, rng=rng, out=out, clip=asks.domain.clips)
 
     def to_bytes(self) -> bytes:

@@ -11,7 +11,7 @@ from ..domains import Categories
 from ..reports import Codes
 from ._response import ResponseMechanism
 
-MOST_CATEGORIES = 1 << 40  # a bound for integer arithmetic; larger than memory can hold
+MAX_CATEGORIES = 1 << 40  # a bound for integer arithmetic; larger than memory can hold
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RandomizedResponse(ResponseMechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        self._set(k=_check.integer("k", self.k, 2, MOST_CATEGORIES), epsilon=_check.positive("epsilon", self.epsilon))
+        self._set(k=_check.integer("k", self.k, 2, MAX_CATEGORIES), epsilon=_check.positive("epsilon", self.epsilon))
         coin = _coins.response(self.k, self.epsilon)
         self.define_response(coin, Categories(self.k), Codes(self.k), privatize.RandomizedResponse(coin))
 

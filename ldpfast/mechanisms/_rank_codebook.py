@@ -17,8 +17,8 @@ from ..reports import Directions
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale
 
-MOST_VECTORS = 256
-MOST_DIM = 16384  # a row fits the stack of the kernel
+MAX_VECTORS = 256
+MAX_DIM = 16384  # a row fits the stack of the kernel
 
 
 @lru_cache(maxsize=4096)
@@ -143,8 +143,8 @@ class RankCodebook(Mechanism):
     _along: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, MOST_DIM), self.epsilon, self.radius)
-        vectors = _check.integer("vectors", self.vectors, 1, MOST_VECTORS)
+        dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, MAX_DIM), self.epsilon, self.radius)
+        vectors = _check.integer("vectors", self.vectors, 1, MAX_VECTORS)
         top = best_top(dim, vectors, epsilon)
         coin = _coins.of_set(epsilon, top, 2 * vectors)
         inside = float(coin.inside * top)

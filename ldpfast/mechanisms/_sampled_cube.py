@@ -21,13 +21,13 @@ from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts
 from ._half_space import check_ball, check_scale
-from ._vertices import MOST_COLUMNS, count_sampled_signs, count_signs
+from ._vertices import MAX_COLUMNS, count_sampled_signs, count_signs
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_SAMPLED = 62  # patterns of the signs are numbers of 64 bits
-MOST_DIM = 4096  # if the signs of all coordinates are reported
+MAX_SAMPLED = 62  # patterns of the signs are numbers of 64 bits
+MAX_DIM = 4096  # if the signs of all coordinates are reported
 RARE_BITS = 12  # more than 62 signs are drawn until they are in a set that has at least 2^-12 of all patterns
 LARGEST_DIM = 1 << 30
 
@@ -55,7 +55,7 @@ def _signal(k: int, threshold: int, epsilon: float) -> float:
 
 def _is_drawn(k: int, threshold: int) -> bool:
     """Return whether the patterns that agree in so many places can be drawn in a reasonable time."""
-    return k <= MOST_SAMPLED or _tail(k, threshold)[0] << RARE_BITS >= 1 << k
+    return k <= MAX_SAMPLED or _tail(k, threshold)[0] << RARE_BITS >= 1 << k
 
 
 def _best_threshold(k: int, epsilon: float) -> int:
@@ -76,15 +76,15 @@ def _best_threshold(k: int, epsilon: float) -> int:
 @lru_cache(maxsize=256)
 def best_design(dim: int, epsilon: float, sampled: int | None, threshold: int | None) -> tuple[int, int]:
     """Return the number of sampled coordinates and the threshold with the smallest variance d / (k m^2)."""
-    sizes = [sampled] if sampled is not None else list(range(1, min(dim, MOST_SAMPLED) + 1))
-    if sampled is None and MOST_SAMPLED < dim <= MOST_DIM:
+    sizes = [sampled] if sampled is not None else list(range(1, min(dim, MAX_SAMPLED) + 1))
+    if sampled is None and MAX_SAMPLED < dim <= MAX_DIM:
         sizes.append(dim)
     if threshold is not None:
         sizes = [k for k in sizes if k // 2 < threshold <= k and _is_drawn(k, threshold)]
     if not sizes:
         raise ValueError(
-            f"threshold must be above half of the number k of signs and at most k, with k <= {MOST_SAMPLED}, or k = dim <="
-            f" {MOST_DIM} and at least 1 of {1 << RARE_BITS} patterns with so many agreements, got {threshold}"
+            f"threshold must be above half of the number k of signs and at most k, with k <= {MAX_SAMPLED}, or k = dim <="
+            f" {MAX_DIM} and at least 1 of {1 << RARE_BITS} patterns with so many agreements, got {threshold}"
         )
     designs = [(k, _best_threshold(k, epsilon) if threshold is None else threshold) for k in sizes]
     return max(designs, key=lambda design: design[0] * _signal(design[0], design[1], epsilon) ** 2)
@@ -166,9 +166,9 @@ class SampledCube(Mechanism):
         dim, epsilon, radius = check_ball(_check.integer("dim", self.dim, 1, LARGEST_DIM), self.epsilon, self.radius)
         if self.sampled is not None:
             _check.integer("sampled", self.sampled, 1, dim)
-            if self.sampled > MOST_SAMPLED and not self.sampled == dim <= MOST_DIM:
+            if self.sampled > MAX_SAMPLED and not self.sampled == dim <= MAX_DIM:
                 raise ValueError(
-                    f"sampled must be at most {MOST_SAMPLED}, or dim with dim <= {MOST_DIM}, got {self.sampled}"
+                    f"sampled must be at most {MAX_SAMPLED}, or dim with dim <= {MAX_DIM}, got {self.sampled}"
                 )
         if self.threshold is not None:
             most = dim if self.sampled is None else self.sampled
@@ -179,7 +179,7 @@ class SampledCube(Mechanism):
         inside, outside = coin.inside, coin.outside
         # The sum of 2 a - k over all patterns is zero.
         scale = check_scale(radius * (1 / float((inside - outside) * excess / k)) * (dim / k))
-        up_to = [_tail(k, a)[0] for a in range(k, threshold - 1, -1)] if k <= MOST_SAMPLED else []
+        up_to = [_tail(k, a)[0] for a in range(k, threshold - 1, -1)] if k <= MAX_SAMPLED else []
         report: Format = Bits(dim) if k == dim else SampledSigns(dim, k, scale)
         self._set(dim=dim, epsilon=epsilon, radius=radius, sampled=k, threshold=threshold)
         self.define(
@@ -214,8 +214,8 @@ class SampledCube(Mechanism):
         k, threshold = self.sampled, self.threshold
         assert k is not None
         assert threshold is not None
-        if self.dim > MOST_COLUMNS:
-            raise self._no_exact_state(f"dim must be at most {MOST_COLUMNS}")
+        if self.dim > MAX_COLUMNS:
+            raise self._no_exact_state(f"dim must be at most {MAX_COLUMNS}")
         plus = np.clip((1 + records.astype(np.float64) / self.radius) / 2, 0, 1)
         inside, outside = self._weights
         weights = [math.comb(k, a) * (inside if a >= threshold else outside) for a in range(k + 1)]

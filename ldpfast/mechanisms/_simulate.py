@@ -12,7 +12,7 @@ from .. import _check
 from .._random import open_generator
 from .._typing import AnyArray
 from ..domains import Categories, Domain
-from ..reports import MOST_REPORTS, Aggregator, Question
+from ..reports import MAX_REPORTS, Aggregator, Question
 from ._draws import Counts, multinomial
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def simulate(
     """
     if not isinstance(mechanism, Question) or not hasattr(mechanism, "report_state"):
         raise TypeError(f"mechanism must be a Mechanism or a Problem, got {type(mechanism).__name__}")
-    n = _check.integer("n", n, 1, MOST_REPORTS - 1)
+    n = _check.integer("n", n, 1, MAX_REPORTS - 1)
     records, amounts = _population(mechanism.domain, shares_or_counts)
     _check_sum(amounts, n)
     generator = open_generator(rng)

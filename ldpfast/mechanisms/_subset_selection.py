@@ -24,7 +24,7 @@ from ._response import one_hot
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_CATEGORIES = 1 << 16  # a row of bits and the working memory of the kernel stay in cache
+MAX_CATEGORIES = 1 << 16  # a row of bits and the working memory of the kernel stay in cache
 
 
 @lru_cache(maxsize=256)
@@ -100,7 +100,7 @@ class SubsetSelection(Mechanism):
     _coin: _coins.SetCoin = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        k, epsilon = _check.integer("k", self.k, 2, MOST_CATEGORIES), _check.positive("epsilon", self.epsilon)
+        k, epsilon = _check.integer("k", self.k, 2, MAX_CATEGORIES), _check.positive("epsilon", self.epsilon)
         size = best_size(k, epsilon) if self.size is None else _check.integer("size", self.size, 1, k - 1)
         self._set(k=k, epsilon=epsilon, size=size)
         coin = _coins.of_set(epsilon, size, k)

@@ -25,7 +25,7 @@ from ._response import response_counts
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_BINS = 1 << 20
+MAX_BINS = 1 << 20
 METHODS = ("hierarchy", "haar")
 
 Coin = _coins.ResponseCoin | _coins.BinaryCoin
@@ -266,9 +266,9 @@ class TreeResponse(Mechanism):
     def __post_init__(self) -> None:
         method = _check.choice("method", self.method, METHODS)
         self._set(
-            k=_check.integer("k", self.k, 2, MOST_BINS),
+            k=_check.integer("k", self.k, 2, MAX_BINS),
             epsilon=_check.positive("epsilon", self.epsilon),
-            branching=_check.integer("branching", self.branching, 2, MOST_BINS),
+            branching=_check.integer("branching", self.branching, 2, MAX_BINS),
         )
         if method == "haar" and self.branching != 2:
             raise ValueError(f"branching must be 2 for the method 'haar', got {self.branching}")

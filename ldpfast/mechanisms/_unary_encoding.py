@@ -16,7 +16,7 @@ from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, bincount, heads
-from ._randomized_response import MOST_CATEGORIES
+from ._randomized_response import MAX_CATEGORIES
 from ._response import debiasing_of, one_hot
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class UnaryEncoding(Mechanism):
 
     def __post_init__(self) -> None:
         self._set(
-            k=_check.integer("k", self.k, 2, MOST_CATEGORIES),
+            k=_check.integer("k", self.k, 2, MAX_CATEGORIES),
             epsilon=_check.positive("epsilon", self.epsilon),
             variant=_check.choice("variant", self.variant, ("symmetric", "optimized")),
         )

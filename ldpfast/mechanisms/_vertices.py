@@ -13,8 +13,8 @@ from ._draws import Counts, multinomial, ones_by_column, shares_of
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_COLUMNS = 1 << 20  # columns that are drawn one after another
-MOST_GROUPED = 1 << 20  # probabilities of groups of people and coordinates
+MAX_COLUMNS = 1 << 20  # columns that are drawn one after another
+MAX_GROUPED = 1 << 20  # probabilities of groups of people and coordinates
 
 
 def count_signs(generator: Generator, people: Counts, plus: Floats, weights: Sequence[int]) -> Counts:

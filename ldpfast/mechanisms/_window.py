@@ -23,7 +23,7 @@ from ._draws import Counts, multinomial
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_OUTPUTS = 64
+MAX_OUTPUTS = 64
 MIXTURES = 1 << 20  # steps of the share of the bit in a mixture
 SMALLEST_EPSILON = 1e-9  # of a design; words of 32 bits cannot certify as little
 
@@ -144,7 +144,7 @@ class Window(Mechanism):
     def __post_init__(self) -> None:
         lower, upper = _check.interval(self.lower, self.upper)
         epsilon = _check.positive("epsilon", self.epsilon)
-        outputs = _check.integer("outputs", self.outputs, 2, MOST_OUTPUTS)
+        outputs = _check.integer("outputs", self.outputs, 2, MAX_OUTPUTS)
         self._set(lower=lower, upper=upper, epsilon=epsilon, outputs=outputs)
         design = best_design(epsilon, outputs)
         coin = _coins.window(epsilon, design.steps, design.width, Fraction(design.mixed, MIXTURES))

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _coins
-from .._plots import BLUE, GRAY, MOST_TEXTS, VERMILION, axes, draw_matrix
+from .._plots import BLUE, GRAY, MAX_TEXTS, VERMILION, axes, draw_matrix
 from .._table import html_table
 from . import _divergence, _testing
 from ._comparison import deficiency
 from ._exact import ExactPair
 from ._numbers import Floats, float_or_array
 
-MOST_COLUMNS = 16  # reports of a channel that are shown in HTML
+MAX_COLUMNS = 16  # reports of a channel that are shown in HTML
 
 
 def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
@@ -306,9 +306,9 @@ class Channel:
     def _over_sets(self, mass: float) -> float:
         rows: Any = self.matrix if self._exact is None else self._exact
         rows = rows[:, [any(column) for column in rows.T]]
-        if rows.shape[1] > _testing.MOST_REPORTS:
+        if rows.shape[1] > _testing.MAX_REPORTS:
             raise ValueError(
-                f"inherited must be True for a channel of more than {_testing.MOST_REPORTS} reports, this one has "
+                f"inherited must be True for a channel of more than {_testing.MAX_REPORTS} reports, this one has "
                 f"{rows.shape[1]}"
             )
         total = None if self._exact is None else sum(rows[0].tolist())
@@ -429,7 +429,7 @@ class Channel:
         ax = axes(ax)
         if kind == "matrix":
             inputs, reports = self.matrix.shape
-            texts = [f"{p:.3g}" for p in self.matrix.flat] if inputs * reports <= MOST_TEXTS else []
+            texts = [f"{p:.3g}" for p in self.matrix.flat] if inputs * reports <= MAX_TEXTS else []
             draw_matrix(ax, self.matrix, range(inputs), range(reports), "probability", texts)
             ax.set_xlabel(f"report (number from 0)\nepsilon = {self.epsilon():.6g}")
             ax.set_ylabel("input (number from 0)")
@@ -571,9 +571,9 @@ class Channel:
     def _repr_html_(self) -> str:
         inputs, reports = self.matrix.shape
         columns = {"input": [str(i) for i in range(inputs)]}
-        shown = range(min(reports, MOST_COLUMNS))
+        shown = range(min(reports, MAX_COLUMNS))
         columns |= {f"report {j}": [f"{p:.4g}" for p in self.matrix[:, j].tolist()] for j in shown}
-        rest = f"; the first {MOST_COLUMNS} reports are shown" if reports > MOST_COLUMNS else ""
+        rest = f"; the first {MAX_COLUMNS} reports are shown" if reports > MAX_COLUMNS else ""
         return html_table(columns, (), f"probabilities; {self._description()}{rest}")
 
     def _description(self) -> str:

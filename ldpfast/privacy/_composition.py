@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _check, _coins
 from ._numbers import Floats, float_or_array
 
-MOST_LOSSES = 1 << 22
+MAX_LOSSES = 1 << 22
 MAX_EPSILON = 1e100
 MAX_ERROR = 700.0  # largest logarithm of a factor that is a double
 UNIT = 2.0**-53  # relative error of an operation on doubles
@@ -43,8 +43,8 @@ def _losses(epsilons: Floats) -> tuple[Floats, Floats, float]:
             continue
         error += 16 * UNIT * (3 * float(gammaln(k + 1)) + k * (epsilon + 1) + 1)
         j = np.arange(k + 1)
-        if len(losses) * (k + 1) > MOST_LOSSES:
-            raise ValueError(f"epsilons must have at most {MOST_LOSSES} sums of losses, got more")
+        if len(losses) * (k + 1) > MAX_LOSSES:
+            raise ValueError(f"epsilons must have at most {MAX_LOSSES} sums of losses, got more")
         binomial = gammaln(k + 1) - gammaln(j + 1) - gammaln(k - j + 1)
         log_true, log_false = -np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))
         weights = binomial + j * log_true + (k - j) * log_false

@@ -22,7 +22,7 @@ from ._testing import inherited
 MODES = ("sharp", "paper")
 SEARCH = 1e-10  # more than the relative error of a search over the masses of reports
 SHARES = 1e-14  # more than the error of a difference of two shares of masses
-LEAST_MASS = (
+MIN_MASS = (
     1e-290  # smaller masses count as 0, for which the parameter is larger: they are lost among the errors of doubles
 )
 
@@ -525,7 +525,7 @@ def conditional_testing_from_dp(
 
 def _marked_response(epsilon: float, delta: float, mass: float) -> float:
     """Return the parameter of randomized response with marked true answers."""
-    mass = mass if mass > LEAST_MASS else 0.0
+    mass = mass if mass > MIN_MASS else 0.0
     if delta == 0 and mass == 0:
         return float(up(math.tanh(epsilon / 2), 1.0, zero=epsilon == 0))
     if epsilon == delta == 0:

@@ -16,15 +16,15 @@ from .. import _check, _coins
 from ._guarantee import Guarantee
 from ._numbers import Floats, down, float_or_array, raise_until, up
 
-MOST_EPSILON = 598.0
-MOST_ODDS = 10**260  # e^598 is below
-MOST_PEOPLE = 10**10  # more people have at least the privacy of this many
-ERROR = 1e-8  # more than the relative error of binomial probabilities and incomplete betas for up to MOST_PEOPLE
+MAX_EPSILON = 598.0
+MAX_ODDS = 10**260  # e^598 is below
+MAX_PEOPLE = 10**10  # more people have at least the privacy of this many
+ERROR = 1e-8  # more than the relative error of binomial probabilities and incomplete betas for up to MAX_PEOPLE
 SKIPPED = 1e-250  # more than the probability of the counts that are left out, and than the errors by underflow
 WIDE, NARROW = 40, 9  # standard deviations on either side
 INTERVALS = 4096  # of the number of reports in the sets on which two records differ
 # The same for channels with reports outside these sets, and intervals of the number of those.
-LEAST_INTERVALS, FEWER_INTERVALS, HIDING_INTERVALS = 32, 256, 256
+MIN_INTERVALS, FEWER_INTERVALS, HIDING_INTERVALS = 32, 256, 256
 CONSISTENT = 1e-9  # tolerance for rates that were computed in doubles
 
 Number = Fraction | float | int
@@ -82,7 +82,7 @@ class TwoLevel:
         for name, value in (("common_rate", rate), ("affected", affected)):
             if not 0 < value <= 1:
                 raise ValueError(f"{name} must be in (0, 1], got {getattr(self, name)!r}")
-        if not 1 <= odds <= MOST_ODDS:
+        if not 1 <= odds <= MAX_ODDS:
             raise ValueError(f"odds must be in [1, 1e260], got {self.odds!r}")
         if rate > 2 * affected / (odds + 1) * (1 + Fraction(CONSISTENT)):
             raise ValueError(f"common_rate must be at most 2 affected / (odds + 1), got {self.common_rate!r}")
@@ -124,7 +124,7 @@ class TwoLevel:
             raise ValueError(f"size must be in (0, outputs) with outputs={outputs!r}, got {size!r}")
         if not 0 < apart <= min(own, total - own):
             raise ValueError(f"difference must be > 0 and at most size and outputs - size, got {difference!r}")
-        if not 1 <= e <= MOST_ODDS:
+        if not 1 <= e <= MAX_ODDS:
             raise ValueError(f"odds must be in [1, 1e260], got {odds!r}")
         scale = total + (e - 1) * own
         affected = apart * (e + 1) / scale
@@ -183,8 +183,8 @@ class TwoLevel:
         .. [2] V. Feldman, A. McMillan, K. Talwar, "Stronger Privacy Amplification by Shuffling for Renyi and Approximate
            Differential Privacy", SODA 2023, and its erratum.
         """
-        if not 0 <= _check.real("epsilon", epsilon) <= MOST_EPSILON:
-            raise ValueError(f"epsilon must be in [0, {MOST_EPSILON:g}], got {epsilon!r}")
+        if not 0 <= _check.real("epsilon", epsilon) <= MAX_EPSILON:
+            raise ValueError(f"epsilon must be in [0, {MAX_EPSILON:g}], got {epsilon!r}")
         with decimal.localcontext(_coins.CONTEXT) as context:
             odds = Fraction(Decimal(epsilon).exp().next_plus(context)) if epsilon > 0 else Fraction(1)
         return cls(1 / odds, 1, odds)
@@ -373,7 +373,7 @@ class _Counts:
     @classmethod
     def of(cls, channel: TwoLevel, n: int) -> _Counts:
         """Return the distribution for n people. Parameters are rounded toward less privacy."""
-        odds, others = Fraction(channel.odds), min(n, MOST_PEOPLE) - 1
+        odds, others = Fraction(channel.odds), min(n, MAX_PEOPLE) - 1
         if odds == 1:  # a report tells nothing
             return cls(*(np.empty(0) for _ in range(4)))
         rate = -_coins.round_up(-Fraction(channel.common_rate))
@@ -466,7 +466,7 @@ def _between(least: Floats, n: Floats, p: float, mean: Floats) -> Floats:
 
 def _enough(mean: float, deviation: float, most: int) -> int:
     """Return a number of intervals for which they increase a delta above 1e-12 by about 1 %, within limits."""
-    return min(most, max(LEAST_INTERVALS, math.ceil(3e4 * deviation / max(mean, 1.0))))
+    return min(most, max(MIN_INTERVALS, math.ceil(3e4 * deviation / max(mean, 1.0))))
 
 
 def _intervals(low: int, high: int, mean: float, deviation: float, count: int) -> tuple[Floats, Floats]:

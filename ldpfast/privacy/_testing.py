@@ -15,7 +15,7 @@ import numpy as np
 
 from ._numbers import Floats
 
-MOST_REPORTS = 14  # 2^14 sets
+MAX_REPORTS = 14  # 2^14 sets
 
 
 def over_sets(p: Any, q: Any, total: int | None, mass: float) -> Fraction | float:

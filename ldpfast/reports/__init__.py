@@ -5,7 +5,7 @@ counted; real numbers are added as 128-bit integers. So the state does not depen
 number of machines. Floating point is used only for the estimate. This package does not depend on mechanisms.
 """
 
-from ._base import MOST_REPORTS, Aggregator, Format, Source, hash_of_batch, read_batches
+from ._base import MAX_REPORTS, Aggregator, Format, Source, hash_of_batch, read_batches
 from ._bits import BitCounts, Bits
 from ._codes import CodeCounts, Codes
 from ._counts import CountAggregator
@@ -17,8 +17,8 @@ from ._signs import SampledSigns, SignCounts
 from ._vectors import Vectors, VectorSums
 
 __all__ = [
+    "MAX_REPORTS",
     "MESSAGE_VERSION",
-    "MOST_REPORTS",
     "SCHEMA_KEY",
     "Aggregator",
     "BitCounts",

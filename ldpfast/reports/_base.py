@@ -22,7 +22,7 @@ from ..privacy import Guarantee
 from ..results import AnyDebiasing, Estimate, warn_outside
 
 MAGIC = b"LDPFAST\x03"  # the last byte is the version of the layout
-MOST_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
+MAX_REPORTS = 1 << 62  # so that 64-bit counts cannot overflow
 _BATCH = re.compile("[0-9a-f]{32}")  # result of `hash_of_batch`
 
 
@@ -338,7 +338,7 @@ class Aggregator(ABC):
 
     def _add(self, states: list[AnyArray], n: int) -> Self:
         """Add the states of n reports."""
-        if self.n + n >= MOST_REPORTS:
+        if self.n + n >= MAX_REPORTS:
             raise ValueError(f"an aggregator must hold fewer than 2^62 reports, got {self.n + n}")
         for state in states:
             self._combine(self._state, state)
@@ -407,7 +407,7 @@ class Aggregator(ABC):
         aggregator.n = n
         aggregator._batches = batches
         aggregator._state[...] = np.frombuffer(payload, aggregator._state.dtype.newbyteorder("<")).reshape(shape)
-        if not 0 <= n < MOST_REPORTS or not aggregator._is_possible():
+        if not 0 <= n < MAX_REPORTS or not aggregator._is_possible():
             raise ValueError(f"data must hold a state that n = {n} reports can have")
         return aggregator
 

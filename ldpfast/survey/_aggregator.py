@@ -16,7 +16,7 @@ from .._envelope import seal, unseal
 from .._extras import optional
 from .._schema import first_difference, read_integer
 from .._typing import AnyArray
-from ..reports import MOST_REPORTS, check_table_schema, hash_of_batch, read_batches
+from ..reports import MAX_REPORTS, check_table_schema, hash_of_batch, read_batches
 from ..reports._labels import binary_buffers, is_binary
 from ._messages import joined_messages, message_error
 from ._result import SurveyResult
@@ -198,7 +198,7 @@ class SurveyAggregator:
         return self
 
     def _add(self, other: SurveyAggregator) -> None:
-        if self.n + other.n >= MOST_REPORTS:
+        if self.n + other.n >= MAX_REPORTS:
             raise ValueError(f"an aggregator must hold fewer than 2^62 reports, got {self.n + other.n}")
         for counter, added in zip(self._counters, other._counters, strict=True):
             counter.merge(added)
@@ -301,7 +301,7 @@ class SurveyAggregator:
         sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in layouts]
         if len(payload) != sum(sizes) or len(counts) != len(sizes) or len(pairs) != len(found._pair_counts):
             raise ValueError(f"data must hold {sum(sizes)} bytes of states, got {len(payload)}")
-        at, possible = 0, 0 <= found.n < MOST_REPORTS and sum(counts) == found.n * survey.answers
+        at, possible = 0, 0 <= found.n < MAX_REPORTS and sum(counts) == found.n * survey.answers
         for counter, count, size in zip(found._counters, counts, sizes, strict=True):
             state = counter._state
             state[...] = np.frombuffer(payload[at : at + size], state.dtype.newbyteorder("<")).reshape(state.shape)

@@ -16,7 +16,7 @@ from .._extras import optional
 from .._frames import Coded, arrow_array, package_of
 from ._questions import ColumnQuestion
 
-MOST_ENTRIES = 1 << 16  # of a table of symbols for integers
+MAX_ENTRIES = 1 << 16  # of a table of symbols for integers
 
 
 def column_for(name: str, question: ColumnQuestion, values: Any, clip: bool) -> Column:
@@ -151,7 +151,7 @@ class Symbols:
         if not all(isinstance(cell, int) for cell in self.cells):
             return None
         least, most = min(self.cells), max(self.cells)
-        if most - least >= MOST_ENTRIES or least < -(1 << 62) or most > 1 << 62:
+        if most - least >= MAX_ENTRIES or least < -(1 << 62) or most > 1 << 62:
             return None
         return least, self.table(range(least, most + 1))
 

@@ -16,8 +16,8 @@ from .._described import Described
 from .._typing import Floats
 from ..domains import declared_categories
 
-MOST_BINS = 1 << 16
-MOST_LABELS = 1 << 20
+MAX_BINS = 1 << 16
+MAX_LABELS = 1 << 20
 MAX_STEPS = 1 << 31
 NO_ANSWER = "no answer"  # label of a missing answer in tables
 EPOCH = date(1970, 1, 1)
@@ -185,8 +185,8 @@ class Choice(ColumnQuestion):
     def __post_init__(self) -> None:
         self._check_common()
         domain, labels = declared_categories("categories", self.categories)
-        if domain.k > MOST_LABELS:
-            raise ValueError(f"categories must be at most {MOST_LABELS}, got {domain.k}")
+        if domain.k > MAX_LABELS:
+            raise ValueError(f"categories must be at most {MAX_LABELS}, got {domain.k}")
         if labels is not None and None in labels:
             raise ValueError("categories must not contain None, which is a missing value: use optional=True")
         if self.optional and labels is not None and NO_ANSWER in labels:
@@ -320,7 +320,7 @@ class Histogram(ColumnQuestion):
         self._check_common()
         if np.ndim(self.edges) != 1:
             raise TypeError(f"edges must be a sequence of numbers, got {type(self.edges).__name__}")
-        edges = _check.ascending("edges", [number_of(edge) for edge in self.edges], MOST_BINS)
+        edges = _check.ascending("edges", [number_of(edge) for edge in self.edges], MAX_BINS)
         if len(edges) < 3:
             raise ValueError(f"edges must be at least 3 numbers, got {len(edges)}")
         if _check.flag("integers", self.integers) and any(edge % 1 or abs(edge) > 1 << 53 for edge in edges):

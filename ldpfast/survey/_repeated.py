@@ -31,7 +31,7 @@ from ._questions import ColumnQuestion
 from ._result import Answer, answer_to
 from ._shares import Shares
 
-MOST_ROUNDS = 1 << 32
+MAX_ROUNDS = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Repeated(Described):
         permanent, once = _check.positive("permanent", self.permanent), _check.positive("round", self.round)
         if not once < permanent:
             raise ValueError(f"round must be below permanent = {permanent!r}, got {once!r}")
-        rounds = _check.integer("rounds", self.rounds, 1, MOST_ROUNDS)
+        rounds = _check.integer("rounds", self.rounds, 1, MAX_ROUNDS)
         first = RandomizedResponse(self.question.k, permanent)
         second = _second_response(first, once)
         keep, other = _product(first, second)
@@ -291,7 +291,7 @@ class RepeatedRound(Question[Answer]):
     def __post_init__(self) -> None:
         if not isinstance(self.repeated, Repeated):
             raise TypeError(f"repeated must be a Repeated, got {type(self.repeated).__name__}")
-        number = _check.integer("number", self.number, 0, MOST_ROUNDS - 1)
+        number = _check.integer("number", self.number, 0, MAX_ROUNDS - 1)
         self._set(number=number, report=Codes(self.repeated.question.k))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -422,7 +422,7 @@ class RepeatedClient:
         if not repeated.question.optional:
             raise ValueError("question must be optional for a client, which cannot refuse a missing value")
         self._repeated, self._keys = repeated, keys
-        self.answered = frozenset(_check.integer("answered", number, 0, MOST_ROUNDS) for number in answered)
+        self.answered = frozenset(_check.integer("answered", number, 0, MAX_ROUNDS) for number in answered)
 
     def answer(self, value: Any, round: int) -> bytes:
         """Return the report of a round. It never raises because of the value.
@@ -448,7 +448,7 @@ class RepeatedClient:
         -------
         See `Repeated`.
         """
-        number = _check.integer("round", round, 0, MOST_ROUNDS - 1)
+        number = _check.integer("round", round, 0, MAX_ROUNDS - 1)
         if number in self.answered:
             raise ValueError(f"round must be one that was not answered before, got {number}")
         if len(self.answered) >= self._repeated.rounds:

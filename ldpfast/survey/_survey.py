@@ -40,8 +40,8 @@ from ._shares import Shares, pooled
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
-MOST_QUESTIONS = 1 << 12
-MOST_CELLS = 1 << 24  # different answers to a question
+MAX_QUESTIONS = 1 << 12
+MAX_CELLS = 1 << 24  # different answers to a question
 
 
 @dataclass(frozen=True, eq=False)
@@ -841,8 +841,8 @@ class _Source:
 def _checked_questions(questions: Any) -> dict[str, Any]:
     if not isinstance(questions, Mapping):
         raise TypeError(f"questions must be a mapping from names to questions, got {type(questions).__name__}")
-    if not 1 <= len(questions) <= MOST_QUESTIONS:
-        raise ValueError(f"questions must be between 1 and {MOST_QUESTIONS}, got {len(questions)}")
+    if not 1 <= len(questions) <= MAX_QUESTIONS:
+        raise ValueError(f"questions must be between 1 and {MAX_QUESTIONS}, got {len(questions)}")
     for name, question in questions.items():
         if not isinstance(name, str) or not name or name == LABEL:
             raise ValueError(f"questions must have non-empty names other than {LABEL!r}, got {name!r}")
@@ -888,8 +888,8 @@ def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float, ve
     found = {}
     for item in items:
         cells = math.prod(questions[part].k for part in item.parts)
-        if cells > MOST_CELLS:
-            raise ValueError(f"question {item.name!r} must have at most {MOST_CELLS} different answers, got {cells}")
+        if cells > MAX_CELLS:
+            raise ValueError(f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {cells}")
         try:
             found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon, version)
         except ValueError as error:

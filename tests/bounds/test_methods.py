@@ -118,7 +118,7 @@ def test_largest_square_is_the_maximum_over_signs():
         assert _methods.largest_square(functionals) == pytest.approx(slow, rel=1e-12)
         inside = rng.uniform(-1, 1, (200, functionals.shape[1]))
         assert ((inside @ functionals.T) ** 2).sum(axis=1).max() <= slow
-    many = rng.normal(size=(3, _methods.MOST_SYMBOLS + 4))
+    many = rng.normal(size=(3, _methods.MAX_SYMBOLS + 4))
     signs = rng.choice([-1, 1], (2000, many.shape[1]))
     assert ((signs @ many.T) ** 2).sum(axis=1).max() <= _methods.largest_square(many)
     assert _methods.largest_square(np.zeros((2, 3))) == 0

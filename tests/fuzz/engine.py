@@ -29,7 +29,7 @@ with atheris.instrument_imports(include=["ldpfast"], enable_loader_override=Fals
 
 def fuzz(name: str, options: list[str]) -> NoReturn:
     """Fuzz a target and end the process."""
-    target, most = targets.TARGETS[name], targets.MOST_ADDRESS_BYTES
+    target, most = targets.TARGETS[name], targets.MAX_ADDRESS_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))  # so that memory counts that is never touched
 
     def test_one_input(data: bytes) -> None:

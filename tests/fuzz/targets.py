@@ -48,11 +48,11 @@ from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, SurveyAggregat
 from . import mutation
 
 DOCUMENTED = (TypeError, ValueError)
-MOST_REPORT_BYTES = 1 << 12  # of a report that is made from a description
-MOST_STATE_BYTES = 1 << 20  # of an aggregator that is made from a description
-MOST_SECONDS = 5.0  # for one input
-MOST_BYTES = 1 << 28  # of memory for one input
-MOST_ADDRESS_BYTES = 1 << 33  # of the address space of a process
+MAX_REPORT_BYTES = 1 << 12  # of a report that is made from a description
+MAX_STATE_BYTES = 1 << 20  # of an aggregator that is made from a description
+MAX_SECONDS = 5.0  # for one input
+MAX_BYTES = 1 << 28  # of memory for one input
+MAX_ADDRESS_BYTES = 1 << 33  # of the address space of a process
 
 QUESTIONS: dict[str, Any] = {
     "k-ary": ldp.RandomizedResponse(4, 1.0),
@@ -177,7 +177,7 @@ def read_state(kind: type | None, data: bytes) -> bool:
         assert merged is REJECTED or merged.n == 2 * again.n or once
     elif hasattr(state, "query"):
         query = attempt(state.query)
-        if query is not REJECTED and query.mechanism.report_bytes <= MOST_REPORT_BYTES:
+        if query is not REJECTED and query.mechanism.report_bytes <= MAX_REPORT_BYTES:
             before = state.n
             report = query.privatize(record_of(query.mechanism))
             if attempt(state.update, query, report) is not REJECTED:
@@ -218,7 +218,7 @@ def state_bytes(question: Any) -> int:
 
 def answer_mechanism(mechanism: Mechanism, privatize: Callable[[Any], Any]) -> None:
     """Privatize and count one record, if report and state are not too large."""
-    if mechanism.report_bytes > MOST_REPORT_BYTES or state_bytes(mechanism) > MOST_STATE_BYTES:
+    if mechanism.report_bytes > MAX_REPORT_BYTES or state_bytes(mechanism) > MAX_STATE_BYTES:
         return
     record = record_of(mechanism)
     report = privatize(record)
@@ -247,7 +247,7 @@ def read_description(data: bytes) -> bool:
     assert pickle.loads(pickle.dumps(found)).to_dict() == saved
     if kind in ("mechanism", "problem"):
         mechanism = found if kind == "mechanism" else found.mechanism
-        if state_bytes(mechanism) <= MOST_STATE_BYTES:
+        if state_bytes(mechanism) <= MAX_STATE_BYTES:
             assert Aggregator.from_bytes(found.aggregator().to_bytes()).source == found
         if kind == "mechanism":
             answer_mechanism(mechanism, partial(mechanism.privatize, rng=1))

@@ -15,7 +15,7 @@ import ldpfast as ldp
 from ldpfast import _coins, _core
 from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import half_space_constant
-from ldpfast.mechanisms._rank_codebook import MOST_DIM, _signal, best_top, top_moments
+from ldpfast.mechanisms._rank_codebook import MAX_DIM, _signal, best_top, top_moments
 
 from ..support import reference
 from ..support.cases import each
@@ -190,7 +190,7 @@ def test_moments_in_dimension_three_are_those_of_order_statistics(vectors, top):
 
 
 @each("vectors", [1, 3, 16, 64, 256])
-@each("dim", [1, 2, 3, 4, 5, 10, 100, 1000, MOST_DIM])
+@each("dim", [1, 2, 3, 4, 5, 10, 100, 1000, MAX_DIM])
 def test_moments_of_all_vectors_are_those_of_one(dim, vectors):
     """E|t| = 1 / c(d) and E t^2 = 1 / d, also as a weighted mean of the set of one vector and the rest."""
     first, second = top_moments(dim, vectors, vectors)
@@ -349,7 +349,7 @@ def test_parameters_are_checked(arguments, options, error, message):
 
 
 def test_the_ends_of_the_parameters_are_allowed(isa):
-    for dim, vectors in ((1, 256), (MOST_DIM, 2)):
+    for dim, vectors in ((1, 256), (MAX_DIM, 2)):
         mechanism = ldp.RankCodebook(dim, 4.0, vectors=vectors)
         x = np.zeros((2, dim))
         x[:, 0] = 1.0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast._core import privatize, stream
-from ldpfast.mechanisms._sampled_cube import MOST_SAMPLED, RARE_BITS, _signal, _tail, best_design
+from ldpfast.mechanisms._sampled_cube import MAX_SAMPLED, RARE_BITS, _signal, _tail, best_design
 
 from ..support import reference
 from ..support.cases import each
@@ -132,7 +132,7 @@ def test_the_side_changes_exactly_at_the_threshold_of_the_coin(isa, dim, sampled
     """heads = word gives the other side in the first row, heads = word + 1 the side of the record."""
     x = np.sign(np.random.default_rng(1).uniform(-1, 1, (40, dim)))
     mechanism = ldp.SampledCube(dim, 2.0, sampled=sampled, threshold=threshold)
-    up_to = [_tail(sampled, a)[0] for a in range(sampled, threshold - 1, -1)] if sampled <= MOST_SAMPLED else []
+    up_to = [_tail(sampled, a)[0] for a in range(sampled, threshold - 1, -1)] if sampled <= MAX_SAMPLED else []
     word = reference.Words(FIXED_KEY, "CUBE_SIGNS", 0).word()
     agreements = []
     for heads in (word, word + 1):
@@ -356,7 +356,7 @@ def test_a_set_of_many_signs_is_drawn_in_a_bounded_time(dim):
     """
     for epsilon in (0.1, 1.0, 5.0, 8.0, 10.0, 12.0, 20.0, 40.0, 44.0):
         for mechanism in (ldp.SampledCube(dim, epsilon), ldp.SampledCube(dim, epsilon, sampled=dim)):
-            if mechanism.sampled > MOST_SAMPLED:
+            if mechanism.sampled > MAX_SAMPLED:
                 assert _tail(dim, mechanism.threshold)[0] << RARE_BITS >= 1 << dim
     x = np.zeros((3, dim))
     assert len(ldp.SampledCube(dim, 40.0).privatize(x, rng=1)) == 3

@@ -129,9 +129,7 @@ def test_the_table_of_total_variances(
     for name, digits in printed.items():
         assert float(f"{found[name]:.5g}") == float(digits), name
     assert ldp.SubsetSelection(k, float(epsilon)).size == size
-    if (
-        order > _finite_field.MOST_ELEMENTS
-    ):  # the table has k-ary response here; the best field up to 64 has 47 elements
+    if order > _finite_field.MAX_ELEMENTS:  # the table has k-ary response here; the best field up to 64 has 47 elements
         space = best_geometry(k, float(epsilon))
         assert (k, space.order, space.length, f"{found['PGR']:.5g}") == (128, 47, 3, "10.526")
         found["PGR"] = of_space(Geometry(order, 2), k, epsilon)

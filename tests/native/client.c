@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST_VALUES = 1 << 12 };
+enum { MAX_VALUES = 1 << 12 };
 
 static uint8_t *data;
 static size_t at;
@@ -46,7 +46,7 @@ static void read_all(const char *path)
 typedef struct {
     const uint8_t *key;
     ldpfast_person person;
-    ldpfast_value values[MOST_VALUES];
+    ldpfast_value values[MAX_VALUES];
 } person_case;
 
 static void take_case(const ldpfast_client *c, person_case *p)

@@ -244,7 +244,7 @@ static void steps_and_series(void)
 
 static void gaussians(void)
 {
-    static const uint64_t variances[] = {1, 100, 1000003, MOST_VARIANCE};
+    static const uint64_t variances[] = {1, 100, 1000003, MAX_VARIANCE};
     for (size_t i = 0; i < sizeof variances / sizeof *variances; i++) {
         const gaussian_steps steps = gaussian_open(variances[i], 0x1p-40);
         stream s = stream_open(&key, STREAM_DISCRETE_GAUSSIAN, i);

@@ -13,7 +13,7 @@ from ._levels import Levels
 from ._plan import Plan, parts
 from ._result import GaussianEstimate
 
-LEAST_KAPPA = 2.0  # below this, the search does not work
+MIN_KAPPA = 2.0  # below this, the search does not work
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Design(ABC):
 
     def least(self) -> int:
         """Return the least number of people with which the protocol works; half of them answer the search."""
-        return 2 * self.levels.people(LEAST_KAPPA)
+        return 2 * self.levels.people(MIN_KAPPA)
 
     def plan(self, n: int, second_groups: int) -> Plan:
         """Assign n people to questions, with `second_groups` second questions. Raises ValueError if n is too small."""
@@ -104,7 +104,7 @@ class Design(ABC):
             raise ValueError(
                 f"n must be at least {self.least()} for epsilon = {self.model.epsilon:g} and {len(levels)} levels, got {n}"
             )
-        least = levels.people(LEAST_KAPPA) // len(levels)
+        least = levels.people(MIN_KAPPA) // len(levels)
         share = min(max(self.search_people(n) / n, len(levels) * least / n), 0.5)
         search, second = parts(n, share, len(levels), second_groups, least)
         sizes = search.sizes(n, second.stop), second.sizes(n, second.stop)

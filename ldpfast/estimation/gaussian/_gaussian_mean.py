@@ -15,7 +15,7 @@ from ..._warnings import warn
 from ...domains import Reals
 from ...mechanisms import Mechanism, Query
 from ...results import DoubtfulWarning, SmallSampleWarning
-from ._design import LEAST_KAPPA, Design, Located, Model
+from ._design import MIN_KAPPA, Design, Located, Model
 from ._group import Group, Groups
 from ._paper import Paper
 from ._plan import Part, Plan
@@ -293,8 +293,8 @@ class GaussianMean(Described):
     def _require(self, search: Groups) -> None:
         """Raise ValueError if a group of the search has too few answers."""
         levels, fewest = self._design.levels, min(group.n for group in search)
-        if levels.kappa(fewest) < LEAST_KAPPA:
-            least = levels.people(LEAST_KAPPA) // len(levels)
+        if levels.kappa(fewest) < MIN_KAPPA:
+            least = levels.people(MIN_KAPPA) // len(levels)
             raise ValueError(f"the search needs at least {least} answers in each group, got {fewest} in the smallest")
 
     def estimate(self) -> GaussianEstimate:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check
 
 COARSE = 16  # slots: longer groups are multiples of this, so that few periods fill whole blocks
-LONGEST, LEAST_PERIODS = 32, 1024  # for many people: most slots of a group of the search, least number of periods
-MOST_SLOTS = 16  # of a group of the search that are tried; limits the resolution of the shares
+LONGEST, MIN_PERIODS = 32, 1024  # for many people: most slots of a group of the search, least number of periods
+MAX_SLOTS = 16  # of a group of the search that are tried; limits the resolution of the shares
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def parts(n: int, share: float, search_groups: int, second_groups: int, least: i
     of the search, is always feasible if n is at least twice `least` times `search_groups`.
     """
     plans = []
-    for slots in (*range(1, MOST_SLOTS + 1), least):
+    for slots in (*range(1, MAX_SLOTS + 1), least):
         ideal = slots * search_groups * (1 - share) / share / second_groups
         for rest in (max(1, math.floor(ideal)), max(1, math.ceil(ideal))):
             if rest > 4 * COARSE:
@@ -135,6 +135,6 @@ def parts(n: int, share: float, search_groups: int, second_groups: int, least: i
                 plans.append((abs(search.stop / second.stop - share) + slots * 1e-3, search, second))
     _, search, second = min(plans, key=lambda found: found[0])
     # Longer runs are faster to gather; with many people there are still many periods.
-    longer = max(1, min(LONGEST // search.slots, n // (LEAST_PERIODS * second.stop)))
+    longer = max(1, min(LONGEST // search.slots, n // (MIN_PERIODS * second.stop)))
     search = Part(0, search_groups, longer * search.slots)
     return search, Part(search.stop, second_groups, longer * second.slots)

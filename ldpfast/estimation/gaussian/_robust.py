@@ -21,12 +21,12 @@ from ._result import GaussianEstimate
 REFINE = 1.0  # largest distance of the center from the end of the search, in standard deviations
 REACH = 4.0  # largest distance of the mean from the center, in standard deviations
 WAVES = ((math.pi, 2), (1.9, 4))  # periodic questions: width of a symbol over the scale, number of symbols
-MOST_BINS = 8
+MAX_BINS = 8
 OFF = 0.3  # assumed error of the center, in standard deviations
 # Least share of the people in the search, by (sigma known, rounds).
-LEAST_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}
+MIN_SHARE = {(True, 2): 0.15, (True, 1): 0.3, (False, 2): 0.4, (False, 1): 0.5}
 TARGET_KAPPA = 12.0
-LEAST_GOODNESS = 1e-6  # p-value below which the model is doubted
+MIN_GOODNESS = 1e-6  # p-value below which the model is doubted
 POINTS = 16  # means in a period at which the information of periodic questions is computed
 
 
@@ -43,7 +43,7 @@ class Robust(Design):
 
     def search_people(self, n: int) -> float:
         enough = TARGET_KAPPA * len(self.levels) / self.levels.gain**2
-        return max(enough, LEAST_SHARE[self.model.sigma is not None, self.rounds] * n)
+        return max(enough, MIN_SHARE[self.model.sigma is not None, self.rounds] * n)
 
     def scales(self) -> Floats:
         """Return the scales of the search: sigma, or sigma_min times powers of two."""
@@ -73,7 +73,7 @@ class Robust(Design):
         stderr = math.sqrt(fit.covariance[0, 0])
         guarantee = self.guarantee(groups)
         doubts = self.doubts_about(fit.mu, stderr, located.mu, fit.sigma)
-        if fit.goodness < LEAST_GOODNESS:
+        if fit.goodness < MIN_GOODNESS:
             doubts += (f"the answers do not fit a normal distribution (p = {fit.goodness:.1g})",)
         if free and free[0] < free[1] and math.isinf(fit.covariance[1, 1]):
             doubts += ("sigma is at an end of sigma_bounds",)
@@ -184,7 +184,7 @@ def best_cuts(epsilon: float, known: bool) -> tuple[float, ...]:
     from scipy.optimize import minimize
 
     best: tuple[float, tuple[float, ...]] = (-math.inf, ())
-    for bins in range(2 if known else 3, MOST_BINS + 1):
+    for bins in range(2 if known else 3, MAX_BINS + 1):
         middle = [0.0] if bins % 2 == 0 else []
 
         def cuts(gaps: Floats, middle: list[float] = middle) -> Floats:

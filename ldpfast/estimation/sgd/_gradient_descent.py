@@ -30,7 +30,7 @@ MIXED = 50.0
 # Measured: for a mean position beyond this part of the projection, intervals may not cover. Noise keeps the mean away from the
 # border, even if the coefficients are beyond it.
 NEAR_BORDER = 0.7
-MOST_FEATURES, MOST_FULL = 1 << 18, 1 << 13  # without and with a full covariance matrix
+MAX_FEATURES, MAX_FULL = 1 << 18, 1 << 13  # without and with a full covariance matrix
 
 
 class GradientDescent(Sequential):
@@ -131,7 +131,7 @@ class GradientDescent(Sequential):
         covariance: str = "diagonal",
     ) -> None:
         full = _check.choice("covariance", covariance, ("diagonal", "full")) == "full"
-        features = _check.integer("features", features, 1, MOST_FULL if full else MOST_FEATURES)
+        features = _check.integer("features", features, 1, MAX_FULL if full else MAX_FEATURES)
         dim = features + (_check.real("column", column) > 0)
         self._question = Gradient(family, (0.0,) * dim, epsilon, norm, radius, column, residual, noise)
         self.exponent = _check.real("exponent", exponent)

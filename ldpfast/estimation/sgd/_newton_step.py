@@ -15,7 +15,7 @@ from ..._core.stream import Stream
 from ..._typing import AnyArray, Floats
 from ..._warnings import warn
 from ...mechanisms import Gradient, Hessian, Mechanism
-from ...mechanisms._hessian import MOST_COEFFICIENTS
+from ...mechanisms._hessian import MAX_COEFFICIENTS
 from ...privacy import Guarantee
 from ...results import DoubtfulWarning, Estimate, Normal, SmallSampleWarning
 from ..protocols import Sequential
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 STEP_SHARE, HESSIAN_SHARE = 0.25, 0.15  # shares of the people who take steps, and who report their Hessian
 # Measured: with a larger noise of the Hessian, relative to its smallest eigenvalue, the error of the estimate increases.
-MOST_NOISE = 0.1
+MAX_NOISE = 0.1
 # Measured: with a larger standard error of the linear predictor, the curvature of the likelihood increases the error.
-MOST_STDERR = 0.12
+MAX_STDERR = 0.12
 FAR = 1e6  # standard deviations beyond which no decoded report is
 SPREAD = 3.0  # assumed quotient of the largest possible second moment in all directions and the smallest of the rows
 
@@ -106,7 +106,7 @@ class NewtonStep(Sequential):
         projection: float | None = None,
         covariance: str = "diagonal",
     ) -> None:
-        _check.integer("features", features, 1, MOST_COEFFICIENTS)
+        _check.integer("features", features, 1, MAX_COEFFICIENTS)
         self._steps = GradientDescent(
             family,
             features,
@@ -168,10 +168,10 @@ class NewtonStep(Sequential):
         question = self._hessian
         square = question.radius**2 / (question.features if question.norm == "l2" else 1)
         curvature = square / SPREAD / (4 if question.family == "logistic" else 1)
-        sufficient = (self._row_noise() / (MOST_NOISE * curvature)) ** 2 / HESSIAN_SHARE
+        sufficient = (self._row_noise() / (MAX_NOISE * curvature)) ** 2 / HESSIAN_SHARE
         if question.family != "linear":
             variance = self._steps.variance * square / curvature**2  # of the linear predictor of one person's gradient
-            sufficient = max(sufficient, variance / MOST_STDERR**2 / (1 - STEP_SHARE - HESSIAN_SHARE))
+            sufficient = max(sufficient, variance / MAX_STDERR**2 / (1 - STEP_SHARE - HESSIAN_SHARE))
         return math.ceil(sufficient)
 
     def _row_noise(self) -> float:

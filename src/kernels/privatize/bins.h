@@ -4,11 +4,11 @@
 
 #include "privatize/randomized_response.h"
 
-enum { MOST_CUTS = 255 };
+enum { MAX_CUTS = 255 };
 
 typedef struct {
     randomized_response answer; /* k - 1 cuts */
-    double cuts[MOST_CUTS];     /* ascending */
+    double cuts[MAX_CUTS];     /* ascending */
 } bins;
 
 privatize_fn privatize_bins_f32, privatize_bins_f64;

@@ -15,7 +15,7 @@ LDP_INLINE double signed_scale(const l2_ball *p, const double sum[3], reader *si
 }
 
 enum { PIECE = 4096 }; /* coordinates whose squares are added in the precision of the records */
-enum { MOST_PARTS = 4096 / 32 }; /* rows of l2_ball_parts, whose rows have at least 32 numbers */
+enum { MAX_PARTS = 4096 / 32 }; /* rows of l2_ball_parts, whose rows have at least 32 numbers */
 
 #define KERNEL_REALS
 #define KERNEL_BODY "privatize/l2_ball_body.h"
@@ -27,7 +27,7 @@ DEFINE_PRIVATIZE(l2_ball_f64)
 void l2_ball_parts(const l2_ball *p, stream_key *key, uint64_t block, const float *rows, const float *row_squares, size_t n,
                    size_t padded, const l2_ball_reports *out)
 {
-    uint64_t words[2 * MOST_PARTS] LDP_ALIGNED;
+    uint64_t words[2 * MAX_PARTS] LDP_ALIGNED;
     stream direction = stream_open(key, STREAM_L2_DIRECTION, block), sign = stream_open(key, STREAM_L2_SIGN, block);
     normals_f32(&direction, out->normals, n * p->dim);
     stream_draw(&sign, words, blocks_for(2 * n, 8));

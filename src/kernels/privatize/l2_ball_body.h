@@ -94,7 +94,7 @@ static void PER_ISA(l2_ball_parts)(const l2_ball *p, const uint64_t *words, cons
                                    size_t n, size_t padded, const l2_ball_reports *out)
 {
     const double radius = 1 / p->per_radius;
-    float square[MOST_PARTS], product[MOST_PARTS], per_norm[MOST_PARTS];
+    float square[MAX_PARTS], product[MAX_PARTS], per_norm[MAX_PARTS];
     for (size_t i = 0; i < n; i++)
         NAME(pad_direction)(out->normals + i * p->dim, rows + i * padded, p->dim, padded, out->direction + i * padded,
                             square + i, product + i);

@@ -38,7 +38,7 @@ static uint32_t point_of(const projective_response *p, const uint8_t *a)
  * elements, and the product is 1. */
 static uint32_t respond(const projective_response *p, uint32_t truth, uint64_t coin, reader *words)
 {
-    uint8_t x[MOST_LENGTH], z[MOST_LENGTH], drawn[MOST_LENGTH];
+    uint8_t x[MAX_LENGTH], z[MAX_LENGTH], drawn[MAX_LENGTH];
     const uint32_t last = p->length - 1, r = elements_of(p, truth, p->length, x);
     const uint8_t product = coin >= p->heads;
     if (product)

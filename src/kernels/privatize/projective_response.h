@@ -11,13 +11,13 @@
 
 #include "privatize/randomized_response.h"
 
-enum { MAX_ORDER = 64, MOST_LENGTH = 32 };
+enum { MAX_ORDER = 64, MAX_LENGTH = 32 };
 
 typedef struct {
     uint64_t heads; /* of 2^64 words */
     uint32_t k, order, length;
-    uint32_t power[MOST_LENGTH + 1]; /* powers of the order below 2^32 */
-    uint32_t first[MOST_LENGTH + 1]; /* (power - 1) / (order - 1) */
+    uint32_t power[MAX_LENGTH + 1]; /* powers of the order below 2^32 */
+    uint32_t first[MAX_LENGTH + 1]; /* (power - 1) / (order - 1) */
     uint8_t sum[MAX_ORDER][MAX_ORDER], product[MAX_ORDER][MAX_ORDER];
     uint8_t negative[MAX_ORDER], inverse[MAX_ORDER];
 } projective_response;

@@ -10,7 +10,7 @@
 #include "privatize/kernel.h"
 #include "random/directions.h"
 
-enum { CODEBOOK_ROWS = 256, MOST_VECTORS = 256 };
+enum { CODEBOOK_ROWS = 256, MAX_VECTORS = 256 };
 
 typedef struct {
     double per_radius, tolerance;

@@ -5,7 +5,7 @@
 /* Number of larger magnitudes; equal ones are ranked by their index. The ranks are a permutation for all bits, also of NaN. */
 static void PER_ISA(rank_magnitudes)(const float *v, uint32_t *rank, uint32_t n)
 {
-    uint32_t size[MOST_VECTORS];
+    uint32_t size[MAX_VECTORS];
     for (uint32_t i = 0; i < n; i++)
         size[i] = bits_f32(v[i]) & 0x7fffffffu;
     for (uint32_t i = 0; i < n; i++) { /* vector loop */
@@ -42,8 +42,8 @@ static int NAME(privatize_rank_codebook)(const void *params, stream_key *key, ui
 {
     const rank_codebook *p = params;
     const double limit = 1 + p->tolerance * (REAL_IS_DOUBLE ? 0x1p-53 : 0x1p-24);
-    float y[MOST_DIRECTION] LDP_ALIGNED, u[MOST_DIRECTION] LDP_ALIGNED, cosine[MOST_VECTORS];
-    uint32_t rank[MOST_VECTORS], plus[MOST_VECTORS];
+    float y[MAX_DIRECTION] LDP_ALIGNED, u[MAX_DIRECTION] LDP_ALIGNED, cosine[MAX_VECTORS];
+    uint32_t rank[MAX_VECTORS], plus[MAX_VECTORS];
     uint64_t seed[CODEBOOK_ROWS] LDP_ALIGNED;
     int invalid = 0;
     stream seeds = stream_open(key, STREAM_CODEBOOK_SEEDS, block);

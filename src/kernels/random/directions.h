@@ -5,7 +5,7 @@
 
 #include "random/normals.h"
 
-enum { MOST_DIRECTION = 16384 }; /* numbers of a row */
+enum { MAX_DIRECTION = 16384 }; /* numbers of a row */
 
 /* The rows of one seed. Short rows are drawn in groups, so that few numbers of a chunk are not used. */
 typedef struct {
@@ -25,7 +25,7 @@ LDP_INLINE direction_rows directions_of(stream_key *key, uint64_t seed, size_t d
     return (direction_rows){stream_open(key, STREAM_CODEBOOK_DIRECTION, seed), dim, together, blocks, (size_t)-1};
 }
 
-/* Row j, in the buffer, which has room for MOST_DIRECTION numbers and is the same for all rows of a seed. */
+/* Row j, in the buffer, which has room for MAX_DIRECTION numbers and is the same for all rows of a seed. */
 LDP_INLINE const float *direction_row(direction_rows *d, size_t j, float *buffer)
 {
     const size_t group = j / d->together;

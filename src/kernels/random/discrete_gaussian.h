@@ -9,7 +9,7 @@
 
 #include "random/stream.h"
 
-#define MOST_VARIANCE ((uint64_t)1 << 48)
+#define MAX_VARIANCE ((uint64_t)1 << 48)
 
 enum { GAUSSIAN_PROPOSALS = 64, GAUSSIAN_DIGITS = 52 };
 enum decision { REJECTED = 0, ACCEPTED = 1, UNDECIDED = 2 };
@@ -26,7 +26,7 @@ typedef struct {
     int64_t value[GAUSSIAN_PROPOSALS], step[GAUSSIAN_PROPOSALS], digits[GAUSSIAN_PROPOSALS], decision[GAUSSIAN_PROPOSALS];
 } gaussian_proposals;
 
-/* The variance is in 1 .. MOST_VARIANCE. */
+/* The variance is in 1 .. MAX_VARIANCE. */
 gaussian_steps gaussian_open(uint64_t variance, double margin);
 
 /* Makes the next proposals. Returns whether one is undecided. */

@@ -9,7 +9,7 @@
 
 #include "random/coins.h"
 
-enum { GROUP_DIGITS = 5, GROUP_VALUES = 1 << GROUP_DIGITS, MOST_GROUPS = 9, SET_GROUPS = 3 };
+enum { GROUP_DIGITS = 5, GROUP_VALUES = 1 << GROUP_DIGITS, MAX_GROUPS = 9, SET_GROUPS = 3 };
 enum { NOISE_PIECE = 512 }; /* numbers that are drawn together */
 
 /* The value is i & mask if a coin of 144 bits is below (threshold[i], rest[i]), else alias[i], where i is uniform below 32. A
@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     uint32_t digits, groups, stream; /* stream: words of all numbers; stream + 1: words for ties and carries */
-    digit_group group[MOST_GROUPS];  /* lowest digits first */
+    digit_group group[MAX_GROUPS];  /* lowest digits first */
     coin carry;
 } geometric_noise;
 

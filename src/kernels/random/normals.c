@@ -8,7 +8,7 @@
         0x1.084210p-1f
 #define LOGARITHMS \
     -0.121249236f, -0.343700499f, -0.543867394f, -0.72581095f, -0.89257425f, -1.04649627f, -1.18941422f, -1.32279702f
-#define LEAST_SQUARE 1e-8f /* above the errors of the logarithm near u = 1: no direction is zero */
+#define MIN_SQUARE 1e-8f /* above the errors of the logarithm near u = 1: no direction is zero */
 #define SIGN ((int32_t)0x80000000u)
 
 #define KERNEL_BODY "random/normals_body.h"

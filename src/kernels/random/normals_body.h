@@ -19,7 +19,7 @@ LDP_INLINE void NAME(pair_f32)(PER_ISA(int32s) radius24, PER_ISA(int32s) angle24
     const PER_ISA(floats) m = (PER_ISA(floats))((bits & 0x007fffff) | 0x3f800000);
     const PER_ISA(floats) z = m * PER_ISA(lookup)(reciprocal, bits >> 20) - 1.0f;
     PER_ISA(floats) square = z * (z * (z * (0.50173588f * z - 0.66805425f) + 0.99999800f) - 1.9999994f);
-    square = PER_ISA(at_least)(square + (PER_ISA(lookup)(logarithm, bits >> 20) - 1.38629436f * e), LEAST_SQUARE);
+    square = PER_ISA(at_least)(square + (PER_ISA(lookup)(logarithm, bits >> 20) - 1.38629436f * e), MIN_SQUARE);
     const PER_ISA(floats) radius = PER_ISA(root)(square);
 
     const PER_ISA(floats) t = __builtin_convertvector(2 * (angle24 >> 3) + 1, PER_ISA(floats)) * 0x1p-22f;

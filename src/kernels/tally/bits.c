@@ -10,7 +10,7 @@ typedef struct {
 #define KERNEL_BODY "tally/bits_body.h"
 #include "simd/each_isa.h"
 
-enum { WIDTH = 64, MOST_LOADS = 65535, CACHE_BYTES = 1 << 18, LEAST_ROWS = 256, FETCH_BYTES = 1024 };
+enum { WIDTH = 64, MAX_LOADS = 65535, CACHE_BYTES = 1 << 18, MIN_ROWS = 256, FETCH_BYTES = 1024 };
 
 /* Adds the counts of bytes first .. last - 1 of a column to `state`. They are the bytes of the row from `byte` on. */
 static void fold(const uint32_t *count, size_t first, size_t last, size_t byte, size_t k, int64_t *state)
@@ -29,7 +29,7 @@ static int tally_narrow(size_t k, size_t size, size_t bytes, const uint8_t *rows
     size_t together = WIDTH / bytes, step = together * bytes, total = n * bytes;
     size_t loads = total < WIDTH ? 0 : (total - WIDTH) / step + 1; /* loads that stay inside the array */
     for (size_t done = 0, now; done < loads; done += now) {
-        now = loads - done < MOST_LOADS ? loads - done : MOST_LOADS;
+        now = loads - done < MAX_LOADS ? loads - done : MAX_LOADS;
         const set_rows sets = {rows + done * step, rows + total, bytes, size, together};
         other |= LDP_BEST(count_column)(rows + done * step, step, now, 1, &sets, count);
         for (size_t r = 0; r < together; r++)
@@ -53,7 +53,7 @@ static int tally_wide(size_t k, size_t size, size_t bytes, const uint8_t *rows, 
 {
     uint32_t count[512] LDP_ALIGNED;
     int other = 0;
-    const size_t most = CACHE_BYTES / bytes > LEAST_ROWS ? CACHE_BYTES / bytes : LEAST_ROWS;
+    const size_t most = CACHE_BYTES / bytes > MIN_ROWS ? CACHE_BYTES / bytes : MIN_ROWS;
     for (size_t done = 0, now; done < n; done += now) {
         now = n - done < most ? n - done : most;
         for (size_t byte = 0; byte < bytes; byte += WIDTH) {

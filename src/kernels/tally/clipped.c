@@ -5,7 +5,7 @@
 #include "simd/branchless.h"
 #include "tally/wide.h"
 
-enum { LANES = 32, ROW_LANES = 16, MOST_ROWS = 4096 };
+enum { LANES = 32, ROW_LANES = 16, MAX_ROWS = 4096 };
 
 #define KERNEL_REALS
 #define KERNEL_BODY "tally/clipped_body.h"

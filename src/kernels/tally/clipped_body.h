@@ -1,8 +1,8 @@
 /* Bottleneck: memory. Numbers are rounded by adding and subtracting a large number, as in vectors_body.h, and summed as
- * doubles, exactly: 2^40 steps times MOST_ROWS stay below 2^53. */
+ * doubles, exactly: 2^40 steps times MAX_ROWS stay below 2^53. */
 #define ROUNDED(v) ((v) + 0x1.8p52 - 0x1.8p52)
 
-/* Sums n <= LANES MOST_ROWS numbers in LANES accumulators, which are initially zero. Returns the number that are not finite. */
+/* Sums n <= LANES MAX_ROWS numbers in LANES accumulators, which are initially zero. Returns the number that are not finite. */
 static size_t NAME(clip_numbers)(const REAL *x, size_t n, double radius, double *sum)
 {
     const double scale = 0x1p40 / radius;
@@ -57,7 +57,7 @@ static double NAME(small_norm)(const double *row, size_t dim, double small)
     return __builtin_sqrt(total);
 }
 
-/* Adds n <= MOST_ROWS rows to the sums of their columns, which are initially zero. A row is read once, into `row`, so that its
+/* Adds n <= MAX_ROWS rows to the sums of their columns, which are initially zero. A row is read once, into `row`, so that its
  * norm and the added numbers agree. Returns the number of rows that are not finite. */
 static size_t NAME(clip_rows)(const REAL *x, size_t n, size_t dim, double radius, double *row, double *total)
 {
@@ -81,7 +81,7 @@ static size_t NAME(clip_rows)(const REAL *x, size_t n, size_t dim, double radius
 
 static size_t NAME(add_clipped)(const clipping *p, const REAL *x, size_t n, double *scratch, void *state)
 {
-    const size_t most = p->dim == 1 ? LANES * MOST_ROWS : MOST_ROWS;
+    const size_t most = p->dim == 1 ? LANES * MAX_ROWS : MAX_ROWS;
     size_t bad = 0;
     for (size_t done = 0; done < n; done += most) {
         const size_t now = n - done < most ? n - done : most;

@@ -14,8 +14,8 @@ void expand_directions(const direction_format *p, const uint64_t *reports, size_
 void tally_directions(const void *format, const void *reports, size_t n, void *state)
 {
     const direction_format *p = format;
-    float rows[MOST_DIRECTION];
-    const size_t together = MOST_DIRECTION / p->sums.dim;
+    float rows[MAX_DIRECTION];
+    const size_t together = MAX_DIRECTION / p->sums.dim;
     for (size_t i = 0; i < n; i += together) {
         const size_t now = n - i < together ? n - i : together;
         expand_directions(p, (const uint64_t *)reports + i, now, rows);

@@ -3,7 +3,7 @@
 
 static void NAME(expand_directions)(const direction_format *p, const uint64_t *reports, size_t n, float *rows)
 {
-    float u[MOST_DIRECTION] LDP_ALIGNED;
+    float u[MAX_DIRECTION] LDP_ALIGNED;
     stream_key key;
     directions_open(&key);
     for (size_t i = 0; i < n; i++) {

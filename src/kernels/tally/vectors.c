@@ -2,7 +2,7 @@
 
 #include "tally/wide.h"
 
-enum { TILE = 256, MOST_ROWS = 4096 };
+enum { TILE = 256, MAX_ROWS = 4096 };
 
 #define KERNEL_REALS
 #define KERNEL_BODY "tally/vectors_body.h"

@@ -1,5 +1,5 @@
 /* y times a constant is rounded to an integer, ties to even, by adding and subtracting a large number. The result is the same
- * on every machine. The integers of at most MOST_ROWS rows are summed as doubles, exactly, because 2^40 steps times 2^12 rows
+ * on every machine. The integers of at most MAX_ROWS rows are summed as doubles, exactly, because 2^40 steps times 2^12 rows
  * stay below 2^53. The sums of a tile of columns are kept in registers over all rows. */
 enum { NAME(PER_VECTOR) = V_BYTES / 8 };
 typedef double NAME(sums) __attribute__((vector_size(V_BYTES)));
@@ -21,7 +21,7 @@ LDP_INLINE void NAME(sum_tile)(size_t dim, double scale, const REAL *y, size_t n
     memcpy(total, sum, vectors * V_BYTES);
 }
 
-/* Column sums of n <= MOST_ROWS rows of `dim` numbers, over `width` columns starting at y. */
+/* Column sums of n <= MAX_ROWS rows of `dim` numbers, over `width` columns starting at y. */
 static void NAME(sum_columns)(size_t dim, double scale, const REAL *y, size_t n, size_t width, double *total)
 {
     size_t j = 0;
@@ -43,8 +43,8 @@ static void NAME(tally_vectors)(const void *format, const void *reports, size_t 
     const int single = sizeof(REAL) == 4;
     const double scale = (single ? 0x1p30 : 0x1p40) / p->bound;
     double total[TILE];
-    for (size_t done = 0; done < n; done += MOST_ROWS) {
-        size_t rows = n - done < MOST_ROWS ? n - done : MOST_ROWS;
+    for (size_t done = 0; done < n; done += MAX_ROWS) {
+        size_t rows = n - done < MAX_ROWS ? n - done : MAX_ROWS;
         for (size_t first = 0; first < p->dim; first += TILE) {
             size_t width = p->dim - first < TILE ? p->dim - first : TILE;
             NAME(sum_columns)(p->dim, scale, y + done * p->dim + first, rows, width, total);

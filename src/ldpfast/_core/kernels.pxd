@@ -75,7 +75,7 @@ cdef extern from "random/normals.h" nogil:
 
 
 cdef extern from "random/geometric.h" nogil:
-    int GROUP_DIGITS, GROUP_VALUES, MOST_GROUPS
+    int GROUP_DIGITS, GROUP_VALUES, MAX_GROUPS
     ctypedef struct digit_group:
         uint16_t threshold[32]
         uint16_t alias[32]
@@ -88,7 +88,7 @@ cdef extern from "random/geometric.h" nogil:
 
 
 cdef extern from "random/discrete_gaussian.h" nogil:
-    uint64_t MOST_VARIANCE
+    uint64_t MAX_VARIANCE
     int GAUSSIAN_PROPOSALS, GAUSSIAN_DIGITS, ACCEPTED, REJECTED, UNDECIDED
     ctypedef struct gaussian_steps:
         pass
@@ -178,7 +178,7 @@ cdef extern from "privatize/sampled_cube.h" nogil:
 
 
 cdef extern from "privatize/rank_codebook.h" nogil:
-    int CODEBOOK_ROWS, MOST_DIRECTION, MOST_VECTORS
+    int CODEBOOK_ROWS, MAX_DIRECTION, MAX_VECTORS
     ctypedef struct rank_codebook:
         double per_radius, tolerance
         uint64_t heads

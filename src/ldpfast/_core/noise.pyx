@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from ldpfast._core.blocks cimport close_key, load_key
 from ldpfast._core.kernels cimport (
-    ACCEPTED, GAUSSIAN_DIGITS, GAUSSIAN_PROPOSALS, MOST_VARIANCE, REJECTED, STREAM_DISCRETE_GAUSSIAN, STREAM_GAUSSIAN_DIGITS,
+    ACCEPTED, GAUSSIAN_DIGITS, GAUSSIAN_PROPOSALS, MAX_VARIANCE, REJECTED, STREAM_DISCRETE_GAUSSIAN, STREAM_GAUSSIAN_DIGITS,
     UNDECIDED, gaussian_compare, gaussian_open, gaussian_propose, gaussian_proposals, gaussian_steps, stream, stream_draw, stream_key,
     stream_open,
 )
@@ -81,7 +81,7 @@ def gaussian(key, uint64_t block, uint64_t variance, out, double margin=MARGIN):
     cdef size_t n, done = 0
     cdef int64_t *to
     cdef bint undecided = False
-    if not 1 <= variance <= MOST_VARIANCE:
+    if not 1 <= variance <= MAX_VARIANCE:
         raise ValueError("variance must be in [1, 2^48]")
     if not MARGIN <= margin <= 1:
         raise ValueError("margin must be in [2^-40, 1]")

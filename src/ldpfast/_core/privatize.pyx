@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
-    CODE_ROWS, GROUP_VALUES, MOST_GROUPS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
+    CODE_ROWS, GROUP_VALUES, MAX_GROUPS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
     STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
     bins, geometric_noise, clip_numbers_f32,  clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
     privatize_l2_ball_f32, privatize_l2_ball_f64, privatize_laplace_f32, privatize_laplace_f64, privatize_linf_ball_f32,
@@ -21,7 +21,7 @@ from ldpfast._core.kernels cimport (
     CUBE_DIM, CUBE_ROWS, CUBE_SAMPLED, code_rows, privatize_cap_cube_f32, privatize_cap_cube_f64, privatize_sampled_cube_f32_u8,
     privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16,
     privatize_sampled_cube_f64_u32, sampled_cube, tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32,
-    CODEBOOK_ROWS, MOST_DIRECTION, MOST_VECTORS, direction_format, privatize_rank_codebook_f32, privatize_rank_codebook_f64,
+    CODEBOOK_ROWS, MAX_DIRECTION, MAX_VECTORS, direction_format, privatize_rank_codebook_f32, privatize_rank_codebook_f64,
     rank_codebook, tally_directions,
 )
 
@@ -404,7 +404,7 @@ cdef class RankCodebook(Kernel):
     cdef direction_format sums
 
     def __init__(self, size_t dim, double radius, double scale, uint64_t heads, uint32_t vectors, uint32_t top):
-        if not 1 <= top <= vectors <= <uint32_t>MOST_VECTORS or not 1 <= dim <= <size_t>MOST_DIRECTION:
+        if not 1 <= top <= vectors <= <uint32_t>MAX_VECTORS or not 1 <= dim <= <size_t>MAX_DIRECTION:
             raise ValueError("the vectors do not fit the kernel")
         self.p = rank_codebook(1 / radius, 4 * sqrt(dim), heads, dim, vectors, top, (2 * int(vectors) - 1).bit_length())
         self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
@@ -430,7 +430,7 @@ cdef coin coin_of(m):
 cdef int load_noise(coins, geometric_noise *p) except -1:
     """Convert the weights of a `_coins.GeometricCoins` to alias tables."""
     cdef int i, j, size
-    if len(coins.groups) > MOST_GROUPS:
+    if len(coins.groups) > MAX_GROUPS:
         raise ValueError("too many digits")
     p.digits, p.groups, p.carry = coins.digits, len(coins.groups), coin_of(coins.carry)
     for i, (thresholds, aliases) in enumerate(coins.tables()):

@@ -19,7 +19,7 @@ from ldpfast._core.kernels cimport (
 
 ROWS = SURVEY_ROWS
 MISSING, UNDECLARED = SYMBOL_MISSING, SYMBOL_UNDECLARED
-MOST_BUCKETS = 1 << 22  # questions times groups
+MAX_BUCKETS = 1 << 22  # questions times groups
 FIRST_ROWS = np.arange(SURVEY_ROWS, dtype=np.uint16)
 
 # Kinds of columns by the names of NumPy's dtypes, and "bits", and bytes per value.
@@ -372,7 +372,7 @@ cdef class SurveyKernel:
         cdef size_t rows = min(<size_t>SURVEY_ROWS, n + 2)
         cdef size_t buckets = (self.item_count if self.answers == 1 else 1) * groups + 1
         memset(w, 0, sizeof(workspace))
-        if buckets > MOST_BUCKETS:
+        if buckets > MAX_BUCKETS:
             raise ValueError("there are too many groups for this number of questions")
         load_key(key, &w.master)
         w.columns = self.columns_of(columns, stop)

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ldpfast._core.blocks cimport size_index
 from ldpfast._core.kernels cimport (
-    MOST_DIRECTION, add_clipped_f32, add_clipped_f64, clipping, direction_format, expand_directions, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
+    MAX_DIRECTION, add_clipped_f32, add_clipped_f64, clipping, direction_format, expand_directions, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
     tally_codes_u32, tally_codes_u64, tally_directions, tally_fn, tally_grid, tally_sets, tally_vectors_f32, tally_vectors_f64,
     vector_format,
 )
@@ -72,7 +72,7 @@ def add_vectors(reports, size_t dim, double bound, state):
 
 cdef direction_format format_of_directions(size_t dim, double bound, int bits) except *:
     cdef direction_format format
-    if not 1 <= dim <= <size_t>MOST_DIRECTION or not 1 <= bits < 64:
+    if not 1 <= dim <= <size_t>MAX_DIRECTION or not 1 <= bits < 64:
         raise ValueError("the directions do not fit the kernel")
     format.sums.dim, format.sums.bound, format.bits = dim, bound, bits
     return format

@@ -445,11 +445,11 @@ def test_a_second_thread_is_refused_while_the_first_changes_the_protocol():
 
 def test_a_client_can_refuse_a_forged_query():
     query = Query(3, ldp.LinfBall(100, 5.0))
-    assert len(query.privatize(np.zeros(100), most=5.0)) == 13
+    assert len(query.privatize(np.zeros(100), max_epsilon=5.0)) == 13
     with pytest.raises(ValueError, match=r"a query must have an epsilon of at most 4, got [45]\."):
-        query.privatize(np.zeros(100), most=4)
+        query.privatize(np.zeros(100), max_epsilon=4)
     with pytest.raises(ValueError, match="a query must have answers of at most 12 bytes, got 13"):
-        query.privatize(np.zeros(100), most_bytes=12)
+        query.privatize(np.zeros(100), max_bytes=12)
     huge = Query.from_bytes(Query(0, ldp.UnaryEncoding(1 << 34, 1.0)).to_bytes())
     with pytest.raises(ValueError, match="a query must have answers of at most 1048576 bytes, got 2147483648"):
         huge.privatize(3)
@@ -461,8 +461,8 @@ def test_a_client_can_refuse_a_forged_query():
         ({"most": math.nan}, ValueError, "most must be a finite number, got nan"),
         ({"most": 0}, ValueError, "most must be a finite number > 0, got 0"),
         ({"most": "2"}, TypeError, "most must be a number, got str"),
-        ({"most_bytes": 0}, ValueError, "most_bytes must be an integer >= 1, got 0"),
-        ({"most_bytes": 8.0}, TypeError, "most_bytes must be an integer, got float"),
+        ({"max_bytes": 0}, ValueError, "max_bytes must be an integer >= 1, got 0"),
+        ({"max_bytes": 8.0}, TypeError, "max_bytes must be an integer, got float"),
     ],
     ids=str,
 )
