@@ -458,9 +458,9 @@ def test_a_client_can_refuse_a_forged_query():
 @pytest.mark.parametrize(
     "limits, error, message",
     [
-        ({"most": math.nan}, ValueError, "most must be a finite number, got nan"),
-        ({"most": 0}, ValueError, "most must be a finite number > 0, got 0"),
-        ({"most": "2"}, TypeError, "most must be a number, got str"),
+        ({"max_epsilon": math.nan}, ValueError, "max_epsilon must be a finite number, got nan"),
+        ({"max_epsilon": 0}, ValueError, "max_epsilon must be a finite number > 0, got 0"),
+        ({"max_epsilon": "2"}, TypeError, "max_epsilon must be a number, got str"),
         ({"max_bytes": 0}, ValueError, "max_bytes must be an integer >= 1, got 0"),
         ({"max_bytes": 8.0}, TypeError, "max_bytes must be an integer, got float"),
     ],
