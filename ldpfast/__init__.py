@@ -9,11 +9,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import _registry
 from ._version import __version__
 
 if TYPE_CHECKING:
     from . import bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
     from ._info import info
+    from ._load import load
     from ._person_keys import PersonKeys
     from ._threads import get_num_threads, set_num_threads
     from .mechanisms import (
@@ -78,6 +80,7 @@ __all__ = [
     "estimation",
     "get_num_threads",
     "info",
+    "load",
     "mechanisms",
     "privacy",
     "reports",
@@ -97,8 +100,29 @@ _HOMES = {
     "Survey": "survey",
     "get_num_threads": "_threads",
     "info": "_info",
+    "load": "_load",
     "set_num_threads": "_threads",
 }
+# What descriptions and saved states name.
+_registry.DESCRIBED.update(
+    {
+        "mechanism": f"{__name__}.mechanisms",
+        "problem": f"{__name__}.estimation",
+        "protocol": f"{__name__}.estimation",
+        "survey": f"{__name__}.survey",
+        "round": f"{__name__}.survey",
+        "repeated": f"{__name__}.survey",
+        "question": f"{__name__}.survey",
+    }
+)
+_registry.SAVED.update(
+    {
+        b"LDPFAST": (f"{__name__}.reports", "Aggregator"),
+        b"LDPGRUP": (f"{__name__}.reports", "GroupedAggregator"),
+        b"LDPSEQU": (f"{__name__}.estimation.protocols", "Sequential"),
+        b"LDPNORM": (f"{__name__}.estimation", "GaussianMean"),
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from inspect import isabstract, signature
 from typing import Any, ClassVar, Self
 
 from . import _schema
+from ._registry import DESCRIBED, load_kind
 
-# Packages that define the classes of a kind. They are imported when a description is read.
-_PACKAGES = {
-    "mechanism": "mechanisms",
-    "problem": "estimation",
-    "protocol": "estimation",
-    "survey": "survey",
-    "round": "survey",
-    "repeated": "survey",
-    "question": "survey",
-}
-# Packages and classes of saved states, by the start of their bytes.
-_STATES = {
-    b"LDPSURV": ("survey", "SurveyAggregator"),
-    b"LDPSEQU": ("estimation.protocols", "Sequential"),
-    b"LDPNORM": ("estimation", "GaussianMean"),
-}
-_classes: dict[str, dict[str, Any]] = {kind: {} for kind in _PACKAGES}
+_classes: dict[str, dict[str, Any]] = {}
 
 
 class Described:
@@ -48,7 +32,7 @@ class Described:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if hasattr(cls, "kind"):
-            known = _classes[cls.kind].setdefault(cls.__name__, cls)
+            known = _classes.setdefault(cls.kind, {}).setdefault(cls.__name__, cls)
             if (known.__module__, known.__qualname__) == (cls.__module__, cls.__qualname__):
                 _classes[cls.kind][cls.__name__] = cls  # defined again, as in a notebook
 
@@ -165,8 +149,8 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     """
     if not isinstance(data, dict):
         raise TypeError(f"data must be a dict, got {type(data).__name__}")
-    kind = kind or next((kind for kind in _PACKAGES if kind in data), "mechanism")
-    import_module(f"{__package__}.{_PACKAGES[kind]}")
+    kind = kind or next((kind for kind in DESCRIBED if kind in data), "mechanism")
+    load_kind(kind)
     classes: dict[str, Any] = {name: found for name, found in _classes[kind].items() if found.is_complete()}
     name = data.get(kind)
     if not isinstance(name, str) or name not in classes:
@@ -184,11 +168,3 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
 def made_again(kind: Any, parameters: dict[str, Any]) -> Any:
     """Return the object with these parameters, when it is unpickled."""
     return kind(**parameters)
-
-
-def class_of_state(start: bytes) -> Any:
-    """Return the class whose `from_bytes` opens a saved state with the given first 7 bytes; None if it is not known here."""
-    if start not in _STATES:
-        return None
-    package, name = _STATES[start]
-    return getattr(import_module(f"{__package__}.{package}"), name)

@@ -7,9 +7,8 @@ is done with them is here.
 from __future__ import annotations
 
 import hmac
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -20,18 +19,14 @@ from numpy.typing import NDArray
 
 from . import _check, _schema
 from ._described import from_dict
-from ._extras import optional
-from ._frames import MAX_GROUPS, Groups, Piece, package_of, pieces
+from ._frames import MAX_GROUPS, Groups, package_of, pieces
+from ._load import load
 from ._person_keys import PersonKeys, Persons
 from .domains import Reals
 from .estimation import GaussianMean
 from .estimation.protocols import Sequential
-from .mechanisms._pipeline import Clipped, warn_clipped
-from .mechanisms._record_question import RecordQuestion
-from .reports import Aggregator, hash_of_batch
-from .reports._labels import messages_of
-from .survey import Survey
-from .survey._messages import messages_of as messages_of_survey
+from .mechanisms._records import RecordPiece, Records
+from .reports import Collected, Question, hash_of_batch
 
 FAN_IN = 16  # counts that one task merges
 REPORT = "report"  # column of messages in a privatized table
@@ -47,7 +42,7 @@ class Counts(TypedDict):
     """
 
     partitions: list[int]
-    states: dict[Any, bytes]  # results of `to_bytes`, by the values of the column that divides people
+    state: bytes | None  # result of `to_bytes`; None without people
     clipped: dict[str, int]
     secret: str  # hash of the secret of the personal keys, which must be the same in all tasks; "" without them
     error: tuple[int, str, str] | None  # partition, "TypeError" or "ValueError", and the message
@@ -57,14 +52,14 @@ class Counts(TypedDict):
 
 
 @dataclass(frozen=True)
-class Job(ABC):
-    """What every task does with its partition.
+class Job:
+    """What every task does with its partition: privatize and count the people, or make their messages.
 
     Attributes
     ----------
     schema : bytes
         JSON of the schema of what is asked. A worker whose version of the package asks something else refuses the job.
-    column : str, sequence of str or None
+    column : str, tuple of str or None
         Columns of the records; None for surveys, whose questions name their columns.
     by : str or None
         Public column that divides people into groups.
@@ -83,18 +78,6 @@ class Job(ABC):
     key: Secret | None = field(repr=False)
     clip: bool
 
-    @abstractmethod
-    def columns(self) -> list[str]:
-        """Return the names of the columns that a partition must have."""
-
-    @abstractmethod
-    def _collect(self, partition: Any, persons: Any) -> tuple[dict[Any, Any], dict[str, int]]:
-        """Return the aggregators of the groups of people, and how many records were clipped."""
-
-    @abstractmethod
-    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
-        """Warn if some of n records were clipped."""
-
     def what(self) -> Any:
         """Return what is asked.
 
@@ -104,6 +87,46 @@ class Job(ABC):
             If it is another question in this version of the package.
         """
         return _opened(self.schema)
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns that a partition must have."""
+        names = [self.column] if isinstance(self.column, str) else list(self.column or ())
+        if self.takes_tables:
+            names = [question.column or name for name, question in self.what().column_questions.items()]
+        return list(dict.fromkeys([*names, *(name for name in (self.by, self.person) if name is not None)]))
+
+    @property
+    def takes_tables(self) -> bool:
+        """Whether the question names its columns, as a survey does."""
+        return hasattr(self.what(), "column_questions")
+
+    def _records(self, partition: Any) -> Any:
+        """Return a partition in the form that the question reads."""
+        if self.takes_tables:
+            return partition
+        if isinstance(partition, np.ndarray):
+            if self.by is not None:
+                raise ValueError(f"by must be None for an array of records, got {self.by!r}")
+            return partition
+        if self.column is None:
+            raise ValueError("column must be the name of the column of the records, got None")
+        return Records(partition, self.column)
+
+    def _keys(self, records: Any, persons: Any) -> PersonKeys | None:
+        """Return personal keys for records; None if the job has none."""
+        if self.key is None:
+            return None
+        assert not callable(self.key)
+        if self.takes_tables:
+            return PersonKeys(self.key, self.person)
+        name = Records(None, self.column).name
+        if isinstance(records, Records):
+            return PersonKeys(self.key, self.person, question=name)
+        if persons is None:
+            raise ValueError(
+                "person must be an array with the same chunks for an array of records, got the name of a column"
+            )
+        return PersonKeys(self.key, persons, question=name)
 
     def _with_secret(self) -> Self:
         """Return the job with the secret in place of the function that returns it, which one task calls once."""
@@ -118,12 +141,11 @@ class Job(ABC):
         PersonKeys(secret, "person")  # checks the length
         return replace(self, key=secret)
 
-    def _keys(self, persons: Any, question: str | None = None) -> PersonKeys | None:
-        """Return personal keys; None if the job has none."""
-        if self.key is None:
-            return None
-        assert not callable(self.key)
-        return PersonKeys(self.key, persons, question=question)
+    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
+        """Return the state of the people of a partition, and how many of their records were clipped."""
+        records = self._records(partition)
+        collected = self.what()._collect(records, self.by, self._keys(records, persons), self.clip)
+        return collected.aggregator(), collected.clipped
 
     def count(self, partition: Any, number: int, persons: Any = None) -> Counts:
         """Privatize and count the people of one partition.
@@ -145,14 +167,14 @@ class Job(ABC):
         try:
             with _place(f" (partition {number})"):
                 task = self._with_secret()
-                found, counts["clipped"] = task._collect(partition, persons)
+                state, counts["clipped"] = task._collect(partition, persons)
         except (TypeError, ValueError) as error:
             counts["error"] = (number, type(error).__name__, str(error))
             return counts
         if task.key is not None:
             assert not callable(task.key)
             counts["secret"] = hmac.digest(task.key, b"ldpfast: secret of a job", "sha256").hex()
-        counts["states"] = {value: aggregator.to_bytes() for value, aggregator in found.items()}
+        counts["state"] = state.to_bytes()
         return counts
 
     def number_of_people(self, partition: Any) -> int:
@@ -162,7 +184,7 @@ class Job(ABC):
         return sum(piece.n for piece in pieces(partition, self.columns()))
 
     def finish(self, counts: Counts, batch: str | None = None) -> Any:
-        """Return the aggregator of all people, or with `by` a dict of aggregators by group.
+        """Return the aggregator of all people, with `by` the aggregators of the groups.
 
         Raises
         ------
@@ -177,16 +199,18 @@ class Job(ABC):
         if counts["error"] is not None:
             _, kind, message = counts["error"]
             raise (TypeError if kind == "TypeError" else ValueError)(message)
-        if len(counts["states"]) > MAX_GROUPS:
+        if counts["state"] is None:
+            groups = None if self.by is None else Groups(self.by)
+            result: Any = Collected(self.what(), groups).aggregator()
+        else:
+            result = load(counts["state"])
+        if self.by is not None and len(result) > MAX_GROUPS:
             raise ValueError(f"column {self.by!r} must have at most {MAX_GROUPS} different values")
-        found = {value: Aggregator.from_bytes(state) for value, state in counts["states"].items()}
-        if self.by is None and not found:
-            found = {None: self.what().aggregator()}
         if batch is not None:
-            for aggregator in found.values():
-                aggregator.update([], batch=batch)
-        self._warn_clipped(sum(aggregator.n for aggregator in found.values()), counts["clipped"])
-        return found[None] if self.by is None else found
+            result.name_batch(batch)
+        if counts["clipped"]:
+            self.what()._warn_clipped(result.n, counts["clipped"])
+        return result
 
     def messages(self, partition: Any, number: int, persons: Any = None) -> Iterator[Any]:
         """Yield the messages of the people of one partition, as Arrow arrays of binary values, in constant memory.
@@ -197,11 +221,9 @@ class Job(ABC):
             If a record is not valid. The message has the number of the partition.
         """
         with _place(f" (partition {number})"):
-            yield from self._with_secret()._messages(partition, persons)
-
-    @abstractmethod
-    def _messages(self, partition: Any, persons: Any) -> Iterator[Any]:
-        """Yield the messages of the people of one partition."""
+            task = self._with_secret()
+            records = task._records(partition)
+            yield from task.what()._messages(records, task._keys(records, persons), task.clip)
 
 
 @contextmanager
@@ -216,11 +238,6 @@ def _place(text: str) -> Iterator[None]:
         if not isinstance(error, TypeError | ValueError):
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{error}{text}") from None
-
-
-def _first_row(piece: Piece | None) -> AbstractContextManager[None]:
-    """Add the number of the first row of a piece to messages, which count from there."""
-    return _place(f", counted from row {piece.start}") if piece is not None and piece.start else nullcontext()
 
 
 @cache
@@ -238,106 +255,7 @@ def _opened(schema: bytes) -> Any:
 
 
 @dataclass(frozen=True)
-class SurveyJob(Job):
-    """A job for a survey."""
-
-    def columns(self) -> list[str]:
-        asked = self.what().column_questions
-        names = [question.column or name for name, question in asked.items()]
-        return list(dict.fromkeys([*names, *(name for name in (self.by, self.person) if name is not None)]))
-
-    def _collect(self, partition: Any, persons: Any) -> tuple[dict[Any, Any], dict[str, int]]:
-        found: tuple[dict[Any, Any], dict[str, int]]
-        found = self.what()._collect(partition, self.by, self._keys(self.person), self.clip)
-        return found
-
-    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
-        self.what()._warn_clipped(n, clipped)
-
-    def _messages(self, partition: Any, persons: Any) -> Iterator[Any]:
-        survey = self.what()
-        for table in survey.privatize_pieces(partition, rng=self._keys(self.person), clip=self.clip):
-            yield messages_of_survey(survey, table)
-
-
-@dataclass(frozen=True)
-class RecordJob(Job):
-    """A job for a mechanism or a problem. In a table, a record is one cell, or the cells of several columns."""
-
-    @property
-    def question(self) -> str:
-        """Name of the question in personal keys: the column of the records."""
-        return self.column if isinstance(self.column, str) else ", ".join(self.column)
-
-    def columns(self) -> list[str]:
-        records = [self.column] if isinstance(self.column, str) else list(self.column or ())
-        return list(dict.fromkeys([*records, *(name for name in (self.by, self.person) if name is not None)]))
-
-    def _pieces(self, partition: Any, persons: Any) -> Iterator[tuple[Any, Any, Piece | None]]:
-        """Yield records, identifiers of persons, and the piece of the table that they come from."""
-        if isinstance(partition, np.ndarray):
-            if self.key is not None and persons is None:
-                raise ValueError(
-                    "person must be an array with the same chunks for an array of records, got the name of a column"
-                )
-            yield partition, persons, None
-            return
-        if self.column is None:
-            raise ValueError("column must be the name of the column of the records, got None")
-        for piece in pieces(partition, self.columns()):
-            if not piece.n:  # the columns of an empty table may have no type
-                continue
-            if isinstance(self.column, str):
-                x = records_of(self.column, piece.columns[self.column], self._takes_labels())
-            else:
-                x = np.column_stack([records_of(name, piece.columns[name], False) for name in self.column])
-            yield x, None if self.person is None else piece.columns[self.person], piece
-
-    def _takes_labels(self) -> bool:
-        """Return whether the records are declared labels, in any container."""
-        return hasattr(self.what().domain, "labels")
-
-    def _collect(self, partition: Any, persons: Any) -> tuple[dict[Any, Any], dict[str, int]]:
-        what, clipped = self.what(), Clipped(0, 0)
-        groups = None if self.by is None else Groups(self.by)
-        found: list[Aggregator] = [] if groups else [what.aggregator()]
-        for x, identifiers, piece in self._pieces(partition, persons):
-            keys = self._keys(identifiers, self.question) if self.key is not None else None
-            if groups is None:
-                with _first_row(piece):
-                    part, some = what._collect(x, keys, self.clip)
-                found[0].merge(part)
-                clipped = clipped.plus(some)
-                continue
-            if piece is None:
-                raise ValueError(f"by must be None for an array of records, got {self.by!r}")
-            members = groups.numbers(piece.columns[groups.name])
-            with _first_row(piece):
-                reports = what.privatize(x, rng=keys, clip=self.clip)
-            found += [what.aggregator() for _ in range(len(groups.values) - len(found))]
-            order = np.argsort(members, kind="stable")
-            cuts = np.searchsorted(members[order], np.arange(len(found) + 1))
-            for aggregator, start, stop in zip(found, cuts, cuts[1:], strict=False):
-                if stop > start:
-                    aggregator.update(reports[order[start:stop]])
-            if self.clip:
-                clipped = clipped.plus(what._pipeline.clipped(what.domain.records(x)[0]))
-        by_value = {None: found[0]} if groups is None else dict(zip(groups.values, found, strict=True))
-        return by_value, clipped._asdict()
-
-    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
-        warn_clipped(n, Clipped(clipped.get("missing", 0), clipped.get("outside", 0)))
-
-    def _messages(self, partition: Any, persons: Any) -> Iterator[Any]:
-        what = self.what()
-        for x, identifiers, piece in self._pieces(partition, persons):
-            with _first_row(piece):
-                reports = what.privatize(x, rng=self._keys(identifiers, self.question), clip=self.clip)
-            yield messages_of(what, reports)
-
-
-@dataclass(frozen=True)
-class RoundJob(RecordJob):
+class RoundJob(Job):
     """One round of a `GaussianMean`: the people of the open round answer the queries of their groups.
 
     Round and group of a person follow from the personal key, so that everyone answers once, however often and in whatever
@@ -354,30 +272,32 @@ class RoundJob(RecordJob):
     server: bytes = b""
     people: int = 0
 
-    def _takes_labels(self) -> bool:
-        return False
-
-    def _collect(self, partition: Any, persons: Any) -> tuple[dict[Any, Any], dict[str, int]]:
+    def _collect(self, partition: Any, persons: Any) -> tuple[Any, dict[str, int]]:
         self.what()  # raises in another version
         server, domain = GaussianMean.from_bytes(self.server), Reals()
         digest, plan = _schema.digest(server.schema()), server.plan(self.people)
-        for x, identifiers, piece in self._pieces(partition, persons):
-            records, _ = domain.records(x)
-            with _first_row(piece):
-                if domain.first_invalid(domain.convert(records)) >= 0:  # whoever is asked
-                    raise domain.invalid_error(records)
-            listed = identifiers.to_pylist() if hasattr(identifiers, "to_pylist") else np.asarray(identifiers)
-            keys = self._keys(listed, self.question)
-            assert keys is not None
-            rounds, groups = plan.place(_numbers(keys, digest, Persons(listed, unique=True), self.people))
+        records = self._records(partition)
+        keys = self._keys(records, persons)
+        assert keys is not None
+        read = (
+            records.pieces(False, None, keys) if isinstance(records, Records) else [RecordPiece(records, None, keys, 0)]
+        )
+        for piece in read:
+            x, _ = domain.records(piece.x)
+            with piece.place():
+                if domain.first_invalid(domain.convert(x)) >= 0:  # whoever is asked
+                    raise domain.invalid_error(x)
+            own_keys = piece.rng
+            assert isinstance(own_keys, PersonKeys)
+            numbers = _numbers(own_keys, digest, own_keys.persons(len(x)), self.people)
+            rounds, groups = plan.place(numbers)
             for group in np.unique(groups[rounds == server.round]).tolist():
                 rows = np.flatnonzero((rounds == server.round) & (groups == group))
                 query = server.query(group)
-                own = [listed[row] for row in rows] if isinstance(listed, list) else listed[rows]
-                server.update(query, query.mechanism.privatize(records[rows], rng=self._keys(own, self.question)))
-        return {None: server}, {}
+                server.update(query, query.mechanism.privatize(x[rows], rng=own_keys.of_rows(rows)))
+        return server, {}
 
-    def _messages(self, partition: Any, persons: Any) -> Iterator[Any]:
+    def messages(self, partition: Any, number: int, persons: Any = None) -> Iterator[Any]:
         raise ValueError(
             "what must be a survey, a problem or a mechanism to make a table of reports, got a GaussianMean"
         )
@@ -390,52 +310,12 @@ def _numbers(keys: PersonKeys, digest: bytes, persons: Persons, n: int) -> NDArr
     return np.asarray(words % np.uint64(n), np.int64)
 
 
-def records_of(name: str, values: Any, takes_labels: bool) -> Any:
-    """Return a column of a table as records of a mechanism or a problem.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column, for error messages.
-    values : ndarray, categorical or Arrow array
-        A column of a `Piece`. An Arrow array of lists of one length gives one row per list.
-    takes_labels : bool
-        Whether the domain reads Arrow arrays and categoricals itself.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is missing, or lists have different lengths.
-    """
-    if isinstance(values, np.ndarray) or takes_labels:
-        return values
-    if package_of(values) == "pandas":
-        return np.asarray(values)
-    pa = optional("pyarrow", "files")
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    kind, is_ = values.type, pa.types
-    if values.null_count:
-        raise ValueError(f"column {name!r} must have no missing value, got {values.null_count}")
-    if is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind):
-        flat = values.flatten()
-        lengths = np.diff(np.asarray(values.offsets)) if hasattr(values, "offsets") else [kind.list_size]
-        if len(values) and len(np.unique(lengths)) > 1:
-            raise ValueError(f"column {name!r} must hold lists of one length, got several")
-        return records_of(name, flat, False).reshape(len(values), lengths[0] if len(values) else 0)
-    if is_.is_decimal(kind):
-        values = values.cast(pa.float64(), safe=False)
-    elif not (is_.is_integer(kind) or is_.is_floating(kind) or is_.is_boolean(kind)):
-        raise TypeError(f"column {name!r} must hold numbers, got type {kind}")
-    return values.to_numpy(zero_copy_only=False)
-
-
 # Running a job --------------------------------------------------------------------------------------------------------
 
 
 def no_counts(partitions: list[int]) -> Counts:
     """Return the counts of some partitions without people."""
-    return {"partitions": partitions, "states": {}, "clipped": {}, "secret": "", "error": None}
+    return {"partitions": partitions, "state": None, "clipped": {}, "secret": "", "error": None}
 
 
 def merge(parts: Iterable[Counts]) -> Counts:
@@ -458,24 +338,15 @@ def merge(parts: Iterable[Counts]) -> Counts:
     if len(secrets) > 1:
         raise ValueError("key must return the same secret in every task, got different ones")
     merged["secret"] = max(secrets, default="")
-    states: dict[Any, list[bytes]] = {}
     for part in ordered:
-        for value, state in part["states"].items():
-            states.setdefault(value, []).append(state)
         for name, count in part["clipped"].items():
             merged["clipped"][name] = merged["clipped"].get(name, 0) + count
-    merged["states"] = {value: _sum(found) for value, found in states.items()}
-    return merged
-
-
-def _sum(states: Sequence[bytes]) -> bytes:
-    """Return the state of the merged aggregators."""
-    if len(states) == 1:
-        return states[0]
-    total = Aggregator.from_bytes(states[0])
-    for state in states[1:]:
-        total.merge(Aggregator.from_bytes(state))
-    merged: bytes = total.to_bytes()
+    states = [part["state"] for part in ordered if part["state"] is not None]
+    if states:
+        total = load(states[0])
+        for state in states[1:]:
+            total.merge(load(state))
+        merged["state"] = total.to_bytes() if len(states) > 1 else states[0]
     return merged
 
 
@@ -492,7 +363,7 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
             f"what must be a survey, a problem, a mechanism or a GaussianMean, got a {type(what).__name__}: it asks one person "
             "after another, and each answer determines the next question, so that tasks cannot share the work"
         )
-    if not isinstance(what, Survey | RecordQuestion | GaussianMean):
+    if not isinstance(what, Question | GaussianMean):
         raise TypeError(f"what must be a survey, a problem, a mechanism or a GaussianMean, got {type(what).__name__}")
     for name, value in (("by", by), ("person", person)):
         if value is not None and not isinstance(value, str):
@@ -508,15 +379,14 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
         PersonKeys(key, "person")  # checks the length
     _check.flag("clip", clip)
     asked = _schema.canonical_json(what.schema())
-    if isinstance(what, Survey):
+    if hasattr(what, "column_questions"):
         if column is not None:
             raise ValueError(f"column must be None for a survey, whose questions name their columns, got {column!r}")
-        what._warn_public(by)
-        return SurveyJob(asked, None, by, person, key, clip)
-    chosen = _names(column)
-    if isinstance(what, RecordQuestion):
-        what.domain.check_clip(clip)
-        return RecordJob(asked, chosen, by, person, key, clip)
+    elif isinstance(what, Question):
+        what.domain.check_clip(clip)  # type: ignore[attr-defined]
+    if isinstance(what, Question):
+        what._check_groups(by)
+        return Job(asked, _names(column), by, person, key, clip)
     if by is not None or clip:
         raise ValueError("by must be None and clip False for a GaussianMean")
     if key is None:
@@ -526,7 +396,7 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
         )
     if what.n:
         raise ValueError(f"what must be a GaussianMean without answers, got one with n = {what.n}")
-    return RoundJob(asked, chosen, by, person, key, clip)
+    return RoundJob(asked, _names(column), by, person, key, clip)
 
 
 def _names(column: Any) -> Any:
@@ -554,7 +424,7 @@ def conduct(job: Job, batch: str | None, run: Callable[[Job], Counts], count_peo
 
     Returns
     -------
-    result : Aggregator, SurveyAggregator, GaussianMean, or dict of aggregators
+    result : Aggregator, GroupedAggregator or GaussianMean
     """
     if batch is not None:
         hash_of_batch(batch)

@@ -109,6 +109,18 @@ class PersonKeys:
             raise ValueError("question must be the name of the question in PersonKeys, got None")
         return self.named(_schema.digest(asks.schema()), self.question, self.persons(records))
 
+    def of_persons(self, persons: Any) -> PersonKeys:
+        """Return the keys with other persons: those of a piece of a table."""
+        return PersonKeys(self._secret, persons, question=self.question)
+
+    def of_rows(self, rows: NDArray[np.intp]) -> PersonKeys:
+        """Return the keys of some of the persons."""
+        found = object.__new__(PersonKeys)
+        found._secret, found.question, found.column = self._secret, self.question, self.column
+        assert self._persons is not None
+        found._persons = self._persons.take(rows)
+        return found
+
     def persons(self, records: int) -> Persons:
         """Return the persons of an array of records."""
         if self._persons is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ._extras import optional
 from ._frames import require_columns
-from ._jobs import FAN_IN, REPORT, Counts, Job, Secret, SurveyJob, conduct, merge, new_job
+from ._jobs import FAN_IN, REPORT, Counts, Job, Secret, conduct, merge, new_job
 
 __all__ = ["aggregate", "privatize"]
 
@@ -52,8 +52,8 @@ def aggregate(
 
     Returns
     -------
-    aggregator : Aggregator or SurveyAggregator
-        Counts of all people, whose `estimate` gives the result. With `by` a dict of aggregators by the values of the column.
+    aggregator : Aggregator or GroupedAggregator
+        Counts of all people, whose `estimate` gives the result. With `by` a mapping of aggregators by the values of the column.
         For a `GaussianMean`, the server after the last round.
 
     Raises
@@ -206,7 +206,7 @@ def _partitions(data: Any, job: Job, person: Any) -> list[tuple[Any, Any]]:
 
 def _blocks(data: Any, job: Job, person: Any, arrays: Any) -> list[tuple[Any, Any]]:
     """Return the blocks of rows of an array, each with the identifiers of its persons or None."""
-    if isinstance(job, SurveyJob):
+    if job.takes_tables:
         raise TypeError("data must be a table for a survey, got a dask.array.Array")
     whole = data.rechunk(dict.fromkeys(range(1, data.ndim), -1))
     blocks = whole.to_delayed().ravel().tolist()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, _limits, _plots
-from ._table import estimate_columns, html_table, shown_places
+from ._table import Table, estimate_columns, html_table, shown_places
 from ._typing import Floats
 from ._warnings import warn
 from .privacy import Guarantee
@@ -595,6 +595,19 @@ class Estimate(Generic[Value]):
         ax.set_xlabel(f"{quantity}{kind}{_plots.unit_of(quantity)}\n{self._source_text()}{_plots.caption(is_hollow)}")
         ax.set_ylabel(entry if len(labels) > 1 else "")
         return ax
+
+    def _entry_table(self, confidence: float, simultaneous: bool) -> Table:
+        """Return all numbers as a table with one row per number, after a column of labels if there are several numbers."""
+        rows: dict[str, list[Any]] = {name: [] for name in ("entry", "estimate", "stderr", "low", "high", "n")}
+        for label, part in self._parts():
+            low, high = part.interval(confidence, simultaneous)
+            size = np.size(part.value)
+            numbers = (np.ravel(x).tolist() for x in (part.value, part.stderr, low, high))
+            entries = [label] if label else part._entries(range(size))
+            for column, values in zip(rows.values(), (entries, *numbers, [part.n] * size), strict=True):
+                column += values
+        entries = rows.pop("entry")
+        return Table({self._names()[1]: entries, **rows} if any(entries) else rows)
 
     def _names(self) -> tuple[str, str]:
         """Return what the numbers are, and what each of several numbers is about.

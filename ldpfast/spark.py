@@ -56,8 +56,8 @@ def aggregate(
 
     Returns
     -------
-    aggregator : Aggregator or SurveyAggregator
-        Counts of all people, whose `estimate` gives the result. With `by` a dict of aggregators by the values of the column.
+    aggregator : Aggregator or GroupedAggregator
+        Counts of all people, whose `estimate` gives the result. With `by` a mapping of aggregators by the values of the column.
         For a `GaussianMean`, the server after the last round.
 
     Raises

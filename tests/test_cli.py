@@ -613,7 +613,7 @@ def test_reports_are_counted_once_and_only_for_their_survey(capsys, tmp_path, su
     message = error_line(capsys, "aggregate", reports, other, "-o", tmp_path / "x.ldp")
     assert message == f"{other}: reports must answer the same survey: epsilon is 4, got 4.5"
     message = error_line(capsys, "merge", state, foreign, "-o", tmp_path / "x.ldp")
-    assert message == f"{foreign}: other must aggregate answers to the same survey: epsilon is 4, got 4.5"
+    assert message == f"{foreign}: other must aggregate answers to the same question: epsilon is 4, got 4.5"
     message = error_line(capsys, "merge", state, state, "-o", tmp_path / "x.ldp")
     assert "no batch that was already counted" in message
     assert "must be a readable Parquet file" in error_line(capsys, "aggregate", survey, "-o", tmp_path / "x.ldp")

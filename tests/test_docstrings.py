@@ -15,7 +15,7 @@ from .support.public import MODULES, WITHOUT_INSTANCES, names_of, public_objects
 from .test_readme import MODULES_WITH_EXAMPLES
 
 # Abstract bases that users only pass around, protocols for types, and warnings.
-EXEMPT = WITHOUT_INSTANCES - {ldp.Aggregator, ldp.Mechanism}
+EXEMPT = WITHOUT_INSTANCES - {ldp.Mechanism}
 OBJECTS = {name: thing for name, thing in public_objects().items() if thing not in EXEMPT}
 
 

@@ -248,10 +248,7 @@ def test_missing_and_repeated_columns_in_csv(tmp_path, text, column, fault):
 
 @pytest.mark.parametrize("text", ["x\n", "x\n\n\n"])
 def test_csv_without_records(tmp_path, text):
-    assert (
-        error_message(text_file(tmp_path, text))
-        == "question 'x' must have at least 1 answer for an estimate, got n = 0"
-    )
+    assert error_message(text_file(tmp_path, text)) == "an estimate needs at least 1 report, got n = 0"
 
 
 @pytest.mark.parametrize(
@@ -306,7 +303,7 @@ def test_damaged_parquet(tmp_path):
             "x",
             "column must name one column of FILE, got 'x': not found; its columns are 'y'",
         ),
-        (np.zeros(0), None, "question 'a.npy' must have at least 1 answer for an estimate, got n = 0"),
+        (np.zeros(0), None, "an estimate needs at least 1 report, got n = 0"),
     ],
 )
 def test_invalid_arrays_in_npy(tmp_path, array, column, fault):

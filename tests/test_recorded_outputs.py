@@ -228,7 +228,7 @@ def of_mechanism(mechanism: ldp.Mechanism, records: np.ndarray) -> str:
     for x in kinds:
         reports = mechanism.privatize(x, rng=SEED)
         parts += [reports.tobytes(), mechanism.privatize(x[3], rng=SEED).tobytes() if len(x) > 3 else b""]
-        parts += [mechanism.aggregator().update(reports)._state.tobytes()]
+        parts += [mechanism.aggregator().update(reports)._states[0].tobytes()]
         parts += [of_estimate(mechanism.run(x, rng=SEED)).encode()]
     return digest(*parts)
 
@@ -261,7 +261,7 @@ def of_rounds() -> str:
     """Return the reports of two rounds of a repeated question."""
     repeated = Repeated(Choice(5), permanent=3.0, round=1.0, rounds=9)
     keys = ldp.PersonKeys(bytes(32), [f"person {i}" for i in range(3000)], question="q")
-    return digest(*(repeated.in_round(r).privatize(labels(3000, 5), keys=keys).tobytes() for r in (0, 1)))
+    return digest(*(repeated.in_round(r).privatize(labels(3000, 5), rng=keys).tobytes() for r in (0, 1)))
 
 
 def computed() -> dict[str, Callable[[], str]]:

@@ -305,7 +305,7 @@ def coverage(mechanism, n, populations, truth, confidence):
         warnings.simplefilter("ignore", ldp.DoubtfulWarning)
         for seen in counts:
             aggregator = mechanism.aggregator()
-            limits.append(aggregator._add([seen], n).estimate().interval(confidence))
+            limits.append(aggregator.add([seen], n).estimate().interval(confidence))
     low, high = np.moveaxis(np.array(limits), 1, 0)
     result = []
     for codes, true in zip(populations, truth, strict=True):
@@ -347,7 +347,7 @@ def test_two_codes_have_clopper_pearson_limits():
         mechanism = ldp.FiniteChannel(rows)
         matrix, n = mechanism.debiasing.matrix, 40
         for hits in range(n + 1):
-            estimate = mechanism.aggregator()._add([np.array([n - hits, hits])], n)._estimate()
+            estimate = mechanism.report.mean(mechanism, np.array([n - hits, hits]), n)
             low, high = clopper_pearson(hits, n, 0.025)
             ends = [matrix[0] + (matrix[1] - matrix[0]) * end for end in (low, high)]
             np.testing.assert_allclose(estimate.interval(), np.sort(ends, axis=0), atol=1e-12)
@@ -367,7 +367,7 @@ def test_means_of_windows_cover_where_few_people_are_at_the_end(epsilon, start):
     codes = np.array([0.995, 0.005]) @ (rows / rows.sum(axis=1, keepdims=True))
     truth, hits = codes @ mechanism.debiasing.values, 0
     for seen in np.random.default_rng(20261123).multinomial(n, codes, size=runs):
-        low, high = mechanism.aggregator()._add([seen], n).estimate().interval()  # warnings are errors
+        low, high = mechanism.aggregator().add([seen], n).estimate().interval()  # warnings are errors
         hits += low <= truth <= high
     assert_coverage(hits, runs, 0.95, detects=0.9)
 

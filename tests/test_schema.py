@@ -147,8 +147,8 @@ def test_labels_of_all_types_survive_a_saved_state(labels):
     state = problem.aggregator().update(problem.privatize([problem.k[0], problem.k[1]], rng=1))
     twin = ldp.Aggregator.from_bytes(state.to_bytes())
     assert twin == state
-    assert twin.source == problem
-    assert [type(label) for label in twin.source.k] == [type(label) for label in problem.k]
+    assert twin.question == problem
+    assert [type(label) for label in twin.question.k] == [type(label) for label in problem.k]
     assert problem.estimate(twin).n == 2
 
 
@@ -294,9 +294,9 @@ def test_the_fingerprint_contains_the_channel_of_a_custom_mechanism():
     again = define([[3, 1], [1, 3]])(weights=(3, 1))
     assert again.fingerprint == before.fingerprint
     restored = ldp.Aggregator.from_bytes(saved)
-    assert restored.source == again
+    assert restored.question == again
     assert again.aggregator().merge(restored).n == 3
-    assert pickle.loads(pickle.dumps(restored.source)) == again
+    assert pickle.loads(pickle.dumps(restored.question)) == again
     changed = define([[1, 3], [3, 1]])(weights=(3, 1))
     assert changed.fingerprint != before.fingerprint
     with pytest.raises(ValueError, match=r"^data must be of this version of .*: coins\.channel is "):

@@ -16,11 +16,12 @@ import numpy as np
 
 from .. import _check
 from .._extras import optional
+from .._load import load
 from .._schema import read_json
 from ..files import MISSING, FileTable, duplicates, open_table, require_regular
 from ..reports import SCHEMA_KEY, Aggregator
 from ..results import Estimate
-from ..survey import Choice, Mean, Survey, SurveyAggregator, SurveyResult
+from ..survey import Choice, Mean, Survey, SurveyResult
 from ._arguments import console, generator, output_file, replaced
 from ._process import one_line
 
@@ -150,7 +151,7 @@ def _privatize(arguments: argparse.Namespace) -> int:
 
 def _aggregate(arguments: argparse.Namespace) -> int:
     pa, parquet = optional("pyarrow", "files"), optional("pyarrow.parquet", "files")
-    aggregator: SurveyAggregator | None = None
+    aggregator: Aggregator | None = None
     with replaced(arguments.output, arguments.reports) as temporary:
         for path in arguments.reports:
             require_regular(path)
@@ -299,7 +300,7 @@ def _open(path: Path) -> Any:
     """Return what a saved state holds."""
     require_regular(path)
     try:
-        return Aggregator.from_bytes(path.read_bytes())
+        return load(path.read_bytes())
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -312,8 +313,8 @@ def _estimate_state(arguments: argparse.Namespace) -> Any:
     if len(arguments.files) > 1:
         raise ValueError(f"FILE must be one saved state, got {len(arguments.files)} files; `ldpfast merge` adds states")
     state = _open(Path(arguments.files[0]))
-    if isinstance(state, SurveyAggregator):
-        return state.estimate(arguments.pooled)
+    if isinstance(state, Aggregator) and isinstance(state.question, Survey):
+        return state.estimate(pooled=arguments.pooled)
     return state.estimate()
 
 

@@ -66,9 +66,7 @@ def from_reports(counts: ArrayLike, channel: Any) -> Estimate[Floats]:
     if seen.min() < 0:
         raise ValueError(f"counts must be >= 0, got {int(seen.min())}")
     total = sum(seen.tolist())
-    aggregator = mechanism.aggregator()
-    aggregator._add([seen.astype(aggregator._state.dtype)], total)
-    return mechanism.estimate(aggregator)
+    return mechanism.estimate(mechanism.aggregator().add([seen.astype(np.int64)], total))
 
 
 def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Estimate[Floats]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check, _schema
-from .._person_keys import is_personal
+from .. import _schema
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
@@ -25,7 +24,6 @@ from ._record_question import RecordQuestion
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from .._typing import RNGLike
 
 CHANNEL_ENTRIES = 1 << 17  # channels with more entries are too large to enumerate
 
@@ -308,65 +306,6 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         """Size of one report in bits, without padding."""
         return self.report.bits
 
-    def privatize(
-        self, x: ArrayLike, *, rng: RNGLike = None, out: AnyArray | None = None, clip: bool = False
-    ) -> AnyArray:
-        """Turn records into reports.
-
-        Parameters
-        ----------
-        x : array_like
-            One record per person, or a single record (one dimension less). Each class documents dtype and shape.
-        rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
-            ``None`` draws a fresh key from the operating system. `PersonKeys` give the same report for the same person and
-            value, in double precision. Anything else makes the reports reproducible, hence not private: for simulation and
-            tests only. The same key and records give the same reports for any number of threads and any instruction set,
-            but ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
-        out : ndarray, optional
-            Array for the reports, of their shape and dtype.
-        clip : bool, default False
-            Project records outside the domain on it and map NaN to its center, instead of raising an error. Use it in
-            deployed clients: an error that depends on the record would itself be a report.
-
-        Returns
-        -------
-        reports : ndarray
-            `out`, or a new array. Entry i depends on record i and on no other record.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` or `out` has a wrong dtype or shape; if a record is outside the domain (NaN always is) and `clip` is
-            false. `out` is not changed then.
-
-        Privacy
-        -------
-        Each report is exactly `epsilon_realized`-LDP; see the class and docs/proofs.
-        """
-        if rng is None and out is None and (clip is False or (clip is True and self.domain.clips)):
-            report = self._pipeline.single(x, self.report, clip)
-            if report is not None:
-                return report
-        self.domain.check_clip(clip)
-        records, single = self.domain.records(x)
-        n, shape, dtype = len(records), self.report.shape, self._report_dtype(records, rng)
-        if out is not None:
-            _check.output(out, shape if single else (n, *shape), dtype)
-        # Small reports go to a new array first. That takes less time than another pass over the records for the check.
-        small = not clip and out is not None and out.nbytes <= records.nbytes // 2
-        direct = out is not None and not small and _check.is_laid_out(out) and not np.may_share_memory(out, records)
-        reports = out.reshape((n, *shape)) if out is not None and direct else np.empty((n, *shape), dtype)
-        if is_personal(rng):
-            self._pipeline.privatize_persons(records, rng.of(self, n), reports, clip=clip)
-        else:
-            self._pipeline.privatize(records, rng, reports, clip=clip, check_first=direct)
-        answer = reports[0] if single else reports
-        if out is None:
-            return answer
-        if not np.may_share_memory(reports, out):
-            out[...] = answer
-        return out
-
     def decode(self, reports: ArrayLike) -> Floats:
         """Return unbiased numbers from reports, one row per report.
 
@@ -426,7 +365,7 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         -------
         estimate : Estimate
         """
-        return counted._decoded_mean()
+        return counted.decoded_mean()
 
     def channel(self) -> Channel:
         """Return the exact channel over the extreme inputs, for mechanisms with few reports.

@@ -15,7 +15,7 @@ from .._person_keys import PIECE_ROWS, QuestionKeys, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray
 from .._warnings import warn
-from ..domains import FLOAT32, FLOAT64, Categories, Domain
+from ..domains import FLOAT32, FLOAT64, Categories, Domain, Labels
 from ..reports import Format
 from ..results import ClippedWarning
 
@@ -88,7 +88,7 @@ class Pipeline:
         Return None if `x` is not a number or an array in the form that the kernel reads, or if it may be invalid.
         """
         domain, kind = self.domain, type(x)
-        if not self.checks:
+        if not self.checks or isinstance(domain, Labels):
             return None
         if isinstance(domain, Categories):
             if kind is not int or not 0 <= x < domain.k:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _check
+from .._frames import Groups, whole_column
 from .._person_keys import is_personal
 from .._typing import AnyArray
 from ..domains import FLOAT64, Domain
-from ..reports import Aggregator, Question
+from ..reports import Collected, ReportQuestion
+from ..reports._labels import messages_of
 from ..reports._question import Result
 from ._pipeline import Clipped, Pipeline, warn_clipped
+from ._records import Records
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
 
 
-class RecordQuestion(Question[Result]):
+class RecordQuestion(ReportQuestion[Result]):
     """Base class of questions that a person answers with one record: mechanisms and problems.
 
     Attributes
@@ -31,10 +35,6 @@ class RecordQuestion(Question[Result]):
     domain: Domain
     _pipeline: Pipeline
 
-    @abstractmethod
-    def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
-        """Turn records into reports."""
-
     def _kernel_dtype(self, records: AnyArray) -> np.dtype[Any]:
         """Return the dtype of the input of the kernel for results of ``domain.records``."""
         return self.domain.kernel_dtype(records)
@@ -43,95 +43,101 @@ class RecordQuestion(Question[Result]):
         """Return the dtype of the reports of records. With personal keys it does not depend on the dtype of the records."""
         return self.report.dtype(FLOAT64 if is_personal(rng) else self._kernel_dtype(records))
 
-    def collect(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Aggregator:
-        """Privatize records and count the reports block by block, without storing them.
+    def privatize(
+        self, x: ArrayLike, *, rng: RNGLike = None, out: AnyArray | None = None, clip: bool = False
+    ) -> AnyArray:
+        """Turn records into reports.
 
         Parameters
         ----------
         x : array_like
-            Records as for `privatize`. A memory map is read once, in pieces.
-        rng, clip
-            As for `privatize`.
+            One record per person, or a single record (one dimension less). Each class documents dtype and shape.
+        rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
+            ``None`` draws a fresh key from the operating system. `PersonKeys` give the same report for the same person and
+            value, in double precision. Anything else makes the reports reproducible, hence not private: for simulation and
+            tests only. The same key and records give the same reports for any number of threads and any instruction set,
+            but ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
+        out : ndarray, optional
+            Array for the reports, of their shape and dtype.
+        clip : bool, default False
+            Project records outside the domain on it and map NaN to its center, instead of raising an error. Use it in
+            deployed clients: an error that depends on the record would itself be a report.
 
         Returns
         -------
-        aggregator : Aggregator
-            Equal to ``aggregator().update(privatize(x))`` with the same key. Aggregators of parts of the records can be
-            merged, and saved with `to_bytes`.
+        reports : ndarray
+            `out`, or a new array. Entry i depends on record i and on no other record.
 
         Raises
         ------
         TypeError, ValueError
-            As for `privatize`.
-
-        Warns
-        -----
-        ClippedWarning
-            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
+            If `x` or `out` has a wrong dtype or shape; if a record is outside the domain (NaN always is) and `clip` is
+            false. `out` is not changed then.
 
         Privacy
         -------
-        The aggregator is a function of the reports alone. That of very few people is hardly less than their reports.
-
-        Notes
-        -----
-        Memory does not depend on the number of records, except with `PersonKeys`.
-
-        Examples
-        --------
-        >>> import ldpfast as ldp
-        >>> mechanism = ldp.RandomizedResponse(4, 1.0)
-        >>> east, west = mechanism.collect([0, 1, 1], rng=1), mechanism.collect([3, 2], rng=2)
-        >>> east.merge(west).n
-        5
+        Each report has the `guarantee`, exactly; see the class and docs/proofs.
         """
-        aggregator, clipped = self._collect(x, rng, clip)
-        warn_clipped(aggregator.n, clipped)
-        return aggregator
-
-    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> Result:
-        """Privatize and estimate block by block, without storing reports: for simulation, or on a trusted device.
-
-        Parameters
-        ----------
-        x : array_like
-            Records as for `privatize`. A memory map is read once, in pieces.
-        rng, clip
-            As for `privatize`.
-
-        Returns
-        -------
-        estimate : Estimate
-            Equal, bit for bit, to ``estimate(privatize(x))`` with the same key.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for `privatize`; if `x` is empty.
-
-        Warns
-        -----
-        ClippedWarning
-            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
-
-        Privacy
-        -------
-        The estimate is a function of the reports alone.
-
-        Notes
-        -----
-        Memory does not depend on the number of records, except with `PersonKeys`.
-        """
-        result: Result = self.collect(x, rng=rng, clip=clip).estimate()
-        return result
-
-    def _collect(self, x: ArrayLike, rng: RNGLike, clip: bool) -> tuple[Aggregator, Clipped]:
-        """Return the result of `collect`, and how many records were clipped."""
+        if rng is None and out is None and (clip is False or (clip is True and self.domain.clips)):
+            report = self._pipeline.single(x, self.report, clip)
+            if report is not None:
+                return report
         self.domain.check_clip(clip)
-        records, _ = self.domain.records(x)
-        aggregator = self.aggregator()
+        records, single = self.domain.records(x)
+        n, shape, dtype = len(records), self.report.shape, self._report_dtype(records, rng)
+        if out is not None:
+            _check.output(out, shape if single else (n, *shape), dtype)
+        # Small reports go to a new array first. That takes less time than another pass over the records for the check.
+        small = not clip and out is not None and out.nbytes <= records.nbytes // 2
+        direct = out is not None and not small and _check.is_laid_out(out) and not np.may_share_memory(out, records)
+        reports = out.reshape((n, *shape)) if out is not None and direct else np.empty((n, *shape), dtype)
         if is_personal(rng):
-            aggregator.update(self.privatize(x, rng=rng, clip=clip))
-            return aggregator, self._pipeline.clipped(records) if clip else Clipped(0, 0)
-        states, clipped = self._pipeline.run(records, rng, aggregator.report.new_state, clip=clip)
-        return aggregator._add(states, len(records)), clipped
+            self._pipeline.privatize_persons(records, rng.of(self, n), reports, clip=clip)
+        else:
+            self._pipeline.privatize(records, rng, reports, clip=clip, check_first=direct)
+        answer = reports[0] if single else reports
+        if out is None:
+            return answer
+        if not np.may_share_memory(reports, out):
+            out[...] = answer
+        return out
+
+    def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
+        self.domain.check_clip(clip)
+        if isinstance(x, Records):
+            collected = Collected(self, None if by is None else Groups(by))
+            for piece in x.pieces(self._takes_labels, by, rng):
+                with piece.place():
+                    self._collect_piece(collected, piece.x, piece.by, piece.rng, clip)
+            return collected
+        collected = Collected(self, None if by is None else Groups("by"))
+        self._collect_piece(collected, x, None if by is None else whole_column("by", by), rng, clip)
+        return collected
+
+    @property
+    def _takes_labels(self) -> bool:
+        """Whether the records are declared labels, in any container."""
+        return hasattr(self.domain, "labels")
+
+    def _collect_piece(self, collected: Collected, x: Any, by: Any, rng: RNGLike, clip: bool) -> None:
+        """Privatize and count records, by the groups of people if `by` is a column."""
+        records, _ = self.domain.records(x)
+        if by is None and not is_personal(rng):
+            states, clipped = self._pipeline.run(records, rng, self.report.new_state, clip=clip)
+            for state in states:
+                self.combine([collected.states[0][0]], [state])
+            collected.n += len(records)
+        else:
+            reports = self.privatize(x, rng=rng, clip=clip).reshape(len(records), *self.report.shape)
+            self.count_groups(collected, reports, by)
+            clipped = self._pipeline.clipped(records) if clip else Clipped(0, 0)
+        collected.add_clipped(clipped._asdict())
+
+    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
+        for piece in x.pieces(self._takes_labels, None, rng):
+            with piece.place():
+                reports = self.privatize(piece.x, rng=piece.rng, clip=clip)
+            yield messages_of(self, reports)
+
+    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
+        warn_clipped(n, Clipped(clipped.get("missing", 0), clipped.get("outside", 0)))

@@ -100,7 +100,7 @@ def simulate(
     people = multinomial(generator, np.asarray(n), amounts) if amounts.dtype.kind == "f" else amounts.astype(np.int64)
     present = people > 0
     state = mechanism.report_state(records[present], people[present], generator)
-    return mechanism.aggregator()._add([state], n)
+    return mechanism.aggregator().add([state], n)
 
 
 def _population(domain: Domain, given: Any) -> tuple[AnyArray, AnyArray]:

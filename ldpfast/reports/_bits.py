@@ -12,59 +12,14 @@ from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from .._warnings import warn
 from ..results import FALSE_ALARM, AnyDebiasing, Debiasing, DoubtfulWarning, Estimate
-from ._base import Format
-from ._counts import CountAggregator
+from ._counts import CountFormat
+from ._format import Statistic
 
 LOG_ERROR = math.log(2 / FALSE_ALARM)
 
 
-class BitCounts(CountAggregator):
-    """Number of reports with each bit set, by positional population count.
-
-    Examples
-    --------
-    >>> import ldpfast as ldp
-    >>> mechanism = ldp.UnaryEncoding(4, 2.0)
-    >>> counts = mechanism.aggregator().update(mechanism.privatize([0, 1, 1, 3], rng=1))
-    >>> type(counts).__name__, counts.n, counts.counts.shape
-    ('BitCounts', 4, (4,))
-    """
-
-    report: Bits
-
-    def _warn_about_range(self, estimate: Estimate[Any]) -> None:
-        if not (self.report.onehot and self._warn_about_total()):
-            super()._warn_about_range(estimate)
-
-    def _is_possible(self) -> bool:
-        ones = self.report.ones
-        total = ones is None or sum(self._state.tolist()) == self.n * ones  # without overflow
-        return super()._is_possible() and total
-
-    def _warn_about_total(self) -> bool:
-        """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports.
-
-        Return whether there was a warning.
-        """
-        n, k, debiasing = self.n, self.report.k, self.debiasing
-        assert isinstance(debiasing, Debiasing)
-        gain = debiasing.one - debiasing.zero
-        own, other = debiasing.probabilities
-        excess = sum(self._state.tolist()) - n * (own + (k - 1) * other)  # without overflow
-        variance = n * (own * (1 - own) + (k - 1) * other * (1 - other))
-        is_doubtful = bool(abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR))
-        if is_doubtful:
-            total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
-            warn(
-                f"the shares add up to {total:.3g}, and noise moves their sum by only {noise:.2g}: the reports are probably "
-                "those of another mechanism or another epsilon",
-                DoubtfulWarning,
-            )
-        return is_doubtful
-
-
 @dataclass(frozen=True)
-class Bits(Format):
+class Bits(CountFormat):
     """k bits per person, packed in little bit order and padded with zeros to whole bytes.
 
     If `onehot`, the bits stand for k shares that add up to 1. If `ones` is given, each report has that many ones.
@@ -80,7 +35,6 @@ class Bits(Format):
     k: int
     onehot: bool = False
     ones: int | None = None
-    aggregator = BitCounts
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,8 +51,37 @@ class Bits(Format):
     def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
         return (self.k,), np.int64
 
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        total = self.ones is None or sum(state.tolist()) == n * self.ones  # without overflow
+        return super().is_possible(state, n) and total
+
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_bits(reports, state)
+
+    def warn_if_doubtful(self, statistic: Statistic, state: AnyArray, mean: Estimate[Any]) -> None:
+        if not (self.onehot and self._warn_about_total(statistic, state, mean.n)):
+            super().warn_if_doubtful(statistic, state, mean)
+
+    def _warn_about_total(self, statistic: Statistic, state: AnyArray, n: int) -> bool:
+        """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports.
+
+        Return whether there was a warning.
+        """
+        k, debiasing = self.k, statistic.debiasing
+        assert isinstance(debiasing, Debiasing)
+        gain = debiasing.one - debiasing.zero
+        own, other = debiasing.probabilities
+        excess = sum(state.tolist()) - n * (own + (k - 1) * other)  # without overflow
+        variance = n * (own * (1 - own) + (k - 1) * other * (1 - other))
+        is_doubtful = bool(abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR))
+        if is_doubtful:
+            total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
+            warn(
+                f"the shares add up to {total:.3g}, and noise moves their sum by only {noise:.2g}: the reports are probably "
+                "those of another mechanism or another epsilon",
+                DoubtfulWarning,
+            )
+        return is_doubtful
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         assert isinstance(debiasing, Debiasing)

@@ -21,85 +21,16 @@ from ..results import (
     MatrixDebiasing,
     NumberDebiasing,
     SupportDebiasing,
+    line_of,
 )
-from ._base import Format
-from ._counts import CountAggregator
+from ._counts import CountFormat
+from ._format import Statistic
 
 COVARIANCE_LIMIT = 256  # largest number of coordinates for which the covariance matrix is computed
 
 
-class CodeCounts(CountAggregator):
-    """Histogram of codes. For flags (one bit per report), the statistic is the number of ones.
-
-    Examples
-    --------
-    >>> import ldpfast as ldp
-    >>> mechanism = ldp.RandomizedResponse(4, 2.0)
-    >>> counts = mechanism.aggregator().update(mechanism.privatize([0, 1, 1, 3], rng=1))
-    >>> type(counts).__name__, int(counts.counts.sum())
-    ('CodeCounts', 4)
-    """
-
-    report: Codes
-
-    def _is_possible(self) -> bool:
-        impossible = self._state[list(self.report.impossible)]
-        return (
-            super()._is_possible() and sum(self._state.tolist()) == self.n and not impossible.any()
-        )  # without overflow
-
-    def _hits(self) -> NDArray[np.int64]:
-        if isinstance(self.debiasing, SupportDebiasing):
-            return self.debiasing.hits(self._state)
-        return self._state if self.report.onehot else self._state[1]
-
-    def _covariance(self, n: int) -> Floats | None:
-        share, debiasing, line = self._state / n, self.debiasing, self._line
-        if isinstance(debiasing, SupportDebiasing):
-            codes = np.flatnonzero(self._state)
-            rows = debiasing.supported(codes[:0]).shape[1]
-            if rows > COVARIANCE_LIMIT:
-                return None
-            supported = debiasing.supported(codes).astype(np.float64)
-            both, one = (supported.T * share[codes]) @ supported, share[codes] @ supported
-            return (line.one - line.zero) ** 2 * (both - np.outer(one, one)) / n
-        if len(share) > COVARIANCE_LIMIT:
-            return None
-        return (line.one - line.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
-
-    def _estimate_number(self, values: Floats) -> Estimate[float]:
-        """Return the mean of the decoded codes. One report more, half of each of the extreme values, widens the variance."""
-        n = self.n
-        mean = float(self._state @ values) / n
-        extremes = np.array([values.min(), values.max()])
-        spread = float(self._state @ (values - mean) ** 2 + ((extremes - mean) ** 2).mean())
-        rule = BoundedSum.of_mean(mean, values.min(), values.max(), n)
-        return Estimate(mean, math.sqrt(spread / (n + 1) / n), n, self.guarantee, None, rule, _span=self.span)
-
-    def _rule_of_matrix(self, matrix: Floats, value: Floats) -> IntervalRule:
-        """Return the rule for the columns of a matrix of decoded codes: binomial for two codes."""
-        if len(matrix) > 2:
-            return BoundedSum.of_mean(value, matrix.min(axis=0), matrix.max(axis=0), self.n)
-        high = matrix.argmax(axis=0)  # the code whose count raises the number
-        return Binomial(self._state[high], self.n, Debiasing(matrix.min(axis=0), matrix.max(axis=0)))
-
-    def _estimate(self) -> Estimate[Any]:
-        if isinstance(self.debiasing, NumberDebiasing):
-            return self._estimate_number(self.debiasing.values)
-        if not isinstance(self.debiasing, MatrixDebiasing):
-            return super()._estimate()
-        n, k = self.n, len(self._state)
-        # Half a report is added for each code, so that the variance is never zero.
-        covariance = self.debiasing.covariance((self._state + 0.5) / (n + 0.5 * k)) / n
-        stderr = np.sqrt(np.diag(covariance))
-        value = self.debiasing(self._state / n)
-        shown = covariance if k <= COVARIANCE_LIMIT else None
-        rule = self._rule_of_matrix(self.debiasing.matrix, value)
-        return Estimate(value, stderr, n, self.guarantee, shown, rule, _span=self.span)
-
-
 @dataclass(frozen=True)
-class Codes(Format):
+class Codes(CountFormat):
     """One code in [0, k) per person.
 
     If `onehot`, a code stands for a vector of k shares. Otherwise it stands for a number; if k is 2, it is a flag. No record
@@ -117,7 +48,6 @@ class Codes(Format):
     onehot: bool = True
     impossible: tuple[int, ...] = ()
     code: np.dtype[Any] = field(init=False, repr=False, compare=False)
-    aggregator = CodeCounts
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "code", np.min_scalar_type(self.k - 1))
@@ -137,8 +67,48 @@ class Codes(Format):
     def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
         return (self.k,), np.int64
 
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        total = sum(state.tolist()) == n  # without overflow
+        return super().is_possible(state, n) and total and not state[list(self.impossible)].any()
+
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_codes(reports, state)
+
+    def hits(self, state: AnyArray, debiasing: AnyDebiasing | None) -> NDArray[np.int64]:
+        if isinstance(debiasing, SupportDebiasing):
+            return debiasing.hits(state)
+        return state if self.onehot else state[1]
+
+    def covariance(self, state: AnyArray, n: int, debiasing: AnyDebiasing | None) -> Floats | None:
+        share, line = state / n, line_of(debiasing)
+        assert line is not None
+        if isinstance(debiasing, SupportDebiasing):
+            codes = np.flatnonzero(state)
+            rows = debiasing.supported(codes[:0]).shape[1]
+            if rows > COVARIANCE_LIMIT:
+                return None
+            supported = debiasing.supported(codes).astype(np.float64)
+            both, one = (supported.T * share[codes]) @ supported, share[codes] @ supported
+            return (line.one - line.zero) ** 2 * (both - np.outer(one, one)) / n
+        if len(share) > COVARIANCE_LIMIT:
+            return None
+        return (line.one - line.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
+
+    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+        debiasing, span = statistic.debiasing, statistic.value_range
+        if isinstance(debiasing, NumberDebiasing):
+            value, stderr, rule = _mean_number(state, n, debiasing.values)
+            return Estimate(value, stderr, n, statistic.guarantee, None, rule, _span=span)
+        if not isinstance(debiasing, MatrixDebiasing):
+            return super().mean(statistic, state, n)
+        k = len(state)
+        # Half a report is added for each code, so that the variance is never zero.
+        covariance = debiasing.covariance((state + 0.5) / (n + 0.5 * k)) / n
+        stderrs = np.sqrt(np.diag(covariance))
+        values = debiasing(state / n)
+        shown = covariance if k <= COVARIANCE_LIMIT else None
+        limits = _rule_of_matrix(state, n, debiasing.matrix, values)
+        return Estimate(values, stderrs, n, statistic.guarantee, shown, limits, _span=span)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         assert debiasing is not None
@@ -159,3 +129,23 @@ class Codes(Format):
             return None
         bad = np.flatnonzero(np.isin(reports, self.impossible))
         return f"be codes of positive probability; index {int(bad[0])} is not" if len(bad) else None
+
+
+def _mean_number(state: AnyArray, n: int, values: Floats) -> tuple[float, float, IntervalRule]:
+    """Return the mean of decoded codes, its standard error and its limits.
+
+    One report more, half of each of the extreme values, widens the variance.
+    """
+    mean = float(state @ values) / n
+    extremes = np.array([values.min(), values.max()])
+    spread = float(state @ (values - mean) ** 2 + ((extremes - mean) ** 2).mean())
+    rule = BoundedSum.of_mean(mean, values.min(), values.max(), n)
+    return mean, math.sqrt(spread / (n + 1) / n), rule
+
+
+def _rule_of_matrix(state: AnyArray, n: int, matrix: Floats, value: Floats) -> IntervalRule:
+    """Return the rule for the columns of a matrix of decoded codes: binomial for two codes."""
+    if len(matrix) > 2:
+        return BoundedSum.of_mean(value, matrix.min(axis=0), matrix.max(axis=0), n)
+    high = matrix.argmax(axis=0)  # the code whose count raises the number
+    return Binomial(state[high], n, Debiasing(matrix.min(axis=0), matrix.max(axis=0)))

@@ -1,4 +1,4 @@
-"""Aggregators of counts."""
+"""States that are counts."""
 
 from __future__ import annotations
 
@@ -8,44 +8,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import AnyArray, Floats
-from ..results import Binomial, Debiasing, Estimate, line_of
-from ._base import Aggregator
+from ..results import AnyDebiasing, Binomial, Estimate, line_of
+from ._format import Format, Statistic
 
 
-class CountAggregator(Aggregator):
-    """64-bit counts. By default each one that is debiased is binomial, so intervals are Clopper-Pearson intervals."""
+class CountFormat(Format):
+    """Format whose state is 64-bit counts.
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of reports with each bit or code, as a copy."""
-        return self._state.copy()
+    By default each count that is debiased is binomial, so that intervals are Clopper-Pearson intervals.
+    """
 
-    def _is_possible(self) -> bool:
-        return bool((self._state >= 0).all() and (self._state <= self.n).all())
+    def counts(self, state: AnyArray) -> NDArray[np.int64]:
+        """Return the number of reports with each bit or code, as a copy."""
+        return state.copy()
 
-    def _combine(self, state: AnyArray, other: AnyArray) -> None:
+    def combine(self, state: AnyArray, other: AnyArray) -> None:
         state += other
 
-    def _hits(self) -> NDArray[np.int64]:
-        """Return the counts that are debiased."""
-        return self._state
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        return bool((state >= 0).all() and (state <= n).all())
 
-    def _covariance(self, n: int) -> Floats | None:
+    def hits(self, state: AnyArray, debiasing: AnyDebiasing | None) -> NDArray[np.int64]:
+        """Return the counts that are debiased."""
+        return state
+
+    def covariance(self, state: AnyArray, n: int, debiasing: AnyDebiasing | None) -> Floats | None:
+        """Return the covariance matrix of the estimate, or None."""
         return None
 
-    @property
-    def _line(self) -> Debiasing:
-        """Debiasing of the share of a count of `_hits`."""
-        line = line_of(self.debiasing)
+    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+        line, span = line_of(statistic.debiasing), statistic.value_range
         assert line is not None
-        return line
-
-    def _estimate(self) -> Estimate[Any]:
-        n, hits, debiasing = self.n, self._hits().copy(), self._line
-        value = debiasing(hits / n)
+        hits = self.hits(state, statistic.debiasing).copy()
+        value = line(hits / n)
         # The variance at the possible mean nearest to the estimate is never zero, even for one report.
-        stderr = np.sqrt(debiasing.variance(np.clip(value, *self.span)) / n)
-        rule = Binomial(hits, n, debiasing)
+        stderr = np.sqrt(line.variance(np.clip(value, *span)) / n)
+        rule = Binomial(hits, n, line)
         if hits.ndim == 0:
-            return Estimate(float(value), float(stderr), n, self.guarantee, None, rule, _span=self.span)
-        return Estimate(value, stderr, n, self.guarantee, self._covariance(n), rule, _span=self.span)
+            return Estimate(float(value), float(stderr), n, statistic.guarantee, None, rule, _span=span)
+        covariance = self.covariance(state, n, statistic.debiasing)
+        return Estimate(value, stderr, n, statistic.guarantee, covariance, rule, _span=span)

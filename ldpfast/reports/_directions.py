@@ -10,16 +10,15 @@ import numpy as np
 from .._core import tally
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing
-from ._base import Format
-from ._vectors import VectorSums
+from ._vectors import VectorFormat
 
 
 @dataclass(frozen=True)
-class Directions(Format):
+class Directions(VectorFormat):
     """A public seed and the index of one of `candidates` directions that follow from it, as one word of 64 bits per person.
 
-    A report stands for a vector of `dim` numbers with Euclidean norm `bound`, in single precision. `second_moment` is the
-    largest second moment of a coordinate, over all records.
+    A report stands for a vector of `dim` numbers with Euclidean norm `bound`, in single precision. `moment` is the largest
+    second moment of a coordinate, over all records.
 
     Examples
     --------
@@ -32,9 +31,12 @@ class Directions(Format):
     dim: int
     candidates: int
     bound: float
-    second_moment: float
-    aggregator = VectorSums
+    moment: float
     seeded = True
+
+    @property
+    def second_moment(self) -> float:
+        return self.moment
 
     @property
     def index_bits(self) -> int:
@@ -51,10 +53,6 @@ class Directions(Format):
     @property
     def bits(self) -> int:
         return 64
-
-    @property
-    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
-        return (self.dim, 2), np.uint64
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_directions(reports, self.dim, self.bound, self.index_bits, state)

@@ -11,58 +11,12 @@ import numpy as np
 from .._core import tally
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, BoundedSum, Estimate, Normal
-from ._base import Format
-from ._sums import ExactSums
-
-
-class GridSums(ExactSums):
-    """Sums of j and j^2 of reports lower + grid (j + 1/2).
-
-    Examples
-    --------
-    >>> import ldpfast as ldp
-    >>> mechanism = ldp.Laplace(0, 10, 1.0)
-    >>> sums = mechanism.aggregator().update(mechanism.privatize([4.0] * 10_000, rng=1))
-    >>> bool(abs(sums.estimate().value - 4) < 1)
-    True
-    """
-
-    report: Grid
-
-    def _is_possible(self) -> bool:
-        dim = self.report.dim
-        total, square = self._sums(slice(0, dim)), self._sums(slice(dim, None))
-        # Integers are at most 2^47 in size. By the Cauchy-Schwarz inequality, sum^2 <= n sum of squares.
-        possible = (square >= 0) & (square <= self.n * 2.0**94) & (total**2 <= self.n * square * (1 + 1e-9))
-        return bool(possible.all())
-
-    def _estimate(self) -> Estimate[Any]:
-        n, report = self.n, self.report
-        mean, square = self._sums(slice(0, report.dim)) / n, self._sums(slice(report.dim, None)) / n
-        value = report.lower + report.grid * (mean + 0.5)
-        # The sample variance, but at least that of the noise. For few reports, the variance of the records is set to its
-        # largest possible value.
-        sample = np.maximum(square - mean * mean, 0) * (n / max(n - 1, 1))
-        lower, upper = self.span
-        widest = (upper - lower) ** 2 / 4 if n < NORMAL_FROM else 0.0
-        variance = np.maximum(report.grid**2 * sample, report.noise_variance + widest)
-        stderr = np.sqrt(variance / n)
-        # The largest step comes from a record at one end, or about the scale of the noise, whose tails are exponential.
-        noise = math.sqrt(report.noise_variance / 2)
-        up, down = np.maximum(upper - value, noise) / n, np.maximum(value - lower, noise) / n
-        needed = Normal.of_sum(n).needed
-        found: Estimate[Any]
-        if report.scalar:
-            rule = BoundedSum(up[0], down[0], needed)
-            found = Estimate(float(value[0]), float(stderr[0]), n, self.guarantee, None, rule, _span=self.span)
-        else:
-            rule = BoundedSum(up, down, needed)
-            found = Estimate(value, stderr, n, self.guarantee, None, rule, _span=self.span)
-        return found
+from ._format import Statistic
+from ._sums import SumFormat, sums_of
 
 
 @dataclass(frozen=True)
-class Grid(Format):
+class Grid(SumFormat):
     """Doubles lower + grid (j + 1/2) with an integer |j| <= 2^47: one number per person if `scalar`, else `dim`.
 
     Attributes
@@ -83,7 +37,6 @@ class Grid(Format):
     lower: float
     grid: float
     noise_variance: float
-    aggregator = GridSums
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -102,6 +55,31 @@ class Grid(Format):
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_grid(reports, self.dim, self.lower, self.grid, state)
+
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        total, square = sums_of(state[: self.dim]), sums_of(state[self.dim :])
+        # Integers are at most 2^47 in size. By the Cauchy-Schwarz inequality, sum^2 <= n sum of squares.
+        possible = (square >= 0) & (square <= n * 2.0**94) & (total**2 <= n * square * (1 + 1e-9))
+        return bool(possible.all())
+
+    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+        mean, square = sums_of(state[: self.dim]) / n, sums_of(state[self.dim :]) / n
+        value = self.lower + self.grid * (mean + 0.5)
+        # The sample variance, but at least that of the noise. For few reports, the variance of the records is set to its
+        # largest possible value.
+        sample = np.maximum(square - mean * mean, 0) * (n / max(n - 1, 1))
+        span = lower, upper = statistic.value_range
+        widest = (upper - lower) ** 2 / 4 if n < NORMAL_FROM else 0.0
+        variance = np.maximum(self.grid**2 * sample, self.noise_variance + widest)
+        stderr = np.sqrt(variance / n)
+        # The largest step comes from a record at one end, or about the scale of the noise, whose tails are exponential.
+        noise = math.sqrt(self.noise_variance / 2)
+        up, down = np.maximum(upper - value, noise) / n, np.maximum(value - lower, noise) / n
+        needed, guarantee = Normal.of_sum(n).needed, statistic.guarantee
+        if self.scalar:
+            rule = BoundedSum(up[0], down[0], needed)
+            return Estimate(float(value[0]), float(stderr[0]), n, guarantee, None, rule, _span=span)
+        return Estimate(value, stderr, n, guarantee, None, BoundedSum(up, down, needed), _span=span)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         return reports.astype(np.float64)

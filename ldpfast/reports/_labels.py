@@ -15,7 +15,7 @@ from .._schema import first_difference, read_json
 from .._typing import AnyArray
 
 if TYPE_CHECKING:
-    from ._question import Question
+    from ._question import ReportQuestion
 
 MESSAGE_VERSION = 1
 MESSAGE_HEAD = struct.Struct(
@@ -25,7 +25,7 @@ SCHEMA_KEY = b"ldpfast"  # of the metadata of Arrow tables and Parquet files
 COLUMN, LABEL = "report", "question"
 
 
-def read_messages(question: Question[Any], messages: Sequence[Any]) -> AnyArray:
+def read_messages(question: ReportQuestion[Any], messages: Sequence[Any]) -> AnyArray:
     """Return the reports of messages, after a check that all of them answer a question."""
     size = len(question._head)
     for i, message in enumerate(messages):
@@ -53,7 +53,7 @@ def read_messages(question: Question[Any], messages: Sequence[Any]) -> AnyArray:
     return question.report.unpack(whole[:, size:])
 
 
-def messages_of(question: Question[Any], reports: AnyArray) -> Any:
+def messages_of(question: ReportQuestion[Any], reports: AnyArray) -> Any:
     """Return valid reports as messages, in an Arrow array of binary values."""
     pa = optional("pyarrow", "files")
     packed = question.report.pack(reports)
@@ -70,6 +70,20 @@ def is_binary(reports: Any) -> bool:
         return False
     types = optional("pyarrow", "files").types
     return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def binary_values(reports: Any) -> list[bytes]:
+    """Return the messages of an Arrow array.
+
+    Raises
+    ------
+    ValueError
+        If one is missing.
+    """
+    if reports.null_count:
+        raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
+    values: list[bytes] = reports.to_pylist()
+    return values
 
 
 def binary_buffers(reports: Any) -> tuple[Any, NDArray[np.int64]]:
@@ -107,7 +121,7 @@ def check_table_schema(asked: Described, noun: str, schema: Any) -> None:
         raise ValueError(f"reports must answer the same {noun}: {difference}")
 
 
-def read_table(question: Question[Any], table: Any) -> AnyArray:
+def read_table(question: ReportQuestion[Any], table: Any) -> AnyArray:
     """Return the reports of an Arrow table, after a check that they answer a question."""
     pa = optional("pyarrow", "files")
     if not hasattr(table, "__arrow_c_stream__"):

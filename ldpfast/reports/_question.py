@@ -1,10 +1,11 @@
-"""Base class of what reports answer."""
+"""The contract of everything that people can be asked, and the questions whose reports are arrays of one format."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,47 +15,87 @@ from .._extras import optional
 from .._schema import canonical_json, digest
 from .._typing import AnyArray
 from ..privacy import Guarantee
-from ..results import AnyDebiasing, Estimate
-from ._base import Aggregator, Format
-from ._labels import COLUMN, LABEL, MESSAGE_HEAD, MESSAGE_VERSION, SCHEMA_KEY, is_binary, read_messages, read_table
+from ..results import AnyDebiasing
+from ._aggregator import Aggregator
+from ._collected import Collected, GroupedAggregator, GroupedResults
+from ._format import Format
+from ._labels import (
+    COLUMN,
+    LABEL,
+    MESSAGE_HEAD,
+    MESSAGE_VERSION,
+    SCHEMA_KEY,
+    binary_values,
+    is_binary,
+    read_messages,
+    read_table,
+)
 
-Result = TypeVar("Result", bound=Estimate[Any], covariant=True)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .._typing import RNGLike
+
+Result = TypeVar("Result", covariant=True)
+StateLayout = tuple[tuple[int, ...], Any]  # shape and dtype of an array of a state
 
 
 class Question(Described, ABC, Generic[Result]):
-    """Base class of what one report of a person can answer. Subclasses are frozen dataclasses.
+    """Base class of what people can be asked: mechanisms, problems, surveys, and rounds. Subclasses are frozen dataclasses.
 
-    A subclass gives four things: the domain of a record, the kernel that makes its report, the format of reports with their
-    debiasing, and `conclude`. Counting, merging, saving and estimating are written once over these.
+    A subclass says how records become reports (`privatize`, and `_collect`, which counts them at once), how reports are counted
+    (`state_layouts`, `count`, `combine`, `is_possible`), and what follows from the counts (`conclude`). Merging, saving,
+    groups of people, engines and estimates are written once over these.
 
     Attributes
     ----------
-    report : Format
-        Format of reports.
-    debiasing : Debiasing, MatrixDebiasing, NumberDebiasing, SupportDebiasing or None
-        Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
-    value_range : tuple of float
-        Interval that holds each coordinate of the expected decoded report.
     guarantee : privacy.Guarantee
         Privacy guarantee of each person.
     """
 
-    report: Format
-
-    @property
-    @abstractmethod
-    def debiasing(self) -> AnyDebiasing | None:
-        """Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers."""
-
-    @property
-    @abstractmethod
-    def value_range(self) -> tuple[float, float]:
-        """Interval that holds each coordinate of the expected decoded report."""
+    # What a question defines ----------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """Privacy guarantee of each person."""
+
+    @abstractmethod
+    def privatize(self, x: Any, *, rng: RNGLike = None, clip: bool = False) -> Any:
+        """Turn records into reports."""
+
+    @abstractmethod
+    def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
+        """Privatize records and count the reports, by the groups of people if `by` is not None."""
+
+    @abstractmethod
+    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
+        """Privatize records and yield the messages of people, as Arrow arrays of binary values."""
+
+    @property
+    @abstractmethod
+    def state_layouts(self) -> list[StateLayout]:
+        """Shapes and dtypes of the arrays that count the reports."""
+
+    @abstractmethod
+    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
+        """Return the arrays that count reports, after a check that they answer this question, and the number of people."""
+
+    @abstractmethod
+    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+        """Add arrays of counts to others, in place. All of them may have leading axes, for groups of people."""
+
+    @abstractmethod
+    def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
+        """Return whether the answers of n people can have these counts."""
+
+    def answered(self, states: Sequence[AnyArray], n: AnyArray) -> AnyArray:
+        """Return which groups of n people have reports enough for an estimate, from counts with one row per group."""
+        return n > 0
+
+    def counts(self, states: Sequence[AnyArray]) -> AnyArray:
+        """Return the counts of reports, where there is one array of them."""
+        raise AttributeError("counts exist only for questions with one format of reports")
 
     @abstractmethod
     def conclude(self, counted: Aggregator) -> Result:
@@ -73,6 +114,15 @@ class Question(Described, ABC, Generic[Result]):
         estimate : Estimate
         """
 
+    def _check_groups(self, by: Any) -> None:
+        """Warn if the column that divides people into groups, which is not protected, is one that the question asks for."""
+
+    @abstractmethod
+    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
+        """Warn if some records of n people were clipped."""
+
+    # What all questions have ----------------------------------------------------------------------------------------
+
     def aggregator(self) -> Aggregator:
         """Return an empty aggregator for reports: the state of the server.
 
@@ -81,9 +131,9 @@ class Question(Described, ABC, Generic[Result]):
         aggregator : Aggregator
             It can be merged with others, and saved with `to_bytes`.
         """
-        return self.report.aggregator(self)
+        return Aggregator(self)
 
-    def estimate(self, reports: Any) -> Result:
+    def estimate(self, reports: Any, **options: Any) -> Result:
         """Return the estimate from reports, or from an aggregator of them: the server's part.
 
         Parameters
@@ -91,6 +141,8 @@ class Question(Described, ABC, Generic[Result]):
         reports : array_like, list of messages, Arrow table, or Aggregator
             Reports as `privatize` returns them or as `Aggregator.update` takes them, or an aggregator of an equal question,
             which stays unchanged.
+        **options
+            As for `Aggregator.estimate`.
 
         Returns
         -------
@@ -106,11 +158,178 @@ class Question(Described, ABC, Generic[Result]):
             aggregator.merge(reports)
         else:
             aggregator.update(reports)
-        result: Result = aggregator.estimate()
+        result: Result = aggregator.estimate(**options)
         return result
+
+    @overload
+    def collect(self, x: Any, *, by: None = None, rng: RNGLike = None, clip: bool = False) -> Aggregator: ...
+
+    @overload
+    def collect(self, x: Any, *, by: Any, rng: RNGLike = None, clip: bool = False) -> GroupedAggregator: ...
+
+    def collect(self, x: Any, *, by: Any = None, rng: RNGLike = None, clip: bool = False) -> Any:
+        """Privatize records and count the reports block by block, without storing them.
+
+        Parameters
+        ----------
+        x : array_like, or a table
+            Records as for `privatize`. A memory map or a stream is read once, in pieces.
+        by : array_like of shape (n,), or str, optional
+            Public values that divide people into groups: one per record, or for a survey the name of a column. They are not
+            protected.
+        rng, clip
+            As for `privatize`.
+
+        Returns
+        -------
+        aggregator : Aggregator or GroupedAggregator
+            Equal to ``aggregator().update(privatize(x))`` with the same key. Aggregators of parts of the records can be
+            merged, and saved with `to_bytes`. With `by` a mapping of aggregators by the values, in the order in which they
+            are first seen.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `privatize`; if there are more than 10,000 groups.
+
+        Warns
+        -----
+        UserWarning
+            If a survey asks for the column `by`, which is not protected.
+        ClippedWarning
+            With `clip`, if records had NaN, which counts as the center, or were outside; with their shares.
+
+        Privacy
+        -------
+        The aggregator is a function of the reports alone. That of very few people is hardly less than their reports. The
+        values `by` are not protected.
+
+        Notes
+        -----
+        Memory does not depend on the number of records, except for arrays with `PersonKeys` or `by`.
+
+        Examples
+        --------
+        >>> import ldpfast as ldp
+        >>> mechanism = ldp.RandomizedResponse(4, 1.0)
+        >>> east, west = mechanism.collect([0, 1, 1], rng=1), mechanism.collect([3, 2], rng=2)
+        >>> east.merge(west).n
+        5
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> survey = Survey({"smokes": YesNo()}, epsilon=1.0)
+        >>> by_region = survey.collect({"smokes": [True, False, False], "region": ["N", "S", "S"]}, by="region", rng=1)
+        >>> {region: aggregator.n for region, aggregator in by_region.items()}
+        {'N': 1, 'S': 2}
+        """
+        self._check_groups(by)
+        collected = self._collect(x, by, rng, clip)
+        self._warn_clipped(int(collected.n.sum()), collected.clipped)
+        return collected.aggregator()
+
+    @overload
+    def run(self, x: Any, *, by: None = None, rng: RNGLike = None, clip: bool = False) -> Result: ...
+
+    @overload
+    def run(self, x: Any, *, by: Any, rng: RNGLike = None, clip: bool = False) -> GroupedResults: ...
+
+    def run(self, x: Any, *, by: Any = None, rng: RNGLike = None, clip: bool = False) -> Any:
+        """Privatize and estimate block by block, without storing reports: for simulation, or on a trusted device.
+
+        Parameters
+        ----------
+        x, by, rng, clip
+            As for `collect`.
+
+        Returns
+        -------
+        estimate : Estimate or survey.SurveyResult
+            Equal, bit for bit, to ``estimate(privatize(x))`` with the same key. With `by` a `GroupedResults`, a mapping of
+            results by the values, in the order in which they are first seen. Simultaneous limits hold for one group.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `collect`; without `by`, if there are no people or a question has no answers.
+
+        Warns
+        -----
+        UserWarning, ClippedWarning
+            As for `collect`.
+        SmallSampleWarning
+            With `by`, if groups are left out because a question has no answers there.
+
+        Privacy
+        -------
+        The estimate is a function of the reports alone. The values `by` are not protected.
+        """
+        return self.collect(x, by=by, rng=rng, clip=clip).estimate()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return made_again, (type(self), self._parameters())
+
+
+class ReportQuestion(Question[Result]):
+    """Base class of questions whose reports are arrays of one format: mechanisms, problems, and rounds of a repeated question.
+
+    Attributes
+    ----------
+    report : Format
+        Format of reports.
+    debiasing : Debiasing, MatrixDebiasing, NumberDebiasing, SupportDebiasing or None
+        Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers.
+    value_range : tuple of float
+        Interval that holds each coordinate of the expected decoded report.
+    """
+
+    report: Format
+
+    @property
+    @abstractmethod
+    def debiasing(self) -> AnyDebiasing | None:
+        """Map from reports to unbiased numbers; None for formats whose reports are unbiased numbers."""
+
+    @property
+    @abstractmethod
+    def value_range(self) -> tuple[float, float]:
+        """Interval that holds each coordinate of the expected decoded report."""
+
+    @property
+    def state_layouts(self) -> list[StateLayout]:
+        """Shape and dtype of the one array that counts the reports."""
+        return [self.report.state_layout]
+
+    def count(self, reports: Any) -> tuple[list[AnyArray], int]:
+        """Return the state of reports, after a check that they answer this question, and their number."""
+        arranged = self.report.arrange(self.read(reports))
+        return [self.report.count(arranged)], len(arranged)
+
+    def combine(self, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+        """Add one state to another, in place."""
+        self.report.combine(states[0], others[0])
+
+    def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
+        """Return whether n reports can have this state."""
+        return self.report.is_possible(states[0], n)
+
+    def counts(self, states: Sequence[AnyArray]) -> AnyArray:
+        """Return the number of reports with each bit or code, as a copy."""
+        return self.report.counts(states[0])
+
+    def count_groups(self, collected: Collected, reports: AnyArray, by: Any) -> None:
+        """Add valid reports to the counts of the groups of people, if `by` is a column, or of all people."""
+        if by is not None and len(by) != len(reports):
+            raise ValueError(f"by must have one value per record, got {len(by)} for {len(reports)} records")
+        members, groups = collected.members(by)
+        if members is None:
+            self.combine([collected.states[0][0]], [self.report.count(reports)])
+            collected.n += len(reports)
+            return
+        order = np.argsort(members, kind="stable")
+        cuts = np.searchsorted(members[order], np.arange(groups + 1))
+        ordered = np.ascontiguousarray(reports[order])
+        for group in np.flatnonzero(np.diff(cuts)).tolist():
+            self.report.tally(ordered[cuts[group] : cuts[group + 1]], collected.states[0][group])
+        collected.n += np.diff(cuts)
 
     @cached_property
     def _head(self) -> bytes:
@@ -199,9 +418,7 @@ class Question(Described, ABC, Generic[Result]):
         if isinstance(reports, list | tuple) and isinstance(reports[0], bytes | bytearray | memoryview):
             return read_messages(self, reports)
         if is_binary(reports):
-            if reports.null_count:
-                raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
-            return self.read(reports.to_pylist())
+            return self.read(binary_values(reports))
         if hasattr(reports, "__arrow_c_stream__") and hasattr(reports, "schema"):
             return read_table(self, reports)
         return reports  # type: ignore[no-any-return]

@@ -12,45 +12,12 @@ from numpy.typing import NDArray
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing, BoundedSum, Estimate, Normal
-from ._base import Format
-from ._counts import CountAggregator
-
-
-class SignCounts(CountAggregator):
-    """Number of minus and plus signs of each coordinate, 64-bit counts.
-
-    Examples
-    --------
-    >>> import numpy as np, ldpfast as ldp
-    >>> mechanism = ldp.SampledCube(10, 1.0)
-    >>> counts = mechanism.aggregator().update(mechanism.privatize(np.zeros((100, 10)), rng=1))
-    >>> counts.counts.shape
-    (10, 2)
-    """
-
-    report: SampledSigns
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of minus signs and of plus signs of each coordinate, shape (dim, 2), as a copy."""
-        return self._state.reshape(-1, 2).copy()
-
-    def _is_possible(self) -> bool:
-        total = sum(self._state.tolist()) == self.n * self.report.sampled
-        return super()._is_possible() and total and bool((self.counts.sum(axis=1) <= self.n).all())
-
-    def _estimate(self) -> Estimate[Any]:
-        """Return the estimate. The standard error follows from the known probability of a coordinate to be sampled."""
-        n, report = self.n, self.report
-        share = report.sampled / report.dim
-        value = np.diff(self.counts, axis=1)[:, 0] * (report.reach / n)
-        stderr = np.sqrt((report.reach**2 * share - np.clip(value, *self.span) ** 2) / n)
-        rule = BoundedSum.of_mean(value, -report.reach, report.reach, n, Normal.of_sum(n, share).needed)
-        return Estimate(value, stderr, n, self.guarantee, None, rule, _span=self.span)
+from ._counts import CountFormat
+from ._format import Statistic
 
 
 @dataclass(frozen=True)
-class SampledSigns(Format):
+class SampledSigns(CountFormat):
     """The signs of `sampled` of `dim` coordinates, as items 2 j + 1 (plus) or 2 j (minus) for coordinate j.
 
     A sign decodes to +-`reach`, and the other coordinates to 0.
@@ -67,7 +34,6 @@ class SampledSigns(Format):
     dim: int
     sampled: int
     reach: float
-    aggregator = SignCounts
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,6 +49,22 @@ class SampledSigns(Format):
     @property
     def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
         return (2 * self.dim,), np.int64
+
+    def counts(self, state: AnyArray) -> NDArray[np.int64]:
+        """Return the number of minus signs and of plus signs of each coordinate, shape (dim, 2), as a copy."""
+        return state.reshape(-1, 2).copy()
+
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        total = sum(state.tolist()) == n * self.sampled
+        return super().is_possible(state, n) and total and bool((self.counts(state).sum(axis=1) <= n).all())
+
+    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+        """Return the mean. The standard error follows from the known probability of a coordinate to be sampled."""
+        share, span = self.sampled / self.dim, statistic.value_range
+        value = np.diff(self.counts(state), axis=1)[:, 0] * (self.reach / n)
+        stderr = np.sqrt((self.reach**2 * share - np.clip(value, *span) ** 2) / n)
+        rule = BoundedSum.of_mean(value, -self.reach, self.reach, n, Normal.of_sum(n, share).needed)
+        return Estimate(value, stderr, n, statistic.guarantee, None, rule, _span=span)
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_codes(reports.reshape(-1), state)

@@ -1,27 +1,28 @@
-"""Aggregators of exact sums."""
+"""States that are exact sums."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._typing import AnyArray, Floats
-from ._base import Aggregator
+from ._format import Format
 
 
-class ExactSums(Aggregator):
-    """128-bit integer sums, one row (low word, high word) per quantity."""
+class SumFormat(Format):
+    """Format whose state is 128-bit integer sums, one row (low word, high word) per quantity."""
 
-    def _combine(self, state: AnyArray, other: AnyArray) -> None:
-        low = state[:, 0] + other[:, 0]
-        state[:, 1] += other[:, 1] + (low < other[:, 0])
-        state[:, 0] = low
+    def combine(self, state: AnyArray, other: AnyArray) -> None:
+        low = state[..., 0] + other[..., 0]
+        state[..., 1] += other[..., 1] + (low < other[..., 0])
+        state[..., 0] = low
 
-    def _sums(self, rows: slice) -> Floats:
-        """Return the sums as doubles.
 
-        Sign and magnitude are separated first, because the low word of a small negative number is large.
-        """
-        low, high = self._state[rows, 0], self._state[rows, 1]
-        negative = high >> np.uint64(63) == 1
-        low, high = np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)
-        return np.asarray(np.where(negative, -1.0, 1.0) * (high.astype(np.float64) * 2.0**64 + low.astype(np.float64)))
+def sums_of(rows: AnyArray) -> Floats:
+    """Return 128-bit sums as doubles.
+
+    Sign and magnitude are separated first, because the low word of a small negative number is large.
+    """
+    low, high = rows[:, 0], rows[:, 1]
+    negative = high >> np.uint64(63) == 1
+    low, high = np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)
+    return np.asarray(np.where(negative, -1.0, 1.0) * (high.astype(np.float64) * 2.0**64 + low.astype(np.float64)))

@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._core import ranges, tally
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing, Estimate, Normal
-from ._base import Format
-from ._sums import ExactSums
-
-if TYPE_CHECKING:
-    from ._directions import Directions
+from ._format import Statistic
+from ._sums import SumFormat, sums_of
 
 
-class VectorSums(ExactSums):
-    """Sums of vectors of a known length, in steps of bound 2^-40. The standard error does not depend on the records.
+class VectorFormat(SumFormat):
+    """Format whose state is sums of vectors of a known length, in steps of bound 2^-40.
 
-    It is that of the largest second moment of a coordinate, which the format knows.
-
-    Examples
-    --------
-    >>> import numpy as np, ldpfast as ldp
-    >>> mechanism = ldp.L2Ball(3, 1.0)
-    >>> sums = mechanism.aggregator().update(mechanism.privatize(np.zeros((100, 3)), rng=1))
-    >>> type(sums).__name__, sums.estimate().value.shape
-    ('VectorSums', (3,))
+    The standard error does not depend on the records. It is that of the largest second moment of a coordinate.
     """
 
-    report: Vectors | Directions
+    dim: int
+    bound: float
 
-    def _is_possible(self) -> bool:
-        return bool(np.linalg.norm(self._sums(slice(None))) <= self.n * 2.0**40 * (1 + 1e-3))
+    @property
+    @abstractmethod
+    def second_moment(self) -> float:
+        """Largest second moment of a coordinate, over all records."""
 
-    def _estimate(self) -> Estimate[Any]:
-        n, report = self.n, self.report
-        value = self._sums(slice(None)) * (report.bound * 2.0**-40 / n)
-        stderr = np.full(report.dim, np.sqrt(report.second_moment / n))
-        return Estimate(value, stderr, n, self.guarantee, None, Normal.of_sum(n))
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (self.dim, 2), np.uint64
+
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        return bool(np.linalg.norm(sums_of(state)) <= n * 2.0**40 * (1 + 1e-3))
+
+    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+        value = sums_of(state) * (self.bound * 2.0**-40 / n)
+        stderr = np.full(self.dim, np.sqrt(self.second_moment / n))
+        return Estimate(value, stderr, n, statistic.guarantee, None, Normal.of_sum(n))
 
 
 @dataclass(frozen=True)
-class Vectors(Format):
+class Vectors(VectorFormat):
     """`dim` floats per person with Euclidean norm `bound` up to rounding, of the dtype (float32 or float64) of the records.
 
     `moment` is the largest second moment of a coordinate, over all records. None is for reports whose second moments are the
@@ -61,7 +60,6 @@ class Vectors(Format):
     dim: int
     bound: float
     moment: float | None = None
-    aggregator = VectorSums
 
     @property
     def second_moment(self) -> float:
@@ -78,10 +76,6 @@ class Vectors(Format):
     @property
     def bits(self) -> int:
         return 64 * self.dim
-
-    @property
-    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
-        return (self.dim, 2), np.uint64
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_vectors(reports, self.dim, self.bound, state)

@@ -6,7 +6,6 @@ server, `run` for both in one process, and `plan` tells beforehand how exact the
 
 from .._frames import Coded, Piece, Source
 from .._table import Table
-from ._aggregator import SurveyAggregator
 from ._client import SurveyClient
 from ._design import SurveyPlan
 from ._questions import Choice, ColumnQuestion, Cross, Histogram, Mean, SurveyQuestion, YesNo
@@ -30,7 +29,6 @@ __all__ = [
     "RepeatedRound",
     "Source",
     "Survey",
-    "SurveyAggregator",
     "SurveyClient",
     "SurveyPlan",
     "SurveyQuestion",

@@ -39,8 +39,8 @@ class SurveyClient:
             raise ValueError("secret and person must be given together")
         self._survey = survey
         self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
-        check_optional(survey._declared)
-        self._sizes = [mechanism.report.nbytes for mechanism in survey.mechanisms.values()]
+        check_optional(survey._layout.declared)
+        self._sizes = survey._layout.sizes
 
     def answer(self, record: Mapping[str, Any]) -> bytes:
         """Return the report of the person.
@@ -54,7 +54,7 @@ class SurveyClient:
         -------
         message : bytes
             Version, fingerprint of the survey, and the reports with the numbers of their questions.
-            `SurveyAggregator.update` takes a list of messages.
+            `Aggregator.update` takes a list of messages.
 
         Raises
         ------
@@ -69,14 +69,16 @@ class SurveyClient:
         if not isinstance(record, Mapping):
             raise TypeError(f"record must be a mapping, got {type(record).__name__}")
         survey = self._survey
-        if record and not any((question.column or name) in record for name, question in survey._declared.items()):
-            names = ", ".join(repr(question.column or name) for name, question in survey._declared.items())
+        if record and not any(
+            (question.column or name) in record for name, question in survey._layout.declared.items()
+        ):
+            names = ", ".join(repr(question.column or name) for name, question in survey._layout.declared.items())
             raise KeyError(f"record must have at least one of the columns {names}")
-        questions = [(name, survey._declared[name]) for name in survey._columns]
+        questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
         columns = [column_of(record.get(question.column or name), question) for name, question in questions]
         if self._keys is not None:
             found, answered = person_answers(survey, self._keys, self._keys.persons(1), columns)
-            return survey._head + b"".join(
+            return survey._layout.head + b"".join(
                 q.to_bytes(2, "little") + found[q].tobytes() for q in np.flatnonzero(answered[0]).tolist()
             )
         return self._message(Stream(), columns)
@@ -85,13 +87,13 @@ class SurveyClient:
         """Return the message of the person who is the first of a stream."""
         reports = [np.zeros(size, np.uint8) for size in self._sizes]
         asked = [np.zeros(1, np.uint8) for _ in self._sizes]
-        self._survey._kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
+        self._survey._layout.kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
         parts = [
             q.to_bytes(2, "little") + report.tobytes()
             for q, (report, flag) in enumerate(zip(reports, asked, strict=True))
             if flag[0]
         ]
-        return self._survey._head + b"".join(parts)
+        return self._survey._layout.head + b"".join(parts)
 
 
 def column_of(value: Any, question: ColumnQuestion) -> Column:

@@ -42,9 +42,9 @@ def check_optional(questions: dict[str, ColumnQuestion]) -> None:
 
 def client_table(survey: Survey) -> bytes:
     """Return the table of a survey whose questions are all optional."""
-    declared = list(survey._declared.values())
-    thresholds = survey._thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
-    start = _HEADER.size + len(declared) * _PART.size + len(survey._items) * _QUESTION.size + len(thresholds)
+    declared = list(survey._layout.declared.values())
+    thresholds = survey._layout.thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
+    start = _HEADER.size + len(declared) * _PART.size + len(survey._layout.items) * _QUESTION.size + len(thresholds)
     parts, questions, rest = [], [], bytearray()
     for question in declared:
         limits, encoding = question.limits(), ENCODINGS[question.encoding]
@@ -57,14 +57,16 @@ def client_table(survey: Survey) -> bytes:
             numbers = struct.pack("<I12x", start + len(rest))
             rest += limits.astype("<f8").tobytes()
         parts.append(_PART.pack(encoding, question.k, numbers))
-    for item, (first, second) in zip(survey._items, survey._places, strict=True):
+    for item, (first, second) in zip(survey._layout.items, survey._layout.places, strict=True):
         name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
         place = NO_PART if second < 0 else second
         questions.append(_QUESTION.pack(first, place, kind, bits, shift, start + len(rest), len(name), *integers))
         rest += name
     size = start + len(rest) + CHECKSUM_BYTES
     digest = _schema.digest(survey.schema())
-    header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, len(declared), len(survey._items), survey.answers)
+    header = _HEADER.pack(
+        MAGIC, MESSAGE_VERSION, size, digest, len(declared), len(survey._layout.items), survey.answers
+    )
     body = b"".join([header, *parts, *questions, thresholds, rest])
     return body + cmac(bytes(32), body)
 

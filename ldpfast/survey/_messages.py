@@ -31,10 +31,10 @@ def messages_of(survey: Survey, table: Any) -> Any:
         The message of row i is what `SurveyClient.answer` would return for the same reports.
     """
     pa = optional("pyarrow", "files")
-    columns = [table.column(name).combine_chunks() for name in survey.mechanisms]
-    sizes = [mechanism.report.nbytes for mechanism in survey.mechanisms.values()]
+    columns = [table.column(name).combine_chunks() for name in survey._layout.names]
+    sizes = survey._layout.sizes
     asked = [column.is_valid().to_numpy(zero_copy_only=False) for column in columns]
-    head = np.frombuffer(survey._head, np.uint8)
+    head = np.frombuffer(survey._layout.head, np.uint8)
     lengths = len(head) + sum((2 + size) * valid for size, valid in zip(sizes, asked, strict=True))
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     data = np.empty(ends[-1], np.uint8)
@@ -73,7 +73,9 @@ def message_error(survey: Survey, data: Any, ends: NDArray[np.int64], index: int
     what = FAULTS[fault]
     message = bytes(memoryview(data)[ends[index] : ends[index + 1]])
     if what == "version":
-        return ValueError(f"reports must be messages of version {survey._head[0]}, got {message[0]} at index {index}")
+        return ValueError(
+            f"reports must be messages of version {survey._layout.head[0]}, got {message[0]} at index {index}"
+        )
     if what == "fingerprint":
         return ValueError(
             f"reports must answer the survey with the fingerprint {survey.fingerprint}, "

@@ -43,35 +43,38 @@ def person_answers(
         Reports of the persons who are asked the question, in the order of the rows.
     asked : ndarray of bool, shape (n, questions)
     """
-    n, digest = len(persons), _schema.digest(survey.schema())
+    layout, n, digest = survey._layout, len(persons), _schema.digest(survey.schema())
     questions = len(survey.mechanisms)
     asked = np.zeros((n, questions), np.bool_)
     assignment = keys.assignment(digest, persons)
     for start in range(0, n, PIECE_ROWS):
         some = min(PIECE_ROWS, n - start)
         drawn = assign_each(
-            assignment.derive(start, np.zeros((some, 0), np.uint8)), questions, survey.answers, survey._thresholds
+            assignment.derive(start, np.zeros((some, 0), np.uint8)),
+            questions,
+            survey.answers,
+            layout.thresholds,
         )
         asked[start : start + some] = drawn
     reports = []
-    for q, item in enumerate(survey._items):
+    for q, item in enumerate(layout.items):
         mechanism = survey.mechanisms[item.name]
         rows = np.flatnonzero(asked[:, q])
         personal = keys.named(digest, item.name, persons.take(rows))
-        first, second = survey._places[q]
+        first, second = layout.places[q]
         places = [first] if second < 0 else [first, second]
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
         for start in range(0, len(rows), PIECE_ROWS):
             these = rows[start : start + PIECE_ROWS]
-            cells = [cells_of(columns[place], survey._declared[survey._columns[place]], these) for place in places]
+            cells = [cells_of(columns[place], layout.declared[layout.columns[place]], these) for place in places]
             fields = [fields_of(cell) for cell in cells]
             own = personal.derive(start, np.concatenate(fields, axis=1))
             if mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
-                records: AnyArray = _values_of(cells[0], survey._declared[item.name])
+                records: AnyArray = _values_of(cells[0], layout.declared[item.name])
             else:
                 symbols = np.zeros(len(these), np.int64)
                 for i, (cell, place) in enumerate(zip(cells, places, strict=True)):
-                    question = survey._declared[survey._columns[place]]
+                    question = layout.declared[layout.columns[place]]
                     symbols = symbols * question.k + encoded(cell, question, own, ROUNDING[i])
                 records = symbols.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
             mechanism._pipeline.kernel.privatize_each(own, records, made[start : start + len(these)])

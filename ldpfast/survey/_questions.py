@@ -99,6 +99,10 @@ class ColumnQuestion(SurveyQuestion):
     def describe(self) -> str:
         """Return a description of valid cells, for messages of the form "column must hold ..."."""
 
+    def kernel_part(self) -> tuple[str, int, bool, float, float, Any, int]:
+        """Return the question in the form of `SurveyKernel`."""
+        return self.encoding, self.k, self.optional, *self.valid_range(), self.limits(), self.steps
+
     def valid_range(self) -> tuple[float, float]:
         """Return the ends of valid numbers; (0, 0) where cells are not numbers."""
         return 0.0, 0.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _coins, _schema
 from .._described import Described, made_again
 from .._described import from_dict as described
-from .._frames import whole_column
+from .._frames import Groups, whole_column
 from .._person_keys import PIECE_ROWS, PersonKeys, category_fields, is_personal
 from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse
 from ..privacy import Channel, Guarantee
-from ..reports import Aggregator, Codes, Question
+from ..reports import Aggregator, Codes, Collected, ReportQuestion
+from ..reports._labels import messages_of
 from ..results import Debiasing
 from ._client import column_of
 from ._columns import column_for, first_fault
@@ -30,6 +31,9 @@ from ._persons import ROUNDING, cells_of, encoded, fields_of
 from ._questions import ColumnQuestion
 from ._result import Answer, answer_to
 from ._shares import Shares
+
+if TYPE_CHECKING:
+    from .._typing import RNGLike
 
 MAX_ROUNDS = 1 << 32
 
@@ -91,7 +95,7 @@ class Repeated(Described):
     >>> question = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=30)
     >>> keys = ldp.PersonKeys(bytes(32), np.arange(20_000), question="smoker")  # use secrets.token_bytes(32)
     >>> first = question.in_round(0)
-    >>> reports = first.privatize(np.arange(20_000) % 4 == 0, keys=keys)
+    >>> reports = first.privatize(np.arange(20_000) % 4 == 0, rng=keys)
     >>> low, high = first.estimate(reports).interval(confidence=0.999)
     >>> low < 0.25 < high
     True
@@ -260,7 +264,7 @@ class Repeated(Described):
 
 
 @dataclass(frozen=True)
-class RepeatedRound(Question[Answer]):
+class RepeatedRound(ReportQuestion[Answer]):
     """One round of a repeated question; `Repeated.in_round` makes it. Messages and saved states carry its number.
 
     Parameters
@@ -280,7 +284,7 @@ class RepeatedRound(Question[Answer]):
     >>> from ldpfast.survey import Repeated, YesNo
     >>> first = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=30).in_round(0)
     >>> keys = ldp.PersonKeys(bytes(32), np.arange(4), question="smoker")  # use secrets.token_bytes(32)
-    >>> first.privatize([True, False, True, True], keys=keys).shape
+    >>> first.privatize([True, False, True, True], rng=keys).shape
     (4,)
     """
 
@@ -297,15 +301,15 @@ class RepeatedRound(Question[Answer]):
     def __reduce__(self) -> tuple[Any, ...]:
         return made_again, (type(self), {"repeated": self.repeated, "number": self.number})
 
-    def privatize(self, x: ArrayLike, *, keys: PersonKeys, clip: bool = False) -> AnyArray:
+    def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
         """Turn the values of people into the reports of this round.
 
         Parameters
         ----------
         x : array_like
             One cell per person, as in a column of a survey.
-        keys : PersonKeys
-            Secret, persons and name of the question.
+        rng : PersonKeys
+            Secret, persons and name of the question. There is no other source of permanent answers.
         clip : bool, default False
             As in `Survey.privatize`.
 
@@ -316,7 +320,7 @@ class RepeatedRound(Question[Answer]):
         Raises
         ------
         TypeError, ValueError
-            If `keys` are not `PersonKeys` with a name of the question; if a cell is invalid. That nobody answers more than
+            If `rng` is not `PersonKeys` with a name of the question; if a cell is invalid. That nobody answers more than
             `Repeated.rounds` rounds, or a round twice with different values, is up to the caller: use `Repeated.client` on the
             devices of people.
 
@@ -324,15 +328,27 @@ class RepeatedRound(Question[Answer]):
         -------
         See `Repeated`.
         """
-        if not is_personal(keys):
-            raise TypeError(f"keys must be PersonKeys, got {type(keys).__name__}")
+        if not is_personal(rng):
+            raise TypeError(f"rng must be PersonKeys, got {type(rng).__name__}")
         _check.flag("clip", clip)
         question = self.repeated.question
         column = column_for("x", question, whole_column("x", x), clip)
         cells = cells_of(column, question, np.arange(column.n), clip)
         if cells is None:
             raise first_fault("x", question, column, 0, column.n, clip, "row {}".format)
-        return self._respond(cells, keys)
+        return self._respond(cells, rng)
+
+    def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
+        collected = Collected(self, None if by is None else Groups("by"))
+        reports = self.privatize(x, rng=rng, clip=clip)
+        self.count_groups(collected, reports, None if by is None else whole_column("by", by))
+        return collected
+
+    def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
+        yield messages_of(self, self.privatize(x, rng=rng, clip=clip))
+
+    def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
+        """Do nothing: clients clip, and do not count what they clipped."""
 
     def _respond(self, cells: AnyArray, keys: PersonKeys) -> AnyArray:
         """Return the reports of canonical values."""

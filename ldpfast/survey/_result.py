@@ -496,6 +496,8 @@ class SurveyResult(Mapping[str, Answer]):
         """
         return self._table(lambda part: part.interval(confidence, simultaneous))
 
+    _entry_table = table
+
     def _table(self, limits: Callable[[Estimate[Any]], tuple[Any, Any]]) -> Table:
         """Return all numbers as a table, with limits by a function of an answer."""
         rows: dict[str, list[Any]] = {

@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import Floats
 from ..mechanisms import RandomizedResponse, UnaryEncoding
 from ..privacy import Guarantee
-from ..reports import Aggregator, Codes
+from ..reports import Aggregator, Codes, ReportQuestion
 from ..results import Binomial, BoundedSum, Debiasing, Estimate, IntervalRule, Normal
 
 ITERATIONS = 20  # of the limits of a ratio, whose margins depend on the limits
@@ -118,11 +118,12 @@ class Shares:
     @classmethod
     def of(cls, aggregator: Aggregator) -> Self:
         """Return the shares that an aggregator of k-ary response or unary encoding has counted."""
-        estimate = aggregator._decoded_mean()
+        estimate, question = aggregator.decoded_mean(), aggregator.question
+        assert isinstance(question, ReportQuestion)
         rule, n, value = estimate.rule, estimate.n, np.asarray(estimate.value)
         assert isinstance(rule, Binomial)
         gain, seen = rule.debiasing.one - rule.debiasing.zero, rule.hits / n
-        share, is_exact = np.clip(value, 0, 1), isinstance(aggregator.report, Codes)
+        share, is_exact = np.clip(value, 0, 1), isinstance(question.report, Codes)
         if is_exact:
             # Half a report is added for each code, so that no variance is zero.
             seen = np.asarray((rule.hits + 0.5) / (n + 0.5 * len(value)), np.float64)

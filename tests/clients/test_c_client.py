@@ -85,10 +85,10 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
     coins = {(type(mechanism).__name__, getattr(mechanism._coin, "bits", 64)) for mechanism in mechanisms}
     assert coins == {("RandomizedResponse", 32), ("RandomizedResponse", 64), ("UnaryEncoding", 64)}
     assert {m.report.nbytes for m in mechanisms if isinstance(m, RandomizedResponse)} == {1, 2, 4}
-    declared = [question for survey in surveys for question in survey._declared.values()]
+    declared = [question for survey in surveys for question in survey._layout.declared.values()]
     assert {question.encoding for question in declared} == {"symbol", "low-high", "bin"}
     assert {question.steps > 0 for question in declared} == {True, False}
-    assert {len(item.parts) for survey in surveys for item in survey._items} == {1, 2}
+    assert {len(item.parts) for survey in surveys for item in survey._layout.items} == {1, 2}
     assert {survey.answers > 1 for survey in surveys} == {True, False}
     assert any(1 < survey.answers < len(survey.mechanisms) for survey in surveys)
     assert {type(case.person) for _, cases in vectors() for case in cases} == {type(None), int, str, bytes}
@@ -178,7 +178,7 @@ def test_statuses(library):
         return library.ldpfast_answer_person(ctypes.byref(client), values, KEY, ctypes.byref(person), room, size, found)
 
     assert answer(Person(16, 1, None, 0), most) == 0
-    assert (length.value, room.raw[:9]) == (most, SMALL[0]._head)
+    assert (length.value, room.raw[:9]) == (most, SMALL[0]._layout.head)
     assert (answer(Person(16, 1, None, 0), most - 1), length.value) == (NO_ROOM, 0)
     assert (answer(Person(15, 1, None, 0), most), answer(Person(19, 1, None, 0), most)) == (PERSON, PERSON)
     for place, status in ((0, DAMAGED), (7, VERSION), (8, VERSION), (20, DAMAGED), (len(table) - 1, DAMAGED)):

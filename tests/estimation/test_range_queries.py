@@ -298,7 +298,7 @@ def test_states_merge_and_can_be_saved(problem):
     assert merged.to_bytes() == problem.aggregator().update(reports).to_bytes()
     expected = problem.estimate(reports)
     assert_same_estimate(problem.estimate(merged), expected)
-    assert_same_estimate(merged.source.estimate(merged).quantile([0.3]), expected.quantile([0.3]))
+    assert_same_estimate(merged.question.estimate(merged).quantile([0.3]), expected.quantile([0.3]))
 
 
 def test_questions_with_other_trees_do_not_merge():

@@ -43,7 +43,7 @@ from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
 from ldpfast.mechanisms import Mechanism, Query
 from ldpfast.reports import Aggregator
-from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, SurveyAggregator, SurveyQuestion, YesNo
+from ldpfast.survey import Choice, Cross, Mean, Repeated, Survey, SurveyQuestion, YesNo
 
 from . import mutation
 
@@ -248,7 +248,7 @@ def read_description(data: bytes) -> bool:
     if kind in ("mechanism", "problem"):
         mechanism = found if kind == "mechanism" else found.mechanism
         if state_bytes(mechanism) <= MAX_STATE_BYTES:
-            assert Aggregator.from_bytes(found.aggregator().to_bytes()).source == found
+            assert Aggregator.from_bytes(found.aggregator().to_bytes()).question == found
         if kind == "mechanism":
             answer_mechanism(mechanism, partial(mechanism.privatize, rng=1))
     return True
@@ -439,7 +439,7 @@ def target(check: Callable[..., bool], *arguments: Any, mutate: mutation.Mutator
 
 TARGETS: dict[str, Target] = {
     "aggregator": target(read_state, None, mutate=mutation.sealed),
-    "survey_state": target(read_state, SurveyAggregator, mutate=mutation.sealed),
+    "survey_state": target(read_state, None, mutate=mutation.sealed),
     "sequential": target(read_state, Sequential, mutate=mutation.sealed),
     "gaussian_mean": target(read_state, GaussianMean, mutate=mutation.sealed),
     "query": target(read_query, mutate=mutation.json_text),

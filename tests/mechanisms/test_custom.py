@@ -296,7 +296,7 @@ def test_aggregators_merge_and_return_from_their_bytes(mechanism):
     merged = parts[0].merge(ldp.Aggregator.from_bytes(parts[1].to_bytes()))
     assert merged == whole
     assert merged.to_bytes() == whole.to_bytes()
-    assert ldp.Aggregator.from_bytes(whole.to_bytes()).source == mechanism
+    assert ldp.Aggregator.from_bytes(whole.to_bytes()).question == mechanism
     assert_same_estimate(ldp.Aggregator.from_bytes(whole.to_bytes()).estimate(), mechanism.estimate(reports))
     assert repr(mechanism) in repr(whole)
 

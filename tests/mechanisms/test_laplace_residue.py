@@ -218,5 +218,5 @@ def test_the_standard_error_of_few_reports_allows_for_all_distances():
     """Below 30 reports the spread of the records is unknown: at most half a period from the nearest node."""
     mechanism, n = LaplaceResidue(10.0, 0.0, 1.0), 5
     estimate = mechanism.estimate(mechanism.privatize(np.zeros(n), rng=1))
-    assert mechanism.aggregator().span == (-5.0, 5.0)
+    assert mechanism.value_range == (-5.0, 5.0)
     assert estimate.stderr**2 == pytest.approx((mechanism.report.noise_variance + 25.0) / n)

@@ -89,13 +89,13 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
         rows = mechanism.decode(reports)
         shift = 0 if reports.dtype == np.float64 else 10  # rows of public directions have single precision
         steps = np.rint(rows * (2.0 ** (40 - shift) / mechanism.scale))
-        assert wide(aggregator._state) == [sum(map(int, column)) << shift for column in steps.T]
+        assert wide(aggregator._states[0]) == [sum(map(int, column)) << shift for column in steps.T]
     else:
         lower = mechanism.report.lower
         j = np.rint((reports.reshape(n, -1) - lower) / mechanism.grid - 0.5).astype(np.int64)
         np.testing.assert_array_equal(lower + mechanism.grid * (j + 0.5), reports.reshape(n, -1))
         columns = [[int(v) for v in column] for column in j.T]
-        assert wide(aggregator._state) == [sum(c) for c in columns] + [sum(v * v for v in c) for c in columns]
+        assert wide(aggregator._states[0]) == [sum(c) for c in columns] + [sum(v * v for v in c) for c in columns]
 
 
 @each("dim", [1, 9, 64, 257, 600])
@@ -105,7 +105,7 @@ def test_vector_sums_of_any_dimension_follow_the_definition(dim, dtype, isa):
     x = np.full((40, dim), 0.5 / math.sqrt(dim), dtype)
     reports, shift = mechanism.privatize(x, rng=1), 10 if dtype == "float32" else 0
     steps = np.rint(reports.astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
-    assert wide(aggregate(mechanism, reports)._state) == [sum(map(int, c)) << shift for c in steps.T]
+    assert wide(aggregate(mechanism, reports)._states[0]) == [sum(map(int, c)) << shift for c in steps.T]
 
 
 def test_reports_of_both_precisions_merge():
@@ -125,7 +125,7 @@ def test_an_estimate_without_reports_is_an_error(kind):
 
 def test_the_repr_names_the_source_and_the_number_of_reports():
     aggregator = aggregate(ldp.Warner(1.0), np.array([0, 1], np.uint8))
-    assert repr(aggregator) == "<CodeCounts of Warner(epsilon=1.0): n = 2>"
+    assert repr(aggregator) == "<Aggregator of Warner(epsilon=1.0): n = 2>"
 
 
 def test_an_aggregator_equals_no_number_and_has_no_hash():
@@ -269,14 +269,14 @@ def test_the_total_of_very_many_ones_does_not_overflow():
     mechanism, n = ldp.UnaryEncoding(100, 1.0), 1 << 60
     p, q = mechanism._coin.p, mechanism._coin.q
     count = round(n * (q + (p - q) / 100))
-    estimate = mechanism.aggregator()._add([np.full(100, count)], n).estimate()  # warnings are errors
+    estimate = mechanism.aggregator().add([np.full(100, count)], n).estimate()  # warnings are errors
     np.testing.assert_allclose(estimate.value, 0.01, rtol=1e-9)
 
 
 def counts_of(mechanism, counts):
     """Return an aggregator with the given counts of codes."""
     aggregator = mechanism.aggregator()
-    return aggregator._add([np.asarray(counts, aggregator._state.dtype)], int(np.sum(counts)))
+    return aggregator.add([np.asarray(counts, aggregator._states[0].dtype)], int(np.sum(counts)))
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_sums_are_those_of_the_decoded_reports_as_vectors(isa, dim, n):
     steps = np.rint(decoded * (2.0**30 / mechanism.scale)).astype(np.int64).sum(axis=0) << 10
     assert reference.wide(state) == steps.tolist()
     aggregator = mechanism.aggregator().update(reports)
-    np.testing.assert_array_equal(aggregator._state, state)
+    np.testing.assert_array_equal(aggregator._states[0], state)
     np.testing.assert_allclose(aggregator.estimate().value, decoded.mean(axis=0), rtol=0, atol=2e-9 * mechanism.scale)
 
 

@@ -47,7 +47,7 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
 
 def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
     """Return the message for a fresh key. The public client takes its key from the operating system."""
-    questions = [(name, survey._declared[name]) for name in survey._columns]
+    questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
     columns = [column_of(record.get(question.column or name), question) for name, question in questions]
     return survey.client()._message(Stream(key), columns)
 
@@ -135,7 +135,7 @@ STEPS: list[tuple[dict[str, SurveyQuestion], float]] = [
 
 def _case(source: random.Random, survey: Survey, personal: bool) -> Case:
     record = {}
-    for name, question in survey._declared.items():
+    for name, question in survey._layout.declared.items():
         if source.random() < 0.9:
             record[question.column or name] = _value(source, question)
     record = record if source.random() < 0.97 else {}
@@ -199,7 +199,7 @@ def c_bytes(found: list[tuple[Survey, list[Case]]]) -> bytes:
             data = data if isinstance(data, bytes) else b""
             kind = {type(None): 0, int: 16, str: 17, bytes: 18}[type(case.person)]
             out += [case.key, struct.pack("<IqI", kind, integer, len(data)), data]
-            for name, question in survey._declared.items():
+            for name, question in survey._layout.declared.items():
                 out.append(struct.pack("<dI", *c_value(question, case.record.get(question.column or name))))
     return b"".join(out)
 

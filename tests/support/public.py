@@ -49,16 +49,13 @@ def public_objects() -> dict[str, Any]:
 
 # Abstract bases, protocols and warnings: nobody makes an instance of them to look at it.
 WITHOUT_INSTANCES = {
-    reports.Aggregator,
     mechanisms.Mechanism,
     domains.Domain,
     estimation.DensityEstimate,
     estimation.Problem,
     Sequential,
-    reports.CountAggregator,
     reports.Format,
     reports.Question,
-    reports.Source,
     results.ClippedWarning,
     results.DoubtfulWarning,
     results.IntervalRule,
@@ -97,17 +94,20 @@ def instances() -> list[Any]:
         estimation.MedianSGD(1.0, 0, 1),
         estimation.NewtonStep("logistic", 2, 1.0, 1000),
     ]
+    binary = ldp.Warner(1.0)
     gaussian = estimation.GaussianMean(1.0, sigma_bounds=(0.5, 2.0), mu_bound=10.0)
     answers = (["a", "<b>", "a", "$c$"] * 125, numbers, bits * 15, numbers, vectors, numbers, vectors)
     estimates = [problem.run(x, rng=1) for problem, x in zip(problems, answers, strict=True)]
     labels: Any = survey.Choice(["a", "<b>"], optional=True)
     asked = survey.Survey({"x": labels, "bins": survey.Histogram([0, 0.5, 1]), "both": survey.Cross("x", "bins")}, 3.0)
     found = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers}, rng=1)
+    grouped = binary.collect([True, False] * 50, by=["a", "<b>"] * 50, rng=1)
     repeated = survey.Repeated(survey.YesNo(optional=True), permanent=3.0, round=1.0, rounds=3)
     compared = bounds.compare("multinomial", 1000, 1.0, k=5)
-    binary = ldp.Warner(1.0)
     models = (estimation.LinearRegression, estimation.LogisticRegression, estimation.PoissonRegression)
     return [
+        grouped,
+        grouped.estimate(),
         *(kind.mechanism for kind in KINDS),
         *(kind.mechanism.report for kind in KINDS),
         *(kind.mechanism.domain for kind in KINDS),

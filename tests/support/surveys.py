@@ -128,7 +128,7 @@ class Twin:
         self.used.append((self.key, "assignment", block))
         if survey.answers == 1:
             drawn = words(self.key, StreamId.SURVEY_ASSIGNMENT, block, n, np.uint32)
-            chosen = [sum(int(u) >= int(t) for t in survey._thresholds) for u in drawn]
+            chosen = [sum(int(u) >= int(t) for t in survey._layout.thresholds) for u in drawn]
             return [[i for i in range(n) if chosen[i] == q] for q in range(d)]
         left, found = [survey.answers] * n, []
         for q in range(d):

@@ -50,8 +50,8 @@ def law_of_report(survey, name, record):
 
 
 def records(survey):
-    cells = [CELLS[type(q)] + ([None] if q.optional else []) for q in survey._declared.values()]
-    return [dict(zip(survey._declared, row, strict=True)) for row in itertools.product(*cells)]
+    cells = [CELLS[type(q)] + ([None] if q.optional else []) for q in survey._layout.declared.values()]
+    return [dict(zip(survey._layout.declared, row, strict=True)) for row in itertools.product(*cells)]
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,9 @@ def test_a_table_says_what_the_survey_asks():
         assert found["head"] == (b"LDPCLNT\x01", 1, len(table), _schema.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
-        assert list(found["thresholds"]) == (survey._thresholds.tolist() if survey.answers == 1 else [])
-        declared = list(survey._declared)
-        for (encoding, k, numbers), question in zip(found["parts"], survey._declared.values(), strict=True):
+        assert list(found["thresholds"]) == (survey._layout.thresholds.tolist() if survey.answers == 1 else [])
+        declared = list(survey._layout.declared)
+        for (encoding, k, numbers), question in zip(found["parts"], survey._layout.declared.values(), strict=True):
             assert k == question.k
             assert encoding == (3 if question.steps else {"symbol": 0, "low-high": 1, "bin": 2}[question.encoding])
             if isinstance(question, Histogram):
@@ -64,7 +64,7 @@ def test_a_table_says_what_the_survey_asks():
                 assert numbers == (question.lower, question.upper, question.steps)
             else:
                 assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
-        for fields, item in zip(found["questions"], survey._items, strict=True):
+        for fields, item in zip(found["questions"], survey._layout.items, strict=True):
             first, second, kind, bits, shift, name, *integers = fields
             mechanism = survey.mechanisms[item.name]
             coin = mechanism._coin

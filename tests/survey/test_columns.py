@@ -253,7 +253,7 @@ def test_numbers_are_not_copied():
 def test_an_empty_frame_has_no_reports():
     table = SURVEY.privatize({"color": pa.array([], pa.string()), "age": np.zeros(0), "answer": np.zeros(0, bool)})
     assert table.num_rows == 0
-    with pytest.raises(ValueError, match="must have at least 1 answer"):
+    with pytest.raises(ValueError, match="needs at least 1 report"):
         SURVEY.estimate(table)
 
 

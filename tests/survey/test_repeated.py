@@ -127,7 +127,7 @@ def test_reports_are_those_of_the_derived_keys():
         return int(out[0])
 
     for number in (0, 7):
-        reports = repeated.in_round(number).privatize(letters, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
+        reports = repeated.in_round(number).privatize(letters, rng=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
         for i in range(n):
             permanent = response(repeated.first, twin.record_key(SECRET, digest, "q", i, i % 4), i % 4)
             fresh = twin.round_key(SECRET, round_digest, "q", number, i, permanent)
@@ -141,7 +141,7 @@ def test_other_rounds_keep_the_permanent_answers():
     first = Repeated(YesNo(), permanent=0.2, round=0.199, rounds=8)
     longer = Repeated(YesNo(), permanent=0.2, round=0.199, rounds=50)
     other = Repeated(YesNo(column="smokes"), permanent=0.2, round=0.198, rounds=8)
-    reports = [repeated.in_round(3).privatize(values, keys=keys) for repeated in (first, longer, other)]
+    reports = [repeated.in_round(3).privatize(values, rng=keys) for repeated in (first, longer, other)]
     assert np.array_equal(reports[0], reports[1])
     # The second responses tell the permanent answer with a probability of 0.995 and more. New answers would agree in half.
     assert np.mean(reports[0] != reports[2]) < 0.05
@@ -170,11 +170,11 @@ def test_estimates_are_near_the_truth_in_every_round(repeated):
     keys = ldp.PersonKeys(SECRET, np.arange(n), question="q")
     for number in (0, 1):
         asked = repeated.in_round(number)
-        reports = asked.privatize(x, keys=keys)
+        reports = asked.privatize(x, rng=keys)
         answer = asked.estimate(reports)
         assert (np.abs(answer.value - truth) <= 5 * np.asarray(answer.stderr)).all()
-        assert np.array_equal(reports, asked.privatize(x, keys=keys))
-    assert not np.array_equal(reports, repeated.in_round(0).privatize(x, keys=keys))
+        assert np.array_equal(reports, asked.privatize(x, rng=keys))
+    assert not np.array_equal(reports, repeated.in_round(0).privatize(x, rng=keys))
     aggregator = asked.aggregator().update(reports)
     assert ldp.Aggregator.from_bytes(aggregator.to_bytes()) == aggregator
     assert asked.estimate(aggregator).value == pytest.approx(answer.value)
@@ -190,7 +190,7 @@ def test_clients_send_the_reports_of_the_bulk_call():
     repeated, n = QUESTIONS[1], 40
     values = [True, False, None, True] * 10
     asked = repeated.in_round(2)
-    reports = asked.privatize(values, keys=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
+    reports = asked.privatize(values, rng=ldp.PersonKeys(SECRET, np.arange(n), question="q"))
     messages = [repeated.client(SECRET, i, question="q").answer(values[i], 2) for i in range(n)]
     assert asked.aggregator().update(messages) == asked.aggregator().update(reports)
 
@@ -222,19 +222,19 @@ def test_the_ledger_refuses_whatever_the_value_is():
         ),
         (lambda: Repeated(YesNo(), permanent=2.0, round=1.0, rounds=0), ValueError, "rounds must be"),
         (lambda: Repeated(YesNo(), permanent=2.0, round=0.0, rounds=1), ValueError, "round must be"),
-        (lambda: QUESTIONS[0].in_round(0).privatize([True], keys=3), TypeError, "keys must be PersonKeys, got int"),
+        (lambda: QUESTIONS[0].in_round(0).privatize([True], rng=3), TypeError, "rng must be PersonKeys, got int"),
         (
             lambda: QUESTIONS[0].in_round(-1),
             ValueError,
             "number must be",
         ),
         (
-            lambda: QUESTIONS[0].in_round(0).privatize([True], keys=ldp.PersonKeys(SECRET, [1])),
+            lambda: QUESTIONS[0].in_round(0).privatize([True], rng=ldp.PersonKeys(SECRET, [1])),
             ValueError,
             "question must be the name",
         ),
         (
-            lambda: QUESTIONS[0].in_round(0).privatize([1, 7], keys=ldp.PersonKeys(SECRET, [1, 2], question="q")),
+            lambda: QUESTIONS[0].in_round(0).privatize([1, 7], rng=ldp.PersonKeys(SECRET, [1, 2], question="q")),
             ValueError,
             "row 1 holds another value",
         ),

@@ -32,7 +32,7 @@ def key_of(seed: int) -> bytes:
 @pytest.mark.parametrize("name", SURVEYS)
 def test_reports_equal_those_of_the_twin(name):
     survey = SURVEYS[name]
-    optional = all(question.optional for question in survey._declared.values())
+    optional = all(question.optional for question in survey._layout.declared.values())
     frame = people(ROWS + 700, missing=0.2 if optional else 0.0)
     assert run_reports(survey, frame, 5) == Twin(survey, key_of(5)).reports(frame)
 
@@ -119,7 +119,7 @@ def test_questions_are_asked_with_their_weights():
 
 def test_thresholds_are_the_rounded_sums_of_the_weights():
     survey = Survey({"a": YesNo(), "b": YesNo(), "c": YesNo()}, 1.0, weights={"a": 1, "b": 2, "c": 5})
-    assert survey._thresholds.tolist() == [round(Fraction(1, 8) * 2**32), round(Fraction(3, 8) * 2**32)]
+    assert survey._layout.thresholds.tolist() == [round(Fraction(1, 8) * 2**32), round(Fraction(3, 8) * 2**32)]
 
 
 def test_subsets_of_questions_are_uniform():
@@ -443,10 +443,10 @@ def test_invalid_resolutions(resolution, error, message):
 def test_a_table_without_people_has_no_groups(name, clip, container):
     survey, nobody = SURVEYS[name], container({**people(0), "id": np.zeros(0, int), "clinic": np.zeros(0, "U4")})
     for rng in (None, 1, ldp.PersonKeys(bytes(32), "id")):
-        assert survey.collect(nobody, by="clinic", rng=rng, clip=clip) == {}
-        assert survey.run(nobody, by="clinic", rng=rng, clip=clip) == {}
+        assert list(survey.collect(nobody, by="clinic", rng=rng, clip=clip)) == []
+        assert list(survey.run(nobody, by="clinic", rng=rng, clip=clip)) == []
         assert survey.collect(nobody, rng=rng, clip=clip) == survey.aggregator()
-        with pytest.raises(ValueError, match="must have at least 1 answer for an estimate, got n = 0"):
+        with pytest.raises(ValueError, match="an estimate needs at least 1 report, got n = 0"):
             survey.run(nobody, rng=rng, clip=clip)
 
 

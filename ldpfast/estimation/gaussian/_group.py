@@ -38,7 +38,8 @@ class Group(NamedTuple):
     @property
     def counts(self) -> NDArray[np.int64]:
         """Counts of all cells, for questions whose reports are codes."""
-        return self.answers._state
+        counts: NDArray[np.int64] = self.answers._states[0]
+        return counts
 
 
 Groups = tuple[Group, ...]

@@ -76,8 +76,9 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
         state, first = question.report.new_state(), part.first + number * part.slots
         block = blocks[number] - (-full * part.slots // rows)
         pipelines[number].count(tail[first : first + part.slots], stream, block, state, check)
-        states = [state, *(states[number] for states in parts)]
-        groups.append(Group(question, question.aggregator()._add(states, sizes[number])))
+        for states in parts:
+            question.report.combine(state, states[number])
+        groups.append(Group(question, question.aggregator().add([state], sizes[number])))
     return tuple(groups)
 
 
@@ -111,7 +112,7 @@ def simulate(
         answers = question.aggregator()
         if isinstance(question, Residue | Bins):
             probabilities = ReportDistribution([question]).reports(mu, sigma).value[0]
-            answers._add([generator.multinomial(size, probabilities / probabilities.sum())], size)
+            answers.add([generator.multinomial(size, probabilities / probabilities.sum())], size)
         else:
             for start in range(0, size, DRAWN_ROWS):
                 records = generator.normal(mu, sigma, min(DRAWN_ROWS, size - start))

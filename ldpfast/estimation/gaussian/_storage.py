@@ -66,5 +66,5 @@ def load(data: bytes) -> tuple[dict[str, Any], list[Groups]]:
 
 def _group(data: bytes) -> Group:
     answers = Aggregator.from_bytes(data)
-    question: Any = answers.source
+    question: Any = answers.question
     return Group(question, answers)

@@ -11,10 +11,8 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ... import _check
-from ..._person_keys import is_personal
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Domain
@@ -29,7 +27,6 @@ from ...results import AnyDebiasing, Estimate, SmallSampleWarning
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from ..._typing import RNGLike
     from ...mechanisms._draws import Counts
 
 FEW_REPORTS = 100  # below this number, normal intervals are not reliable
@@ -135,46 +132,7 @@ class Problem(RecordQuestion[Result]):
         -------
         estimate : Estimate
         """
-        return self._convert(counted._decoded_mean())
-
-    def privatize(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> AnyArray:
-        """Privatize records: the client's part.
-
-        Parameters
-        ----------
-        x : array_like
-            One record per person, or a single record (one dimension less).
-        rng : None, PersonKeys, int, SeedSequence, Generator or BitGenerator
-            ``None`` draws a fresh key from the operating system. `PersonKeys` give the same report for the same person and
-            value. Anything else makes the reports reproducible, hence not private: for simulation and tests only.
-        clip : bool, default False
-            Project records that are out of range and map NaN to the center, instead of raising ValueError. Recommended
-            for deployed clients.
-
-        Returns
-        -------
-        reports : ndarray
-            Reports of the mechanism; entry i depends on record i and on no other record.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` has a wrong dtype or shape; if a record is out of range and `clip` is false. No random number is
-            drawn then.
-
-        Privacy
-        -------
-        Each report is epsilon-LDP with ``mechanism.epsilon_realized``. Encoding a record before the mechanism cannot
-        weaken the guarantee.
-        """
-        self.domain.check_clip(clip)
-        records, single = self.domain.records(x)
-        reports = np.empty((len(records), *self.report.shape), self._report_dtype(records, rng))
-        if is_personal(rng):
-            self._pipeline.privatize_persons(records, rng.of(self, len(records)), reports, clip=clip)
-        else:
-            self._pipeline.privatize(records, rng, reports, clip=clip, check_first=False)
-        return reports[0] if single else reports
+        return self._convert(counted.decoded_mean())
 
 
 def warn_few(n: int, least: int, what: str) -> None:

@@ -496,8 +496,9 @@ cdef class SurveyKernel:
         """Add the reports of the rows start .. stop - 1 to states, without storing them.
 
         `groups` is None or has the number of the group of each row, below `group_count`. `states` has one buffer per asked
-        question and group, and `counts` the numbers of their reports. `pairs` has the numbers of two asked questions in each
-        row, and `pair_counts` how many people of a group answered both. The result is that of `privatize`.
+        question, with a state for each group, and a row of `counts` has the numbers of reports of a group to each question.
+        `pairs` has the numbers of two asked questions in each row, and a row of `pair_counts` how many people of a group
+        answered both. The result is that of `privatize`.
         """
         cdef workspace w
         cdef stream_key *own
@@ -511,14 +512,13 @@ cdef class SurveyKernel:
             raise ValueError("start must be a multiple of ROWS, and every row must have a group")
         if groups is not None and stop > start and np.max(groups[start:stop]) >= group_count:
             raise ValueError("groups must be below their number")
-        if len(states) != self.item_count * group_count or counts.shape[0] != self.item_count or counts.shape[1] != group_count:
+        if len(states) != self.item_count or counts.shape[1] != self.item_count or counts.shape[0] != group_count:
             raise ValueError("there must be a state for every question and group")
-        if pair_counts.shape[0] != pair.shape[0] or pair_counts.shape[1] != group_count:
+        if pair_counts.shape[1] != pair.shape[0] or pair_counts.shape[0] != group_count:
             raise ValueError("there must be a count for every pair and group")
         for q in range(self.item_count):
-            for g in range(group_count):
-                if memoryview(states[q * group_count + g]).nbytes != self.items[q].state_bytes:
-                    raise ValueError("a state does not fit its question")
+            if memoryview(states[q]).nbytes != self.items[q].state_bytes * <Py_ssize_t>group_count:
+                raise ValueError("a state does not fit its question")
         try:
             self.open_workspace(&w, key, columns, stop, stop - start, group_count, states)
             with nogil:
@@ -545,11 +545,11 @@ cdef class SurveyKernel:
                         for g in range(group_count):
                             if starts[g + 1] > starts[g]:
                                 self.items[q].tally(self.items[q].format, w.report + (starts[g] - first) * size,
-                                                    starts[g + 1] - starts[g], w.to[q * group_count + g])
-                                counts[q, g] += starts[g + 1] - starts[g]
+                                                    starts[g + 1] - starts[g], w.to[q] + g * self.items[q].state_bytes)
+                                counts[g, q] += starts[g + 1] - starts[g]
                     for j in range(<size_t>pair.shape[0]):
                         for i in range(now):
-                            pair_counts[j, member[i] if group_count > 1 else 0] += (
+                            pair_counts[member[i] if group_count > 1 else 0, j] += (
                                 w.picked[pair[j, 0] * SURVEY_ROWS + i] & w.picked[pair[j, 1] * SURVEY_ROWS + i])
                     at += now
         finally:

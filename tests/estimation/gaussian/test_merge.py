@@ -96,7 +96,7 @@ def test_merge_that_overflows_changes_nothing():
     """The overflow is in a later group."""
     server, other = answer(make(KNOWN), 0, 10), answer(make(KNOWN), 0, 10)
     for one in (server, other):
-        one._open()[2].answers._add([np.array([(1 << 61) + 5, 0, 0, 0])], (1 << 61) + 5)
+        one._open()[2].answers.add([np.array([(1 << 61) + 5, 0, 0, 0])], (1 << 61) + 5)
     before = server.to_bytes(), other.to_bytes()
     with pytest.raises(ValueError, match=r"^an aggregator must hold fewer than 2\^62 reports"):
         server.merge(other)

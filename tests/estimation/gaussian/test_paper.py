@@ -22,7 +22,7 @@ SEED = 20261123
 def groups_of(levels, counts):
     """The groups of the search with these counts."""
     return tuple(
-        Group(question, question.aggregator()._add([row], int(row.sum())))
+        Group(question, question.aggregator().add([row], int(row.sum())))
         for question, row in zip(levels.questions, counts.reshape(len(levels), 4), strict=True)
     )
 

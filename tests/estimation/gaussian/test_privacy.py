@@ -60,7 +60,7 @@ def add_expected_counts(server):
             counts = np.rint(
                 1e12 * _distribution.ReportDistribution([group.question]).reports(3.7, 2.0).value[0]
             ).astype(np.int64)
-            group.answers._add([counts], int(counts.sum()))
+            group.answers.add([counts], int(counts.sum()))
 
 
 def test_second_questions_depend_on_counts_only(options):

@@ -1,0 +1,352 @@
+"""Counts of groups of people: what is collected in one pass, and the aggregators of the groups."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _schema
+from .._envelope import seal, unseal
+from .._table import Table
+from .._typing import AnyArray
+from .._warnings import warn
+from ..results import SmallSampleWarning
+from ._aggregator import (
+    MAX_REPORTS,
+    Aggregator,
+    packed_states,
+    read_question,
+    require_equal,
+    unpacked_states,
+)
+from ._batches import new_names, read_batches
+
+if TYPE_CHECKING:
+    from .._frames import Groups
+    from ._question import Question
+
+MAGIC = b"LDPGRUP\x01"  # the last byte is the version of the layout
+
+
+class Collected:
+    """The counts of one pass over people, and how many of their records were clipped.
+
+    Attributes
+    ----------
+    question : Question
+    groups : Groups or None
+        The groups of people; None for one group of all.
+    states : list of ndarray
+        The arrays of `Question.state_layouts`, each with one row per group.
+    n : ndarray of int64
+        Number of people of each group.
+    clipped : dict of str to int
+        Number of clipped records by their kind or question.
+    """
+
+    def __init__(self, question: Question[Any], groups: Groups | None) -> None:
+        self.question, self.groups = question, groups
+        self.clipped: dict[str, int] = {}
+        self.n = np.zeros(1 if groups is None else 0, np.int64)
+        self.states: list[AnyArray] = [
+            np.zeros((len(self.n), *shape), dtype) for shape, dtype in question.state_layouts
+        ]
+
+    def members(self, column: Any) -> tuple[NDArray[np.uint32] | None, int]:
+        """Return the number of the group of each row, and the number of groups, for which there are then rows of counts."""
+        if self.groups is None:
+            return None, 1
+        numbers = self.groups.numbers(column)
+        new = len(self.groups.values) - len(self.n)
+        if new:
+            self.n = np.concatenate([self.n, np.zeros(new, np.int64)])
+            self.states = [np.concatenate([s, np.zeros((new, *s.shape[1:]), s.dtype)]) for s in self.states]
+        return numbers, len(self.n)
+
+    def add_clipped(self, counts: Mapping[str, int]) -> None:
+        """Add numbers of clipped records."""
+        for name, count in counts.items():
+            self.clipped[name] = self.clipped.get(name, 0) + count
+
+    def aggregator(self) -> Aggregator | GroupedAggregator:
+        """Return the aggregator of all people, or the aggregators of the groups."""
+        if self.groups is None:
+            return Aggregator.of_states(self.question, [state[0] for state in self.states], int(self.n[0]))
+        return GroupedAggregator(self.question, self.groups.values, self.states, self.n)
+
+
+class GroupedAggregator(Mapping[Any, Aggregator]):
+    """Aggregators of groups of people who answered the same question, by the public values that divide people.
+
+    The method `collect` of a question makes one with ``by=``. It counts each group like an `Aggregator`, and holds all
+    groups in one array, so that thousands of groups are fast.
+
+    Attributes
+    ----------
+    question : Question
+        What the reports answer.
+    n : int
+        Number of people in all groups.
+
+    Examples
+    --------
+    >>> import ldpfast as ldp
+    >>> mechanism = ldp.RandomizedResponse(3, 2.0)
+    >>> monday = mechanism.collect([0, 1, 1, 2], by=["N", "N", "S", "S"], rng=1)
+    >>> tuesday = mechanism.collect([2, 2], by=["S", "W"], rng=2)
+    >>> {region: aggregator.n for region, aggregator in monday.merge(tuesday).items()}
+    {'N': 2, 'S': 3, 'W': 1}
+    """
+
+    def __init__(
+        self, question: Question[Any], values: Sequence[Any], states: list[AnyArray], n: NDArray[np.int64]
+    ) -> None:
+        self.question = question
+        self._numbers = {value: i for i, value in enumerate(values)}
+        self._states, self._n = states, n
+        self._batches: set[str] = set()
+
+    @property
+    def n(self) -> int:
+        """Number of people in all groups."""
+        return int(self._n.sum())
+
+    def __getitem__(self, value: Any) -> Aggregator:
+        number = self._numbers[value]
+        found = Aggregator.of_states(self.question, [s[number].copy() for s in self._states], int(self._n[number]))
+        found._batches = set(self._batches)
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def merge(self, other: GroupedAggregator, *, batch: str | None = None) -> Self:
+        """Add the people of other groups of the same question. Groups of the same value are joined.
+
+        Parameters
+        ----------
+        other : GroupedAggregator
+            It stays unchanged.
+        batch : str, optional
+            Name of the batch that `other` holds, which is accepted once; see `Aggregator.update`.
+
+        Returns
+        -------
+        self : GroupedAggregator
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is not a GroupedAggregator, or its reports answer another question; if a batch was counted in both.
+            Nothing is changed then.
+        """
+        if not isinstance(other, GroupedAggregator):
+            raise TypeError(f"other must be a GroupedAggregator, got {type(other).__name__}")
+        if other is self:
+            raise ValueError("other must be another aggregator: its reports would count twice")
+        require_equal(self.question, other.question)
+        names = other._batches | new_names(self._batches | other._batches, batch)
+        if names & self._batches:
+            raise ValueError(
+                f"other must hold no batch that was already counted, got {len(names & self._batches)} of them"
+            )
+        if self.n + other.n >= MAX_REPORTS:
+            raise ValueError(f"an aggregator must hold fewer than 2^62 reports, got {self.n + other.n}")
+        numbers = dict(self._numbers)
+        places = np.array([numbers.setdefault(value, len(numbers)) for value in other], np.intp)
+        new = len(numbers) - len(self)
+        states = [np.concatenate([s, np.zeros((new, *s.shape[1:]), s.dtype)]) for s in self._states]
+        joined = [state[places] for state in states]
+        self.question.combine(joined, other._states)
+        for state, part in zip(states, joined, strict=True):
+            state[places] = part
+        n = np.concatenate([self._n, np.zeros(new, np.int64)])
+        n[places] += other._n
+        self._numbers, self._states, self._n = numbers, states, n
+        self._batches |= names
+        return self
+
+    def name_batch(self, batch: str) -> Self:
+        """Remember the name of the batch that all groups hold; see `Aggregator.update`."""
+        self._batches |= new_names(self._batches, batch)
+        return self
+
+    def estimate(self, **options: Any) -> GroupedResults:
+        """Return the results of all groups.
+
+        Parameters
+        ----------
+        **options
+            As for `Aggregator.estimate`.
+
+        Returns
+        -------
+        results : GroupedResults
+
+        Warns
+        -----
+        SmallSampleWarning
+            If groups are left out because a question has no answers there.
+        """
+        answered = self.question.answered(self._states, self._n)
+        empty = [value for value, is_answered in zip(self, answered.tolist(), strict=True) if not is_answered]
+        if empty:
+            listed = ", ".join(map(repr, empty[:20])) + (", ..." if len(empty) > 20 else "")
+            warn(f"groups are left out because a question has no answer there: {listed}", SmallSampleWarning)
+        left_out = set(empty)
+        return GroupedResults(
+            [value for value in self if value not in left_out], lambda value: self[value].estimate(**options)
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return the schema of the question, the groups and their counts as bytes, with a checksum.
+
+        Returns
+        -------
+        data : bytes
+            `ldpfast.load` opens it.
+
+        Raises
+        ------
+        TypeError
+            If a value of a group has no form in JSON.
+        """
+        header = {
+            "groups": [_schema.pack(value) for value in self],
+            "n": self._n.tolist(),
+            "schema": self.question.schema(),
+            "batches": sorted(self._batches),
+        }
+        return seal(MAGIC, header, packed_states(self._states))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> GroupedAggregator:
+        """Return the aggregators that `to_bytes` saved.
+
+        Parameters
+        ----------
+        data : bytes
+            Result of `to_bytes`.
+
+        Returns
+        -------
+        aggregator : GroupedAggregator
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `data` is not bytes; if it is damaged, of another object, or of another version; if no reports can have these
+            counts.
+        """
+        header, payload = unseal(MAGIC, "the aggregators of groups", data)
+        if set(header) != {"groups", "n", "schema", "batches"} or not isinstance(header["groups"], list):
+            raise ValueError("data must be the bytes of the aggregators of groups: the header is not that of them")
+        try:
+            values = [_schema.unpack(value) for value in header["groups"]]
+            n = [_schema.read_integer(count) for count in header["n"]]
+            batches = read_batches(header["batches"])
+            if len(set(values)) != len(values) or len(n) != len(values):
+                raise ValueError("groups that are not different, or numbers of people that do not fit")
+            if not all(0 <= count < MAX_REPORTS for count in n) or sum(n) >= MAX_REPORTS:
+                raise ValueError("numbers of people out of range")
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"data must be the bytes of the aggregators of groups: {error}") from error
+        question = read_question(header["schema"])
+        states = unpacked_states(question, (len(values),), payload)
+        for number, count in enumerate(n):
+            if not question.is_possible([state[number] for state in states], count):
+                raise ValueError(f"data must hold states that groups can have; group {values[number]!r} has another")
+        found = cls(question, values, states, np.array(n, np.int64))
+        found._batches = batches
+        return found
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GroupedAggregator):
+            return NotImplemented
+        return self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<GroupedAggregator of {self.question!r}: {len(self)} groups, n = {self.n}>"
+
+
+class GroupedResults(Mapping[Any, Any]):
+    """Results of groups of people, by the public values that divide people, in the order in which they are first seen.
+
+    `GroupedAggregator.estimate` and `run` with ``by=`` make one. Each result is computed when it is first used.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Survey, YesNo
+    >>> survey = Survey({"smokes": YesNo()}, epsilon=1.0)
+    >>> results = survey.run({"smokes": [True, False] * 50, "region": ["N", "S"] * 50}, by="region", rng=1)
+    >>> list(results), results["N"].n
+    (['N', 'S'], 50)
+    >>> results.table()["group"]
+    ['N', 'S']
+    """
+
+    def __init__(self, values: Sequence[Any], estimate: Callable[[Any], Any]) -> None:
+        self._results: dict[Any, Any] = dict.fromkeys(values)
+        self._estimate = estimate
+
+    def __getitem__(self, value: Any) -> Any:
+        if self._results[value] is None:
+            self._results[value] = self._estimate(value)
+        return self._results[value]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def table(self, confidence: float = 0.95, simultaneous: bool = False) -> Table:
+        """Return all numbers of all groups as a table with one row per number.
+
+        Parameters
+        ----------
+        confidence, simultaneous
+            As for `Estimate.interval`. Simultaneous limits hold for one group.
+
+        Returns
+        -------
+        table : Table
+            Column "group", then the columns of the tables of the results.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `Estimate.interval`.
+        """
+        columns: dict[str, list[Any]] = {"group": []}
+        for value, result in self.items():
+            part = result._entry_table(confidence, simultaneous)
+            columns["group"] += [value] * len(part)
+            for name, numbers in part.columns.items():
+                columns.setdefault(name, []).extend(numbers)
+        return Table(columns)
+
+    def to_frame(self, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Return `table` as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return self.table(confidence, simultaneous).to_frame()
+
+    def __repr__(self) -> str:
+        return f"<GroupedResults of {len(self)} groups>"

@@ -1,0 +1,196 @@
+"""Base class of report formats."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check, _threads
+from .._typing import AnyArray, Floats
+from ..privacy import Guarantee
+from ..results import AnyDebiasing, Estimate, warn_outside
+
+
+class Statistic(Protocol):
+    """What decoded reports estimate, as a format sees it."""
+
+    @property
+    def debiasing(self) -> AnyDebiasing | None: ...
+
+    @property
+    def value_range(self) -> tuple[float, float]: ...
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+
+class Format(ABC):
+    """The layout of reports, of the state that counts them, and the mean of the decoded reports.
+
+    A state is one array. The methods `combine` and `is_possible` allow leading axes: states of several groups of people.
+
+    Attributes
+    ----------
+    seeded : bool
+        Whether a report holds a public seed, so that only decoded reports can be compared.
+    """
+
+    seeded = False
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one report."""
+
+    @abstractmethod
+    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the dtype of the reports of records of a given dtype."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """Size in bits of the report of a double precision record, without padding."""
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes of the report of a double precision record."""
+        size: int = self.dtype(np.dtype(np.float64)).itemsize
+        return int(np.prod(self.shape, dtype=np.int64)) * size
+
+    @property
+    @abstractmethod
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        """Shape and dtype of the state that `tally` adds to."""
+
+    def new_state(self) -> AnyArray:
+        """Return the state of zero reports."""
+        return np.zeros(*self.state_layout)
+
+    @abstractmethod
+    def combine(self, state: AnyArray, other: AnyArray) -> None:
+        """Add one state to another, in place."""
+
+    @abstractmethod
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        """Return whether n reports can have this state."""
+
+    @abstractmethod
+    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+        """Return the mean of n >= 1 decoded reports, without warnings."""
+
+    def warn_if_doubtful(self, statistic: Statistic, state: AnyArray, mean: Estimate[Any]) -> None:
+        """Warn if the mean is outside the range of the parameter by more than noise explains."""
+        warn_outside(mean, statistic.value_range)
+
+    def counts(self, state: AnyArray) -> AnyArray:
+        """Return the counts that a state holds, as a copy.
+
+        Raises
+        ------
+        AttributeError
+            If the state holds sums.
+        """
+        raise AttributeError("counts exist only where reports are counted; these are added up")
+
+    def count(self, reports: AnyArray) -> AnyArray:
+        """Return the state of arranged reports, on all threads.
+
+        Raises
+        ------
+        ValueError
+            If a report is not valid.
+        """
+
+        def tally(start: int, stop: int) -> AnyArray | None:
+            state: AnyArray = self.new_state()
+            return state if self.tally_valid(reports[start:stop], state) else None
+
+        states = _threads.parallel_map(tally, len(reports), 1, reports.nbytes // 16)
+        if any(state is None for state in states):
+            self.require_valid(reports)
+        total: AnyArray = self.new_state()
+        for state in states:
+            if state is not None:
+                self.combine(total, state)
+        return total
+
+    @abstractmethod
+    def tally(self, reports: AnyArray, state: AnyArray) -> None:
+        """Add valid, contiguous reports to a state, in place."""
+
+    def tally_valid(self, reports: AnyArray, state: AnyArray) -> bool:
+        """Add contiguous reports to a state, in place, if their values are valid, and return whether they are.
+
+        Otherwise the state has no meaning. A format can check and count in one pass over the memory.
+        """
+        if reports.size and self.invalidity(reports) is not None:
+            return False
+        self.tally(reports, state)
+        return True
+
+    @abstractmethod
+    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
+        """Return the unbiased numbers of valid reports, one row per report."""
+
+    @abstractmethod
+    def invalidity(self, reports: AnyArray) -> str | None:
+        """Return the end of a message "reports must ..." for invalid values, or None if all values are valid."""
+
+    def pack(self, reports: AnyArray) -> NDArray[np.uint8]:
+        """Return valid reports as bytes, little-endian, shape (n, size)."""
+        little = np.ascontiguousarray(reports.astype(reports.dtype.newbyteorder("<"), copy=False))
+        return little.reshape(len(reports), math.prod(self.shape)).view(np.uint8)
+
+    def unpack(self, packed: NDArray[np.uint8]) -> AnyArray:
+        """Return the reports that `pack` turned into bytes. Their values are not checked."""
+        count = math.prod(self.shape)
+        for records in (np.float64, np.float32):
+            dtype = self.dtype(np.dtype(records))
+            if packed.shape[1] == count * dtype.itemsize:
+                little = np.ascontiguousarray(packed).view(dtype.newbyteorder("<"))
+                return little.astype(dtype, copy=False).reshape(-1, *self.shape)
+        raise ValueError(f"reports must have {self.nbytes} bytes each, got {packed.shape[1]}")
+
+    def validate(self, reports: ArrayLike) -> AnyArray:
+        """Return contiguous reports along the first axis, after a check that they are valid.
+
+        Parameters
+        ----------
+        reports : array_like
+            Many reports, or a single one.
+
+        Returns
+        -------
+        reports : ndarray
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not reports of this format.
+        """
+        array = self.arrange(reports)
+        self.require_valid(array)
+        return array
+
+    def arrange(self, reports: ArrayLike) -> AnyArray:
+        """Do as `validate`, but leave the values unchecked."""
+        array = _check.array("reports", reports)
+        wanted = self.dtype(array.dtype.newbyteorder("="))
+        if array.dtype.newbyteorder("=") != wanted:
+            raise TypeError(f"reports must have dtype {wanted}, got dtype {array.dtype}")
+        if array.ndim == len(self.shape):
+            array = array[np.newaxis]
+        if array.shape[1:] != self.shape:
+            expected = ", ".join(["n", *map(str, self.shape)]) + ("," if not self.shape else "")
+            raise ValueError(f"reports must have shape ({expected}), got shape {np.shape(reports)}")
+        return _check.laid_out(array)
+
+    def require_valid(self, reports: AnyArray) -> None:
+        """Raise an error if contiguous reports have invalid values."""
+        wrong = self.invalidity(reports) if reports.size else None
+        if wrong is not None:
+            raise ValueError(f"reports must {wrong}")

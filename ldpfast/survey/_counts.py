@@ -1,0 +1,155 @@
+"""Counts of the answers to a survey, from messages and from Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.survey import split_messages
+from .._extras import optional
+from .._typing import AnyArray
+from ..reports import check_table_schema
+from ..reports._labels import binary_buffers, is_binary
+from ._layout import SurveyLayout
+from ._messages import joined_messages, message_error
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+LABEL = "ldpfast"  # column with the fingerprint
+
+
+def count(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
+    """Return the counts of reports in the order of `SurveyLayout.state_layouts`, and the number of people.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they do not answer this survey, or are damaged.
+    """
+    if isinstance(reports, bytes | bytearray | memoryview):
+        reports = [reports]
+    if isinstance(reports, list | tuple):
+        return _count_messages(survey, *joined_messages(reports))
+    if is_binary(reports):
+        return _count_messages(survey, *binary_buffers(reports))
+    if hasattr(reports, "__arrow_c_stream__"):
+        return _count_tables(survey, reports)
+    raise TypeError(f"reports must be an Arrow table or a list of messages, got {type(reports).__name__}")
+
+
+def combine(layout: SurveyLayout, states: Sequence[AnyArray], others: Sequence[AnyArray]) -> None:
+    """Add counts to others, in place."""
+    for number in (0, 1):
+        states[number][...] += others[number]
+    for mechanism, state, other in zip(layout.mechanisms, states[2:], others[2:], strict=True):
+        mechanism.report.combine(state, other)
+
+
+def is_possible(layout: SurveyLayout, states: Sequence[AnyArray], n: int) -> bool:
+    """Return whether n people can have these counts."""
+    counts, pairs = states[0].tolist(), states[1].tolist()
+    possible = sum(counts) == n * layout.answers and all(0 <= count <= n for count in counts)
+    possible &= all(0 <= both <= min(counts[a], counts[b]) for both, (a, b) in zip(pairs, layout.pairs, strict=True))
+    return possible and all(
+        mechanism.report.is_possible(state, answers)
+        for mechanism, state, answers in zip(layout.mechanisms, states[2:], counts, strict=True)
+    )
+
+
+def count_rows(
+    layout: SurveyLayout, reports: Sequence[NDArray[np.uint8]], asked: NDArray[np.bool_], states: list[AnyArray]
+) -> None:
+    """Add packed reports to counts.
+
+    Parameters
+    ----------
+    layout : SurveyLayout
+    reports : sequence of ndarray, shape (answers, size)
+        One array per question.
+    asked : ndarray of bool, shape (n, questions)
+        Which of n people answered which question.
+    states : list of ndarray
+        The counts, changed in place.
+    """
+    for q, (mechanism, packed) in enumerate(zip(layout.mechanisms, reports, strict=True)):
+        counted = mechanism.report.count(mechanism.report.arrange(mechanism.report.unpack(packed)))
+        mechanism.report.combine(states[2 + q], counted)
+        states[0][q] += len(packed)
+    for i, (a, b) in enumerate(layout.pairs):
+        states[1][i] += int((asked[:, a] & asked[:, b]).sum())
+
+
+def _no_counts(layout: SurveyLayout) -> list[AnyArray]:
+    return [np.zeros(shape, dtype) for shape, dtype in layout.state_layouts]
+
+
+def _count_messages(survey: Survey, data: Any, ends: NDArray[np.int64]) -> tuple[list[AnyArray], int]:
+    """Count joined messages: one pass checks them and collects the reports of each question."""
+    layout = survey._layout
+    sizes = np.array(layout.sizes, np.int64)
+    questions, packed, fault = split_messages(data, ends, layout.head, sizes, layout.answers)
+    if fault is not None:
+        raise message_error(survey, data, ends, *fault)
+    assert questions is not None
+    asked = np.zeros((len(questions), len(sizes)), np.bool_)
+    if len(layout.pairs):
+        np.put_along_axis(asked, questions.astype(np.intp), True, axis=1)
+    states = _no_counts(layout)
+    count_rows(layout, [part.reshape(-1, size) for part, size in zip(packed, sizes, strict=True)], asked, states)
+    return states, len(asked)
+
+
+def _count_tables(survey: Survey, reports: Any) -> tuple[list[AnyArray], int]:
+    """Count Arrow tables of reports, batch by batch."""
+    pa, layout = optional("pyarrow", "files"), survey._layout
+    try:
+        reader = reports.to_reader() if isinstance(reports, pa.Table) else pa.RecordBatchReader.from_stream(reports)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TypeError(f"reports must be an Arrow table, got {type(reports).__name__}") from None
+    _check_schema(survey, reader.schema)
+    states, n = _no_counts(layout), 0
+    for batch in reader:
+        _count_batch(survey, batch, states, n)
+        n += batch.num_rows
+    return states, n
+
+
+def _count_batch(survey: Survey, batch: Any, states: list[AnyArray], first: int) -> None:
+    """Add a batch of a table, whose first row has the number `first`, to counts."""
+    layout, rows = survey._layout, batch.num_rows
+    labels = set(batch.column(LABEL).unique().to_pylist())
+    if not labels <= {layout.head[1:]}:
+        raise ValueError(
+            f"reports must answer the survey with the fingerprint {survey.fingerprint} in every row, got rows of another survey"
+        )
+    asked = np.zeros((rows, len(layout.items)), np.bool_)
+    reports = []
+    for q, (name, size) in enumerate(zip(layout.names, layout.sizes, strict=True)):
+        column = batch.column(name)
+        asked[:, q] = ~column.is_null().to_numpy(zero_copy_only=False)
+        present = column.drop_null()
+        raw = np.frombuffer(present.buffers()[1] or b"", np.uint8)
+        reports.append(raw[size * present.offset : size * (present.offset + len(present))].reshape(-1, size))
+    answers = asked.sum(axis=1)
+    if (answers != layout.answers).any():
+        row = int(np.argmax(answers != layout.answers))
+        raise ValueError(f"reports must have {layout.answers} answers in every row; row {first + row} does not")
+    count_rows(layout, reports, asked, states)
+
+
+def _check_schema(survey: Survey, schema: Any) -> None:
+    """Raise if a table is not one of reports of a survey."""
+    pa = optional("pyarrow", "files")
+    check_table_schema(survey, "survey", schema)
+    expected = dict(zip(survey._layout.names, survey._layout.sizes, strict=True)) | {LABEL: 8}
+    for name, size in expected.items():
+        if schema.names.count(name) != 1:
+            raise ValueError(f"reports must be a table with one column {name!r}, got {schema.names}")
+        if schema.field(name).type != pa.binary(size):
+            raise TypeError(
+                f"reports must have a column {name!r} of fixed-size binary with {size} bytes, got {schema.field(name).type}"
+            )

@@ -1,0 +1,114 @@
+"""What the people and the server of a survey use: its columns, its asked questions, and the compiled loop over people."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.survey import SurveyKernel
+from ..mechanisms import Mechanism
+from ..reports._question import StateLayout
+from . import _design
+from ._design import Item
+from ._questions import ColumnQuestion
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyLayout:
+    """The columns of a survey, its asked questions, and the order of everything that is counted.
+
+    Attributes
+    ----------
+    declared : dict
+        Questions that a column answers, by name.
+    items : list of Item
+        Asked questions; the number of a question in messages is its place here.
+    mechanisms : list of Mechanism
+        Mechanism of each asked question.
+    answers : int
+        Number of answers per person.
+    head : bytes
+        Start of every message: its version and the fingerprint.
+    columns : list of str
+        Names of the questions that the columns of the kernel answer. A mean that is also sent as a number is there twice.
+    places : list of tuple of int
+        Columns of each asked question; the second is -1 if there is one column.
+    thresholds : ndarray of uint32
+        Limits of the random words that choose one question.
+    pairs : list of tuple of int
+        Pairs of asked questions that share a declared one and that the same person can answer.
+    kernel : SurveyKernel
+    """
+
+    declared: dict[str, ColumnQuestion]
+    items: list[Item]
+    mechanisms: list[Mechanism]
+    answers: int
+    head: bytes
+    columns: list[str]
+    places: list[tuple[int, int]]
+    thresholds: NDArray[np.uint32]
+    pairs: list[tuple[int, int]]
+    kernel: SurveyKernel
+
+    @classmethod
+    def of(
+        cls,
+        declared: dict[str, ColumnQuestion],
+        items: list[Item],
+        mechanisms: Sequence[Mechanism],
+        answers: int,
+        head: bytes,
+    ) -> SurveyLayout:
+        """Return the layout of the asked questions."""
+        columns = list(declared)
+        parts = [question.kernel_part() for question in declared.values()]
+        asked: list[tuple[int, int, Any, int]] = []
+        for item, mechanism in zip(items, mechanisms, strict=True):
+            first = columns.index(item.parts[0])
+            if _design.uses_numbers(mechanism):  # such a mean has another encoding in tables
+                first = len(parts)
+                columns.append(item.name)
+                parts.append(("number", *declared[item.name].kernel_part()[1:]))
+            second = columns.index(item.parts[1]) if len(item.parts) > 1 else -1
+            width = mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
+            asked.append((first, second, mechanism._pipeline.kernel, width))
+        thresholds = _design.thresholds([item.weight for item in items])
+        return cls(
+            declared,
+            items,
+            list(mechanisms),
+            answers,
+            head,
+            columns,
+            [(first, second) for first, second, *_ in asked],
+            thresholds,
+            _common_pairs(items) if answers > 1 else [],
+            SurveyKernel(parts, asked, answers, thresholds),
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the asked questions."""
+        return [item.name for item in self.items]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of a report to each asked question."""
+        return [mechanism.report.nbytes for mechanism in self.mechanisms]
+
+    @property
+    def state_layouts(self) -> list[StateLayout]:
+        """Shapes and dtypes of the counts: answers to each question, people per pair, and the reports to each question."""
+        formats = [mechanism.report.state_layout for mechanism in self.mechanisms]
+        return [((len(self.items),), np.int64), ((len(self.pairs),), np.int64), *formats]
+
+
+def _common_pairs(items: list[Item]) -> list[tuple[int, int]]:
+    pairs = itertools.combinations(enumerate(items), 2)
+    return [(i, j) for (i, a), (j, b) in pairs if set(a.parts) & set(b.parts)]

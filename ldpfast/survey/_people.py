@@ -1,0 +1,235 @@
+"""The people of a survey: tables of records become reports, or counts of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check, _schema, _threads
+from .._core.stream import Stream
+from .._core.survey import ROWS, Column
+from .._extras import optional
+from .._frames import Groups, Piece, pieces
+from .._person_keys import PersonKeys, Persons, is_personal
+from .._random import Randomness, open_stream
+from .._typing import AnyArray
+from .._warnings import warn
+from ..reports import SCHEMA_KEY, Collected
+from ..results import ClippedWarning
+from ._columns import column_for, first_fault, number_outside
+from ._counts import LABEL, combine, count_rows
+from ._layout import SurveyLayout
+from ._persons import person_answers
+
+if TYPE_CHECKING:
+    from .._typing import RNGLike
+    from ._survey import Survey
+
+
+class People:
+    """People who answer a survey, from a table that is read in pieces.
+
+    Parameters
+    ----------
+    survey : Survey
+    frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
+    rng : RNGLike
+    clip : bool
+    by : str or None
+        Public column that divides people into groups.
+    """
+
+    def __init__(self, survey: Survey, frame: Any, rng: RNGLike, clip: bool, by: str | None = None) -> None:
+        self.survey, self.layout, self.frame = survey, survey._layout, frame
+        self.clip, self.by = _check.flag("clip", clip), by
+        if by is not None and not isinstance(by, str):
+            raise TypeError(f"by must be the name of a column, got {type(by).__name__}")
+        self.keys = rng if is_personal(rng) else None
+        if self.keys is not None and self.keys.question is not None:
+            raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
+        self._rng, self._randomness = rng, Randomness()
+        if not is_personal(rng):
+            self._randomness.keep(rng, open_stream(rng))
+
+    # Reports ----------------------------------------------------------------------------------------------------------
+
+    def tables(self) -> Iterator[Any]:
+        """Yield tables of reports; the first has no rows."""
+        pa = optional("pyarrow", "files")
+        fields = [pa.field(n, pa.binary(size)) for n, size in zip(self.layout.names, self.layout.sizes, strict=True)]
+        metadata = {SCHEMA_KEY: _schema.canonical_json(self.survey.schema())}
+        schema = pa.schema([*fields, pa.field(LABEL, pa.binary(8))], metadata=metadata)
+        yield schema.empty_table()
+        for piece, columns in self._pieces():
+            reports, valid = self._reports_of(piece, columns)
+            arrays = [
+                pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), piece.n, [pa.py_buffer(bits), pa.py_buffer(rows)])
+                for size, bits, rows in zip(self.layout.sizes, valid, reports, strict=True)
+            ]
+            label = pa.repeat(pa.scalar(self.layout.head[1:], pa.binary(8)), piece.n)
+            yield pa.Table.from_arrays([*arrays, label], schema=schema)
+
+    def _reports_of(
+        self, piece: Piece, columns: list[Column]
+    ) -> tuple[list[NDArray[np.uint8]], list[NDArray[np.uint8]]]:
+        """Return the reports to each asked question, one row per person, and packed bits of who was asked."""
+        n, sizes = piece.n, self.layout.sizes
+        reports = [np.zeros((n, size), np.uint8) for size in sizes]
+        if self.keys is not None:
+            made, asked = self._person_answers(piece, columns, self.keys)
+            for q, rows in enumerate(made):
+                reports[q][asked[:, q]] = rows
+            return reports, [np.packbits(asked[:, q], bitorder="little") for q in range(len(sizes))]
+        valid = [np.zeros(-(-n // 8), np.uint8) for _ in sizes]
+        stream, first = self._take(-(-n // ROWS))
+
+        def work(start: int, stop: int) -> tuple[int, int] | None:
+            return self.layout.kernel.privatize(stream, first, columns, start, stop, self.clip, reports, valid)
+
+        self._raise_first(_threads.parallel_map(work, n, ROWS, n * len(columns)), piece, columns)
+        return reports, valid
+
+    # Counts -----------------------------------------------------------------------------------------------------------
+
+    def collect(self) -> Collected:
+        """Return the counts of the reports, without storing them."""
+        collected = Collected(self.survey, None if self.by is None else Groups(self.by))
+        collected.clipped = dict.fromkeys(self.layout.columns, 0)
+        for piece, columns in self._pieces():
+            members, groups = collected.members(None if self.by is None else piece.columns[self.by])
+            if self.keys is None:
+                self._run_piece(piece, columns, members, groups, collected.states)
+            else:
+                reports, asked = self._person_answers(piece, columns, self.keys)
+                for group in range(groups):
+                    chosen = np.ones(piece.n, np.bool_) if members is None else members == group
+                    rows = [packed[chosen[asked[:, q]]] for q, packed in enumerate(reports)]
+                    count_rows(self.layout, rows, asked[chosen], [state[group] for state in collected.states])
+            collected.n += piece.n if members is None else np.bincount(members, minlength=groups)
+            if self.clip:
+                collected.add_clipped(self._clipped(piece, columns))
+        return collected
+
+    def _run_piece(
+        self, piece: Piece, columns: list[Column], members: AnyArray | None, groups: int, states: list[AnyArray]
+    ) -> None:
+        """Privatize and count a piece on all threads."""
+        if not piece.n:  # nobody, hence possibly no group
+            return
+        layout = self.layout
+        stream, first = self._take(-(-piece.n // ROWS))
+        pairs = np.array(layout.pairs, np.int32).reshape(-1, 2)
+
+        def work(start: int, stop: int) -> tuple[Any, list[AnyArray]]:
+            counted = [np.zeros((groups, *shape), dtype) for shape, dtype in layout.state_layouts]
+            invalid = layout.kernel.run(
+                stream,
+                first,
+                columns,
+                start,
+                stop,
+                self.clip,
+                members,
+                groups,
+                counted[2:],
+                counted[0],
+                pairs,
+                counted[1],
+            )
+            return invalid, counted
+
+        results = _threads.parallel_map(work, piece.n, ROWS, piece.n * len(columns))
+        self._raise_first([invalid for invalid, _ in results], piece, columns)
+        for _, counted in results:
+            combine(layout, states, counted)
+
+    def _person_answers(
+        self, piece: Piece, columns: list[Column], keys: PersonKeys
+    ) -> tuple[list[NDArray[np.uint8]], NDArray[np.bool_]]:
+        """Check a piece, and return the reports of those who were asked each question, and who was asked."""
+        self._raise_first([self.layout.kernel.first_invalid_block(columns, piece.n, self.clip)], piece, columns)
+        if keys.column is not None:
+            persons = Persons(piece.columns[keys.column], unique=True)
+        else:
+            persons = keys.persons_from(piece.start, piece.n)
+        return person_answers(self.survey, keys, persons, columns)
+
+    # Pieces -----------------------------------------------------------------------------------------------------------
+
+    def _pieces(self) -> Iterator[tuple[Piece, list[Column]]]:
+        """Yield the pieces of the table, and the columns of each for the kernel."""
+        person = None if self.keys is None else self.keys.column
+        names = [question.column or name for name, question in self.layout.declared.items()]
+        names += [name for name in (self.by, person) if name is not None]
+        people = 0
+        for piece in pieces(self.frame, list(dict.fromkeys(names))):
+            columns = []
+            for name in self.layout.columns:
+                question = self.layout.declared[name]
+                column = question.column or name
+                columns.append(column_for(column, question, piece.columns[column], self.clip))
+            people = piece.start + piece.n
+            yield piece, columns
+        if self.keys is not None and person is None:  # raises unless there was one person per row of the whole table
+            self.keys.persons(people)
+
+    def _take(self, blocks: int) -> tuple[Stream, int]:
+        """Return a stream and the number of the first of some new record blocks.
+
+        Without `rng`, every call has a fresh key. A process that was forked while pieces were read shares no coins then.
+        """
+        stream = self._randomness.stream(self._rng)
+        return stream, stream.take(blocks)
+
+    def _raise_first(self, invalid: list[Any], piece: Piece, columns: list[Column]) -> None:
+        """Raise the error for the first invalid block, if there is one."""
+        for part, first in filter(None, invalid):
+            name = self.layout.columns[part]
+            question, n = self.layout.declared[name], min(ROWS, piece.n - first)
+
+            def place(row: int) -> str:
+                return piece.place(piece.start + row)
+
+            raise first_fault(question.column or name, question, columns[part], first, n, self.clip, place)
+
+    def _clipped(self, piece: Piece, columns: list[Column]) -> dict[str, int]:
+        """Return the number of cells of each question that are out of range, or hold an undeclared category."""
+        clipped = {}
+        # A mean is there twice if it is sent as a number and as a symbol.
+        for name, read in dict(zip(self.layout.columns, columns, strict=True)).items():
+            question, cells = self.layout.declared[name], read
+            if question.encoding == "symbol":
+                if not question.optional:  # an undeclared category has raised an error
+                    continue
+                column = question.column or name
+                cells = column_for(column, question, piece.columns[column], clip=False)
+            rows = range(0, piece.n, ROWS)
+            clipped[name] = sum(number_outside(question, cells, i, min(ROWS, piece.n - i)) for i in rows)
+        return clipped
+
+
+def warn_public(layout: SurveyLayout, by: Any) -> None:
+    """Warn if a question asks for the column that divides people, whose values are not protected."""
+    for name, question in layout.declared.items():
+        if (question.column or name) == by:
+            warn(
+                f"by must be a public column, which is not protected, got {by!r}: question {name!r} asks for it; a Cross "
+                "with this question estimates groups privately",
+                UserWarning,
+            )
+
+
+def warn_clipped(layout: SurveyLayout, n: int, clipped: dict[str, int]) -> None:
+    """Warn if cells of n people were clipped, by question."""
+    reasons = {False: "numbers were moved to the nearest end", True: 'undeclared categories count as "no answer"'}
+    for symbols, reason in reasons.items():
+        places = [
+            f"{count} of {n} ({count / n:.2g} of all) in column {(layout.declared[name].column or name)!r}"
+            for name, count in clipped.items()
+            if count and symbols == (layout.declared[name].encoding == "symbol")
+        ]
+        if places:
+            warn(f"{reason}: {', '.join(places)}", ClippedWarning)
