@@ -21,13 +21,9 @@ class Described:
     ----------
     kind : str
         Kind of the object, which is the name of the class in descriptions.
-    later : dict
-        Parameters that did not exist in the first version of the class, with their values at that time. Descriptions leave
-        them out at these values.
     """
 
     kind: ClassVar[str]
-    later: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -72,12 +68,10 @@ class Described:
         TypeError
             If a label has no form in JSON.
         """
-        given = {
-            name: value
-            for name, value in self._parameters().items()
-            if name not in self.later or value != self.later[name]
+        return {
+            self.kind: type(self).__name__,
+            **{name: _schema.pack(value) for name, value in self._parameters().items()},
         }
-        return {self.kind: type(self).__name__, **{name: _schema.pack(value) for name, value in given.items()}}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -156,12 +150,9 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     if not isinstance(name, str) or name not in classes:
         raise ValueError(f"data must name a {kind}, one of {', '.join(sorted(classes))}, got {name!r}")
     arguments = {key: value for key, value in data.items() if key != kind}
-    later: dict[str, Any] = classes[name].later
-    expected = set(classes[name].parameter_names())
-    if not expected - set(later) <= set(arguments) <= expected:
-        needed = ", ".join(sorted(expected - set(later)))
-        raise ValueError(f"data must hold {needed} for {name}, got {', '.join(sorted(arguments))}")
-    arguments = {**{key: _schema.pack(value) for key, value in later.items()}, **arguments}
+    expected = classes[name].parameter_names()
+    if set(arguments) != set(expected):
+        raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
     return classes[name]._from_packed(arguments)
 
 

@@ -7,7 +7,7 @@ secret instead: AES-256-CMAC (NIST SP 800-38B) in the counter mode of SP 800-108
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -18,11 +18,12 @@ from ._core.person import (
     ASSIGNMENT,
     BYTES,
     CATEGORY,
-    DIGEST,
+    DESCRIPTION,
     INTEGER,
     NUMBERS,
     QUESTION,
     ROUND,
+    SERIES,
     TEXT,
     Prefix,
 )
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ._described import Described
 
 MAX_EXACT = 1 << 53
+NO_SERIES = _schema.digest({"series": ""})  # of questions outside of surveys
 PIECE_ROWS = 4096  # records whose keys are in memory together
 
 
@@ -51,7 +53,7 @@ class PersonKeys:
         only; duplicates are searched for in each piece of a stream, not in all of it.
     question : str, optional
         Name of the question. It is required, except for surveys, whose questions have names. Two questions with the same name
-        and the same mechanism would share coins.
+        and the same mechanism share coins.
 
     Raises
     ------
@@ -107,7 +109,7 @@ class PersonKeys:
         """
         if self.question is None:
             raise ValueError("question must be the name of the question in PersonKeys, got None")
-        return self.named(_schema.digest(asks.schema()), self.question, self.persons(records))
+        return self.named(NO_SERIES, self.question, _schema.digest(asks.schema()), self.persons(records))
 
     def of_persons(self, persons: Any) -> PersonKeys:
         """Return the keys with other persons: those of a piece of a table."""
@@ -139,20 +141,32 @@ class PersonKeys:
             )
         return self._persons.take(np.arange(start, start + n))
 
-    def named(self, digest: bytes, question: str, persons: Persons) -> QuestionKeys:
-        """Return the keys for the answers to a question of a schema."""
-        return QuestionKeys(Prefix(self._secret, _field(DIGEST, digest) + _field(QUESTION, question.encode())), persons)
+    def named(self, series: bytes, question: str, description: bytes, persons: Persons) -> QuestionKeys:
+        """Return the keys for the answers to a question.
 
-    def assignment(self, digest: bytes, persons: Persons) -> QuestionKeys:
-        """Return the keys that choose the questions of persons."""
-        return QuestionKeys(Prefix(self._secret, _field(DIGEST, digest) + _field(ASSIGNMENT, b"")), persons)
+        Parameters
+        ----------
+        series : bytes
+            Digest of the series of surveys that the question is asked in; `NO_SERIES` outside of surveys.
+        question : str
+            Name of the question.
+        description : bytes
+            Digest of everything that fixes the distribution and the meaning of the reports.
+        persons : Persons
+        """
+        return self._keys(persons, (SERIES, series), (QUESTION, question.encode()), (DESCRIPTION, description))
 
-    def round(self, digest: bytes, question: str, number: int, persons: Persons) -> QuestionKeys:
+    def round(self, question: str, description: bytes, number: int, persons: Persons) -> QuestionKeys:
         """Return the keys of one round of a repeated question."""
-        fields = (
-            _field(DIGEST, digest) + _field(QUESTION, question.encode()) + _field(ROUND, number.to_bytes(8, "little"))
-        )
-        return QuestionKeys(Prefix(self._secret, fields), persons)
+        fields = ((SERIES, NO_SERIES), (QUESTION, question.encode()), (DESCRIPTION, description))
+        return self._keys(persons, *fields, (ROUND, number.to_bytes(8, "little")))
+
+    def assignment(self, series: bytes, persons: Persons) -> QuestionKeys:
+        """Return the keys that choose what the persons are asked in a series."""
+        return self._keys(persons, (SERIES, series), (ASSIGNMENT, b""))
+
+    def _keys(self, persons: Persons, *fields: tuple[int, bytes]) -> QuestionKeys:
+        return QuestionKeys(Prefix(self._secret, b"".join(_field(tag, payload) for tag, payload in fields)), persons)
 
     def __repr__(self) -> str:
         persons = repr(self.column) if self._persons is None else f"<{len(self._persons)} persons>"
@@ -229,6 +243,28 @@ class QuestionKeys:
         ends = self._persons.ends[start : start + n + 1]
         self._prefix.derive(self._persons.data, ends, np.ascontiguousarray(values), keys)
         return keys
+
+    def assign(self, names: Sequence[str], weights: Sequence[int], answers: int) -> NDArray[np.bool_]:
+        """Return which of several questions each person is asked, shape (n, questions).
+
+        A question has as many tickets as its weight. Those with the smallest tickets of a person are asked, so that a question
+        that is added or removed changes what only those persons are asked who draw it.
+
+        Parameters
+        ----------
+        names : sequence of str
+        weights : sequence of int
+            Positive; all 1 for more than one answer.
+        answers : int
+            Number of questions that each person is asked.
+        """
+        order = sorted(range(len(names)), key=lambda q: names[q].encode())  # which decides between equal tickets
+        fields = [_field(QUESTION, names[q].encode()) for q in order]
+        starts = np.concatenate([[0], np.cumsum([len(field) for field in fields])]).astype(np.int64)
+        joined, tickets = np.frombuffer(b"".join(fields), np.uint8), np.array([weights[q] for q in order], np.uint32)
+        asked = np.empty((len(self._persons), len(names)), np.bool_)
+        asked[:, order] = self._prefix.assign(self._persons.data, self._persons.ends, joined, starts, tickets, answers)
+        return asked
 
 
 def is_personal(rng: Any) -> TypeGuard[PersonKeys]:

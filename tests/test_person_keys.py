@@ -12,17 +12,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.stats import chisquare
 
 import ldpfast as ldp
 from ldpfast import _core, _schema
 from ldpfast._core import person
+from ldpfast._person_keys import NO_SERIES
 from ldpfast.estimation import Frequencies, VectorMean
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 from .support import person_keys as twin
 from .support.examples import KINDS
 from .support.one_shot import PROBLEMS
-from .support.surveys import Twin, people, questions, symbol, words
+from .support.surveys import people, questions, symbol, words
 
 SECRET = bytes(range(100, 132))
 
@@ -97,7 +99,7 @@ def test_reports_are_those_of_the_derived_keys(mechanism, x, values, persons):
     digest = _schema.digest(mechanism.schema())
     records = mechanism.domain.convert(mechanism.domain.records(x)[0])
     for i, who in enumerate(PERSONS[persons]):
-        key = twin.record_key(SECRET, digest, "q", who, *values(x[i]))
+        key = twin.record_key(SECRET, NO_SERIES, "q", digest, who, *values(x[i]))
         assert np.array_equal(reports[i], report_of(mechanism, key, records[i : i + 1]))
 
 
@@ -291,26 +293,76 @@ def test_reports_of_surveys_are_those_of_the_derived_keys(answers):
     frame = people(n, missing=0.2)
     who = [f"p{i}" for i in range(n)]
     table = survey.privatize({**frame, "who": who}, rng=ldp.PersonKeys(SECRET, "who"))
-    digest = _schema.digest(survey.schema())
-    d = len(survey.mechanisms)
+    series = _schema.digest({"series": "", "epsilon": 4.0, "answers": answers, "waves": None, "turns": 1})
     for i in range(n):
-        key = twin.assignment_key(SECRET, digest, who[i])
-        asked = [q for q, rows in enumerate(Twin(survey, key)._asked(1, 0)) if rows]
-        for q, name in enumerate(survey.mechanisms):
+        asked = twin.asked(SECRET, series, who[i], dict.fromkeys(survey.mechanisms, 1), answers)
+        for name in survey.mechanisms:
             report = table.column(name)[i].as_py()
-            assert (report is not None) == (q in asked)
+            assert (report is not None) == (name in asked)
             if report is not None:
                 question = survey.questions[name]
                 parts = [question.a, question.b] if isinstance(question, Cross) else [name]
                 cells = [(survey.questions[part], frame[part][i]) for part in parts]
-                own = twin.record_key(SECRET, digest, name, who[i], *(canonical(*cell) for cell in cells))
+                values_ = [canonical(*cell) for cell in cells]
+                own = twin.record_key(SECRET, series, name, description(survey, name), who[i], *values_)
                 code = 0
                 for place, (part, cell) in enumerate(cells):
                     code = code * part.k + symbol(part, cell, int(words(own, 42 + place, 0, 1, np.uint64)[0]))
                 mechanism = survey.mechanisms[name]
                 record = np.array([code], mechanism.domain.dtype)
                 assert report == mechanism.report.pack(report_of(mechanism, own, record)[np.newaxis]).tobytes()
-    assert len(asked) == answers <= d
+
+
+def description(survey, name):
+    """Return the digest of what fixes the reports to a question: its parts without columns, and the mechanism's integers."""
+    question, mechanism = survey.questions[name], survey.mechanisms[name]
+    parts = [survey.questions[part] for part in ((question.a, question.b) if isinstance(question, Cross) else (name,))]
+    asks = [{key: value for key, value in part.to_dict().items() if key != "column"} for part in parts]
+    coins = {"epsilon": mechanism.epsilon_realized, "coins": _schema.integers(mechanism._coin)}
+    return _schema.digest({"version": 1, "asks": asks, "mechanism": type(mechanism).__name__, **coins})
+
+
+@pytest.mark.parametrize("answers, weights", [(1, {"code": 5, "age": 0}), (1, None), (2, None)])
+def test_a_changed_survey_moves_only_the_people_who_draw_the_change(answers, weights):
+    """Questions that stay keep their people and their reports, unless a person draws the question that was added."""
+    asked = {"color": Choice(3, optional=True), "age": Mean(0, 100), "smoker": YesNo(), "code": Choice(9)}
+    n, who = 3000, np.arange(3000)
+    frame = {"color": who % 3, "age": who % 100, "smoker": who % 2, "code": who % 9, "new": who % 4}
+    before = Survey(asked, 2.0, answers=answers, weights=weights, series="health")
+    after = Survey({"new": Choice(4), **asked}, 2.0, answers=answers, weights=weights, series="health")
+    first, second = (survey.privatize(frame, rng=ldp.PersonKeys(SECRET, who)) for survey in (before, after))
+    moved = second.column("new").is_valid().to_numpy()
+    share = answers * 1 / (len(before.mechanisms) + 1) if weights is None else 1 / 8
+    assert abs(moved.mean() - share) < 5 * (share * (1 - share) / n) ** 0.5
+    for name in before.mechanisms:
+        one, other = first.column(name).to_pylist(), second.column(name).to_pylist()
+        assert [a for a, changed in zip(one, moved, strict=True) if not changed] == [
+            b for b, changed in zip(other, moved, strict=True) if not changed
+        ]
+        assert all(b is None or a == b for a, b in zip(one, other, strict=True))
+    for changed in (
+        Survey(asked, 2.5, answers=answers, weights=weights, series="health"),
+        Survey(asked, 2.0, answers=answers, weights=weights, series="habits"),
+    ):
+        table = changed.privatize(frame, rng=ldp.PersonKeys(SECRET, who))
+        same = [a == b for a, b in zip(first.column("code").to_pylist(), table.column("code").to_pylist(), strict=True)]
+        assert np.mean(same) < 0.9
+    alone = {**asked, "code": Choice([*range(9), 9])}
+    table = Survey(alone, 2.0, answers=answers, weights=weights, series="health").privatize(
+        frame, rng=ldp.PersonKeys(SECRET, who)
+    )
+    assert table.column("smoker") == first.column("smoker")
+    assert table.column("code").is_valid() == first.column("code").is_valid()
+    assert table.column("code") != first.column("code")
+
+
+def test_questions_are_drawn_with_their_weights():
+    weights = {"a": 1, "b": 2, "c": 5}
+    survey, n = Survey({name: YesNo() for name in weights}, 1.0, weights=weights), 40_000
+    table = survey.privatize({name: np.zeros(n, bool) for name in weights}, rng=ldp.PersonKeys(SECRET, np.arange(n)))
+    counts = [int(table.column(name).is_valid().to_numpy().sum()) for name in weights]
+    expected = np.array(list(weights.values())) * n / 8
+    assert chisquare(counts, expected).pvalue > 1e-5
 
 
 def canonical(question, cell):
@@ -385,7 +437,6 @@ def survey_vectors() -> dict:
         },
         3.0,
         answers=2,
-        version=1,
     )
     records = [
         {"smoker": True, "years": 33.25, "region": "östlich", "income": 12.0},
@@ -406,9 +457,10 @@ def survey_vectors() -> dict:
             {
                 "person": who,
                 "question": question,
-                "digest": "00" * 32,
+                "series": "00" * 32,
+                "description": "ff" * 32,
                 "values": list(values),
-                "key": twin.record_key(SECRET, bytes(32), question, who, *values).hex(),
+                "key": twin.record_key(SECRET, bytes(32), question, b"\xff" * 32, who, *values).hex(),
             }
             for who in persons
             for question, values in (("q", (3,)), ("long question \N{SNOWMAN}", (2.5,)), ("pair", (1, 0)))

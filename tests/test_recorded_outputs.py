@@ -243,7 +243,7 @@ def of_survey(answers: int, personal: bool) -> str:
         "many": Choice(90, optional=True),
         "both": Cross("number", "many"),
     }
-    survey, n = ldp.Survey(questions, 3.0, answers=answers, version=1), 20_000
+    survey, n = ldp.Survey(questions, 3.0, answers=answers), 20_000
     people = {
         "number": numbers(n),
         "bin": numbers(n, 2),

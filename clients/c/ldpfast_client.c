@@ -16,15 +16,15 @@
 void aes_forget(void) {} /* what is left in registers is for the caller to overwrite */
 
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
-enum { HEADER = 56, PART = 24, QUESTION = 40, CHECKSUM = AES_BLOCK, HEAD = 9 };
-enum { TABLE_VERSION = 1, MESSAGE_VERSION = 1, DIGEST_AT = 16, DIGEST_BYTES = 32 };
-enum { MAX_SYMBOLS = 1 << 24, NO_PART = 0xffff };
+enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
+enum { TABLE_VERSION = 2, MESSAGE_VERSION = 1, DIGEST_AT = 16, SERIES_AT = 56, DIGEST_BYTES = 32 };
+enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, NO_PART = 0xffff };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
 enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3 };
 
 /* Tags of the fields of derived keys. */
-enum { FIELD_DIGEST = 1, FIELD_QUESTION = 2, FIELD_ASSIGNMENT = 3, FIELD_PADDING = 5 };
+enum { FIELD_SERIES = 1, FIELD_QUESTION = 2, FIELD_ASSIGNMENT = 3, FIELD_PADDING = 5, FIELD_DESCRIPTION = 6, FIELD_TICKET = 7 };
 enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 32, FIELD_NUMBERS = 33 };
 
 typedef struct {
@@ -39,8 +39,8 @@ typedef struct {
     uint16_t number[2]; /* of the parts; NO_PART for none */
     uint8_t mechanism, bits;
     uint16_t shift;
-    uint32_t k, name_bytes;
-    const uint8_t *name;
+    uint32_t k, name_bytes, tickets;
+    const uint8_t *name, *description;
     uint64_t integer[3];
 } question;
 
@@ -91,6 +91,8 @@ static question read_question(const ldpfast_client *c, uint32_t number)
     q.name_bytes = read_u32(at + 12);
     for (size_t i = 0; i < 3; i++)
         q.integer[i] = read_u64(at + 16 + 8 * i);
+    q.tickets = read_u32(at + 40);
+    q.description = at + 48;
     q.parts[0] = read_part(c, q.number[0]);
     q.k = q.parts[0].k;
     if (q.number[1] != NO_PART) {
@@ -176,6 +178,8 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
     if (k > MAX_SYMBOLS || read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
         return 0;
     const question q = read_question(c, number);
+    if (q.tickets == 0 || q.tickets > (c->answers == 1 ? MAX_TICKETS : 1) || read_u32(at + 44) != 0)
+        return 0;
     if (q.mechanism == RANDOMIZED_RESPONSE)
         return response_is_valid(&q);
     return (q.mechanism == SYMMETRIC_UNARY || q.mechanism == OPTIMIZED_UNARY) && q.bits == 64 && q.shift == 0 &&
@@ -283,17 +287,22 @@ static void absorb_field(derivation *d, uint8_t tag, const void *data, size_t by
     absorb(d, data, bytes);
 }
 
-/* Starts the derivation of a key for a question, or with tag FIELD_ASSIGNMENT for the choice of questions. */
-static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t *digest, uint8_t tag, const uint8_t *name,
-                            uint32_t name_bytes, const ldpfast_person *person)
+/* Starts the derivation of a key for a question, or for the choice of questions if it is NULL. */
+static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t *series, const question *q,
+                            const ldpfast_person *person)
 {
     static const uint8_t zeros[AES_BLOCK];
     uint8_t first[AES_BLOCK] = {0, 'l',          'd',          'p', 'f', 'a', 's',       't',
-                                0, FIELD_DIGEST, DIGEST_BYTES, 0,   0,   0,   digest[0], digest[1]};
+                                0, FIELD_SERIES, DIGEST_BYTES, 0,   0,   0,   series[0], series[1]};
     prefix_open(&d->prefix, secret, first, 1); /* which puts the number of the half in the place of the first byte */
     d->held = 0;
-    absorb(d, digest + 2, DIGEST_BYTES - 2);
-    absorb_field(d, tag, name, name_bytes);
+    absorb(d, series + 2, DIGEST_BYTES - 2);
+    if (q == NULL) {
+        absorb_field(d, FIELD_ASSIGNMENT, NULL, 0);
+    } else {
+        absorb_field(d, FIELD_QUESTION, q->name, q->name_bytes);
+        absorb_field(d, FIELD_DESCRIPTION, q->description, DIGEST_BYTES);
+    }
     absorb_field(d, FIELD_PADDING, zeros, (AES_BLOCK - 5 - d->held) % AES_BLOCK);
     if (person->kind == FIELD_INTEGER)
         absorb_field(d, FIELD_INTEGER, &person->integer, sizeof person->integer);
@@ -301,11 +310,12 @@ static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t 
         absorb_field(d, (uint8_t)person->kind, person->data, person->bytes);
 }
 
+static const uint8_t key_bits[2] = {1, 0}; /* bits of a key, big-endian */
+
 static void close_derivation(derivation *d, stream_key *key)
 {
-    static const uint8_t length[2] = {1, 0}; /* bits of a key, big-endian */
     uint8_t bytes[KEY_BYTES];
-    absorb(d, length, sizeof length);
+    absorb(d, key_bits, sizeof key_bits);
     prefix_derive(&d->prefix, d->block, d->held, bytes);
     key_open(key, bytes);
     key_wipe(bytes, sizeof bytes);
@@ -425,7 +435,7 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
         key_wipe(bytes, sizeof bytes);
     } else {
         derivation d;
-        open_derivation(&d, from->secret, c->table + DIGEST_AT, FIELD_QUESTION, q->name, q->name_bytes, from->person);
+        open_derivation(&d, from->secret, c->table + SERIES_AT, q, from->person);
         for (size_t i = 0; i < parts; i++)
             absorb_cell(&d, &q->parts[i], &cells[i]);
         close_derivation(&d, &key);
@@ -453,23 +463,94 @@ static uint32_t draw_question(const ldpfast_client *c, stream_key *key)
     return question;
 }
 
-static int write_message(const ldpfast_client *c, const coin_source *from, stream_key *assignment, const ldpfast_value *values,
-                         uint8_t *message, size_t *length)
+/* Order of two tickets: the public order of their bytes. */
+static int compare_tickets(const uint8_t *one, const uint8_t *other)
+{
+    for (size_t i = 0; i < AES_BLOCK; i++)
+        if (one[i] != other[i])
+            return one[i] < other[i] ? -1 : 1;
+    return 0;
+}
+
+/* The questions that are asked. */
+typedef struct {
+    uint32_t only;           /* number of the only question */
+    uint8_t last[AES_BLOCK]; /* for a person, the largest ticket of a question that is asked */
+} choice;
+
+/* Writes the smallest ticket of a question, the first half of a derived key. */
+static void draw_ticket(const derivation *opened, const question *q, uint8_t *smallest)
+{
+    uint8_t ticket[AES_BLOCK];
+    for (uint32_t i = 0; i < q->tickets; i++) {
+        derivation d = *opened;
+        absorb_field(&d, FIELD_QUESTION, q->name, q->name_bytes);
+        absorb_field(&d, FIELD_TICKET, &i, sizeof i);
+        absorb(&d, key_bits, sizeof key_bits);
+        prefix_derive_half(&d.prefix, d.block, d.held, ticket);
+        if (i == 0 || compare_tickets(ticket, smallest) < 0)
+            memcpy(smallest, ticket, AES_BLOCK);
+        key_wipe(&d, sizeof d);
+    }
+}
+
+/* Finds the questions that a person is asked: those with the smallest tickets. Tickets are drawn again for every TOGETHER answers,
+ * because there is no memory for all of them. */
+static void choose_questions(const ldpfast_client *c, const derivation *opened, choice *chosen)
+{
+    enum { TOGETHER = 32 };
+    uint8_t smallest[TOGETHER][AES_BLOCK], ticket[AES_BLOCK];
+    uint32_t number[TOGETHER];
+    for (uint32_t left = c->answers, start = 0; left > 0; start = 1) {
+        const uint32_t most = left < TOGETHER ? left : TOGETHER;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < c->questions; i++) {
+            const question q = read_question(c, i);
+            draw_ticket(opened, &q, ticket);
+            if (start && compare_tickets(ticket, chosen->last) <= 0)
+                continue;
+            if (kept == most && compare_tickets(ticket, smallest[most - 1]) >= 0)
+                continue;
+            uint32_t at = kept < most ? kept : most - 1;
+            for (; at > 0 && compare_tickets(ticket, smallest[at - 1]) < 0; at--) {
+                memcpy(smallest[at], smallest[at - 1], AES_BLOCK);
+                number[at] = number[at - 1];
+            }
+            memcpy(smallest[at], ticket, AES_BLOCK);
+            number[at] = i;
+            kept += kept < most;
+        }
+        memcpy(chosen->last, smallest[most - 1], AES_BLOCK);
+        chosen->only = number[0];
+        left -= most;
+    }
+}
+
+static int write_message(const ldpfast_client *c, const coin_source *from, const derivation *opened,
+                         const ldpfast_value *values, uint8_t *message, size_t *length)
 {
     uint8_t *at = message;
     uint16_t left = (uint16_t)c->answers;
-    const uint32_t only = c->answers == 1 ? draw_question(c, assignment) : 0;
+    choice chosen = {0, {0}};
+    if (from->master == NULL)
+        choose_questions(c, opened, &chosen);
+    else if (c->answers == 1)
+        chosen.only = draw_question(c, from->master);
     *at = MESSAGE_VERSION;
     memcpy(at + 1, c->table + DIGEST_AT, HEAD - 1);
     at += HEAD;
     for (uint32_t i = 0; i < c->questions; i++) {
         const uint16_t number = (uint16_t)i;
-        uint8_t asked = i == only;
-        if (c->answers > 1)
-            assign_step(assignment, 0, i, c->questions - i, 1, &left, &asked);
+        const question q = read_question(c, i);
+        uint8_t asked = i == chosen.only, ticket[AES_BLOCK];
+        if (c->answers > 1 && from->master != NULL) {
+            assign_step(from->master, 0, i, c->questions - i, 1, &left, &asked);
+        } else if (c->answers > 1) {
+            draw_ticket(opened, &q, ticket);
+            asked = compare_tickets(ticket, chosen.last) <= 0;
+        }
         if (!asked)
             continue;
-        const question q = read_question(c, i);
         memcpy(at, &number, sizeof number);
         answer_question(c, from, i, &q, values, at + sizeof number);
         at += sizeof number + report_bytes(&q);
@@ -489,7 +570,7 @@ int ldpfast_answer(const ldpfast_client *c, const ldpfast_value *values, const u
         return LDPFAST_NO_ROOM;
     key_open(&master, key);
     const coin_source from = {&master, NULL, NULL};
-    const int status = write_message(c, &from, &master, values, message, length);
+    const int status = write_message(c, &from, NULL, values, message, length);
     key_wipe(&master, sizeof master);
     return status;
 }
@@ -498,8 +579,7 @@ int ldpfast_answer_person(const ldpfast_client *c, const ldpfast_value *values, 
                           const ldpfast_person *person, uint8_t *message, size_t capacity, size_t *length)
 {
     const coin_source from = {NULL, secret, person};
-    derivation d;
-    stream_key assignment;
+    derivation assignment;
     *length = 0;
     if (c->table == NULL)
         return LDPFAST_DAMAGED;
@@ -507,8 +587,7 @@ int ldpfast_answer_person(const ldpfast_client *c, const ldpfast_value *values, 
         return LDPFAST_NO_ROOM;
     if (person->kind < FIELD_INTEGER || person->kind > FIELD_BYTES || person->bytes > UINT32_MAX)
         return LDPFAST_PERSON;
-    open_derivation(&d, secret, c->table + DIGEST_AT, FIELD_ASSIGNMENT, NULL, 0, person);
-    close_derivation(&d, &assignment);
+    open_derivation(&assignment, secret, c->table + SERIES_AT, NULL, person);
     const int status = write_message(c, &from, &assignment, values, message, length);
     key_wipe(&assignment, sizeof assignment);
     return status;

@@ -4,11 +4,13 @@ from numpy.typing import NDArray
 
 from .stream import StreamId
 
-DIGEST: int
+SERIES: int
 QUESTION: int
 ASSIGNMENT: int
 ROUND: int
 PADDING: int
+DESCRIPTION: int
+TICKET: int
 INTEGER: int
 TEXT: int
 BYTES: int
@@ -22,6 +24,14 @@ def cmac(key: bytes, message: bytes) -> bytes: ...
 class Prefix:
     def __new__(cls, secret: bytes, fields: bytes) -> Self: ...
     def derive(self, data: NDArray[Any], ends: NDArray[Any], values: NDArray[Any], keys: NDArray[Any]) -> None: ...
+    def assign(
+        self,
+        data: NDArray[Any],
+        ends: NDArray[Any],
+        names: NDArray[Any],
+        starts: NDArray[Any],
+        weights: NDArray[Any],
+        answers: int,
+    ) -> NDArray[Any]: ...
 
 def words_each(keys: NDArray[Any], stream_number: StreamId) -> NDArray[Any]: ...
-def assign_each(keys: NDArray[Any], questions: int, answers: int, thresholds: NDArray[Any]) -> NDArray[Any]: ...

@@ -14,14 +14,14 @@ from ._questions import ColumnQuestion
 if TYPE_CHECKING:
     from ._survey import Survey
 
-MAGIC = b"LDPCLNT\x01"  # whose last byte is the version of the table
+MAGIC = b"LDPCLNT\x02"  # whose last byte is the version of the table
 ENCODINGS = {"symbol": 0, "low-high": 1, "bin": 2}
 STEPS = 3  # encoding of a number that is rounded to a step, and then at random to an end
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY = 1, 2, 3
 NO_PART = 0xFFFF
 CHECKSUM_BYTES = 16
-_HEADER = struct.Struct("<8sB3xI32sHHH2x")
-_PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<HHBBHII3Q")
+_HEADER = struct.Struct("<8sB3xI32sHHH2x32s")
+_PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<HHBBHII3QI4x32s")
 
 
 def check_optional(questions: dict[str, ColumnQuestion]) -> None:
@@ -42,9 +42,10 @@ def check_optional(questions: dict[str, ColumnQuestion]) -> None:
 
 def client_table(survey: Survey) -> bytes:
     """Return the table of a survey whose questions are all optional."""
-    declared = list(survey._layout.declared.values())
-    thresholds = survey._layout.thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
-    start = _HEADER.size + len(declared) * _PART.size + len(survey._layout.items) * _QUESTION.size + len(thresholds)
+    layout = survey._layout
+    declared = list(layout.declared.values())
+    thresholds = layout.thresholds.astype("<u4").tobytes() if survey.answers == 1 else b""
+    start = _HEADER.size + len(declared) * _PART.size + len(layout.items) * _QUESTION.size + len(thresholds)
     parts, questions, rest = [], [], bytearray()
     for question in declared:
         limits, encoding = question.limits(), ENCODINGS[question.encoding]
@@ -57,15 +58,20 @@ def client_table(survey: Survey) -> bytes:
             numbers = struct.pack("<I12x", start + len(rest))
             rest += limits.astype("<f8").tobytes()
         parts.append(_PART.pack(encoding, question.k, numbers))
-    for item, (first, second) in zip(survey._layout.items, survey._layout.places, strict=True):
+    asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
+    for item, (first, second), weight, description in asked:
         name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
         place = NO_PART if second < 0 else second
-        questions.append(_QUESTION.pack(first, place, kind, bits, shift, start + len(rest), len(name), *integers))
+        questions.append(
+            _QUESTION.pack(
+                first, place, kind, bits, shift, start + len(rest), len(name), *integers, weight, description
+            )
+        )
         rest += name
     size = start + len(rest) + CHECKSUM_BYTES
     digest = _schema.digest(survey.schema())
     header = _HEADER.pack(
-        MAGIC, MESSAGE_VERSION, size, digest, len(declared), len(survey._layout.items), survey.answers
+        MAGIC, MESSAGE_VERSION, size, digest, len(declared), len(layout.items), survey.answers, layout.series
     )
     body = b"".join([header, *parts, *questions, thresholds, rest])
     return body + cmac(bytes(32), body)

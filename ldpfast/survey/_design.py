@@ -20,7 +20,6 @@ from ..mechanisms._choice import best, largest_variance
 from ._questions import ColumnQuestion, Mean, SurveyQuestion
 from ._shares import Shares
 
-LATEST = 2  # version of the choice of mechanisms
 WORDS = 1 << 32  # random words that choose one question
 
 
@@ -34,12 +33,15 @@ class Item:
         Name of the question.
     parts : tuple of str
         Names of one or two declared questions that it combines.
+    tickets : int
+        Weight of the question among those that a person can be asked.
     weight : Fraction
         Probability that a person who answers one question is asked this one.
     """
 
     name: str
     parts: tuple[str, ...]
+    tickets: int
     weight: Fraction
 
 
@@ -49,19 +51,19 @@ def epsilon_per_answer(epsilon: float, answers: int) -> float:
     return each if Fraction(each) * answers <= Fraction(epsilon) else math.nextafter(each, 0)
 
 
-def mechanism_for(parts: list[ColumnQuestion], epsilon: float, version: int) -> Mechanism:
+def mechanism_for(parts: list[ColumnQuestion], epsilon: float) -> Mechanism:
     """Return the mechanism for an answer that combines one or two questions.
 
-    A single mean is sent as a number where Laplace noise has a smaller worst-case variance than one bit.
+    A single mean is sent as a number where its worst-case variance is smaller than that of one bit.
     """
     if len(parts) == 1 and isinstance(parts[0], Mean) and not parts[0].optional:
-        number = _number(parts[0].lower, parts[0].upper, epsilon, version)
+        number = _number(parts[0].lower, parts[0].upper, epsilon)
         if number is not None:
             return number
     return for_symbols(math.prod(part.k for part in parts), epsilon)
 
 
-def _number(lower: float, upper: float, epsilon: float, version: int) -> Laplace | Window | None:
+def _number(lower: float, upper: float, epsilon: float) -> Laplace | Window | None:
     """Return the mechanism for a number where the largest variance of Laplace noise is below that of one bit."""
     makers: list[Callable[[], SignBit | Laplace]] = [
         partial(SignBit, lower, upper, epsilon),
@@ -71,7 +73,7 @@ def _number(lower: float, upper: float, epsilon: float, version: int) -> Laplace
     if isinstance(chosen, SignBit):
         return None
     numbers: list[Callable[[], Laplace | Window]] = [lambda: chosen, partial(Window, lower, upper, epsilon)]
-    return chosen if version == 1 else best(numbers, largest_variance)
+    return best(numbers, largest_variance)
 
 
 @lru_cache(maxsize=1024)
@@ -89,19 +91,11 @@ def for_symbols(k: int, epsilon: float) -> Mechanism:
 
 
 def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
-    """Return the limits of the random words that choose one question: all but the first and last of the cumulative sums.
-
-    Raises
-    ------
-    ValueError
-        If a weight is so small that no word would choose the question.
-    """
+    """Return the limits of the random words that choose one question: all but the first and last of the cumulative sums."""
     total, cumulative, limits = sum(weights), Fraction(0), []
     for weight in weights:
         cumulative += weight
         limits.append(round(cumulative / total * WORDS))
-    if any(b <= a for a, b in zip([0, *limits], limits, strict=False)):
-        raise ValueError("weights must be 0 or at least 2^-32 of their sum")
     return np.array(limits[:-1], np.uint32)
 
 
@@ -117,9 +111,9 @@ def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> flo
     return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
 
 
-def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilon: float, version: int) -> int:
+def best_answers(items: list[Item], questions: dict[str, SurveyQuestion], epsilon: float) -> int:
     """Return the number of answers per person with the smallest sum of variances; the smallest number among equals."""
-    return min(range(1, len(items) + 1), key=lambda m: sum(_variances(items, questions, epsilon, m, version)))
+    return min(range(1, len(items) + 1), key=lambda m: sum(_variances(items, questions, epsilon, m)))
 
 
 def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> float:
@@ -150,7 +144,6 @@ def _variances(
     questions: dict[str, Any],
     epsilon: float,
     answers: int,
-    version: int,
     variance: Callable[[Mechanism, list[ColumnQuestion]], float] = variance_of_answer,
 ) -> list[float]:
     """Return the variance of each estimate times the number of people; infinite where no coin can certify epsilon."""
@@ -158,7 +151,7 @@ def _variances(
     for item in items:
         parts = [questions[name] for name in item.parts]
         try:
-            mechanism = mechanism_for(parts, epsilon_per_answer(epsilon, answers), version)
+            mechanism = mechanism_for(parts, epsilon_per_answer(epsilon, answers))
         except ValueError:
             found.append(math.inf)
             continue
@@ -262,12 +255,10 @@ class SurveyPlan:
         return self.table._html(f"expected standard errors for n = {self.n:,}; * is this survey")
 
 
-def plan(
-    items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, n: int, version: int
-) -> SurveyPlan:
+def plan(items: list[Item], questions: dict[str, Any], epsilon: float, answers: int, n: int) -> SurveyPlan:
     """Return the standard errors to expect from n people."""
     numbers = range(1, len(items) + 1)
-    variances = [_variances(items, questions, epsilon, m, version, expected_variance) for m in numbers]
+    variances = [_variances(items, questions, epsilon, m, expected_variance) for m in numbers]
     nonprivate = np.array([sampling_variance([questions[name] for name in item.parts]) for item in items])
     scale = np.array(
         [

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _schema
 from .._core.survey import SurveyKernel
 from ..mechanisms import Mechanism
 from ..reports._question import StateLayout
@@ -32,6 +33,10 @@ class SurveyLayout:
         Mechanism of each asked question.
     answers : int
         Number of answers per person.
+    series : bytes
+        Digest of the series that the survey belongs to, which personal keys depend on.
+    descriptions : list of bytes
+        Digest of each asked question with the integers of its mechanism, which personal keys depend on.
     head : bytes
         Start of every message: its version and the fingerprint.
     columns : list of str
@@ -49,6 +54,8 @@ class SurveyLayout:
     items: list[Item]
     mechanisms: list[Mechanism]
     answers: int
+    series: bytes
+    descriptions: list[bytes]
     head: bytes
     columns: list[str]
     places: list[tuple[int, int]]
@@ -63,6 +70,7 @@ class SurveyLayout:
         items: list[Item],
         mechanisms: Sequence[Mechanism],
         answers: int,
+        series: bytes,
         head: bytes,
     ) -> SurveyLayout:
         """Return the layout of the asked questions."""
@@ -84,6 +92,8 @@ class SurveyLayout:
             items,
             list(mechanisms),
             answers,
+            series,
+            [_description(declared, item, mechanism) for item, mechanism in zip(items, mechanisms, strict=True)],
             head,
             columns,
             [(first, second) for first, second, *_ in asked],
@@ -98,6 +108,11 @@ class SurveyLayout:
         return [item.name for item in self.items]
 
     @property
+    def weights(self) -> list[int]:
+        """Number of tickets of each asked question in the choice of questions by personal keys."""
+        return [item.tickets if self.answers == 1 else 1 for item in self.items]
+
+    @property
     def sizes(self) -> list[int]:
         """Bytes of a report to each asked question."""
         return [mechanism.report.nbytes for mechanism in self.mechanisms]
@@ -107,6 +122,16 @@ class SurveyLayout:
         """Shapes and dtypes of the counts: answers to each question, people per pair, and the reports to each question."""
         formats = [mechanism.report.state_layout for mechanism in self.mechanisms]
         return [((len(self.items),), np.int64), ((len(self.pairs),), np.int64), *formats]
+
+
+def _description(declared: dict[str, ColumnQuestion], item: Item, mechanism: Mechanism) -> bytes:
+    """Return the digest of everything that fixes the distribution and the meaning of the reports to an asked question.
+
+    The name, the weight and the place of the question are not part of it: the survey can change around it.
+    """
+    coins = {"mechanism": type(mechanism).__name__, "epsilon": mechanism.epsilon_realized, **mechanism._pinned()}
+    asked = [declared[part].description() for part in item.parts]
+    return _schema.digest({"version": _schema.VERSION, "asks": asked, **coins})
 
 
 def _common_pairs(items: list[Item]) -> list[tuple[int, int]]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _schema
-from .._core.person import assign_each, words_each
+from .._core.person import words_each
 from .._core.stream import StreamId
 from .._core.survey import Column
 from .._person_keys import PersonKeys, Persons, category_fields, number_fields
@@ -43,24 +42,13 @@ def person_answers(
         Reports of the persons who are asked the question, in the order of the rows.
     asked : ndarray of bool, shape (n, questions)
     """
-    layout, n, digest = survey._layout, len(persons), _schema.digest(survey.schema())
-    questions = len(survey.mechanisms)
-    asked = np.zeros((n, questions), np.bool_)
-    assignment = keys.assignment(digest, persons)
-    for start in range(0, n, PIECE_ROWS):
-        some = min(PIECE_ROWS, n - start)
-        drawn = assign_each(
-            assignment.derive(start, np.zeros((some, 0), np.uint8)),
-            questions,
-            survey.answers,
-            layout.thresholds,
-        )
-        asked[start : start + some] = drawn
+    layout = survey._layout
+    asked = keys.assignment(layout.series, persons).assign(layout.names, layout.weights, layout.answers)
     reports = []
     for q, item in enumerate(layout.items):
         mechanism = survey.mechanisms[item.name]
         rows = np.flatnonzero(asked[:, q])
-        personal = keys.named(digest, item.name, persons.take(rows))
+        personal = keys.named(layout.series, item.name, layout.descriptions[q], persons.take(rows))
         first, second = layout.places[q]
         places = [first] if second < 0 else [first, second]
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))

@@ -43,6 +43,10 @@ class SurveyQuestion(Described, ABC):
 
     kind: ClassVar[str] = "question"
 
+    def parts_of(self, name: str) -> tuple[str, ...]:
+        """Return the names of the declared questions that the question with a name combines."""
+        return (name,)
+
 
 class ColumnQuestion(SurveyQuestion):
     """Base class of the questions that are answered by one column of a table.
@@ -98,6 +102,10 @@ class ColumnQuestion(SurveyQuestion):
     @abstractmethod
     def describe(self) -> str:
         """Return a description of valid cells, for messages of the form "column must hold ..."."""
+
+    def description(self) -> dict[str, Any]:
+        """Return what fixes the meaning of an answer: everything but the name of the column."""
+        return {name: value for name, value in self.to_dict().items() if name != "column"}
 
     def kernel_part(self) -> tuple[str, int, bool, float, float, Any, int]:
         """Return the question in the form of `SurveyKernel`."""
@@ -245,7 +253,6 @@ class Mean(ColumnQuestion):
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
     resolution: float | None = field(default=None, kw_only=True)
-    later: ClassVar[dict[str, Any]] = {"resolution": None}
     steps: int = field(init=False, repr=False, compare=False)
     labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     scalar: ClassVar[bool] = True
@@ -316,7 +323,6 @@ class Histogram(ColumnQuestion):
     optional: bool = field(default=False, kw_only=True)
     column: str | None = field(default=None, kw_only=True)
     integers: bool = field(default=False, kw_only=True)
-    later: ClassVar[dict[str, Any]] = {"integers": False}
     labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
     encoding: ClassVar[str] = "bin"
 
@@ -389,6 +395,9 @@ class Cross(SurveyQuestion):
             raise TypeError(f"a and b must be names of questions, got {self.a!r} and {self.b!r}")
         if self.a == self.b:
             raise ValueError(f"a and b must be different questions, got {self.a!r} twice")
+
+    def parts_of(self, name: str) -> tuple[str, ...]:
+        return self.a, self.b
 
 
 def declared(questions: Mapping[str, SurveyQuestion]) -> dict[str, ColumnQuestion]:

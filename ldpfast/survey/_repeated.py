@@ -18,7 +18,7 @@ from .. import _check, _coins, _schema
 from .._described import Described, made_again
 from .._described import from_dict as described
 from .._frames import Groups, whole_column
-from .._person_keys import PIECE_ROWS, PersonKeys, category_fields, is_personal
+from .._person_keys import NO_SERIES, PIECE_ROWS, PersonKeys, category_fields, is_personal
 from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse
 from ..privacy import Channel, Guarantee
@@ -251,7 +251,7 @@ class Repeated(Described):
 
         The parameters of the rounds are not part of it, so that a study with other rounds keeps the permanent answers.
         """
-        asked = {name: value for name, value in self.question.to_dict().items() if name != "column"}
+        asked = self.question.description()
         return _schema.digest({"version": _schema.VERSION, "permanent": asked, **self.first._pinned()})
 
     @cached_property
@@ -356,8 +356,8 @@ class RepeatedRound(ReportQuestion[Answer]):
         if keys.question is None:
             raise ValueError("question must be the name of the question in PersonKeys, got None")
         persons = keys.persons(n)
-        permanent = keys.named(asked._permanent_digest, keys.question, persons)
-        fresh = keys.round(asked._round_digest, keys.question, self.number, persons)
+        permanent = keys.named(NO_SERIES, keys.question, asked._permanent_digest, persons)
+        fresh = keys.round(keys.question, asked._round_digest, self.number, persons)
         reports = np.empty(n, self.report.dtype(np.dtype(np.uint8)))
         for start in range(0, n, PIECE_ROWS):
             piece = cells[start : start + PIECE_ROWS]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .._typing import RNGLike
 
 MAX_QUESTIONS = 1 << 12
+MAX_WEIGHTS = 1024  # sum of the weights, each of which is a number of tickets
 MAX_CELLS = 1 << 24  # different answers to a question
 
 
@@ -50,13 +51,14 @@ class Survey(Question[SurveyResult]):
     answers : int, "all" or "auto", default 1
         Number of questions that each person answers, each with epsilon / answers. Which ones is drawn at random, is public,
         and is part of the report. "auto" minimizes the expected sum of variances.
-    weights : mapping of str to float, optional
-        Relative frequencies of the questions if everyone answers one; the default is 1. A question with weight 0 is not
-        asked alone, and is declared for a `Cross` only. With more than one answer, all other weights must be equal.
-
-    version : int, default 2
-        Version of the choice of mechanisms. 1: a mean is sent with Laplace noise or as one bit. 2: `Window` takes the place of
-        Laplace noise where its variance is smaller. A saved survey without a version has version 1.
+    weights : mapping of str to int, optional
+        Relative frequencies of the questions if everyone answers one: integers >= 0 with a sum of at most 1024, 1 by default.
+        A question with weight 0 is not asked alone, and is declared for a `Cross` only. With more than one answer, all other
+        weights must be equal.
+    series : str, optional
+        Name of a series of surveys of the same people. With `PersonKeys`, questions of the same series, epsilon and number of
+        answers per person have the same coins and the same choice of questions for a person, so that a question that stays
+        in the next survey gets the same report for the same value. All surveys without a name are one series.
 
     Attributes
     ----------
@@ -99,40 +101,43 @@ class Survey(Question[SurveyResult]):
     questions: Mapping[str, SurveyQuestion]
     epsilon: float
     answers: Any = field(default=1, kw_only=True)
-    weights: Mapping[str, float] | None = field(default=None, kw_only=True)
-    version: int = field(default=_design.LATEST, kw_only=True)
+    weights: Mapping[str, int] | None = field(default=None, kw_only=True)
+    series: str | None = field(default=None, kw_only=True)
     mechanisms: dict[str, Mechanism] = field(init=False, repr=False)
     _guarantee: Guarantee = field(init=False, repr=False)
     kind: ClassVar[str] = "survey"
-    later: ClassVar[dict[str, Any]] = {"version": 1}
     _layout: SurveyLayout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         questions, epsilon = _checked_questions(self.questions), _check.positive("epsilon", self.epsilon)
         weights = _checked_weights(self.weights, questions)
-        total = sum(weights.values(), Fraction(0))
+        total = sum(weights.values())
         items = [
-            Item(name, (question.a, question.b) if isinstance(question, Cross) else (name,), weights[name] / total)
+            Item(name, question.parts_of(name), weights[name], Fraction(weights[name], total))
             for name, question in questions.items()
             if weights[name]
         ]
-        version = _check.integer("version", self.version, 1, _design.LATEST)
-        answers = _checked_answers(self.answers, items, questions, epsilon, version)
+        if self.series is not None and (not isinstance(self.series, str) or not self.series):
+            raise TypeError(f"series must be a non-empty text or None, got {self.series!r}")
+        answers = _checked_answers(self.answers, items, questions, epsilon)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
-        mechanisms = _mechanisms(items, questions, _design.epsilon_per_answer(epsilon, answers), version)
+        mechanisms = _mechanisms(items, questions, _design.epsilon_per_answer(epsilon, answers))
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
         self._set(
             questions=questions,
             epsilon=epsilon,
             answers=answers,
-            weights=None if self.weights is None else {name: float(weights[name]) for name in self.weights},
-            version=version,
+            weights=None if self.weights is None else {name: weights[name] for name in self.weights},
             mechanisms=mechanisms,
             _guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
         )
         head = bytes([MESSAGE_VERSION]) + _schema.digest(self.schema())[:8]
-        layout = SurveyLayout.of(declared(questions), items, list(mechanisms.values()), answers, head)
+        # What personal keys share is what a next survey of the series has, too. "waves" and "turns" are those of one survey.
+        series = {"series": self.series or "", "epsilon": epsilon, "answers": answers, "waves": None, "turns": 1}
+        layout = SurveyLayout.of(
+            declared(questions), items, list(mechanisms.values()), answers, _schema.digest(series), head
+        )
         self._set(_layout=layout)
 
     @property
@@ -168,7 +173,7 @@ class Survey(Question[SurveyResult]):
             If `n` is not an integer in [1, 2^53].
         """
         n = _check.people("n", n)
-        return _design.plan(self._layout.items, dict(self.questions), self.epsilon, self.answers, n, self.version)
+        return _design.plan(self._layout.items, dict(self.questions), self.epsilon, self.answers, n)
 
     # People -----------------------------------------------------------------------------------------------------------
 
@@ -279,7 +284,7 @@ class Survey(Question[SurveyResult]):
         >>> from ldpfast.survey import Mean, YesNo
         >>> survey = ldp.Survey({"smoker": YesNo(optional=True), "age": Mean(0, 100, optional=True)}, epsilon=2.0)
         >>> len(survey.client_table())
-        213
+        325
         """
         check_optional(self._layout.declared)
         return client_table(self)
@@ -423,7 +428,7 @@ class Survey(Question[SurveyResult]):
             "epsilon": self.epsilon,
             "answers": self.answers,
             "weights": None if self.weights is None else dict(self.weights),
-            **{name: getattr(self, name) for name, first in self.later.items() if getattr(self, name) != first},
+            "series": self.series,
         }
 
     @classmethod
@@ -434,7 +439,7 @@ class Survey(Question[SurveyResult]):
                 raise ValueError("data must hold questions with different names")
             name = data["name"]
             questions[name] = described({key: value for key, value in data.items() if key != "name"}, "question")
-        options = {name: arguments[name] for name in ("answers", "weights", "version")}
+        options = {name: arguments[name] for name in ("answers", "weights", "series")}
         return cls(questions, arguments["epsilon"], **options)
 
     def to_toml(self) -> str:
@@ -450,7 +455,7 @@ class Survey(Question[SurveyResult]):
             If a label is neither text, nor a number, a boolean or a date.
         """
         return _toml.dump(
-            self.questions, epsilon=self.epsilon, answers=self.answers, weights=self.weights, version=self.version
+            self.questions, epsilon=self.epsilon, answers=self.answers, weights=self.weights, series=self.series
         )
 
     @classmethod
@@ -460,7 +465,7 @@ class Survey(Question[SurveyResult]):
         Parameters
         ----------
         text : str
-            "epsilon", optionally "answers", "version" and a table "weights", and one table per question: its "type" and
+            "epsilon", optionally "answers", "series" and a table "weights", and one table per question: its "type" and
             the arguments of that class.
 
         Returns
@@ -491,7 +496,7 @@ class Survey(Question[SurveyResult]):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        return ["questions", "epsilon", "answers", "weights", "version"]
+        return ["questions", "epsilon", "answers", "weights", "series"]
 
     def _pinned(self) -> dict[str, Any]:
         return {
@@ -533,32 +538,36 @@ def _checked_questions(questions: Any) -> dict[str, Any]:
     return dict(questions)
 
 
-def _checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, Fraction]:
+def _checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, int]:
     if weights is not None and not isinstance(weights, Mapping):
         raise TypeError(f"weights must be a mapping from names of questions, got {type(weights).__name__}")
     given = weights or {}
     unknown = [name for name in given if name not in questions]
     if unknown:
         raise ValueError(f"weights must be of the questions {', '.join(map(repr, questions))}, got {unknown[0]!r}")
-    found = {name: Fraction(_check.real(f"weights[{name!r}]", given.get(name, 1))) for name in questions}
-    if min(found.values()) < 0 or not any(found.values()):
-        raise ValueError(f"weights must be >= 0, and not all 0, got {weights!r}")
+    numbers = {name: _check.real(f"weights[{name!r}]", given.get(name, 1)) for name in questions}
+    found = {name: int(number) for name, number in numbers.items()}
+    is_valid = found == numbers and min(found.values()) >= 0 and any(found.values())
+    if not is_valid or (given and sum(found.values()) > MAX_WEIGHTS):
+        raise ValueError(
+            f"weights must be integers >= 0, not all 0, with a sum of at most {MAX_WEIGHTS}, got {weights!r}"
+        )
     return found
 
 
-def _checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float, version: int) -> int:
+def _checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float) -> int:
     if answers == "all":
         return len(items)
     if answers == "auto":
         if len({item.weight for item in items}) > 1:
             return 1  # other numbers of answers have no weights
-        return _design.best_answers(items, questions, epsilon, version)
+        return _design.best_answers(items, questions, epsilon)
     if isinstance(answers, str):
         raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
     return _check.integer("answers", answers, 1, len(items))
 
 
-def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float, version: int) -> dict[str, Mechanism]:
+def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float) -> dict[str, Mechanism]:
     """Return the mechanism of each item."""
     found = {}
     for item in items:
@@ -566,7 +575,7 @@ def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float, ve
         if cells > MAX_CELLS:
             raise ValueError(f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {cells}")
         try:
-            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon, version)
+            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon)
         except ValueError as error:
             raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
     return found

@@ -12,7 +12,7 @@ from .._schema import unpack
 from ._questions import Choice, Cross, Histogram, Mean, SurveyQuestion, YesNo
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Cross)}
-OPTIONS = ("epsilon", "answers", "weights", "version", "questions")
+OPTIONS = ("epsilon", "answers", "weights", "series", "questions")
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def parse(text: str) -> dict[str, Any]:
     Parameters
     ----------
     text : str
-        "epsilon", optionally "answers", "version" and a table "weights", and a table "questions" with a table per question:
+        "epsilon", optionally "answers", "series" and a table "weights", and a table "questions" with a table per question:
         its "type" and the arguments of that class.
 
     Returns
@@ -75,7 +75,9 @@ def dump(questions: Mapping[str, SurveyQuestion], **options: Any) -> str:
     TypeError
         If TOML has no form of a label.
     """
-    lines = [f"{name} = {_text(options[name])}" for name in ("epsilon", "answers", "version")]
+    lines = [
+        f"{name} = {_text(options[name])}" for name in ("epsilon", "answers", "series") if options[name] is not None
+    ]
     if options["weights"] is not None:
         lines += ["", "[weights]", *(f"{_text(name)} = {_text(weight)}" for name, weight in options["weights"].items())]
     for name, question in questions.items():

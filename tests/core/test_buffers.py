@@ -125,20 +125,22 @@ def test_a_descent_needs_a_kernel_of_its_dimension():
 
 
 PREFIX, KEYS, ENDS = person.Prefix(KEY, b""), np.zeros((2, 32), np.uint8), np.array([0, 1, 3])
-THRESHOLDS = np.zeros(2, np.uint32)
 DATA, VALUES, SECRETS = np.zeros(3, np.uint8), np.zeros((2, 4), np.uint8), np.zeros((2, 32), np.uint8)
 PERSON_SIZES = FIT_TOGETHER.format("persons, values and keys")
-ASKED_SIZES = FIT_TOGETHER.format("keys, questions and answers")
+ASKED_SIZES, WEIGHTS = FIT_TOGETHER.format("names, weights and answers"), np.ones(2, np.uint32)
 
 
 @pytest.mark.parametrize(
     "message, call, arguments",
     [
-        (ASKED_SIZES, person.assign_each, (KEYS[:, :31].copy(), 3, 2, THRESHOLDS)),
-        (ASKED_SIZES, person.assign_each, (KEYS, 3, 0, THRESHOLDS)),
-        (ASKED_SIZES, person.assign_each, (KEYS, 3, 4, THRESHOLDS)),
-        (ASKED_SIZES, person.assign_each, (KEYS, 3, 1, THRESHOLDS[:1])),
-        (ASKED_SIZES, person.assign_each, (KEYS, 2, 1, THRESHOLDS)),
+        (ASKED_SIZES, PREFIX.assign, (DATA, ENDS, DATA, ENDS, WEIGHTS, 0)),
+        (ASKED_SIZES, PREFIX.assign, (DATA, ENDS, DATA, ENDS, WEIGHTS, 3)),
+        (ASKED_SIZES, PREFIX.assign, (DATA, ENDS, DATA, ENDS[:2], WEIGHTS, 1)),
+        ("names must be in their buffer", PREFIX.assign, (DATA, ENDS, DATA[:2], ENDS, WEIGHTS, 1)),
+        ("names must be in their buffer", PREFIX.assign, (DATA, ENDS, DATA, ENDS - 1, WEIGHTS, 1)),
+        ("names must be in their buffer", PREFIX.assign, (DATA, ENDS, DATA, ENDS[::-1].copy(), WEIGHTS, 1)),
+        ("persons must be in their buffer", PREFIX.assign, (DATA[:2], ENDS, DATA, ENDS, WEIGHTS, 1)),
+        ("persons must be in their buffer", PREFIX.assign, (DATA, ENDS - 1, DATA, ENDS, WEIGHTS, 1)),
         ("a key has 32 bytes", person.words_each, (KEYS[:, :31].copy(), 0)),
         (PERSON_SIZES, PREFIX.derive, (DATA, ENDS[:2], VALUES, SECRETS)),
         (PERSON_SIZES, PREFIX.derive, (DATA, ENDS, VALUES[:1], SECRETS)),
@@ -156,9 +158,9 @@ def test_keys_of_persons_reject_arrays_of_wrong_sizes(message, call, arguments):
 
 
 def test_keys_of_persons_accept_the_largest_sizes():
-    assert person.assign_each(KEYS, 3, 3, THRESHOLDS).all()
-    assert person.assign_each(KEYS, 1, 1, THRESHOLDS[:0]).tolist() == [[1], [1]]
-    assert person.assign_each(KEYS, 3, 1, THRESHOLDS).sum(axis=1).tolist() == [1, 1]
+    assert PREFIX.assign(DATA, ENDS, DATA, ENDS, WEIGHTS, 2).all()
+    assert PREFIX.assign(DATA, ENDS, DATA, ENDS[:2], WEIGHTS[:1], 1).tolist() == [[1], [1]]
+    assert PREFIX.assign(DATA, ENDS, DATA, ENDS, WEIGHTS, 1).sum(axis=1).tolist() == [1, 1]
     found = np.zeros_like(SECRETS)
     PREFIX.derive(DATA, ENDS, VALUES, found)
     assert found.any(axis=1).all()

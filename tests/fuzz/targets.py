@@ -76,7 +76,6 @@ SURVEY = Survey(
     },
     3.0,
     answers=2,
-    version=1,  # the corpus is older than versions
 )
 PROTOCOLS: dict[str, Any] = {
     "median": lambda: MedianSGD(1.0, 0.0, 1.0),

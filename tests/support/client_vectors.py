@@ -71,13 +71,13 @@ def _survey(source: random.Random, number: int) -> Survey:
         questions[f"cross {i}"] = Cross(names[a], names[b])
     pairs = [(question.a, question.b) for question in questions.values() if isinstance(question, Cross)]
     crossed = dict.fromkeys(part for pair in pairs for part in pair)
-    weights: dict[str, float] = {name: 0 for name in crossed if source.random() < 0.2}
+    weights: dict[str, int] = {name: 0 for name in crossed if source.random() < 0.2}
     asked = [name for name in questions if name not in weights]
     answers = 1 if source.random() < 0.5 else 1 + source.randrange(len(asked))
     if answers == 1:
-        weights |= {name: 0.1 + source.random() for name in asked if source.random() < 0.3}
+        weights |= {name: 1 + source.randrange(9) for name in asked if source.random() < 0.3}
     epsilon = answers * EPSILONS[source.randrange(len(EPSILONS))]
-    return Survey(questions, epsilon, answers=answers, weights=weights or None, version=1 + source.randrange(2))
+    return Survey(questions, epsilon, answers=answers, weights=weights or None)
 
 
 def _question(source: random.Random, i: int) -> ColumnQuestion:

@@ -50,17 +50,35 @@ def derived_key(secret: bytes, shared: bytes, rest: bytes) -> bytes:
     return cmac(secret, b"\x01" + whole) + cmac(secret, b"\x02" + whole)
 
 
-def record_key(secret: bytes, digest: bytes, question: str, person: int | str | bytes, *values) -> bytes:
-    shared = field(1, digest) + field(2, question.encode())
+def record_key(
+    secret: bytes, series: bytes, question: str, description: bytes, person: int | str | bytes, *values
+) -> bytes:
+    shared = field(1, series) + field(2, question.encode()) + field(6, description)
     return derived_key(secret, shared, person_field(person) + b"".join(map(value_field, values)))
 
 
 def round_key(
-    secret: bytes, digest: bytes, question: str, number: int, person: int | str | bytes, answer: int
+    secret: bytes, series: bytes, question: str, description: bytes, number: int, person: int | str | bytes, answer: int
 ) -> bytes:
-    shared = field(1, digest) + field(2, question.encode()) + field(4, struct.pack("<Q", number))
+    shared = (
+        field(1, series) + field(2, question.encode()) + field(6, description) + field(4, struct.pack("<Q", number))
+    )
     return derived_key(secret, shared, person_field(person) + value_field(answer))
 
 
-def assignment_key(secret: bytes, digest: bytes, person: int | str | bytes) -> bytes:
-    return derived_key(secret, field(1, digest) + field(3, b""), person_field(person))
+def assignment_key(secret: bytes, series: bytes, person: int | str | bytes) -> bytes:
+    return derived_key(secret, field(1, series) + field(3, b""), person_field(person))
+
+
+def ticket(secret: bytes, series: bytes, person: int | str | bytes, question: str, number: int) -> bytes:
+    rest = person_field(person) + field(2, question.encode()) + field(7, struct.pack("<I", number))
+    return derived_key(secret, field(1, series) + field(3, b""), rest)[:16]
+
+
+def asked(secret: bytes, series: bytes, person: int | str | bytes, weights: dict[str, int], answers: int) -> set[str]:
+    """Return the questions with the smallest tickets of a person."""
+    tickets = {
+        name: min((ticket(secret, series, person, name, t), name.encode(), t) for t in range(weight))
+        for name, weight in weights.items()
+    }
+    return set(sorted(tickets, key=tickets.__getitem__)[:answers])

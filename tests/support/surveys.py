@@ -49,7 +49,7 @@ def people(n: int, seed: int = 1, missing: float = 0.0) -> dict[str, np.ndarray]
 SURVEYS = {
     "one": Survey(questions(), 2.0),
     "optional": Survey(questions(True), 3.0),
-    "weights": Survey(questions(), 1.5, weights={"age": 0, "smoker": 0.1, "code": 3}),
+    "weights": Survey(questions(), 1.5, weights={"age": 0, "smoker": 1, "code": 30}),
     "three": Survey(questions(True), 4.0, answers=3),
     "all": Survey(questions(), 8.0, answers="all"),
     "large epsilon": Survey({"age": Mean(0, 100), "smoker": YesNo(), "both": Cross("age", "smoker")}, 9.0),

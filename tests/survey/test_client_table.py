@@ -18,31 +18,31 @@ from ..support.client_vectors import vectors
 
 def read(table: bytes) -> dict:
     """Return the fields of a table, as docs/clients.md describes them."""
-    magic, message, size, digest, values, questions, answers = struct.unpack_from("<8sB3xI32sHHH2x", table)
+    magic, message, size, digest, values, questions, answers, series = struct.unpack_from("<8sB3xI32sHHH2x32s", table)
     parts = []
     for i in range(values):
-        encoding, k = struct.unpack_from("<II", table, 56 + 24 * i)
+        encoding, k = struct.unpack_from("<II", table, 88 + 24 * i)
         if encoding == 1:
-            numbers = struct.unpack_from("<2d", table, 64 + 24 * i)
+            numbers = struct.unpack_from("<2d", table, 96 + 24 * i)
         elif encoding == 2:
-            numbers = struct.unpack_from(f"<{k - 2}d", table, struct.unpack_from("<I12x", table, 64 + 24 * i)[0])
+            numbers = struct.unpack_from(f"<{k - 2}d", table, struct.unpack_from("<I12x", table, 96 + 24 * i)[0])
         elif encoding == 3:
-            at, steps, zeros = struct.unpack_from("<IIQ", table, 64 + 24 * i)
+            at, steps, zeros = struct.unpack_from("<IIQ", table, 96 + 24 * i)
             assert zeros == 0
             numbers = (*struct.unpack_from("<2d", table, at), steps)
         else:
-            assert table[64 + 24 * i : 80 + 24 * i] == bytes(16)
+            assert table[96 + 24 * i : 112 + 24 * i] == bytes(16)
             numbers = ()
         parts.append((encoding, k, numbers))
-    start, asked = 56 + 24 * values, []
+    start, asked = 88 + 24 * values, []
     for i in range(questions):
-        *places, at, length, a, b, c = struct.unpack_from("<HHBBHII3Q", table, start + 40 * i)
-        asked.append((*places, table[at : at + length].decode(), a, b, c))
+        *places, at, length, a, b, c, tickets, more = struct.unpack_from("<HHBBHII3QI4x32s", table, start + 80 * i)
+        asked.append((*places, table[at : at + length].decode(), a, b, c, tickets, more))
     count = questions - 1 if answers == 1 else 0
-    thresholds = struct.unpack_from(f"<{count}I", table, start + 40 * questions)
+    thresholds = struct.unpack_from(f"<{count}I", table, start + 80 * questions)
     return {
         "head": (magic, message, size, digest), "answers": answers, "parts": parts, "questions": asked,
-        "thresholds": thresholds, "checksum": table[-16:],
+        "thresholds": thresholds, "checksum": table[-16:], "series": series,
     }  # fmt: skip
 
 
@@ -50,9 +50,10 @@ def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
         found = read(table)
-        assert found["head"] == (b"LDPCLNT\x01", 1, len(table), _schema.digest(survey.schema()))
+        assert found["head"] == (b"LDPCLNT\x02", 1, len(table), _schema.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
+        assert found["series"] == survey._layout.series
         assert list(found["thresholds"]) == (survey._layout.thresholds.tolist() if survey.answers == 1 else [])
         declared = list(survey._layout.declared)
         for (encoding, k, numbers), question in zip(found["parts"], survey._layout.declared.values(), strict=True):
@@ -65,12 +66,14 @@ def test_a_table_says_what_the_survey_asks():
             else:
                 assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
         for fields, item in zip(found["questions"], survey._layout.items, strict=True):
-            first, second, kind, bits, shift, name, *integers = fields
+            first, second, kind, bits, shift, name, *integers, tickets, description = fields
             mechanism = survey.mechanisms[item.name]
             coin = mechanism._coin
             places = [declared.index(part) for part in item.parts]
             assert [place for place in (first, second) if place != 0xFFFF] == places
             assert name == item.name
+            assert tickets == (survey.weights or {}).get(name, 1)
+            assert description == survey._layout.descriptions[survey._layout.items.index(item)]
             if isinstance(mechanism, RandomizedResponse):
                 assert (kind, bits) == (1, coin.bits)
                 assert integers[0] + mechanism.k * integers[1] == 1 << bits
@@ -101,15 +104,14 @@ def test_every_question_must_be_optional():
         survey.client_table()
 
 
-@pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0])
-def test_optional_questions_have_no_other_mechanisms(epsilon, version):
+def test_optional_questions_have_no_other_mechanisms(epsilon):
     """Numbers with noise are for means that are always answered, which a client cannot promise."""
     questions = {
         "yes": YesNo(optional=True), "mean": Mean(0, 1, optional=True), "bins": Histogram(np.arange(30.0), optional=True),
         "few": Choice(2, optional=True), "many": Choice(1000, optional=True), "cross": Cross("mean", "bins"),
         "means": Cross("mean", "yes"),
     }  # fmt: skip
-    survey = Survey(questions, epsilon, version=version)
+    survey = Survey(questions, epsilon)
     assert {type(mechanism) for mechanism in survey.mechanisms.values()} <= {RandomizedResponse, UnaryEncoding}
     assert survey.client_table()

@@ -314,7 +314,7 @@ def test_the_row_of_a_bad_cell_is_named_whoever_is_asked(row, threads):
     n, before = 30 * ROWS, ldp.get_num_threads()
     age, color = np.zeros(n), CODES[np.zeros(n, int)]
     age[row] = 101
-    survey = Survey({"color": Choice(3), "age": Mean(0, 100)}, 2.0, weights={"age": 0.001})
+    survey = Survey({"color": Choice(3), "age": Mean(0, 100)}, 2.0, weights={"color": 1000})
     ldp.set_num_threads(threads)
     try:
         with pytest.raises(ValueError, match=f"row {row} is outside"):

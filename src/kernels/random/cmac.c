@@ -87,3 +87,8 @@ void prefix_derive(const key_prefix *prefix, const uint8_t *data, size_t bytes, 
 {
     finish(&prefix->key, prefix->state, 2, data, bytes, out);
 }
+
+void prefix_derive_half(const key_prefix *prefix, const uint8_t *data, size_t bytes, uint8_t *out)
+{
+    cmac_finish(&prefix->key, prefix->state[0], data, bytes, out);
+}

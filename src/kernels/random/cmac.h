@@ -30,4 +30,7 @@ void prefix_open(key_prefix *prefix, const uint8_t *bytes, const uint8_t *data, 
 /* Writes the 32 bytes of the key for the rest of the input. */
 void prefix_derive(const key_prefix *prefix, const uint8_t *data, size_t bytes, uint8_t *out);
 
+/* Writes the first 16 of these bytes. */
+void prefix_derive_half(const key_prefix *prefix, const uint8_t *data, size_t bytes, uint8_t *out);
+
 #endif

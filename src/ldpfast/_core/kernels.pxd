@@ -417,3 +417,4 @@ cdef extern from "random/cmac.h" nogil:
         pass
     void prefix_open(key_prefix *prefix, const uint8_t *bytes, const uint8_t *data, size_t blocks)
     void prefix_derive(const key_prefix *prefix, const uint8_t *data, size_t bytes, uint8_t *out)
+    void prefix_derive_half(const key_prefix *prefix, const uint8_t *data, size_t bytes, uint8_t *out)

@@ -1,20 +1,25 @@
 """Keys of persons and values, derived from a secret, and what is drawn from each of them."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
 from ldpfast._core.blocks cimport copy_key
 from ldpfast._core.kernels cimport (
-    AES_BLOCK, KEY_BYTES, assign_one, assign_step, cmac_finish, cmac_key, cmac_open, key_open, key_prefix, key_wipe, prefix_derive,
+    AES_BLOCK, KEY_BYTES, cmac_finish, cmac_key, cmac_open, key_open, key_prefix, key_wipe, prefix_derive, prefix_derive_half,
     prefix_open, stream, stream_draw, stream_id, stream_key, stream_open,
 )
 
 # Tags of fields: a field is its tag, the number of its bytes (4 bytes, little-endian), and the bytes.
-DIGEST, QUESTION, ASSIGNMENT, ROUND, PADDING, INTEGER, TEXT, BYTES, CATEGORY, NUMBERS = 1, 2, 3, 4, 5, 16, 17, 18, 32, 33
+SERIES, QUESTION, ASSIGNMENT, ROUND, PADDING, DESCRIPTION, TICKET = 1, 2, 3, 4, 5, 6, 7
+INTEGER, TEXT, BYTES, CATEGORY, NUMBERS = 16, 17, 18, 32, 33
 LABEL = b"ldpfast\0"
 LENGTH = b"\x01\x00"  # bits of a derived key, big-endian
+
+cdef enum:
+    TICKET_TAG = 7
+    TICKET_BYTES = 9  # of the field of a ticket
 
 
 def cmac(key, bytes message):
@@ -92,6 +97,85 @@ cdef class Prefix:
         free(tail)
 
 
+    def assign(self, const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[::1] names, const int64_t[::1] starts,
+               const uint32_t[::1] weights, size_t answers):
+        """Return which questions each person is asked, shape (n, questions): those with the smallest tickets.
+
+        Question q has weights[q] tickets. Ticket t of a person is the first half of the key for the fields of the person, the
+        field of the name, and the field of t. Equal tickets are won by the first question.
+
+        Parameters
+        ----------
+        data, ends
+            As for `derive`.
+        names, starts : arrays
+            Fields of the names of the questions: the start of the first, and the end of each.
+        weights : array of uint32
+            Numbers of tickets, all 1 for more than one answer.
+        answers : int
+            Number of questions that each person is asked.
+        """
+        cdef size_t n = len(ends) - 1, questions = len(weights), i, q, t, size, person, longest = 0, room, kept, at
+        cdef uint8_t *tail
+        cdef uint8_t *best
+        cdef uint32_t *chosen
+        cdef uint8_t ticket[16]
+        found = np.zeros((n, questions), np.uint8)
+        cdef uint8_t[:, ::1] out = found
+        if not 1 <= answers <= questions or len(starts) != <Py_ssize_t>questions + 1:
+            raise ValueError("names, weights and answers do not fit together")
+        for q in range(questions):
+            if starts[q] < 0 or starts[q + 1] < starts[q] or starts[q + 1] > names.shape[0]:
+                raise ValueError("names must be in their buffer")
+            longest = max(longest, <size_t>(starts[q + 1] - starts[q]))
+        person = 0
+        for i in range(n):
+            if ends[i] < 0 or ends[i + 1] < ends[i] or ends[i + 1] > data.shape[0]:
+                raise ValueError("persons must be in their buffer")
+            person = max(person, <size_t>(ends[i + 1] - ends[i]))
+        room = person + longest + TICKET_BYTES + 2
+        tail = <uint8_t *>malloc(room)
+        best = <uint8_t *>malloc((answers + 1) * AES_BLOCK)
+        chosen = <uint32_t *>malloc((answers + 1) * sizeof(uint32_t))
+        if tail is NULL or best is NULL or chosen is NULL:
+            free(tail)
+            free(best)
+            free(chosen)
+            raise MemoryError()
+        with nogil:
+            for i in range(n):
+                person = ends[i + 1] - ends[i]
+                if person:
+                    memcpy(tail, &data[ends[i]], person)
+                kept = 0
+                for q in range(questions):
+                    size = person + <size_t>(starts[q + 1] - starts[q])
+                    memcpy(tail + person, &names[starts[q]], size - person)
+                    tail[size], tail[size + 1], tail[size + 2], tail[size + 3], tail[size + 4] = TICKET_TAG, 4, 0, 0, 0
+                    tail[size + 9], tail[size + 10] = 1, 0
+                    for t in range(weights[q]):
+                        tail[size + 5], tail[size + 6] = t & 255, (t >> 8) & 255
+                        tail[size + 7], tail[size + 8] = (t >> 16) & 255, (t >> 24) & 255
+                        prefix_derive_half(&self.prefix, tail, size + TICKET_BYTES + 2, ticket)
+                        if kept == answers and memcmp(ticket, best + (kept - 1) * AES_BLOCK, AES_BLOCK) >= 0:
+                            continue
+                        at = kept  # insertion into the smallest tickets, in ascending order
+                        while at > 0 and memcmp(ticket, best + (at - 1) * AES_BLOCK, AES_BLOCK) < 0:
+                            memcpy(best + at * AES_BLOCK, best + (at - 1) * AES_BLOCK, AES_BLOCK)
+                            chosen[at] = chosen[at - 1]
+                            at -= 1
+                        memcpy(best + at * AES_BLOCK, ticket, AES_BLOCK)
+                        chosen[at] = <uint32_t>q
+                        kept = min(kept + 1, answers)
+                for at in range(kept):
+                    out[i, chosen[at]] = 1
+            key_wipe(tail, room)
+        free(tail)
+        free(best)
+        free(chosen)
+        return found
+
+
 def words_each(const uint8_t[:, ::1] keys, int stream_number):
     """Return the first word of 64 bits of the stream of each key, record block 0."""
     cdef size_t n = keys.shape[0], i
@@ -110,27 +194,4 @@ def words_each(const uint8_t[:, ::1] keys, int stream_number):
             out[i] = word[0]
         key_wipe(&k, sizeof(k))
         key_wipe(word, sizeof(word))
-    return found
-
-
-def assign_each(const uint8_t[:, ::1] keys, size_t questions, size_t answers, const uint32_t[::1] thresholds):
-    """Return which questions each person is asked, shape (n, questions), as `survey.SurveyKernel` draws them for row 0."""
-    cdef size_t n = keys.shape[0], i, q
-    cdef stream_key k
-    cdef uint16_t chosen, left
-    found = np.zeros((n, questions), np.uint8)
-    cdef uint8_t[:, ::1] out = found
-    if keys.shape[1] != KEY_BYTES or not 1 <= answers <= questions or (answers == 1 and len(thresholds) != questions - 1):
-        raise ValueError("keys, questions and answers do not fit together")
-    with nogil:
-        for i in range(n):
-            key_open(&k, &keys[i, 0])
-            if answers == 1:
-                assign_one(&k, 0, &thresholds[0] if questions > 1 else NULL, questions - 1, 1, &chosen)
-                out[i, chosen] = 1
-            else:
-                left = <uint16_t>answers
-                for q in range(questions):
-                    assign_step(&k, 0, q, <uint32_t>(questions - q), 1, &left, &out[i, q])
-        key_wipe(&k, sizeof(k))
     return found
