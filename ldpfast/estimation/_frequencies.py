@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -179,7 +179,6 @@ class Frequencies(Problem[FrequencyEstimate]):
     method: str = "auto"
     project: bool = False
     max_bits: int | None = None
-    later: ClassVar[dict[str, Any]] = {"max_bits": None}
     labels: tuple[Any, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
