@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILION, finish
-from .._plots import figure as new_figure
-from .._typing import Floats
-from ..estimation import GaussianMean
-from ._study import JKMW, Curve, Experiment, Row, Study
+from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILION, finish
+from ldpfast._plots import figure as new_figure
+from ldpfast._typing import Floats
+from ldpfast.demo.curve import Curve, Row
+from ldpfast.estimation import GaussianMean
+
+from ._study import JKMW, Experiment, Study
 
 MEANS, SIGMAS = (0.0, 3.7, 1000.0, -250.3), (1.0, 5.0)
 MU_BOUND, SIGMA_BOUNDS = 4096.0, (0.5, 16.0)

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, VERMILION, finish
-from .._typing import Floats
-from ..bounds import Bound, table1
-from ..central import mean
-from ._study import BARBER_DUCHI, Curve, Experiment, Row, Study, slope
+from ldpfast._plots import BLACK, BLUE, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.bounds import Bound, table1
+from ldpfast.central import mean
+from ldpfast.demo.curve import Curve, Row
+
+from ._study import BARBER_DUCHI, Experiment, Study, slope
 
 MOMENT, EPSILON, DELTA = 4.0, 0.01, 1e-6
 SIZES, AT_DIM = (2_000, 5_300, 14_000, 37_000, 100_000), 4

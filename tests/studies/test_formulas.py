@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.experiments import (
+from studies import (
     barber_duchi_table_1,
     chaudhuri_hsu_theorem_1,
     curves,

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._plots import BLACK, BLUE, GREEN, VERMILION, finish
-from .._typing import Floats
-from ..estimation import frequencies, histogram_density
-from ..mechanisms import Laplace, SignBit
-from ._study import Curve, Experiment, Study, Style, slope
+from ldpfast._plots import BLACK, BLUE, GREEN, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.demo.curve import Curve, Style
+from ldpfast.demo.surveys import HEALTH, MAX_VISITS, own_health
+from ldpfast.estimation import frequencies, histogram_density
+from ldpfast.mechanisms import Laplace, SignBit
+
+from ._study import Experiment, Study, slope
 from .salaries import diseases, visits
-from .surveys import HEALTH, MAX_VISITS, own_health
 
 SIZES, AT_EPSILON = (1_000, 2_500, 6_300, 16_000, 40_000), 1.0
 EPSILONS, AT_SIZE = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0), 10_000

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
-from .._typing import Floats
-from ..bounds import central_ges
-from ..central import gross_error_sensitivity, median
-from ._study import CHAUDHURI_HSU, Curve, Experiment, Study, Style
+from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.bounds import central_ges
+from ldpfast.central import gross_error_sensitivity, median
+from ldpfast.demo.curve import Curve, Style
+
+from ._study import CHAUDHURI_HSU, Experiment, Study
 
 LOWER, UPPER = -1.0, 1.0
 SIZES = (1_001, 10_001)  # odd: a median is a record

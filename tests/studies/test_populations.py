@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfast.experiments import central, djw_corollary_7, djw_figure_1, djw_figure_7, salaries, surveys
+from ldpfast.demo import surveys
+from studies import central, djw_corollary_7, djw_figure_1, djw_figure_7, salaries
 
 from ..support.statistics import ALPHA, hoeffding_radius
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfast import experiments
-from ldpfast.experiments import (
+import studies as package
+from ldpfast.demo import drug_use
+from studies import (
     barber_duchi_table_1,
     central,
     chaudhuri_hsu_example_3,
     chaudhuri_hsu_theorem_1,
     curves,
-    djw_figure_1,
     djw_figure_6,
     djw_figure_7,
     jkmw_protocols,
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.long
 pytest.importorskip("statsmodels")
 
 
-@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+@pytest.mark.parametrize("name", package.EXPERIMENTS)
 def test_every_claim_holds_with_a_verdict_of_one_line(studies, name):
     study = studies[name]
     assert study.holds, study.verdict
@@ -42,13 +42,13 @@ def assert_fails(study):
 
 
 def test_drugs_with_exchanged_methods_fail(studies):
-    drug_use = studies["djw-figure-1"].stand_in
+    stand_in = studies["djw-figure-1"].stand_in
     exchanged = {
-        **drug_use.errors,
-        djw_figure_1.CUBE: drug_use.errors[djw_figure_1.LAPLACE],
-        djw_figure_1.LAPLACE: drug_use.errors[djw_figure_1.CUBE],
+        **stand_in.errors,
+        drug_use.CUBE: stand_in.errors[drug_use.LAPLACE],
+        drug_use.LAPLACE: stand_in.errors[drug_use.CUBE],
     }
-    assert_fails(replace(studies["djw-figure-1"], stand_in=replace(drug_use, errors=exchanged)))
+    assert_fails(replace(studies["djw-figure-1"], stand_in=replace(stand_in, errors=exchanged)))
 
 
 def test_salary_means_with_increasing_errors_fail(studies):

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
-from .._typing import Floats
-from ..estimation import median, naive_median
-from ..results import DoubtfulWarning, SmallSampleWarning
-from ._study import DJW, Curve, Experiment, Study, slope
+from ldpfast._plots import BLACK, BLUE, GRAY, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.demo.curve import Curve
+from ldpfast.estimation import median, naive_median
+from ldpfast.results import DoubtfulWarning, SmallSampleWarning
+
+from ._study import DJW, Experiment, Study, slope
 from .salaries import Population, diseases, salaries
 
 EPSILON = 1.0

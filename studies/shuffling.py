@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILION, finish
-from .._typing import Floats
-from ..mechanisms import RandomizedResponse, UnaryEncoding, Warner
-from ..privacy import TwoLevel, shuffled
-from ._study import Curve, Experiment, Row, Study, Style, slope
+from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.demo.curve import Curve, Row, Style
+from ldpfast.mechanisms import RandomizedResponse, UnaryEncoding, Warner
+from ldpfast.privacy import TwoLevel, shuffled
+
+from ._study import Experiment, Study, slope
 
 DELTA, SIZE = 1e-8, 100
 PEOPLE = tuple(int(n) for n in np.geomspace(1e4, 1e8, 5))

@@ -1,18 +1,17 @@
-"""Pictures and files of the experiments, and the command that reproduces them."""
+"""Pictures and files of the experiments, and their names, sources and claims."""
 
 from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ldpfast import cli, experiments
-from ldpfast.experiments import _study, central, jkmw_protocols
+import studies as package
+from ldpfast.demo.curve import Curve
+from studies import _study, central, jkmw_protocols
 
-from ..support.extras import remove_extras
 from ..support.labels import has_unit
 
 pytestmark = pytest.mark.long
@@ -22,7 +21,7 @@ figure = pytest.importorskip("matplotlib.figure")
 console = pytest.importorskip("rich.console")
 
 
-@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+@pytest.mark.parametrize("name", package.EXPERIMENTS)
 def test_pictures_have_titles_labels_and_legends(studies, name):
     page = figure.Figure(figsize=studies[name].size, layout="constrained")
     studies[name].draw(page)
@@ -61,20 +60,20 @@ def test_rows_of_prices_contain_the_number_of_records(studies):
         assert row["n"] == (100 if row["problem"].startswith("central_range, n 100, ") else 100_000)
 
 
-@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+@pytest.mark.parametrize("name", package.EXPERIMENTS)
 def test_every_experiment_is_the_module_of_its_name_and_has_a_claim(name):
-    found = experiments.experiment(name)
-    assert found.name == name
-    assert found.run.__module__ == f"ldpfast.experiments.{name.replace('-', '_')}"
-    assert found.claim.endswith(".")
-    assert ". " not in found.claim  # one sentence
-    assert "\n" not in found.claim
+    experiment = package.experiment(name)
+    assert experiment.name == name
+    assert experiment.run.__module__ == f"studies.{name.replace('-', '_')}"
+    assert experiment.claim.endswith(".")
+    assert ". " not in experiment.claim  # one sentence
+    assert "\n" not in experiment.claim
 
 
 def test_the_name_of_an_experiment_of_a_paper_is_the_paper_and_the_place():
     """The name has the number of the figure, table or theorem that the source has, and papers are not mixed up."""
-    for name in experiments.EXPERIMENTS:
-        source = experiments.experiment(name).source
+    for name in package.EXPERIMENTS:
+        source = package.experiment(name).source
         papers = [first for first in _study.PAPERS if name.startswith(first + "-")]
         assert [text for text in _study.PAPERS.values() if text in source] == [_study.PAPERS[first] for first in papers]
         for first in papers:
@@ -83,36 +82,7 @@ def test_the_name_of_an_experiment_of_a_paper_is_the_paper_and_the_place():
 
 def test_every_paper_has_an_experiment():
     for first in _study.PAPERS:
-        assert any(name.startswith(first + "-") for name in experiments.EXPERIMENTS)
-
-
-@pytest.mark.parametrize("chosen", [(), ("price", "djw-figure-1")])
-def test_the_list_has_names_sources_and_claims_and_runs_nothing(monkeypatch, capsys, tmp_path, chosen):
-    def started(*arguments):
-        raise AssertionError(f"started: {arguments}")
-
-    monkeypatch.setattr(experiments, "reproduce", started)
-    monkeypatch.setenv("COLUMNS", "100")
-    assert cli.main(["reproduce", *chosen, "--list", "--output", str(tmp_path / "absent")]) == 0
-    assert not (tmp_path / "absent").exists()
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 100
-    start = {side: lines[1].index(side) for side in ("name", "paper and place", "claim")}
-    ends = [*list(start.values())[1:], None]
-    columns = [" ".join(line[a:b].strip() for line in lines).split() for a, b in zip(start.values(), ends, strict=True)]
-    found = [experiments.experiment(name) for name in chosen or experiments.EXPERIMENTS]
-    for column, texts in zip(
-        columns, ([e.name for e in found], [e.source for e in found], [e.claim for e in found]), strict=True
-    ):
-        assert " ".join(texts) in " ".join(column)
-
-
-def test_the_list_reports_a_missing_extra(monkeypatch, capsys):
-    remove_extras(monkeypatch)
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["reproduce", "--list"])
-    assert caught.value.code == 2
-    assert "rich is not installed" in capsys.readouterr().err
+        assert any(name.startswith(first + "-") for name in package.EXPERIMENTS)
 
 
 class Tiny(_study.Study):
@@ -123,7 +93,7 @@ class Tiny(_study.Study):
     holds = True
 
     def curves(self):
-        yield _study.Curve({"method": "m"}, "n", (10.0, 1000.0), (np.array([1.0, 3.0]), np.array([0.5, 0.5])))
+        yield Curve({"method": "m"}, "n", (10.0, 1000.0), (np.array([1.0, 3.0]), np.array([0.5, 0.5])))
 
     def draw(self, figure):
         (curve,) = self.curves()
@@ -165,11 +135,11 @@ def test_reproduce_prints_the_verdict_and_the_paths(tmp_path, monkeypatch, holds
         return Tiny()
 
     monkeypatch.setattr(Tiny, "holds", holds)
-    monkeypatch.setattr(experiments, "experiment", lambda name: _study.Experiment(name, "a paper", "A claim.", run))
+    monkeypatch.setattr(package, "experiment", lambda name: _study.Experiment(name, "a paper", "A claim.", run))
     text = io.StringIO()
     page = console.Console(file=text, width=40)
-    assert experiments.reproduce(["a", "b"], tmp_path, None, True, page) is holds
-    assert experiments.reproduce(["a"], tmp_path, 3, False, page) is holds
+    assert package.reproduce(["a", "b"], tmp_path, None, True, page) is holds
+    assert package.reproduce(["a"], tmp_path, 3, False, page) is holds
     assert seen[:2] == [(None, True)] * 2
     assert seen[2][0].integers(10**9) == np.random.default_rng(3).integers(10**9)
     lines = text.getvalue().splitlines()
@@ -177,25 +147,3 @@ def test_reproduce_prints_the_verdict_and_the_paths(tmp_path, monkeypatch, holds
     assert lines[1].strip() == Tiny.verdict
     assert lines[2].split() == [str(tmp_path / "a.png"), str(tmp_path / "a.csv")]
     assert {path.name for path in tmp_path.iterdir()} == {"a.png", "a.csv", "b.png", "b.csv"}
-
-
-def test_the_command_reproduce_passes_its_arguments(monkeypatch, tmp_path, capsys):
-    called = []
-    monkeypatch.setattr(experiments, "reproduce", lambda *a: called.append(a) or (a[1].is_dir() and a[2] != 7))
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["reproduce"]) == 0
-    names = ["price", "djw-corollary-7", "price"]
-    assert cli.main(["reproduce", *names, "--full", "--seed", "7", "--output", "a/b"]) == 1
-    assert [a[:4] for a in called] == [
-        (experiments.EXPERIMENTS, Path("figures"), None, False),
-        (("price", "djw-corollary-7"), Path("a/b"), 7, True),
-    ]
-    for arguments, message in (
-        (["price", "guess"], "argument NAME: must be one of djw-figure-1, "),
-        (["--seed", "-1"], "--seed must be an integer >= 0"),
-    ):
-        with pytest.raises(SystemExit) as caught:
-            cli.main(["reproduce", *arguments])
-        assert caught.value.code == 2
-        assert message in capsys.readouterr().err
-    assert len(called) == 2

@@ -18,15 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import estimation
-from .._extras import optional
-from .._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
-from .._typing import Floats
-from ..central import mean, median
-from ..mechanisms import SignBit
-from ..results import SmallSampleWarning
-from ._study import Curve, Experiment, Study, Style
-from .surveys import FAIR, MAX_VISITS, RAND, records
+from ldpfast import estimation
+from ldpfast._extras import optional
+from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.central import mean, median
+from ldpfast.demo.curve import Curve, Style
+from ldpfast.demo.surveys import FAIR, MAX_VISITS, RAND, records
+from ldpfast.mechanisms import SignBit
+from ldpfast.results import SmallSampleWarning
+
+from ._study import Experiment, Study
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 DELTA = 1e-6

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats
-from ..bounds import Bound, _problem
-from ..bounds._comparison import curves
-from ..bounds._plan_plot import paint
-from ._study import Curve, Experiment, Row, Study
+from ldpfast._typing import Floats
+from ldpfast.bounds import Bound, _problem
+from ldpfast.bounds._comparison import curves
+from ldpfast.bounds._plan_plot import paint
+from ldpfast.demo.curve import Curve, Row
+
+from ._study import Experiment, Study
 
 PEOPLE, PLACES = 100_000, 21
 FEW = 100  # number of people for a bound that decreases exponentially in n epsilon

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILION, finish
-from .._typing import Floats
-from ..central import median, smooth_sensitivity_quantile
-from ._study import CHAUDHURI_HSU, Curve, Experiment, Row, Study, Style
+from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.central import median, smooth_sensitivity_quantile
+from ldpfast.demo.curve import Curve, Row, Style
+
+from ._study import CHAUDHURI_HSU, Experiment, Study
 
 LOWER, UPPER, DENSITY = -1.0, 1.0, 0.5
 PUBLISHED = 1.0  # n times the published sensitivity: 2 Gamma

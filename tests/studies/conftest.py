@@ -1,14 +1,19 @@
-"""Small studies that several test files use."""
+"""Import of the studies of this checkout, and small studies that several test files use."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast.experiments import (
+from ldpfast.cli._studies import import_studies
+from ldpfast.demo import drug_use
+
+import_studies(Path(__file__).parents[2])  # not by sys.path, so that ldpfast is the installed package
+from studies import (  # noqa: E402
     _study,
     barber_duchi_table_1,
     central,
@@ -42,8 +47,8 @@ def studies() -> dict[str, _study.Study]:
         patch.setattr(curves, "AT_SIZE", 1_000)
         return {
             "djw-figure-1": djw_figure_1.DrugStudy(
-                djw_figure_1.run(rng, (20_000,), (10, 10)),
-                djw_figure_1.run(rng, (20_000,), (4, 4), djw_figure_1.real_population(), "real"),
+                drug_use.measure(rng, (20_000,), (10, 10)),
+                drug_use.measure(rng, (20_000,), (4, 4), djw_figure_1.real_population(), "real"),
             ),
             "djw-figure-5": djw_figure_5.MeanStudy(
                 djw_figure_5.measure(small, rng, 20), djw_figure_5.measure(salaries.visits(), rng, 5)

@@ -1,26 +1,24 @@
-"""The paper's experiment on drug use: 27 yes-or-no answers per person, released together (figure 1).
+"""27 yes-or-no answers per person on drug use, released together: errors of several mechanisms.
 
-Duchi, Jordan and Wainwright (JASA 2018, section 6.2) drew samples from the records of 959,715 people, which cannot be
-distributed. The stand-in has as many people with independent answers, and shares of the published order of magnitude.
-The noise dominates the error, so the comparison hardly depends on the population. The real data are 27 answers per
-person from Fair's survey.
+Duchi, Jordan and Wainwright (JASA 2018, section 6.2 and figure 1) drew samples from the records of 959,715 people, which
+cannot be distributed. The stand-in has as many people with independent answers, and shares of the published order of
+magnitude. The noise dominates the error, so the comparison hardly depends on the population.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._extras import optional
 from .._plots import BLACK, BLUE, GREEN, ORANGE, VERMILION, finish
 from .._typing import Floats
 from ..mechanisms import LaplaceVector, LinfBall, Warner
-from . import _study, surveys
-from ._study import Curve, Style
+from .curve import Curve, Style
+from .surveys import new_table
 
 POPULATION = 959_715
 # Alcohol, cocaine, heroin, marijuana, stimulants, amphetamines, methamphetamine, MDMA, LSD, PCP, antidepressants,
@@ -47,18 +45,10 @@ STYLE: dict[str, Style] = {
     ONE_EACH: (ORANGE, "v", "-"),
     PLAIN: (BLACK, "D", "--"),
 }
-# Fair's survey: columns and the codes of their answers.
-CHOICES = {
-    "rate_marriage": (1, 2, 3, 4, 5),
-    "religious": (1, 2, 3, 4),
-    "educ": (9, 12, 14, 16, 17, 20),
-    "occupation": (1, 2, 3, 4, 5, 6),
-    "occupation_husb": (1, 2, 3, 4, 5, 6),
-}
 
 
 @dataclass(frozen=True)
-class Study:
+class DrugErrors:
     """Errors for one population: one per repetition, for each method and sample size.
 
     `errors` holds squared errors averaged over the drugs, `largest` the largest absolute error of a drug.
@@ -80,12 +70,6 @@ class Study:
         return float(self.mse(LAPLACE)[at] / self.mse(CUBE)[at])
 
     @property
-    def apart(self) -> bool:
-        """Whether the worst run of the l-infinity mechanism is better than the best run of Laplace noise, at every size."""
-        pairs = zip(self.errors[CUBE], self.errors[LAPLACE], strict=True)
-        return all(ours.max() < theirs.min() for ours, theirs in pairs)
-
-    @property
     def verdict(self) -> str:
         """The claim of the experiment and whether it holds, in one line."""
         holds = "yes" if self.ratio >= MIN_RATIO else "NO"
@@ -100,40 +84,6 @@ class Study:
             method: Curve({"data": self.name, "error": what, "method": method}, "n", self.sizes, tuple(errors))
             for method, errors in getattr(self, what).items()
         }
-
-
-@dataclass(frozen=True)
-class DrugStudy(_study.Study):
-    """Studies of the stand-in and of the real answers."""
-
-    stand_in: Study
-    real: Study
-
-    @property
-    def holds(self) -> bool:
-        return self.stand_in.ratio >= MIN_RATIO and self.stand_in.apart
-
-    @property
-    def verdict(self) -> str:
-        apart = "yes" if self.stand_in.apart else "NO"
-        return (
-            f"{self.stand_in.verdict}, every run better than every run of Laplace noise: {apart}; "
-            f"ratio on {DRUGS} real answers: {self.real.ratio:.1f}"
-        )
-
-    def curves(self) -> Iterator[Curve]:
-        for study in (self.stand_in, self.real):
-            for what in ("errors", "largest"):
-                yield from study.curves(what).values()
-
-    def draw(self, figure: Any) -> None:
-        left, middle, right = figure.subplots(1, 3)
-        draw(self.stand_in, left)
-        for method, curve in self.stand_in.curves("largest").items():
-            curve.draw(middle, STYLE[method], method)
-        title = f"Largest of the {DRUGS} errors"
-        _finish(middle, title, self.stand_in.name, "largest error of a share (between 0 and 1)", 100)
-        draw(self.real, right)
 
 
 def report_variances() -> dict[str, float]:
@@ -153,24 +103,17 @@ def population() -> NDArray[np.uint8]:
     return np.packbits(answers, axis=1)
 
 
-def real_population() -> NDArray[np.uint8]:
-    """Return packed rows of `DRUGS` bits: which of the answers in `CHOICES` each of 6,366 women gave."""
-    answers = surveys.records(surveys.FAIR)
-    chosen = [answers[name].to_numpy()[:, np.newaxis] == codes for name, codes in CHOICES.items()]
-    return np.packbits(np.concatenate(chosen, axis=1), axis=1)
-
-
 def _unpack(people: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.unpackbits(people, axis=1, count=DRUGS)
 
 
-def run(
+def measure(
     rng: np.random.Generator | None,
     sizes: Sequence[int] = SIZES,
     repetitions: tuple[int, int] = (20, 100),
     people: NDArray[np.uint8] | None = None,
-    name: str = Study.name,
-) -> Study:
+    name: str = DrugErrors.name,
+) -> DrugErrors:
     """Sample people with replacement, privatize their answers with each mechanism, and measure the errors.
 
     Parameters
@@ -188,7 +131,7 @@ def run(
 
     Returns
     -------
-    study : Study
+    errors : DrugErrors
 
     Privacy
     -------
@@ -217,7 +160,7 @@ def run(
             of_method = np.array([errors_of[method] for errors_of in rounds])
             errors[method].append(np.mean(of_method**2, axis=1))
             largest[method].append(np.abs(of_method).max(axis=1))
-    return Study(tuple(sizes), errors, largest, name)
+    return DrugErrors(tuple(sizes), errors, largest, name)
 
 
 def _one_each(answers: NDArray[np.uint8], rng: np.random.Generator | None) -> Floats:
@@ -227,42 +170,21 @@ def _one_each(answers: NDArray[np.uint8], rng: np.random.Generator | None) -> Fl
     return np.array([coin.run(answers[asked == drug, drug], rng=rng).value for drug in range(DRUGS)])
 
 
-def reproduce(rng: np.random.Generator | None, full: bool = False) -> DrugStudy:
-    """Run both populations. `full` selects the hundred repetitions of the paper at every size."""
-    repetitions = (100, 100) if full else (10, 40)
-    real = run(rng, SIZES[:4], repetitions, real_population(), "Fair's survey: 6,366 people, real")
-    return DrugStudy(run(rng, SIZES, repetitions), real)
-
-
-EXPERIMENT = _study.Experiment(
-    "djw-figure-1",
-    f"{_study.DJW}, figure 1",
-    f"For {DRUGS} answers per person at epsilon {EPSILON:g}, the mean squared error with Laplace noise is at least "
-    f"{MIN_RATIO:g} times that of the l-infinity mechanism (n = {REFERENCE_SIZE:,}), and the worst run of the mechanism "
-    "is better than the best run with Laplace noise (every n).",
-    reproduce,
-)
-
-
-def table(study: Study) -> Any:
+def table(measured: DrugErrors) -> Any:
     """Return a table (rich) of the root mean squared errors of all methods and sizes.
 
     Parameters
     ----------
-    study : Study
+    measured : DrugErrors
 
     Returns
     -------
     table : rich.table.Table
     """
-    table = optional("rich.table", "demo").Table(
-        title=f"{DRUGS} yes-or-no answers on drug use at once, epsilon {EPSILON:g} for all together\n"
+    table = new_table(
+        f"{DRUGS} yes-or-no answers on drug use at once, epsilon {EPSILON:g} for all together\n"
         "Root mean squared error of a share, in percentage points; last column: ratio of the mean squared errors\n"
-        f"Stand-in for the {POPULATION:,} records of Duchi, Jordan and Wainwright (2018): shares of the same order",
-        title_justify="left",
-        box=optional("rich.box", "demo").SIMPLE_HEAD,
-        collapse_padding=True,
-        pad_edge=False,
+        f"Stand-in for the {POPULATION:,} records of Duchi, Jordan and Wainwright (2018): shares of the same order"
     )
     for heading in (
         "n",
@@ -275,32 +197,32 @@ def table(study: Study) -> Any:
     ):
         table.add_column(heading, justify="right")
     table.add_column("Laplace /\nl-infinity", justify="right")
-    mse = {method: study.mse(method) for method in STYLE}
-    for i, n in enumerate(study.sizes):
+    mse = {method: measured.mse(method) for method in STYLE}
+    for i, n in enumerate(measured.sizes):
         cells = [f"{100 * mse[method][i] ** 0.5:.2f}" for method in STYLE]
-        table.add_row(f"{n:,}", str(len(study.errors[PLAIN][i])), *cells, f"{mse[LAPLACE][i] / mse[CUBE][i]:.1f}")
+        table.add_row(f"{n:,}", str(len(measured.errors[PLAIN][i])), *cells, f"{mse[LAPLACE][i] / mse[CUBE][i]:.1f}")
     return table
 
 
-def draw(study: Study, ax: Any) -> None:
+def draw(measured: DrugErrors, ax: Any) -> None:
     """Draw the mean squared error against n on logarithmic axes, with bands of 90 % of the runs.
 
     Parameters
     ----------
-    study : Study
+    measured : DrugErrors
     ax : matplotlib.axes.Axes
     """
-    for method, curve in study.curves("errors").items():
+    for method, curve in measured.curves("errors").items():
         curve.draw(ax, STYLE[method], method)
-    at = study.sizes.index(REFERENCE_SIZE)
-    low, high = study.mse(CUBE)[at], study.mse(LAPLACE)[at]
+    at = measured.sizes.index(REFERENCE_SIZE)
+    low, high = measured.mse(CUBE)[at], measured.mse(LAPLACE)[at]
     arrow = {"arrowstyle": "<->", "shrinkA": 5, "shrinkB": 5}
     ax.annotate("", (REFERENCE_SIZE, high), (REFERENCE_SIZE, low), arrowprops=arrow)
-    ax.annotate(f" {study.ratio:.1f} times less", (REFERENCE_SIZE, 1.7 * low), va="center", fontsize=10)
+    ax.annotate(f" {measured.ratio:.1f} times less", (REFERENCE_SIZE, 1.7 * low), va="center", fontsize=10)
     for method, variance in report_variances().items():
-        expected = variance / np.array(study.sizes)
+        expected = variance / np.array(measured.sizes)
         ax.plot(
-            study.sizes,
+            measured.sizes,
             expected,
             color=BLACK,
             linestyle=":",
@@ -308,10 +230,11 @@ def draw(study: Study, ax: Any) -> None:
             label="" if method != CUBE else "exact formulas",
         )
     title = f"Error of {DRUGS} yes-or-no answers, epsilon {EPSILON:g} for all"
-    _finish(ax, title, study.name, "mean squared error of a share (squared share)", 500)
+    label_axes(ax, title, measured.name, "mean squared error of a share (squared share)", 500)
 
 
-def _finish(ax: Any, title: str, name: str, ylabel: str, top: float) -> None:
+def label_axes(ax: Any, title: str, name: str, ylabel: str, top: float) -> None:
+    """Make both axes logarithmic up to `top`, and add the titles, the labels and a legend."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(top=top)  # room for the legend

@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._plots import BLACK, BLUE, GRAY, VERMILION, finish
-from .._typing import Floats
-from ..estimation import GradientDescent
-from ..results import SmallSampleWarning
-from ._study import DJW, Curve, Experiment, Study
-from .surveys import RAND, records
+from ldpfast._plots import BLACK, BLUE, GRAY, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.demo.curve import Curve
+from ldpfast.demo.surveys import RAND, records
+from ldpfast.estimation import GradientDescent
+from ldpfast.results import SmallSampleWarning
+
+from ._study import DJW, Experiment, Study
 
 EPSILONS = (1.0, 2.0, 4.0, 6.0)
 # For many words: at epsilon 1 both errors are near 1/2, and few repetitions cannot order them.

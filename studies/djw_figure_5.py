@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import optional
-from .._plots import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, finish
-from .._typing import Floats
-from ..estimation import truncated_mean
-from ._study import DJW, Curve, Experiment, Study, Style
+from ldpfast._extras import optional
+from ldpfast._plots import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.demo.curve import Curve, Style
+from ldpfast.estimation import truncated_mean
+
+from ._study import DJW, Experiment, Study
 from .salaries import Population, salaries, visits
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
-from .._typing import Floats
-from ..estimation import SeriesDensity, histogram_density, series_density
-from ..mechanisms import LinfBall
-from ._study import DJW, Curve, Experiment, Study, slope
+from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, VERMILION, finish
+from ldpfast._typing import Floats
+from ldpfast.demo.curve import Curve
+from ldpfast.estimation import SeriesDensity, histogram_density, series_density
+from ldpfast.mechanisms import LinfBall
+
+from ._study import DJW, Experiment, Study, slope
 from .salaries import diseases
 
 SMOOTHNESS, EPSILON = 2.0, 1.0

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import experiments
-from ldpfast.experiments import djw_figure_1, surveys, whole_surveys
+from ldpfast.demo import demo, drug_use, surveys, whole_surveys
 
 from ..support.labels import has_unit
 from ..support.statistics import assert_counts, normal_margin
@@ -27,8 +26,8 @@ def comparisons() -> list[surveys.Comparison]:
 
 
 @pytest.fixture(scope="module")
-def study() -> djw_figure_1.Study:
-    return djw_figure_1.run(np.random.default_rng(2), sizes=(20_000, 200_000), repetitions=(10, 40))
+def measured() -> drug_use.DrugErrors:
+    return drug_use.measure(np.random.default_rng(2), sizes=(20_000, 200_000), repetitions=(10, 40))
 
 
 def test_the_questions_have_the_statistics_of_the_surveys():
@@ -72,70 +71,70 @@ def test_every_record_has_the_stated_guarantee(comparisons):
 
 def test_the_population_is_reproducible():
     """Its shares of users agree with the study. Detects an error of 0.4 percentage points of one of 27 drugs."""
-    people = djw_figure_1.population()
+    people = drug_use.population()
     assert people.shape == (959_715, 4)
-    np.testing.assert_array_equal(people, djw_figure_1.population())
+    np.testing.assert_array_equal(people, drug_use.population())
     users = np.unpackbits(people, axis=1, count=27).sum(axis=0)
-    assert_counts(users, len(people), djw_figure_1.DRUG_FREQ, detects=0.004)
+    assert_counts(users, len(people), drug_use.DRUG_FREQ, detects=0.004)
 
 
-def test_the_error_is_at_most_a_sixth_of_that_of_laplace_noise(study):
+def test_the_error_is_at_most_a_sixth_of_that_of_laplace_noise(measured):
     """The ratio is 8.4 with a standard deviation of 0.5: each error averages 27 x 40 squares."""
-    assert study.ratio >= 6
-    assert study.verdict.endswith("(at least 6: yes)")
+    assert measured.ratio >= 6
+    assert measured.verdict.endswith("(at least 6: yes)")
     for method, others in (
-        (djw_figure_1.PLAIN, djw_figure_1.CENTERED),
-        (djw_figure_1.CENTERED, djw_figure_1.CUBE),
-        (djw_figure_1.CUBE, djw_figure_1.LAPLACE),
+        (drug_use.PLAIN, drug_use.CENTERED),
+        (drug_use.CENTERED, drug_use.CUBE),
+        (drug_use.CUBE, drug_use.LAPLACE),
     ):
-        for mine, theirs in zip(study.errors[method], study.errors[others], strict=True):
+        for mine, theirs in zip(measured.errors[method], measured.errors[others], strict=True):
             assert mine.max() < theirs.min()
 
 
-def test_errors_follow_the_formulas(study):
+def test_errors_follow_the_formulas(measured):
     """The variances of a report are B^2 and 2 (27 / epsilon)^2.
 
     A mean of m >= 270 squares differs from its expectation by a fraction of sqrt(2 / m) times the normal margin.
     """
     variances = {
-        djw_figure_1.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
-        djw_figure_1.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
-        djw_figure_1.LAPLACE: 2 * (27 / 0.5) ** 2,
+        drug_use.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
+        drug_use.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
+        drug_use.LAPLACE: 2 * (27 / 0.5) ** 2,
     }
-    margin = normal_margin(len(variances) * len(study.sizes))
+    margin = normal_margin(len(variances) * len(measured.sizes))
     for method, variance in variances.items():
-        for n, errors in zip(study.sizes, study.errors[method], strict=True):
+        for n, errors in zip(measured.sizes, measured.errors[method], strict=True):
             assert errors.mean() == pytest.approx(variance / n, rel=margin * np.sqrt(2 / (27 * len(errors))))
 
 
 def test_a_claim_that_does_not_hold_is_reported():
-    errors = {method: [np.ones(3)] for method in djw_figure_1.STYLE}
-    assert djw_figure_1.Study((djw_figure_1.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
+    errors = {method: [np.ones(3)] for method in drug_use.STYLE}
+    assert drug_use.DrugErrors((drug_use.REFERENCE_SIZE,), errors).verdict.endswith("(at least 6: NO)")
 
 
-def test_demo_prints_tables_and_saves_one_picture(tmp_path, monkeypatch, comparisons, study):
+def test_demo_prints_tables_and_saves_one_picture(tmp_path, monkeypatch, comparisons, measured):
     monkeypatch.setattr(surveys, "run", lambda rng: comparisons)
-    monkeypatch.setattr(djw_figure_1, "run", lambda rng: study)
+    monkeypatch.setattr(drug_use, "measure", lambda rng: measured)
     text = io.StringIO()
     picture = tmp_path / "demo.png"
-    experiments.demo(picture, None, console.Console(file=text, width=80))
+    demo(picture, None, console.Console(file=text, width=80))
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert [p.name for p in tmp_path.iterdir()] == ["demo.png"]
     shown = text.getvalue()
     titles = {q.text for q in surveys.questions()}
     assert all(title in shown for title in titles)
-    assert study.verdict in shown
+    assert measured.verdict in shown
     assert str(picture) in shown
     assert max(map(len, shown.splitlines()[:-1])) <= 80
     assert "..." not in shown
     assert "…" not in shown
 
 
-def test_the_picture_has_titles_labels_and_legends(comparisons, study):
+def test_the_picture_has_titles_labels_and_legends(comparisons, measured):
     page = figure.Figure()
     axes = page.subplots(2, 3).ravel()
     surveys.draw(comparisons, axes[:5])
-    djw_figure_1.draw(study, axes[5])
+    drug_use.draw(measured, axes[5])
     for ax in axes:
         assert ax.get_title()
         assert has_unit(ax.get_xlabel())

@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from .._typing import Floats
-from .surveys import RAND, records
+from ldpfast._typing import Floats
+from ldpfast.demo.surveys import RAND, records
 
 PEOPLE, MEAN, MEDIAN = 252_540, 39_531, 24_968
 TOP = (*np.linspace(1.02e6, 1.9e6, 12), 2.2e6, 2.7e6)  # the 14 salaries above a million
