@@ -171,7 +171,7 @@ def test_missing_and_unknown_commands_and_version(capsys):
 
 def test_bench_passes_its_arguments(monkeypatch):
     called = []
-    monkeypatch.setitem(sys.modules, "ldpfast.bench", SimpleNamespace(report=lambda *a: called.append(a) or 3))
+    monkeypatch.setitem(sys.modules, "ldpfast.bench._report", SimpleNamespace(report=lambda *a: called.append(a) or 3))
     assert main(["bench", "--seconds", "2", "--json", "out.json"]) == 3
     assert called == [(2.0, "out.json", False)]
 

@@ -133,7 +133,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
-    from ..bench import report
+    from ..bench._report import report
 
     return report(arguments.seconds, arguments.json, arguments.targets)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import AnyArray, Floats
-from ..mechanisms import RandomizedResponse
-from ..survey import Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
-from ._case import Answer, Case, Task
-from ._data import people
+from ..._typing import AnyArray, Floats
+from ...mechanisms import RandomizedResponse
+from ...survey import Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
+from .._case import Answer, Case, Task
+from .._data import people
 
 EPSILON = 2.0
 EDGES = np.linspace(0, 100, 17)

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .. import estimation as problems
-from ..mechanisms import L2Ball
-from ..results import Estimate, SmallSampleWarning
-from ._case import EPSILON, Answer, Case
-from ._checks import check_frequencies, check_gaussian, check_linf_mean, check_logistic, check_median
-from ._data import ball, categories, direction, people
-from ._numpy import numpy_frequencies, numpy_series
-from ._numpy_descent import numpy_logistic, numpy_median
-from ._numpy_gaussian import numpy_gaussian
+from ... import estimation as problems
+from ...mechanisms import L2Ball
+from ...results import Estimate, SmallSampleWarning
+from .._case import EPSILON, Answer, Case
+from .._checks import check_frequencies, check_gaussian, check_linf_mean, check_logistic, check_median
+from .._data import ball, categories, direction, people
+from .._numpy import numpy_frequencies, numpy_series
+from .._numpy_descent import numpy_logistic, numpy_median
+from .._numpy_gaussian import numpy_gaussian
 from .mechanisms import DIGIT_BYTES
 
 CHAIN = "sequential steps, which the limit does not include and NumPy cannot vectorize"

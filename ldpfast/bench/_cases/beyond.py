@@ -8,12 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from ..mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
-from ..mechanisms._hadamard_response import walsh
-from ._case import Answer, AnyArray, Case
-from ._checks import bernstein, check_unary, shares_agree
-from ._data import ball, categories, cube, direction, people
-from ._numpy_beyond import numpy_codebook, numpy_cube, numpy_hadamard, numpy_subset, numpy_window
+from ..._typing import AnyArray
+from ...mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
+from ...mechanisms._hadamard_response import walsh
+from .._case import Answer, Case
+from .._checks import bernstein, check_unary, shares_agree
+from .._data import ball, categories, cube, direction, people
+from .._numpy_beyond import numpy_codebook, numpy_cube, numpy_hadamard, numpy_subset, numpy_window
 
 
 def check_hadamard(mechanism: HadamardResponse, x: AnyArray, reports: AnyArray) -> bool:

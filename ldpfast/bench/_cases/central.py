@@ -8,13 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from .. import central
-from .._core import noise
-from .._random import open_stream
-from ._case import EPSILON, AnyArray, Case
-from ._checks import bernstein
-from ._data import ball, people
-from ._numpy_central import numpy_gaussian_integers, numpy_mean, numpy_mean_rows, numpy_median, numpy_smooth
+from ... import central
+from ..._core import noise
+from ..._random import open_stream
+from ..._typing import AnyArray
+from .._case import EPSILON, Case
+from .._checks import bernstein
+from .._data import ball, people
+from .._numpy_central import numpy_gaussian_integers, numpy_mean, numpy_mean_rows, numpy_median, numpy_smooth
 
 TAIL = 23.0  # a Laplace variable is farther than this from zero, in units of its scale, with probability 1e-10
 UNSAFE = "NumPy: unsafe noise in double precision"

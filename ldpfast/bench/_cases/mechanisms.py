@@ -1,32 +1,28 @@
-"""Cases of mechanisms: reports, counts, and single records."""
+"""Cases of mechanisms: reports and counts."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from .. import _coins
-from .._core.tally import add_bits
-from ..mechanisms import (
-    Bins,
+from ... import _coins
+from ..._core.tally import add_bits
+from ..._typing import AnyArray
+from ...mechanisms import (
     L2Ball,
     Laplace,
-    LaplaceVector,
     LinfBall,
     Mechanism,
     RandomizedResponse,
     Residue,
     SignBit,
     UnaryEncoding,
-    Warner,
 )
-from ._case import EPSILON, Answer, AnyArray, Case, Task
-from ._checks import (
+from .._case import EPSILON, Answer, Case, Task
+from .._checks import (
     check_l2,
     check_laplace,
     check_linf,
@@ -36,8 +32,8 @@ from ._checks import (
     check_unary,
     count_bits,
 )
-from ._data import ball, categories, cube, direction, people
-from ._numpy import (
+from .._data import ball, categories, cube, direction, people
+from .._numpy import (
     Words,
     numpy_count,
     numpy_l2,
@@ -51,7 +47,6 @@ from ._numpy import (
 )
 
 DIGIT_BYTES = 1 / 3  # expected random bytes of one exact coin by bit planes: 2 bits per round, 1/4 of the coins go on
-SINGLE_TARGET = 5.0  # microseconds per call
 
 
 def _privatize(mechanism: Mechanism, x: AnyArray, out: AnyArray) -> Task:
@@ -201,34 +196,3 @@ CASES: dict[str, Callable[[float], Case]] = {
     "residue-4": residue,
     "sign-bit": sign_bit,
 }
-
-
-def singles() -> dict[str, tuple[Mechanism, Any]]:
-    """Return mechanisms with one record each, as on a client."""
-    vector = np.full(128, 0.01, np.float32)
-    return {
-        "Warner": (Warner(EPSILON), 1),
-        "RandomizedResponse, k = 128": (RandomizedResponse(128, EPSILON), 5),
-        "UnaryEncoding, k = 128": (UnaryEncoding(128, EPSILON), 5),
-        "Residue, modulus 4": (Residue(0.5, 0.1, 4, EPSILON), 3.7),
-        "Bins, 3 cuts": (Bins((0.0, 1.0, 2.0), EPSILON), 0.5),
-        "SignBit": (SignBit(0.0, 1.0, EPSILON), 0.5),
-        "Laplace": (Laplace(0.0, 1.0, EPSILON), 0.5),
-        "LinfBall, dim 128": (LinfBall(128, EPSILON), vector),
-        "LinfBall, dim 128, thin": (LinfBall(128, EPSILON, ties="thin"), vector),
-        "L2Ball, dim 128": (L2Ball(128, EPSILON), vector),
-        "LaplaceVector, dim 128": (LaplaceVector(128, EPSILON), vector),
-    }
-
-
-def measure_singles(calls: int = 200, rounds: int = 25) -> dict[str, float]:
-    """Measure microseconds per call for a single record of every mechanism: fresh key, checks, report."""
-    cases = singles()
-    found = dict.fromkeys(cases, math.inf)
-    for _ in range(rounds):
-        for name, (mechanism, record) in cases.items():
-            start = time.thread_time()
-            for _ in range(calls):
-                mechanism.privatize(record)
-            found[name] = min(found[name], (time.thread_time() - start) * 1e6 / calls)
-    return found
