@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
+from ldpfast import bench
 from ldpfast.bench._cases import CASES
 from ldpfast.bench._checks import ALPHA, bernstein, count_bits, left_out
 from ldpfast.bench._measure import Machine
@@ -30,6 +31,10 @@ ESTIMATES = [
     "median-any-time",
     "series-32",
 ]
+
+
+def test_the_package_has_only_its_public_names() -> None:
+    assert {name for name in vars(bench) if not name.startswith("_")} == set(bench.__all__)
 
 
 @each("name", CASES)

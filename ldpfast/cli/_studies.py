@@ -13,9 +13,7 @@ from typing import Any
 from ._arguments import console, generator
 
 REPOSITORY = "https://github.com/ldpfast/ldpfast"
-SOURCE = (
-    Path(__file__).resolve().parents[2]
-)  # the checkout, if the package is not installed or its installation is editable
+SOURCE = Path(__file__).resolve().parents[2]  # the checkout, if the installation is editable
 NAME = "studies"
 
 
@@ -37,11 +35,7 @@ def add_command(commands: Any, seed: str) -> None:
         "--full", action="store_true", help="as many repetitions as in the papers; takes several minutes"
     )
     reproduce.add_argument(
-        "--output",
-        type=Path,
-        default=Path("figures"),
-        metavar="DIR",
-        help="output directory (default: %(default)s)",
+        "--output", type=Path, default=Path("figures"), metavar="DIR", help="output directory (default: %(default)s)"
     )
     reproduce.add_argument("--seed", type=int, help=seed)
     reproduce.set_defaults(command=_reproduce)

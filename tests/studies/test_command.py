@@ -105,6 +105,20 @@ raise SystemExit(main(["reproduce", "price", "--list"]))
         assert result.stderr.startswith("ldpfast: error: reproduce must be run in a checkout of https://")
 
 
+def test_the_studies_run_as_a_module(tmp_path):
+    """The package that is imported already is used in any directory."""
+    code = f"""
+import os, runpy, sys
+sys.path.append({str(ROOT)!r})
+sys.argv = ["studies", "price", "--list"]
+os.chdir({str(tmp_path)!r})
+runpy.run_module("studies", run_name="__main__")
+"""
+    result = run_python(code, PYTHONSAFEPATH="1", COLUMNS="120")
+    assert result.returncode == 0, result.stderr
+    assert "price" in result.stdout
+
+
 def test_other_commands_do_not_import_the_studies():
     code = f"""
 import os, sys
