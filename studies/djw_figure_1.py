@@ -1,7 +1,7 @@
 """The paper's experiment on drug use: 27 yes-or-no answers per person, released together (figure 1).
 
-Duchi, Jordan and Wainwright (JASA 2018, section 6.2). The stand-in for their records and the measurement are those of
-`ldpfast.demo.drug_use`. The real data are 27 answers per person from Fair's survey.
+Duchi, Jordan and Wainwright (JASA 2018, section 6.2). `ldpfast.demo.drug_use` has the stand-in for their records and the
+measurement. The real data are 27 answers per person from Fair's survey.
 """
 
 from __future__ import annotations

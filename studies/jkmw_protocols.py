@@ -2,7 +2,7 @@
 
 Joseph, Kulkarni, Mao and Wu (NeurIPS 2019) prove an error of order sigma / (epsilon sqrt(n)) for known sigma and two
 rounds, if n is large enough for their thresholds. Counts are drawn from their exact distribution
-(`GaussianMean.simulate`). The ranges are those of docs/gaussian.md, which shows the figure.
+(`GaussianMean.simulate`). docs/gaussian.md has the same ranges and shows the figure.
 """
 
 from __future__ import annotations

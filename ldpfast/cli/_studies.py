@@ -22,8 +22,8 @@ def add_command(commands: Any, seed: str) -> None:
     reproduce = commands.add_parser(
         "reproduce",
         help="in a checkout: repeat the experiments of the papers: figures, numbers, and whether the claims hold",
-        epilog=f"The studies are part of the repository {REPOSITORY}, and not of the installed package. The command runs those "
-        "in the current directory, if it is a checkout, or those of the checkout that ldpfast is imported from.",
+        epilog=f"The studies are part of the repository {REPOSITORY}, and not of the installed package. The command takes "
+        "them from the current directory, if it is a checkout, or from the checkout that ldpfast is imported from.",
     )
     reproduce.add_argument("names", nargs="*", metavar="NAME", help="experiments, see --list (default: all)")
     reproduce.add_argument(
@@ -58,7 +58,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def load_studies() -> ModuleType:
-    """Return the studies that are imported already, or import those of a checkout.
+    """Return the package `studies`; import it from a checkout unless it is imported already.
 
     Raises
     ------

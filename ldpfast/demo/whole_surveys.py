@@ -1,6 +1,6 @@
 """Two sensitive surveys in whole: all questions at one total epsilon per person, beside the true values.
 
-The data are those of `surveys`. Ranges and categories are declared here, not taken from the data.
+The data come from `surveys`. Ranges and categories are declared here, not taken from the data.
 """
 
 from __future__ import annotations
