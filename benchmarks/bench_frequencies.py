@@ -7,70 +7,60 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import ldpfast as ldp
-from ldpfast import _coins, bench
-from ldpfast.bench import EPSILON, Task
+from ldpfast._typing import AnyArray
+from ldpfast.bench._case import Case, Task
+from ldpfast.bench._cases import CASES
+from ldpfast.bench._checks import check_frequencies
+from ldpfast.bench._numpy import numpy_count
 
 from . import rivals
+from .measure import measure
 
-K = 128
-MECHANISMS: dict[str, Any] = {
-    "response-128": ldp.RandomizedResponse(K, EPSILON),
-    "unary-128": ldp.UnaryEncoding(K, EPSILON),
-}
+SCALES = {"response-128": 1 / 16, "unary-128": 1.0}  # of the cases; a million people each
+FEW = 10_000  # people of the library that processes single records
 
 
-def with_ldpfast(mechanism: Any, x: NDArray[Any]) -> Task:
+def with_ldpfast(case: Case) -> Task:
     """Return a call that privatizes and estimates, with stored reports."""
-    return lambda: mechanism.estimate(mechanism.privatize(x)).value
+    return lambda: case.mechanism.estimate(case.mechanism.privatize(case.x)).value
 
 
-def with_numpy(mechanism: Any, x: NDArray[Any]) -> Task:
-    """Return the same call with the NumPy code of `ldpfast.bench`."""
-    n = len(x)
-    if isinstance(mechanism, ldp.UnaryEncoding):
-        coins = _coins.unary(EPSILON, False)
-        out = np.zeros((n, K // 8), np.uint8)
-        privatize, tally = bench.numpy_unary(mechanism, x, out), bench.numpy_count(out)
-        p, q = float(coins.p), float(coins.q)
-    else:
-        coin = _coins.response(K, EPSILON)
-        out = np.zeros_like(x)
-        privatize, tally = bench.numpy_response(coin, x, out), lambda: np.bincount(out, minlength=K)
-        p, q = float(coin.p), float(coin.q)
+def with_numpy(case: Case) -> Task:
+    """Return the same call with the NumPy code of the case."""
 
-    def estimate() -> NDArray[Any]:
-        privatize()
-        shares: NDArray[Any] = (tally() / n - q) / (p - q)
+    def estimate() -> AnyArray:
+        reports = case.numpy()
+        is_packed = reports.ndim == 2
+        counts = numpy_count(reports)() if is_packed else np.bincount(reports, minlength=case.mechanism.k)
+        shares: AnyArray = case.mechanism.debiasing(counts / len(case.x))
         return shares
 
     return estimate
 
 
-LIBRARIES = {
-    "ldpfast": (with_ldpfast, 1 << 20, 7),
-    "numpy": (with_numpy, 1 << 20, 7),
-    "pure-ldp": (rivals.pure_ldp.frequencies, 10_000, 3),
-}
+def with_pure_ldp(case: Case) -> Task:
+    """Return the same call with pure-ldp, for the first `FEW` people."""
+    return rivals.pure_ldp.frequencies(case.mechanism, case.x[:FEW])
+
+
+LIBRARIES = {"ldpfast": with_ldpfast, "numpy": with_numpy, "pure-ldp": with_pure_ldp}
 
 
 @pytest.mark.benchmark(timer=time.thread_time)
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", SCALES)
 def bench_frequencies(benchmark: Any, threads: None, name: str, library: str) -> None:
-    if library == "pure-ldp" and library not in rivals.installed(name):
+    is_slow = library == "pure-ldp"
+    if is_slow and library not in rivals.installed(name):
         pytest.skip("pure-ldp is not installed")
-    mechanism, (make, n, rounds) = MECHANISMS[name], LIBRARIES[library]
-    x = np.random.default_rng(1).integers(0, K, n).astype(np.uint8)
+    case = CASES[name](SCALES[name])
+    x = case.x[:FEW] if is_slow else case.x
     ldp.set_num_threads(1)
-    call = make(mechanism, x)
-    correct = bench.check_frequencies(mechanism, x, call())
-    benchmark.group = f"records to shares, {type(mechanism).__name__}, k = {K}, per person"
-    benchmark.extra_info.update(
-        name=f"frequencies-{name}", library=library, unit="person", units=n, threads=1, target=None, correct=correct
-    )
-    benchmark.pedantic(call, rounds=rounds, iterations=1)
-    benchmark.extra_info["ns_per_unit"] = benchmark.stats.stats.min * 1e9 / n
-    assert correct
+    call = LIBRARIES[library](case)
+    measure(
+        benchmark, call, group=f"records to shares, {type(case.mechanism).__name__}, k = {case.mechanism.k}, per person",
+        name=f"frequencies-{name}", library=library, unit="person", units=len(x),
+        correct=check_frequencies(case.mechanism, x, call()), rounds=3 if is_slow else 7,
+    )  # fmt: skip

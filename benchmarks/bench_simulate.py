@@ -13,6 +13,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast.mechanisms import LaplaceOneHot
 
+from .measure import measure
+
 N = 10**9
 SIGMAS = 7  # standard errors by which a correct estimate may miss the truth
 
@@ -57,11 +59,8 @@ def bench_simulate(benchmark: Any, name: str) -> None:
     make, population = CASES[name]
     mechanism = make()
     aggregator = ldp.simulate(mechanism, population, N)
-    benchmark.group = "simulate, n = 10^9"
-    benchmark.extra_info.update(
-        name=f"simulate-{name}", library="ldpfast", unit="call", units=1, threads=1, target=1e9,
+    measure(
+        benchmark, ldp.simulate, (mechanism, population, N), group="simulate, n = 10^9", name=f"simulate-{name}",
+        library="ldpfast", unit="call", units=1, target=1e9, rounds=3,
         correct=aggregator.n == N and is_near(aggregator.estimate(), population),
     )  # fmt: skip
-    benchmark.pedantic(ldp.simulate, (mechanism, population, N), rounds=3, iterations=1)
-    benchmark.extra_info["ns_per_unit"] = benchmark.stats.stats.min * 1e9
-    assert benchmark.extra_info["correct"]

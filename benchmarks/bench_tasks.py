@@ -14,38 +14,29 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import bench
+from ldpfast.bench._case import Case, Task
+from ldpfast.bench._cases import CASES
+from ldpfast.bench._measure import Machine
+from ldpfast.bench._singles import SINGLE_TARGET, singles
 
 from . import rivals
+from .measure import measure
 from .rivals import numba_cases, numba_tools
 
-ROUNDS = 7
-# Tasks that use one thread, by the start of their name.
-ONE_THREAD = (
-    "tally",
-    "median",
-    "logistic",
-    "series",
-    "gaussian-simulated",
-    "central-median",
-    "central-smooth",
-    "central-gaussian",
-    "decode",
-)
 THREADED = ("ldpfast", "numba")
-NO_NUMBA = ("tally", "gaussian-simulated", "survey", "central", "cube", "codebook", "decode")
+SMALL = 1e-3  # scale of the cases that are built to find out which libraries and threads they have
 
 
 @lru_cache(maxsize=1)
-def case_of(name: str) -> bench.Case:
+def case_of(name: str) -> Case:
     """Return the case of one task, cached for all libraries of its group."""
-    return bench.CASES[name](1.0)
+    return CASES[name](1.0)
 
 
 @lru_cache(maxsize=1)
-def machine() -> bench.Machine:
+def machine() -> Machine:
     """Return the speeds of key stream and memory, measured once per run."""
-    speeds = bench.Machine()
+    speeds = Machine()
     for _ in range(7):
         speeds.sample()
     return speeds
@@ -53,18 +44,19 @@ def machine() -> bench.Machine:
 
 def libraries(name: str) -> list[Any]:
     """Return the installed libraries of a task, with one thread and CPU time, and with two threads and wall time."""
-    found = ["ldpfast", "numpy", *rivals.installed(name)]
-    if numba_tools.numba is not None and not name.startswith(NO_NUMBA):
-        found = [*found, "numba"]
-    two = [] if name.startswith(ONE_THREAD) else [f"{library}, 2 threads" for library in found if library in THREADED]
+    case = CASES[name](SMALL)
+    one = ["ldpfast", "numpy", *rivals.installed(name)]
+    if numba_tools.numba is not None and numba_cases.numba_case(name, case, 1) is not None:
+        one = [*one, "numba"]
+    two = [f"{library}, 2 threads" for library in one if case.threads and library in THREADED]
     one_clock = pytest.mark.benchmark(timer=time.thread_time)
     wall_clock = pytest.mark.benchmark(timer=time.perf_counter)
-    return [pytest.param(name, library, marks=one_clock, id=f"{name}-{library}") for library in found] + [
+    return [pytest.param(name, library, marks=one_clock, id=f"{name}-{library}") for library in one] + [
         pytest.param(name, library, marks=wall_clock, id=f"{name}-{library}") for library in two
     ]
 
 
-def make(library: str, name: str) -> tuple[bench.Case, bench.Task]:
+def make(library: str, name: str) -> tuple[Case, Task]:
     """Return the case and one call of the library, with fewer people if the library processes single records."""
     case = case_of(name)
     published = rivals.installed(name).get(library)
@@ -83,31 +75,26 @@ def make(library: str, name: str) -> tuple[bench.Case, bench.Task]:
     return case, case.ours
 
 
-@pytest.mark.parametrize("name, library", [row for name in bench.CASES for row in libraries(name)])
+@pytest.mark.parametrize("name, library", [row for name in CASES for row in libraries(name)])
 def bench_task(benchmark: Any, threads: None, name: str, library: str) -> None:
     case, call = make(library, name)
     count = 2 if library.endswith("2 threads") else 1
     ldp.set_num_threads(count)
     answer = call()  # compiles, creates the pool, and touches the memory pages
-    benchmark.group = f"{case.task}, per {case.unit}"
-    benchmark.extra_info.update(
-        name=name, library=library, unit=case.unit, units=case.units, threads=count, target=case.target,
-        limit_ns=machine().limit(case), correct=bool(case.check(answer)),
+    measure(
+        benchmark, call, group=f"{case.task}, per {case.unit}", name=name, library=library, unit=case.unit, units=case.units,
+        threads=count, target=case.target, limit=machine().limit(case), correct=bool(case.check(answer)),
+        rounds=3 if library in rivals.installed(name) else 7,
     )  # fmt: skip
-    benchmark.pedantic(call, rounds=3 if library in rivals.installed(name) else ROUNDS, iterations=1)
-    benchmark.extra_info["ns_per_unit"] = benchmark.stats.stats.min * 1e9 / case.units
-    assert benchmark.extra_info["correct"]
 
 
 @pytest.mark.benchmark(timer=time.thread_time)
-@pytest.mark.parametrize("name", bench.singles())
+@pytest.mark.parametrize("name", singles())
 def bench_single(benchmark: Any, name: str) -> None:
     """Privatize a single record with a fresh key."""
-    mechanism, record = bench.singles()[name]
-    benchmark.group = "single record, per call"
-    benchmark.extra_info.update(
-        name=f"single-{name}", library="ldpfast", unit="call", units=1, threads=1, target=bench.SINGLE_TARGET * 1e3,
+    mechanism, record = singles()[name]
+    measure(
+        benchmark, mechanism.privatize, (record,), group="single record, per call", name=f"single-{name}", library="ldpfast",
+        unit="call", units=1, target=SINGLE_TARGET * 1e3, rounds=20, iterations=500,
         correct=np.shape(mechanism.privatize(record)) == mechanism.report.shape,
     )  # fmt: skip
-    benchmark.pedantic(mechanism.privatize, (record,), rounds=20, iterations=500)
-    benchmark.extra_info["ns_per_unit"] = benchmark.stats.stats.min * 1e9

@@ -18,31 +18,31 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-TASKS = {
-    "response-128": ("k-ary response, k = 128", "person"),
-    "unary-128": ("unary encoding, 128 bits", "person"),
-    "linf-128": (r"$\ell_\infty$ ball, dim 128", "coordinate"),
-    "linf-1024": (r"$\ell_\infty$ ball, dim 1024", "coordinate"),
-    "l2-100": (r"$\ell_2$ ball, dim 100", "coordinate"),
-    "l2-1000": (r"$\ell_2$ ball, dim 1000", "coordinate"),
-    "laplace": ("Laplace noise", "value"),
-    "sign-bit": ("sign bit", "value"),
-    "residue-4": ("residue modulo 4", "person"),
-    "count-128": ("counting 128-bit reports", "report"),
-    "count-1024": ("counting 1024-bit reports", "report"),
-    "run-linf-128": (r"records to mean, $\ell_\infty$, dim 128", "coordinate"),
-    "frequencies-response-128": ("records to shares, k-ary", "person"),
-    "frequencies-unary-128": ("records to shares, unary", "person"),
-    "frequencies-1024": ("frequencies, k = 1024", "person"),
-    "series-32": ("density, series of 32 terms", "person"),
-    "median": ("median by descent", "person"),
-    "median-any-time": ("median by descent, any time", "person"),
-    "gaussian": ("Gaussian mean, two rounds", "person"),
-    "central-mean": ("central mean", "value"),
-    "central-median": ("central median", "record"),
-    "central-gaussian": ("discrete Gaussian noise", "sample"),
-    "logistic-float32": ("logistic regression, dim 50", "person"),
-    "logistic-float64": ("the same, float64", "person"),
+LABELS = {
+    "response-128": "k-ary response, k = 128",
+    "unary-128": "unary encoding, 128 bits",
+    "linf-128": r"$\ell_\infty$ ball, dim 128",
+    "linf-1024": r"$\ell_\infty$ ball, dim 1024",
+    "l2-100": r"$\ell_2$ ball, dim 100",
+    "l2-1000": r"$\ell_2$ ball, dim 1000",
+    "laplace": "Laplace noise",
+    "sign-bit": "sign bit",
+    "residue-4": "residue modulo 4",
+    "count-128": "counting 128-bit reports",
+    "count-1024": "counting 1024-bit reports",
+    "run-linf-128": r"records to mean, $\ell_\infty$, dim 128",
+    "frequencies-response-128": "records to shares, k-ary",
+    "frequencies-unary-128": "records to shares, unary",
+    "frequencies-1024": "frequencies, k = 1024",
+    "series-32": "density, series of 32 terms",
+    "median": "median by descent",
+    "median-any-time": "median by descent, any time",
+    "gaussian": "Gaussian mean, two rounds",
+    "central-mean": "central mean",
+    "central-median": "central median",
+    "central-gaussian": "discrete Gaussian noise",
+    "logistic-float32": "logistic regression, dim 50",
+    "logistic-float64": "the same, float64",
 }
 
 INK, GRAY, PALE = "#1b1f24", "#6b7480", "#e6e9ed"
@@ -97,9 +97,10 @@ PANELS = (
 
 @dataclass
 class Numbers:
-    """Nanoseconds per unit by task and library, the limit by task, and a description of the machine."""
+    """Nanoseconds per unit by task and library, unit and limit by task, and a description of the machine."""
 
     cost: dict[str, dict[str, float]]
+    unit: dict[str, str]
     limit: dict[str, float]
     about: str
 
@@ -107,24 +108,28 @@ class Numbers:
 def from_pytest(data: dict[str, Any]) -> Numbers:
     """Read the JSON of pytest-benchmark."""
     cost: dict[str, dict[str, float]] = {}
+    unit: dict[str, str] = {}
     limit: dict[str, float] = {}
     for row in data["benchmarks"]:
         info = row["extra_info"]
-        if info["name"] in TASKS and info["correct"]:
+        if info["name"] in LABELS and info["correct"]:
+            unit[info["name"]] = info["unit"]
             cost.setdefault(info["name"], {})[info["library"]] = info["ns_per_unit"]
             if info["library"] == "ldpfast" and "limit_ns" in info:
                 limit[info["name"]] = info["limit_ns"]
     cpu = data["machine_info"].get("cpu", {}).get("brand_raw", data["machine_info"]["machine"])
-    return Numbers(cost, limit, f"{cpu}, Python {data['machine_info']['python_version']}")
+    return Numbers(cost, unit, limit, f"{cpu}, Python {data['machine_info']['python_version']}")
 
 
 def from_report(data: dict[str, Any]) -> Numbers:
     """Read the JSON of ``python -m ldpfast bench``."""
     cost: dict[str, dict[str, float]] = {}
+    unit: dict[str, str] = {}
     limit: dict[str, float] = {}
     for row in data["tasks"]:
-        if row["name"] not in TASKS or not row["correct"]:
+        if row["name"] not in LABELS or not row["correct"]:
             continue
+        unit[row["name"]] = row["unit"]
         cost[row["name"]] = {"ldpfast": row["ldpfast"]}
         if row["numpy_correct"]:
             cost[row["name"]]["numpy"] = row["numpy"]
@@ -132,7 +137,9 @@ def from_report(data: dict[str, Any]) -> Numbers:
             cost[row["name"]]["ldpfast, 2 threads"] = row["two_threads_ns"]
         limit[row["name"]] = row["limit"]
     about = data["machine"]
-    return Numbers(cost, limit, f"{about['cpu']} ({about['isa']}), Python {about['python']}, NumPy {about['numpy']}")
+    return Numbers(
+        cost, unit, limit, f"{about['cpu']} ({about['isa']}), Python {about['python']}, NumPy {about['numpy']}"
+    )
 
 
 def brief(cost: float) -> str:
@@ -167,13 +174,13 @@ def draw_row(ax: Axes, y: float, costs: dict[str, float], limit: float | None) -
         )  # fmt: skip
 
 
-def draw_panel(ax: Axes, panel: Panel, rows: dict[str, dict[str, float]], limits: dict[str, float]) -> None:
+def draw_panel(ax: Axes, panel: Panel, rows: dict[str, dict[str, float]], numbers: Numbers) -> None:
     """Draw all tasks of a panel."""
+    limits = numbers.limit
     for i, (name, costs) in enumerate(rows.items()):
         y = len(rows) - 1 - i
         draw_row(ax, y, costs, limits.get(name))
-        task, unit = TASKS[name]
-        for text, up, size, color in ((task, 0.15, 10, INK), (f"per {unit}", -0.23, 8, GRAY)):
+        for text, up, size, color in ((LABELS[name], 0.15, 10, INK), (f"per {numbers.unit[name]}", -0.23, 8, GRAY)):
             ax.annotate(
                 text, (-0.012, y + up), xycoords=("axes fraction", "data"), ha="right", va="center", fontsize=size,
                 color=color,
@@ -216,7 +223,7 @@ def rows_of(panel: Panel, numbers: Numbers) -> dict[str, dict[str, float]]:
     """Return the tasks that a library of the panel performs, with the times of ldpfast and of these libraries."""
     shown = ("ldpfast", "ldpfast, 2 threads", *panel.rivals)
     rows = {
-        name: {lib: numbers.cost[name][lib] for lib in shown if lib in numbers.cost.get(name, {})} for name in TASKS
+        name: {lib: numbers.cost[name][lib] for lib in shown if lib in numbers.cost.get(name, {})} for name in LABELS
     }
     return {name: costs for name, costs in rows.items() if "ldpfast" in costs and set(costs) & set(panel.rivals)}
 
@@ -233,7 +240,7 @@ def draw(numbers: Numbers) -> Figure:
     for panel in panels:
         size = 0.5 * len(rows[panel])
         ax = figure.add_axes((0.275, (top - head - size) / height, 0.7, size / height))
-        draw_panel(ax, panel, rows[panel], numbers.limit)
+        draw_panel(ax, panel, rows[panel], numbers)
         for text, down, style in (
             (
                 f"{panel.title}: time per unit, left is faster",

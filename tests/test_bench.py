@@ -10,13 +10,17 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import bench
+from ldpfast.bench._cases import CASES
+from ldpfast.bench._checks import ALPHA, bernstein, count_bits, left_out
+from ldpfast.bench._measure import Machine
+from ldpfast.bench._numpy import numpy_count
+from ldpfast.bench._report import report
+from ldpfast.bench._singles import singles
 
 from .support.cases import each
 
 SCALE = 1e-3
-REPORTS = [
-    name for name in bench.CASES if name.startswith(("l2", "linf", "unary", "response", "laplace", "residue", "sign"))
-]
+REPORTS = [name for name in CASES if name.startswith(("l2", "linf", "unary", "response", "laplace", "residue", "sign"))]
 ESTIMATES = [
     "frequencies-1024",
     "gaussian",
@@ -29,9 +33,13 @@ ESTIMATES = [
 ]
 
 
-@each("name", bench.CASES)
+def test_the_package_has_only_its_public_names() -> None:
+    assert {name for name in vars(bench) if not name.startswith("_")} == set(bench.__all__)
+
+
+@each("name", CASES)
 def test_answers_of_both_libraries_are_correct(name: str) -> None:
-    case = bench.CASES[name](SCALE)
+    case = CASES[name](SCALE)
     assert case.check(case.ours())
     assert case.check(case.numpy())
 
@@ -39,7 +47,7 @@ def test_answers_of_both_libraries_are_correct(name: str) -> None:
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_check_detects_wrong_reports(name: str) -> None:
     """Wrong reports are inverted vectors and bits, other codes, shifted numbers, and only half of the reports."""
-    case = bench.CASES[name](0.5 if name in ("l2-1000", "linf-1024") else 20 * SCALE)
+    case = CASES[name](0.5 if name in ("l2-1000", "linf-1024") else 20 * SCALE)
     answer = np.array(case.ours())
     if answer.ndim == 2:
         wrong = ~answer if answer.dtype == np.uint8 else -answer
@@ -51,21 +59,21 @@ def test_the_check_detects_wrong_reports(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["count-128", "tally-1024"])
 def test_the_check_detects_a_count_that_is_off_by_one(name: str) -> None:
-    case = bench.CASES[name](SCALE)
+    case = CASES[name](SCALE)
     counts = np.array(case.ours())
     counts[3] += 1
     assert not case.check(counts)
 
 
 def test_the_check_detects_a_wrong_mean_of_run() -> None:
-    case = bench.CASES["run-linf-128"](20 * SCALE)
+    case = CASES["run-linf-128"](20 * SCALE)
     assert not case.check(np.zeros(128))
 
 
 @pytest.mark.parametrize("name", ESTIMATES)
 def test_the_check_detects_wrong_estimates(name: str) -> None:
     """Wrong estimates have inverted signs or bits, or are starting points of a descent without any steps."""
-    case = bench.CASES[name](0.0625)
+    case = CASES[name](0.0625)
     for call in (case.ours, case.numpy):
         answer = call()
         assert case.check(answer)
@@ -83,7 +91,7 @@ def test_the_check_detects_wrong_estimates(name: str) -> None:
 
 def test_records_of_numpy_are_counted_separately() -> None:
     """The time of a library that processes fewer records is divided by that number."""
-    case = bench.CASES["median"](0.1)
+    case = CASES["median"](0.1)
     assert case.numpy_units == 1 << 16 < case.units
     assert case.ours()[1] == case.units
     assert case.numpy()[1] == case.numpy_units
@@ -92,38 +100,38 @@ def test_records_of_numpy_are_counted_separately() -> None:
 @pytest.mark.parametrize("rows", [0, 1, 2, 255, 4096, 4097, 30_000])
 def test_the_bit_adders_in_numpy_are_exact(rows: int) -> None:
     reports = np.random.default_rng(rows).integers(0, 256, (rows, 16), np.uint8)
-    np.testing.assert_array_equal(bench.numpy_count(reports)(), bench.count_bits(reports))
+    np.testing.assert_array_equal(numpy_count(reports)(), count_bits(reports))
 
 
 def test_the_bernstein_radius_satisfies_the_inequality() -> None:
     variance, largest, n = 0.2, 1.0, 1000
-    t = bench.bernstein(variance, largest, n)
-    assert 2 * np.exp(-n * t**2 / (2 * variance + 2 * largest * t / 3)) <= bench.ALPHA
+    t = bernstein(variance, largest, n)
+    assert 2 * np.exp(-n * t**2 / (2 * variance + 2 * largest * t / 3)) <= ALPHA
 
 
 def test_the_burn_in_is_a_power_of_two() -> None:
     """The burn-in is the largest power of two up to a quarter of all positions, as in the protocols."""
-    assert [bench.left_out(n) for n in (1, 3, 4, 7, 8, 1000, 1024, 10**6)] == [0, 0, 1, 1, 2, 128, 256, 1 << 17]
+    assert [left_out(n) for n in (1, 3, 4, 7, 8, 1000, 1024, 10**6)] == [0, 0, 1, 1, 2, 128, 256, 1 << 17]
 
 
 def test_the_limit_is_the_time_for_random_bytes_or_memory() -> None:
-    machine = bench.Machine(stream=0.1, copy=0.05, read=0.02)
-    case = bench.CASES["response-128"](SCALE)
+    machine = Machine(stream=0.1, copy=0.05, read=0.02)
+    case = CASES["response-128"](SCALE)
     assert machine.limit(case) == pytest.approx(case.random_bytes * 0.1)
-    case = bench.CASES["l2-100"](SCALE)
-    assert bench.Machine(stream=0.01, copy=0.05, read=0.02).limit(case) == pytest.approx(4 * 0.05)
-    case = bench.CASES["count-128"](SCALE)
+    case = CASES["l2-100"](SCALE)
+    assert Machine(stream=0.01, copy=0.05, read=0.02).limit(case) == pytest.approx(4 * 0.05)
+    case = CASES["count-128"](SCALE)
     assert machine.limit(case) == pytest.approx(16 * 0.02)
 
 
 def test_the_report_prints_and_saves_every_task(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     file, threads = tmp_path / "bench.json", ldp.get_num_threads()
-    assert bench.report(0.02, str(file)) == 0
+    assert report(0.02, str(file)) == 0
     assert ldp.get_num_threads() == threads
     printed = capsys.readouterr().out
     data = json.loads(file.read_text())
-    assert [row["name"] for row in data["tasks"]] == list(bench.CASES)
-    assert set(data["single_us"]) == set(bench.singles())
+    assert [row["name"] for row in data["tasks"]] == list(CASES)
+    assert set(data["single_us"]) == set(singles())
     for row in data["tasks"]:
         assert row["correct"]
         assert row["numpy_correct"]
@@ -133,5 +141,5 @@ def test_the_report_prints_and_saves_every_task(capsys: pytest.CaptureFixture[st
 
 
 def test_single_records_give_single_reports() -> None:
-    for mechanism, record in bench.singles().values():
+    for mechanism, record in singles().values():
         assert np.shape(mechanism.privatize(record)) == mechanism.report.shape

@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import ldpfast as ldp
-from ldpfast import experiments
+from ldpfast import demo
 from ldpfast.cli import _surveys, main
 from ldpfast.survey import Choice, Cross, Mean, Survey, YesNo
 
@@ -26,6 +26,7 @@ from .support.command_line import error_line
 from .support.extras import remove_extras
 
 pytest.importorskip("rich")
+ROOT = Path(__file__).parent.parent
 NUMERIC = ["--epsilon", "1", "--lower", "0", "--upper", "10"]
 
 
@@ -170,14 +171,14 @@ def test_missing_and_unknown_commands_and_version(capsys):
 
 def test_bench_passes_its_arguments(monkeypatch):
     called = []
-    monkeypatch.setitem(sys.modules, "ldpfast.bench", SimpleNamespace(report=lambda *a: called.append(a) or 3))
+    monkeypatch.setitem(sys.modules, "ldpfast.bench._report", SimpleNamespace(report=lambda *a: called.append(a) or 3))
     assert main(["bench", "--seconds", "2", "--json", "out.json"]) == 3
     assert called == [(2.0, "out.json", False)]
 
 
 def test_demo_passes_its_arguments(monkeypatch, tmp_path, capsys):
     called = []
-    monkeypatch.setattr(experiments, "demo", lambda *a: called.append(a))
+    monkeypatch.setattr(demo, "demo", lambda *a: called.append(a))
     assert main(["demo"]) == 0
     assert main(["demo", "--seed", "4", "--output", str(tmp_path / "a.png")]) == 0
     assert called[0][:2] == (Path("ldpfast-demo.png"), None)
@@ -505,6 +506,8 @@ def test_results_that_cannot_be_written_are_one_line(tmp_path, survey, toml, arr
     redirection, fault = STREAMS[stream]
     if stream == "full" and not Path("/dev/full").exists():
         pytest.skip("this system has no device that is always full")
+    for name in ("studies", "pyproject.toml"):  # `reproduce` runs in a checkout
+        (tmp_path / name).symlink_to(ROOT / name)
     words = " ".join(arguments)
     # The reader of the pipe is gone before the command writes.
     program = f"sleep 0.3; exec '{sys.executable}' -m ldpfast {words}"

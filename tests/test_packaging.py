@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from setuptools import find_packages
 
 import ldpfast as ldp
 
@@ -72,6 +73,13 @@ def test_wheels_are_built_for_the_versions_that_the_classifiers_name():
     built = {re.fullmatch(r"cp3(\d+)t?-\*", tag)[1] for tag in PROJECT["tool"]["cibuildwheel"]["build"]}
     assert named == built
     assert PROJECT["project"]["requires-python"] == f">=3.{min(map(int, named))}"
+
+
+def test_the_sdist_has_the_studies_and_the_wheel_does_not():
+    assert "graft studies" in (ROOT / "MANIFEST.in").read_text().splitlines()
+    packages = find_packages(str(ROOT), **PROJECT["tool"]["setuptools"]["packages"]["find"])
+    assert "ldpfast.demo" in packages
+    assert {name.partition(".")[0] for name in packages} == {"ldpfast"}
 
 
 def test_the_recipe_has_the_version_and_the_requirements_of_the_package():

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from ldpfast import _plots
-from ldpfast.experiments import surveys
+from ldpfast.demo import surveys
 
 
 def main(target: str = "docs/accuracy.png") -> None:

@@ -10,7 +10,7 @@ from instrumented import build, library
 # release build; those of clients in C have sanitizers of their own.
 LEFT_OUT = [
     "bounds",
-    "experiments",
+    "demo",
     "privacy",
     "central/test_definitions.py",
     "central/test_density.py",
@@ -27,6 +27,7 @@ LEFT_OUT = [
     "mechanisms/test_power.py",
     "mechanisms/test_simulate.py",
     "mechanisms/test_statistics.py",
+    "studies",
     "test_bench.py",
     "test_build.py",
     "test_cli.py",

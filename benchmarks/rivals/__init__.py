@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpfast.bench import Case, Task
+from ldpfast.bench._case import Case, Task
 
 from . import diffprivlib, multi_freq_ldpy, opendp, pure_ldp
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import numpy as np
 
-from ldpfast.bench import EPSILON, Case, Task
+from ldpfast.bench._case import EPSILON, Case, Task
 
 
 def laplace(case: Case) -> Task:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from ldpfast import _coins
-from ldpfast.bench import EPSILON, Case, Task
+from ldpfast.bench._case import EPSILON, Case, Task
+from ldpfast.bench._numpy import HALF_RANGE, sign_threshold
+from ldpfast.mechanisms import UnaryEncoding
 
 from .numba_count import count_chunk, run_linf_chunk, run_unary_chunk, series_chunk
 from .numba_descent import logistic_case, median_case
@@ -19,12 +21,18 @@ from .numba_privatize import (
     linf_chunk,
     residue_chunk,
     response_chunk,
+    response_parameters,
     sign_bit_chunk,
     subset_chunk,
     unary_chunk,
     window_chunk,
 )
 from .numba_tools import ROWS, counter, drivers, looping, privatizer
+
+
+def unary_threshold(mechanism: UnaryEncoding) -> int:
+    """Return the number of words of 16 bits that set the bit of another category."""
+    return round(mechanism.debiasing.probabilities[1] * 65536)
 
 
 def numba_case(name: str, case: Case, threads: int) -> Task | None:
@@ -36,11 +44,11 @@ def numba_case(name: str, case: Case, threads: int) -> Task | None:
         p: tuple[float, ...] = (1 / mechanism.radius, mechanism.scale, heads)
         return privatizer(l2_chunk, case, case.x.shape, np.float32, p, threads)
     if name.startswith("linf"):
-        p = (32767.5 / mechanism.radius, heads)
+        p = (HALF_RANGE / mechanism.radius, heads)
         return privatizer(linf_chunk, case, (n, mechanism.dim // 8), np.uint8, p, threads)
     if name.startswith("run-linf"):
-        counts = counter(run_linf_chunk, case, 8192, mechanism.dim, (32767.5 / mechanism.radius, heads), threads)
-        return lambda: mechanism.scale * (2 * counts() / n - 1)
+        counts = counter(run_linf_chunk, case, 8192, mechanism.dim, (HALF_RANGE / mechanism.radius, heads), threads)
+        return lambda: mechanism.debiasing(counts() / n)
     if name.startswith("median"):
         return median_case(case)
     if name == "gaussian":
@@ -48,44 +56,27 @@ def numba_case(name: str, case: Case, threads: int) -> Task | None:
     if name.startswith("logistic"):
         return logistic_case(case)
     if name.startswith("frequencies"):
-        coins = _coins.unary(EPSILON, True)
-        counts = counter(run_unary_chunk, case, 4096, mechanism.k, (round(float(coins.q) * 65536), 1), threads)
-        return lambda: (counts() / n - float(coins.q)) / float(coins.p - coins.q)
+        counts = counter(run_unary_chunk, case, 4096, mechanism.k, (unary_threshold(mechanism), 1), threads)
+        return lambda: mechanism.debiasing(counts() / n)
     if name.startswith("series"):
         lower, upper = mechanism.domain.range
-        counts = counter(series_chunk, case, 1 << 17, 64, (32767.5, heads, lower, 1 / (upper - lower)), threads)
-        return lambda: mechanism.mechanism.scale * (2 * counts().reshape(2, 32).sum(axis=0) / n - 1)
+        counts = counter(series_chunk, case, 1 << 17, 64, (HALF_RANGE, heads, lower, 1 / (upper - lower)), threads)
+        return lambda: mechanism.mechanism.debiasing(counts().reshape(2, 32).sum(axis=0) / n)
     if name.startswith("unary"):
-        p = (round(float(_coins.unary(EPSILON, False).q) * 65536), 0)
+        p = (unary_threshold(mechanism), 0)
         rows = 32 * ROWS // mechanism.k
         return looping(drivers, unary_chunk, case, np.zeros((n, mechanism.k // 8), np.uint8), rows, p, threads)
     if name.startswith("count"):
         return counter(count_chunk, case, (8 << 20) // case.x.shape[1], 8 * case.x.shape[1], (0.0,), threads)
     if name.startswith("response"):
         coin = _coins.response(mechanism.k, EPSILON)
-        return privatizer(
-            response_chunk,
-            case,
-            (n,),
-            np.uint8,
-            (coin.keep, coin.words_per_symbol, (1 << 32) // coin.words_per_symbol),
-            threads,
-        )
+        return privatizer(response_chunk, case, (n,), np.uint8, response_parameters(coin), threads)
     if name.startswith("residue"):
         coin = _coins.response(mechanism.modulus, EPSILON)
-        p = (
-            coin.keep,
-            coin.words_per_symbol,
-            (1 << 32) // coin.words_per_symbol,
-            1 / mechanism.width,
-            mechanism.offset,
-            mechanism.modulus - 1,
-        )
+        p = (*response_parameters(coin), 1 / mechanism.width, mechanism.offset, mechanism.modulus - 1)
         return privatizer(residue_chunk, case, (n,), np.uint8, p, threads)
     if name.startswith("sign-bit"):
-        slope = 2.0**32 / (mechanism.debiasing.one - mechanism.debiasing.zero)
-        p = (-slope * mechanism.debiasing.zero - 2.0**31, slope)
-        return privatizer(sign_bit_chunk, case, (n,), np.uint8, p, threads)
+        return privatizer(sign_bit_chunk, case, (n,), np.uint8, sign_threshold(mechanism), threads)
     if name.startswith("hadamard"):
         coin = mechanism._coin
         p = (mechanism.report.k - 1, int(coin.inside * coin.size * 2**32))

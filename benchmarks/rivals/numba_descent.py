@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ldpfast import _coins, bench
-from ldpfast.bench import EPSILON, Case, Task
+from ldpfast import _coins
+from ldpfast._typing import AnyArray
+from ldpfast.bench._case import EPSILON, Case, Task
+from ldpfast.bench._checks import left_out
+from ldpfast.bench._numpy_descent import median_step
 
 from .numba_privatize import normals
-from .numba_tools import AnyArray, fill, fresh_seed, njit, stream
+from .numba_tools import fill, fresh_seed, njit, stream
 
 BATCH_ROWS = 1 << 11  # people whose coins are drawn together
 
@@ -62,9 +65,9 @@ def median_walk(x: Any, seed: Any, keep: Any, lower: Any, upper: Any, base_step:
 
 def median_case(case: Case) -> Task:
     """Return a call that estimates a median."""
-    model, n, start = case.mechanism, len(case.x), bench.left_out(len(case.x))
+    model, n, start = case.mechanism, len(case.x), left_out(len(case.x))
     keep, any_time = np.uint32(_coins.response(2, EPSILON).keep), model.horizon is None
-    base_step = (model.upper - model.lower) / (math.sqrt(2) if any_time else 2 * math.sqrt(n))
+    base_step = median_step(model, n)
 
     def call() -> tuple[float, int]:
         sums = median_walk(case.x, fresh_seed(), keep, model.lower, model.upper, base_step, any_time, start)
@@ -132,7 +135,7 @@ def logistic_walk(x: Any, y: Any, rates: Any, seed: Any, p: Any, start: Any) -> 
 
 def logistic_case(case: Case) -> Task:
     """Return a call that fits a logistic regression."""
-    model, n, start = case.mechanism, len(case.x), bench.left_out(len(case.x))
+    model, n, start = case.mechanism, len(case.x), left_out(len(case.x))
     p = math.sqrt(model.variance * model.dim), float(_coins.binary(EPSILON).p), model.projection
 
     def call() -> tuple[AnyArray, int]:

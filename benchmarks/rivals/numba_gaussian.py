@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ldpfast import _coins, bench
-from ldpfast.bench import EPSILON, Case, Task
+from ldpfast import _coins
+from ldpfast.bench._case import EPSILON, Case, Task
+from ldpfast.bench._numpy_gaussian import inverted, search_edge
 
-from .numba_privatize import respond
+from .numba_privatize import respond, response_parameters
 from .numba_tools import counter, fill, njit, stream
 
 
@@ -67,19 +68,12 @@ def gaussian_case(case: Case, threads: int) -> Task:
     four, two = levels.questions[0]._coin, _coins.response(2, EPSILON)
     shape = (float(period), float(plan.search.slots), float(plan.search.groups), 1 / float(levels.widths[0]))
     rows = 2048 * period
-    search = counter(
-        levels_chunk,
-        case,
-        rows,
-        4 * len(levels),
-        (four.keep, four.words_per_symbol, (1 << 32) // four.words_per_symbol, *shape),
-        threads,
-    )
+    search = counter(levels_chunk, case, rows, 4 * len(levels), (*response_parameters(four), *shape), threads)
 
     def call() -> float:
-        edge = bench.search_edge(model, search())
+        edge = search_edge(model, search())
         p = (float(two.keep), float(period), float(plan.search.stop), edge)
         ones, people = counter(bits_chunk, case, rows, 2, p, threads)()
-        return bench.inverted(model, edge, ones, people)
+        return inverted(model, edge, ones, people)
 
     return call

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ldpfast._coins import ResponseCoin
+
 from .numba_tools import fill, njit, stream
 
 
@@ -24,6 +26,11 @@ def respond(x: Any, word: Any, out: Any, keep: Any, words_per_symbol: Any, recip
         other = np.uint32(other + np.uint32(rest >= words_per_symbol))
         other = np.uint32(other + np.uint32(other >= symbol))
         out[i] = np.uint8(other if word[i] >= keep else symbol)
+
+
+def response_parameters(coin: ResponseCoin) -> tuple[int, int, int]:
+    """Return the integers of a coin as `respond` takes them."""
+    return coin.keep, coin.words_per_symbol, (1 << 32) // coin.words_per_symbol
 
 
 @njit(nogil=True)

@@ -13,15 +13,14 @@ from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldpfast.bench import Case, Task
+from ldpfast._typing import AnyArray
+from ldpfast.bench._case import Case, Task
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # idle numba threads would disturb the next measurement
 numba: Any = import_module("numba") if find_spec("numba") is not None else None
 prange: Any = numba.prange if numba else range
 
-AnyArray = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 ROWS = 1 << 14  # numbers per chunk, so that buffers fit in cache
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpfast.bench import EPSILON, Case, Task
+from ldpfast.bench._case import EPSILON, Case, Task
 
 
 def prelude() -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfast import UnaryEncoding
-from ldpfast.bench import EPSILON, Case, Task
+from ldpfast.bench._case import EPSILON, Case, Task
 
 
 def response(case: Case) -> Task:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
+from .._typing import AnyArray
 
-AnyArray = NDArray[Any]
 Answer = Any
 Task = Callable[[], Answer]
 

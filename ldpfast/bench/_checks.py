@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _coins
+from .._typing import AnyArray
 from ..estimation import GaussianMean, GradientDescent, MedianSGD
 from ..mechanisms import L2Ball, Laplace, LinfBall, RandomizedResponse, SignBit, SubsetSelection, UnaryEncoding
-from ._case import AnyArray
 from ._numpy import CHUNK
 
 ALPHA = 1e-9  # probability that one statistic rejects a correct answer
@@ -135,12 +135,7 @@ def check_laplace(mechanism: Laplace, x: AnyArray, reports: AnyArray) -> bool:
 def check_frequencies(mechanism: RandomizedResponse | UnaryEncoding, x: AnyArray, shares: AnyArray) -> bool:
     """Check the share of reports for every category, computed back from the estimate, which is linear in it."""
     n, k = len(x), mechanism.k
-    coins: _coins.UnaryCoins | _coins.ResponseCoin
-    if isinstance(mechanism, UnaryEncoding):
-        coins = _coins.unary(mechanism.epsilon, mechanism.variant == "optimized")
-    else:
-        coins = _coins.response(k, mechanism.epsilon)
-    p, q = float(coins.p), float(coins.q)
+    p, q = mechanism.debiasing.probabilities
     expected = q + (p - q) * np.bincount(x, minlength=k) / n
     return shares.shape == (k,) and shares_agree((q + (p - q) * shares) * n, expected, n)
 

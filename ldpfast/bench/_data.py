@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ._case import AnyArray
+from .._typing import AnyArray
 
 
 def people(n: int, scale: float, least: int = 1024) -> int:

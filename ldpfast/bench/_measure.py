@@ -13,7 +13,8 @@ import numpy as np
 from .. import _threads
 from .._core import stream as _stream
 from .._info import info
-from ._case import AnyArray, Case, Task
+from .._typing import AnyArray
+from ._case import Case, Task
 
 SPEEDUP_TARGET, BANDWIDTH_TARGET = 1.8, 0.8
 

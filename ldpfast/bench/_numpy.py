@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _coins
+from .._typing import AnyArray
 from ..estimation import SeriesDensity
 from ..mechanisms import L2Ball, Laplace, LinfBall, Residue, SignBit, UnaryEncoding
-from ._case import AnyArray, Task
+from ._case import Task
 
 CHUNK = 1 << 16  # numbers processed at a time: they fit in the second-level cache, and the overhead of calls is small
+HALF_RANGE = 32767.5  # of the thresholds of coins with 16 bits
 
 
 class Words:
@@ -83,7 +85,7 @@ class NumpyLinf:
         self.words, self.dim = Words(), mechanism.dim
         self.packed = np.uint32 if self.dim % 64 else np.uint64
         self.rows = CHUNK // self.dim
-        self.scale = np.float32(32767.5 / mechanism.radius)
+        self.scale = np.float32(HALF_RANGE / mechanism.radius)
         self.heads = float(_coins.binary(mechanism.epsilon).p)
         self.scaled = np.empty((self.rows, self.dim), np.float32)
         self.threshold = np.empty((self.rows, self.dim), np.uint16)
@@ -221,7 +223,7 @@ def numpy_run_linf(mechanism: LinfBall, x: AnyArray) -> Task:
     kernel = NumpyLinf(mechanism)
 
     def run() -> AnyArray:
-        mean: AnyArray = mechanism.scale * (2 * count_in_cache(kernel, x, mechanism.dim // 8) / len(x) - 1)
+        mean: AnyArray = mechanism.debiasing(count_in_cache(kernel, x, mechanism.dim // 8) / len(x))
         return mean
 
     return run
@@ -254,7 +256,7 @@ def numpy_series(problem: SeriesDensity, x: AnyArray) -> Task:
 
     def run() -> AnyArray:
         plus = count_in_cache(kernel, x, problem.terms // 8).reshape(2, -1).T.reshape(-1)
-        coefficients: AnyArray = problem.mechanism.scale * (2 * plus / len(x) - 1)
+        coefficients: AnyArray = problem.mechanism.debiasing(plus / len(x))
         return coefficients
 
     return run
@@ -301,11 +303,10 @@ def numpy_unary(mechanism: UnaryEncoding, x: AnyArray, out: AnyArray) -> Task:
 
 def numpy_frequencies(mechanism: UnaryEncoding, x: AnyArray) -> Task:
     """Return a call that estimates the shares of categories by unary encoding."""
-    encode, coins = NumpyUnary(mechanism), _coins.unary(mechanism.epsilon, mechanism.variant == "optimized")
-    p, q = float(coins.p), float(coins.q)
+    encode = NumpyUnary(mechanism)
 
     def estimate() -> AnyArray:
-        shares: AnyArray = (count_in_cache(encode, x, mechanism.k // 8) / len(x) - q) / (p - q)
+        shares: AnyArray = mechanism.debiasing(count_in_cache(encode, x, mechanism.k // 8) / len(x))
         return shares
 
     return estimate
@@ -374,11 +375,15 @@ def numpy_residue(mechanism: Residue, coin: _coins.ResponseCoin, x: AnyArray, ou
     return privatize
 
 
-def numpy_sign_bit(mechanism: SignBit, x: AnyArray, out: AnyArray) -> Task:
-    """Return a call that draws sign bits: a random word of 32 bits below a threshold that is linear in the record."""
-    words, rows = Words(), CHUNK // 2
+def sign_threshold(mechanism: SignBit) -> tuple[float, float]:
+    """Return start and slope of the threshold, linear in the record, below which a signed word of 32 bits gives a 1."""
     slope = 2.0**32 / (mechanism.debiasing.one - mechanism.debiasing.zero)
-    start = -slope * mechanism.debiasing.zero - 2.0**31
+    return -slope * mechanism.debiasing.zero - 2.0**31, slope
+
+
+def numpy_sign_bit(mechanism: SignBit, x: AnyArray, out: AnyArray) -> Task:
+    """Return a call that draws sign bits: a random word of 32 bits below a threshold."""
+    words, rows, (start, slope) = Words(), CHUNK // 2, sign_threshold(mechanism)
     scaled, threshold = np.empty(rows), np.empty(rows, np.int32)
 
     def privatize() -> AnyArray:

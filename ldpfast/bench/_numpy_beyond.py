@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._typing import AnyArray
 from ..mechanisms import HadamardResponse, RankCodebook, SampledCube, SubsetSelection, Window
-from ._case import AnyArray, Task
+from ._case import Task
 from ._numpy import CHUNK, NumpyNormals, Words
 
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ._case import EPSILON, AnyArray, Task
+from .._typing import AnyArray
+from ._case import EPSILON, Task
 from ._numpy import CHUNK
 
 

@@ -7,11 +7,18 @@ import math
 import numpy as np
 
 from .. import _coins
+from .._typing import AnyArray
 from ..estimation import GradientDescent, MedianSGD
 from ..mechanisms import L2Ball
-from ._case import AnyArray, Task
+from ._case import Task
 from ._checks import left_out
 from ._numpy import CHUNK, NumpyNormals, Words
+
+
+def median_step(model: MedianSGD, n: int) -> float:
+    """Return the size of every step among n people, or of the first if the horizon is unknown: step i has it / sqrt(i)."""
+    width = float(model.upper - model.lower)
+    return width / math.sqrt(2) if model.horizon is None else width / (2 * math.sqrt(n))
 
 
 def numpy_median(model: MedianSGD, x: AnyArray) -> Task:
@@ -23,13 +30,12 @@ def numpy_median(model: MedianSGD, x: AnyArray) -> Task:
     lower, upper = model.lower, model.upper
 
     def run() -> tuple[float, int]:
+        step_sizes = np.full(n, median_step(model, n))
         if model.horizon is None:
-            steps = ((upper - lower) / np.sqrt(2 * np.arange(1, n + 1))).tolist()
-        else:
-            steps = [(upper - lower) / (2 * math.sqrt(n))] * n
+            step_sizes /= np.sqrt(np.arange(1, n + 1))
         flips = (words(n, np.uint32) >= keep).tolist()
         positions, bits, at = [], [], (lower + upper) / 2
-        for value, flip, step in zip(x.tolist(), flips, steps, strict=True):
+        for value, flip, step in zip(x.tolist(), flips, step_sizes.tolist(), strict=True):
             positions.append(at)
             if (value >= at) != flip:
                 bits.append(1.0)

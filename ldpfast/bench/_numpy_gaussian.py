@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._typing import AnyArray
 from ..estimation import GaussianMean
 from ..mechanisms import Bins
-from ._case import AnyArray, Task
+from ._case import Task
 from ._numpy import CHUNK, NumpyResponse
 
 

@@ -6,25 +6,16 @@ import json as json_format
 import os
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from .._info import info
-from . import beyond, central, estimation, mechanisms, survey
-from ._case import EPSILON, Case
+from ._case import EPSILON
+from ._cases import CASES
 from ._measure import BANDWIDTH_TARGET, SPEEDUP_TARGET, Machine, Row, measure
-from .mechanisms import SINGLE_TARGET, measure_singles
-
-CASES: dict[str, Callable[[float], Case]] = {
-    **mechanisms.CASES,
-    **beyond.CASES,
-    **estimation.CASES,
-    **survey.CASES,
-    **central.CASES,
-}
+from ._singles import SINGLE_TARGET, measure_singles
 
 
 def cpu_name() -> str:

@@ -13,8 +13,7 @@ from typing import NoReturn
 from .._version import __version__
 from ..bounds import _plan as _plans
 from ..bounds._problem import PROBLEMS
-from ..experiments import EXPERIMENTS
-from . import _surveys
+from . import _studies, _surveys
 from ._arguments import console, count, generator, output_file
 from ._process import one_line, standard_streams, stop_signals
 
@@ -85,29 +84,7 @@ def _parser() -> Parser:
 
     _surveys.add_commands(commands, seed)
 
-    reproduce = commands.add_parser(
-        "reproduce", help="repeat the experiments of the papers: figures, numbers, and whether the claims hold"
-    )
-    reproduce.add_argument(
-        "names", nargs="*", type=_experiment, metavar="NAME", help="experiments, see --list (default: all)"
-    )
-    reproduce.add_argument(
-        "--list",
-        action="store_true",
-        help="print the name, the paper and the claim of each experiment, and run nothing",
-    )
-    reproduce.add_argument(
-        "--full", action="store_true", help="as many repetitions as in the papers; takes several minutes"
-    )
-    reproduce.add_argument(
-        "--output",
-        type=Path,
-        default=Path("figures"),
-        metavar="DIR",
-        help="output directory (default: %(default)s)",
-    )
-    reproduce.add_argument("--seed", type=int, help=seed)
-    reproduce.set_defaults(command=_reproduce)
+    _studies.add_command(commands, seed)
 
     plan = commands.add_parser(
         "plan",
@@ -149,35 +126,14 @@ def _parser() -> Parser:
 def _demo(arguments: argparse.Namespace) -> int:
     shown = console("demo")
     output_file("--output", arguments.output)
-    from ..experiments import demo
+    from ..demo import demo
 
     demo(arguments.output, generator(arguments.seed), shown)
     return 0
 
 
-def _experiment(text: str) -> str:
-    """Return the name of an experiment. (`choices` of argparse does not accept an empty list of names.)"""
-    if text not in EXPERIMENTS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(EXPERIMENTS)}; got {text!r}")
-    return text
-
-
-def _reproduce(arguments: argparse.Namespace) -> int:
-    """Repeat the experiments, or list them; return status 1 if a claim does not hold."""
-    from ..experiments import listing, reproduce
-
-    names = tuple(dict.fromkeys(arguments.names)) or EXPERIMENTS
-    shown = console("demo", markup=False, highlight=False)
-    generator(arguments.seed)  # raises for an invalid seed before anything is run
-    if arguments.list:
-        shown.print(listing(names))
-        return 0
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    return int(not reproduce(names, arguments.output, arguments.seed, arguments.full, shown))
-
-
 def _bench(arguments: argparse.Namespace) -> int:
-    from ..bench import report
+    from ..bench._report import report
 
     return report(arguments.seconds, arguments.json, arguments.targets)
 

@@ -20,7 +20,7 @@ from ldpfast.files import FileTable
 
 from .examples import KINDS
 
-NOT_PUBLIC = re.compile(r"\._|\.experiments|\.cli")
+NOT_PUBLIC = re.compile(r"\._|\.demo|\.cli")
 FOUND = [ldp.__name__, *(info.name for info in walk_packages(ldp.__path__, "ldpfast."))]
 MODULES: list[ModuleType] = [
     module
