@@ -224,11 +224,11 @@ def singles() -> dict[str, tuple[Mechanism, Any]]:
 def measure_singles(calls: int = 200, rounds: int = 25) -> dict[str, float]:
     """Measure microseconds per call for a single record of every mechanism: fresh key, checks, report."""
     cases = singles()
-    found = dict.fromkeys(cases, math.inf)
+    fastest = dict.fromkeys(cases, math.inf)
     for _ in range(rounds):
         for name, (mechanism, record) in cases.items():
             start = time.thread_time()
             for _ in range(calls):
                 mechanism.privatize(record)
-            found[name] = min(found[name], (time.thread_time() - start) * 1e6 / calls)
-    return found
+            fastest[name] = min(fastest[name], (time.thread_time() - start) * 1e6 / calls)
+    return fastest
