@@ -71,7 +71,7 @@ def probability(name: str, value: Any) -> float:
     return number
 
 
-def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
+def integer(name: str, value: Any, least: int, largest: int | None = None) -> int:
     """Return `value` as an int, if it is an integer in [least, most]."""
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be an integer, got bool")
@@ -79,8 +79,8 @@ def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer, got {type(value).__name__}") from None
-    if number < least or (most is not None and number > most):
-        allowed = f">= {least}" if most is None else f"in [{least}, {most}]"
+    if number < least or (largest is not None and number > largest):
+        allowed = f">= {least}" if largest is None else f"in [{least}, {largest}]"
         raise ValueError(f"{name} must be an integer {allowed}, got {number}")
     return number
 
@@ -130,16 +130,16 @@ def interval(lower: Any, upper: Any) -> tuple[float, float]:
     return low, high
 
 
-def ascending(name: str, values: Any, most: int) -> tuple[float, ...]:
-    """Return between 1 and `most` finite numbers in strictly ascending order."""
+def ascending(name: str, values: Any, max_length: int) -> tuple[float, ...]:
+    """Return between 1 and `max_length` finite numbers in strictly ascending order."""
     numbers = []
     for value in [values] if np.ndim(values) == 0 else values:
         try:
             numbers.append(real(name, value))
         except TypeError:
             raise TypeError(f"{name} must be numbers, got {type(value).__name__}") from None
-    if not 1 <= len(numbers) <= most:
-        raise ValueError(f"{name} must be between 1 and {most} numbers, got {len(numbers)}")
+    if not 1 <= len(numbers) <= max_length:
+        raise ValueError(f"{name} must be between 1 and {max_length} numbers, got {len(numbers)}")
     if any(a >= b for a, b in itertools.pairwise(numbers)):
         raise ValueError(f"{name} must be strictly ascending, got {tuple(numbers)!r}")
     return tuple(numbers)
@@ -239,22 +239,22 @@ def reals(name: str, values: ArrayLike) -> AnyArray:
 
     An array of other objects is returned as it is, for the caller to refuse.
     """
-    found = array(name, values)
-    if found.dtype.kind == "f" and found.dtype.itemsize > 8:
-        return found.astype(np.float64)
-    are_numbers = (isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in found.flat)
-    if found.dtype.kind != "O" or not all(are_numbers):
-        return found
-    return np.array([real(name, value) for value in found.flat], np.float64).reshape(found.shape)
+    result = array(name, values)
+    if result.dtype.kind == "f" and result.dtype.itemsize > 8:
+        return result.astype(np.float64)
+    are_numbers = (isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in result.flat)
+    if result.dtype.kind != "O" or not all(are_numbers):
+        return result
+    return np.array([real(name, value) for value in result.flat], np.float64).reshape(result.shape)
 
 
 def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
     """Return a number or an array of numbers as float64, if none is NaN (or infinite, unless `infinite`)."""
-    found = reals(name, values)
-    if found.dtype.kind not in "iuf":
-        given = type(values).__name__ if found.dtype.kind == "O" else f"dtype {found.dtype}"
+    converted = reals(name, values)
+    if converted.dtype.kind not in "iuf":
+        given = type(values).__name__ if converted.dtype.kind == "O" else f"dtype {converted.dtype}"
         raise TypeError(f"{name} must be a number or an array of numbers, got {given}")
-    result = found.astype(np.float64)
+    result = converted.astype(np.float64)
     bad = np.isnan(result) if infinite else ~np.isfinite(result)
     if bad.any():
         raise ValueError(f"{name} must be {'numbers' if infinite else 'finite numbers'}, got {result[bad].flat[0]}")
@@ -265,25 +265,25 @@ def condition(theorem: str, rule: str, holds: Any, **given: Any) -> None:
     """Check a condition of a theorem for a number or all numbers of an array; `given` are the arguments of the message."""
     holds = np.asarray(holds)
     if not holds.all():
-        at = int(np.argmin(holds))
+        index = int(np.argmin(holds))
         shown = ", ".join(
-            f"{name}={np.broadcast_to(np.asarray(value), holds.shape).flat[at]:g}" for name, value in given.items()
+            f"{name}={np.broadcast_to(np.asarray(value), holds.shape).flat[index]:g}" for name, value in given.items()
         )
         raise ValueError(f"{theorem} needs {rule}, got {shown}")
 
 
 def families(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float64]:
     """Return finite distributions along the last axis, if they are nonnegative and sum to 1 within 1e-9."""
-    found = numbers(name, values)
-    if found.ndim != ndim or 0 in found.shape:
+    result = numbers(name, values)
+    if result.ndim != ndim or 0 in result.shape:
         raise ValueError(
-            f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, none of them empty, got shape {found.shape}"
+            f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, none of them empty, got shape {result.shape}"
         )
-    if (found < 0).any():
+    if (result < 0).any():
         raise ValueError(f"{name} must be distributions, with no negative entry")
-    if np.abs(found.sum(axis=-1) - 1).max() > 1e-9:
+    if np.abs(result.sum(axis=-1) - 1).max() > 1e-9:
         raise ValueError(f"{name} must be distributions, which sum to 1")
-    return found
+    return result
 
 
 def keywords(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:

@@ -161,13 +161,13 @@ class ResponseCoin:
 def _response(k: int, epsilon: float, bits: int, e: Decimal) -> ResponseCoin:
     words = 1 << bits
     ideal = int((words * e / (e + k - 1)).to_integral_value(decimal.ROUND_FLOOR))
-    each = -(-(words - ideal) // (k - 1))  # rounded up, so that k - 1 divides the remaining words and p decreases
+    words_per_symbol = -(-(words - ideal) // (k - 1))  # rounded up: k - 1 divides the remaining words, and p decreases
     if bits == 32:
-        each = max(4, each + each % 2)  # even, for the exact division of the kernel
-    keep = words - each * (k - 1)
+        words_per_symbol = max(4, words_per_symbol + words_per_symbol % 2)  # even, for the exact division of the kernel
+    keep = words - words_per_symbol * (k - 1)
     if keep <= 0:
         raise _epsilon_error(epsilon, f"too small, a word of {bits} bits cannot be divided among k={k} symbols")
-    return ResponseCoin(k, bits, keep, each, _certify(epsilon, Fraction(keep, each), e))
+    return ResponseCoin(k, bits, keep, words_per_symbol, _certify(epsilon, Fraction(keep, words_per_symbol), e))
 
 
 @lru_cache(maxsize=256)

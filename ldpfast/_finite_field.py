@@ -83,10 +83,10 @@ def field(order: int) -> FiniteField:
 
     For a degree above 1, the modulus is the first polynomial for which no product of two nonzero elements is zero.
     """
-    found = _prime_power(order)
-    if found is None or order > MAX_ELEMENTS:
+    prime_power = _prime_power(order)
+    if prime_power is None or order > MAX_ELEMENTS:
         raise ValueError(f"order must be a prime power of at most {MAX_ELEMENTS}, got {order}")
-    p, degree = found
+    p, degree = prime_power
     for code in range(order):
         products = _table(p, degree, _digits(code, p, degree))
         if products[1:, 1:].all():

@@ -15,9 +15,9 @@ def clopper_pearson(hits: Any, n: int, tail: float) -> tuple[NDArray[np.float64]
     """
     from scipy.special import betaincinv
 
-    hits, most = np.asarray(hits, np.float64), 2.0**53
-    if n > most:  # more trials are beyond double precision: the limits of 2^53 trials with the same share are wider
-        hits, n = hits * (most / n), int(most)
+    hits, limit = np.asarray(hits, np.float64), 2.0**53
+    if n > limit:  # more trials are beyond double precision: the limits of 2^53 trials with the same share are wider
+        hits, n = hits * (limit / n), int(limit)
     misses = n - hits
     low = np.where(hits < 1, 0.0, betaincinv(np.maximum(hits, 1), misses + 1, tail))
     high = np.where(misses < 1, 1.0, betaincinv(hits + 1, np.maximum(misses, 1), 1 - tail))

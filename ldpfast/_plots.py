@@ -104,8 +104,8 @@ def _step(least: float) -> int:
 def label_rows(ax: Any, labels: Sequence[Any]) -> None:
     """Label the places 0, 1, ... of the vertical axis, from the top down. Leave labels out that would overlap."""
     step = _step(len(labels) * ROW / (ax.bbox.height / ax.figure.dpi))
-    places = [at for at in range(0, len(labels), step) if str(labels[at])]
-    ax.set_yticks(places, [text_of(labels[at]) for at in places], fontsize=9)
+    places = [index for index in range(0, len(labels), step) if str(labels[index])]
+    ax.set_yticks(places, [text_of(labels[index]) for index in places], fontsize=9)
     ax.set_ylim(len(labels) - 0.4, -0.6)
 
 
@@ -194,8 +194,8 @@ def draw_matrix(
     turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if longest > 5 else {}
     ax.set_xticks(range(0, len(columns), step), names, fontsize=9, **turned)
     if len(texts) <= MAX_TEXTS:
-        for at, text in enumerate(texts):
-            row, column = divmod(at, len(columns))
+        for index, text in enumerate(texts):
+            row, column = divmod(index, len(columns))
             dark = values[row, column] > lowest + 0.6 * (highest - lowest)
             ax.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else "black")
 

@@ -51,9 +51,9 @@ def open_generator(rng: RNGLike) -> Generator:
 def words(stream: Stream, stream_id: StreamId, n: int, block: int | None = None, start: int = 0) -> NDArray[np.uint64]:
     """Return n uniform words of 64 bits from number `start` on, from a given record block or from a newly reserved one."""
     counter, skipped = divmod(start, 2)  # two words per count
-    found = np.empty(-(-(skipped + n) // 2) * 2, np.uint64)
-    raw(stream, stream_id, stream.take(1) if block is None else block, found, counter)
-    return found[skipped : skipped + n]
+    result = np.empty(-(-(skipped + n) // 2) * 2, np.uint64)
+    raw(stream, stream_id, stream.take(1) if block is None else block, result, counter)
+    return result[skipped : skipped + n]
 
 
 class Words:
@@ -101,10 +101,10 @@ class Words:
         if bound == 1 << 64:
             return self.uint64(n)
         limit = np.uint64((1 << 64) // bound * bound - 1)  # the last word below the largest multiple of `bound`
-        found = self.uint64(n)
-        while (rejected := found > limit).any():
-            found[rejected] = self.uint64(int(rejected.sum()))
-        return np.asarray(found % np.uint64(bound))
+        result = self.uint64(n)
+        while (rejected := result > limit).any():
+            result[rejected] = self.uint64(int(rejected.sum()))
+        return np.asarray(result % np.uint64(bound))
 
 
 class Randomness:

@@ -195,10 +195,10 @@ def unpack(value: Any) -> Any:
 
 def integers(coin: Any) -> dict[str, Any]:
     """Return the integers of a dataclass of coins. Tables are replaced by their SHA-256."""
-    found = {f.name: getattr(coin, f.name) for f in fields(coin)}
+    values = {f.name: getattr(coin, f.name) for f in fields(coin)}
     return {
         name: digest(value).hex() if isinstance(value, tuple) else value
-        for name, value in found.items()
+        for name, value in values.items()
         if isinstance(value, int | tuple)
     }
 

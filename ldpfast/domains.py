@@ -270,8 +270,8 @@ class Labels(Categories):
                     raise pa.ArrowTypeError("the cast changes labels")
             except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
                 raise TypeError(f"x must hold labels like the declared categories, got type {values.type}") from None
-            found = pc.index_in(plain, value_set=declared).fill_null(k)
-            return np.asarray(found.to_numpy(), np.int64)
+            indices = pc.index_in(plain, value_set=declared).fill_null(k)
+            return np.asarray(indices.to_numpy(), np.int64)
         labels = values.tolist() if hasattr(values, "tolist") else list(values)
         try:
             return np.fromiter((code.get(label, k) for label in labels), np.int64, len(labels))
@@ -317,7 +317,7 @@ def categories(k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, .
 
 
 def declared_categories(name: str, k: Any, booleans: bool = False) -> tuple[Categories, tuple[Any, ...] | None]:
-    """Return what `categories` returns; `name` is that of the argument, for messages."""
+    """Return what `categories` returns; `name` is the name of the argument, for messages."""
     k = getattr(k, "categories", k)  # categories of a pandas dtype
     if isinstance(k, Set | Mapping):
         raise TypeError(
@@ -457,11 +457,11 @@ class Ball(Domain):
         if self.norm == "linf":
             return np.asarray(~(np.abs(records) <= records.dtype.type(self.radius)).all(axis=1))
         bad, longest = np.zeros(len(records), np.bool_), self._longest(records)
-        at = ranges.first_invalid_row(records, self.dim, 0.0, longest)
-        while at >= 0:  # same rounding of the norm as in `first_invalid`
-            bad[at] = True
-            later = ranges.first_invalid_row(records[at + 1 :], self.dim, 0.0, longest)
-            at = at + 1 + later if later >= 0 else -1
+        index = ranges.first_invalid_row(records, self.dim, 0.0, longest)
+        while index >= 0:  # same rounding of the norm as in `first_invalid`
+            bad[index] = True
+            later = ranges.first_invalid_row(records[index + 1 :], self.dim, 0.0, longest)
+            index = index + 1 + later if later >= 0 else -1
         return bad
 
     def _longest(self, records: AnyArray) -> float:

@@ -407,13 +407,11 @@ def warn_outside(estimate: Estimate[Any], span: tuple[float, float]) -> None:
     low, high = estimate.rule.bounds(value, stderr, tail)
     outside = np.flatnonzero((low > span[1]) | (high < span[0]))
     if len(outside):
-        at = int(outside[np.argmax(np.ravel(excess)[outside])])
-        number = (
-            "the estimate" if value.ndim == 0 else f"entry {', '.join(map(str, np.unravel_index(at, value.shape)))}"
-        )
+        i = int(outside[np.argmax(np.ravel(excess)[outside])])
+        number = "the estimate" if value.ndim == 0 else f"entry {', '.join(map(str, np.unravel_index(i, value.shape)))}"
         others = f", and {len(outside) - 1} more of {value.size} are outside as well" * (len(outside) > 1)
         warn(
-            f"{number} is {value.flat[at]:.3g}, outside of [{span[0]:g}, {span[1]:g}] by more than noise explains{others}: the "
+            f"{number} is {value.flat[i]:.3g}, outside of [{span[0]:g}, {span[1]:g}] by more than noise explains{others}: the "
             "reports are probably those of another mechanism or another epsilon",
             DoubtfulWarning,
         )
@@ -612,14 +610,14 @@ class Estimate(Generic[Value]):
     def _names(self) -> tuple[str, str]:
         """Return what the numbers are, and what each of several numbers is about.
 
-        If the intervals are those of something else, this follows after a comma, such as "projected share, and share".
+        If the intervals are for something else, this follows after a comma, such as "projected share, and share".
         """
         return "estimate", "entry"
 
     def _entries(self, places: Sequence[int]) -> list[str]:
         """Return the labels of the numbers at places of the flattened value; an empty text for a single number."""
         shape = np.shape(self.value)
-        return [", ".join(map(str, np.unravel_index(at, shape))) for at in places]
+        return [", ".join(map(str, np.unravel_index(index, shape))) for index in places]
 
     def _parts(self) -> list[tuple[str, Estimate[Any]]]:
         """Return this estimate, with an empty name, and further ones of single numbers that its tables have."""

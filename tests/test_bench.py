@@ -12,7 +12,7 @@ import ldpfast as ldp
 from ldpfast import bench
 from ldpfast.bench._cases import CASES
 from ldpfast.bench._checks import ALPHA, bernstein, count_bits, left_out
-from ldpfast.bench._measure import Machine
+from ldpfast.bench._measure import Machine, measure
 from ldpfast.bench._numpy import numpy_count
 from ldpfast.bench._report import report
 from ldpfast.bench._singles import singles
@@ -122,6 +122,14 @@ def test_the_limit_is_the_time_for_random_bytes_or_memory() -> None:
     assert Machine(stream=0.01, copy=0.05, read=0.02).limit(case) == pytest.approx(4 * 0.05)
     case = CASES["count-128"](SCALE)
     assert machine.limit(case) == pytest.approx(16 * 0.02)
+
+
+def test_a_case_that_only_reads_does_not_take_less_time_than_its_limit() -> None:
+    """Its own time counts as a measurement of reading. The array is in cache, where reading is faster than from memory."""
+    machine = Machine(stream=0.1, copy=0.05, read=100.0)
+    row = measure("count-1024", CASES["count-1024"](SCALE), machine, seconds=0.0, least=1)
+    assert row.limit <= row.ldpfast
+    assert machine.read <= row.ldpfast / 128
 
 
 def test_the_report_prints_and_saves_every_task(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:

@@ -35,8 +35,8 @@ def shares_agree(hits: AnyArray, expected: AnyArray, n: int) -> bool:
 def count_bits(reports: AnyArray) -> NDArray[np.int64]:
     """Count how many packed rows have each bit, by unpacking them."""
     total = np.zeros(8 * reports.shape[1], np.int64)
-    for at in range(0, len(reports), CHUNK):
-        total += np.unpackbits(reports[at : at + CHUNK], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    for start in range(0, len(reports), CHUNK):
+        total += np.unpackbits(reports[start : start + CHUNK], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     return total
 
 
@@ -58,8 +58,8 @@ def check_linf_mean(mechanism: LinfBall, n: int, truth: AnyArray, direction: Any
     and is at most B.
     """
     dim, scale = mechanism.dim, mechanism.scale
-    each = bernstein(scale**2, 2 * scale, n) + 1e-4  # NumPy draws vertices with 16 bits
-    return bool(np.all(np.abs(mean - truth) <= each)) and bool(
+    margin = bernstein(scale**2, 2 * scale, n) + 1e-4  # NumPy draws vertices with 16 bits
+    return bool(np.all(np.abs(mean - truth) <= margin)) and bool(
         abs(float((mean - truth) @ direction) / dim) <= bernstein(scale**2 / dim, 2 * scale, n) + 1e-4
     )
 
@@ -74,8 +74,8 @@ def check_l2(mechanism: L2Ball, x: AnyArray, direction: AnyArray, reports: AnyAr
         return False
     norms = np.sqrt(np.einsum("ij,ij->i", reports, reports, dtype=np.float64))
     # einsum, not BLAS: idle BLAS threads keep spinning and would disturb the next measurement.
-    found, truth = (float(np.einsum("ij,j->", rows, direction, dtype=np.float64)) / n for rows in (reports, x))
-    return bool(np.all(np.abs(norms / scale - 1) <= 1e-4)) and abs(found - truth) <= bernstein(
+    projection, truth = (float(np.einsum("ij,j->", rows, direction, dtype=np.float64)) / n for rows in (reports, x))
+    return bool(np.all(np.abs(norms / scale - 1) <= 1e-4)) and abs(projection - truth) <= bernstein(
         scale**2 / mechanism.dim, 2 * scale, n
     ) + 1e-4 * scale / math.sqrt(mechanism.dim)
 
@@ -86,10 +86,10 @@ def check_unary(mechanism: UnaryEncoding | SubsetSelection, x: AnyArray, reports
     if reports.shape != (n, (mechanism.k + 7) // 8):
         return False
     p, q = mechanism.debiasing.probabilities
-    own = reports[np.arange(n), x >> 3] >> (x & 7) & 1
+    hits = reports[np.arange(n), x >> 3] >> (x & 7) & 1
     expected = q + (p - q) * np.bincount(x, minlength=mechanism.k) / n
     return shares_agree(count_bits(reports)[: mechanism.k], expected, n) and shares_agree(
-        np.array([int(own.sum(dtype=np.int64))]), np.array([p]), n
+        np.array([int(hits.sum(dtype=np.int64))]), np.array([p]), n
     )
 
 
@@ -153,7 +153,7 @@ def check_median(model: MedianSGD, median: float, density: float, answer: tuple[
     """Check a median by its asymptotic standard deviation.
 
     The mean of m positions is asymptotically normal with standard deviation coth(epsilon / 2) / (2 density sqrt(m)),
-    which is that of one answer over the slope of its expectation (Polyak and Juditsky 1992). A factor of 1.5 allows for
+    which is the one of an answer over the slope of its expectation (Polyak and Juditsky 1992). A factor of 1.5 allows for
     finite n.
     """
     value, n = answer
@@ -189,6 +189,8 @@ def check_logistic(
     places = np.linspace(0, truth, 1001)
     probability = 1 / (1 + np.exp(-length * places))
     low = int(np.argmin(np.abs(length * (probability[-1] - probability) - removed[0] * places)))
-    slope, found = length**2 * probability * (1 - probability), float(value @ direction)
+    slope, component = length**2 * probability * (1 - probability), float(value @ direction)
     noise = 1.5 * DEVIATIONS * math.sqrt(model.variance / (n - m))
-    return bool(places[low] - noise / (slope[low] + removed[0]) <= found <= truth + noise / (slope[-1] + removed[1]))
+    return bool(
+        places[low] - noise / (slope[low] + removed[0]) <= component <= truth + noise / (slope[-1] + removed[1])
+    )

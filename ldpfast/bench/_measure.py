@@ -27,7 +27,10 @@ def _timed(clock: Callable[[], float], task: Task) -> float:
 
 @dataclass
 class Machine:
-    """Costs of random bytes and of memory traffic, in ns per byte: the smallest of all samples in this run."""
+    """Costs of random bytes and of memory traffic, in ns per byte: the smallest of all samples in this run.
+
+    A case that only reads is a sample of reading, so no such case takes less time than its limit.
+    """
 
     stream: float = math.inf  # key stream into a buffer that stays in cache, as in the kernels; one thread
     copy: float = math.inf  # a byte read and a byte written, large arrays, one thread
@@ -59,7 +62,8 @@ class Machine:
     def limit(self, case: Case) -> float:
         """Return the limit in ns per unit: time of the random bytes or of the memory traffic, whichever is longer.
 
-        The two overlap at best. A byte read and a byte written together cost a copy.
+        Both are at the fastest speed that was measured, and overlap at best. A byte read and a byte written together cost a
+        copy.
         """
         both = min(case.read_bytes, case.write_bytes)
         write = max(self.copy - self.read, 0.0)
@@ -122,6 +126,8 @@ def measure(name: str, case: Case, machine: Machine, seconds: float, least: int 
     finally:
         _threads.set_num_threads(before)
     ours, numpy = best["ours"] * 1e9 / case.units, best["numpy"] * 1e9 / (case.numpy_units or case.units)
+    if case.read_bytes and not (case.random_bytes or case.write_bytes):
+        machine.read = min(machine.read, ours / case.read_bytes)
     limit, wide = machine.limit(case), info()["isa"] == "avx512"
     speedup = best["one"] / best["two"] if case.threads else None
     two = best["two"] * 1e9 / case.units if case.threads else None

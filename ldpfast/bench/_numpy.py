@@ -65,14 +65,14 @@ def numpy_l2(mechanism: L2Ball, x: AnyArray, out: AnyArray) -> Task:
     normals, p = NumpyNormals(words, rows * dim), float(_coins.binary(mechanism.epsilon).p)
 
     def privatize() -> AnyArray:
-        for at in range(0, n, rows):
-            now = min(rows, n - at)
-            u, v = normals()[: now * dim].reshape(now, dim), x[at : at + now]
+        for start in range(0, n, rows):
+            now = min(rows, n - start)
+            u, v = normals()[: now * dim].reshape(now, dim), x[start : start + now]
             inner, norm, length = np.vecdot(u, v), np.sqrt(np.vecdot(v, v)), np.sqrt(np.vecdot(u, u))
             coin = words.generator.random((2, now))
             minus = (inner < 0) ^ (coin[0] >= (1 + norm / mechanism.radius) / 2) ^ (coin[1] >= p)
             factor = (np.where(minus, -mechanism.scale, mechanism.scale) / length).astype(np.float32)
-            np.multiply(u, factor[:, None], out=out[at : at + now])
+            np.multiply(u, factor[:, None], out=out[start : start + now])
         return out
 
     return privatize
@@ -111,8 +111,8 @@ def numpy_linf(mechanism: LinfBall, x: AnyArray, out: AnyArray) -> Task:
     kernel = NumpyLinf(mechanism)
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), kernel.rows):
-            kernel(x[at : at + kernel.rows], out[at : at + kernel.rows])
+        for start in range(0, len(x), kernel.rows):
+            kernel(x[start : start + kernel.rows], out[start : start + kernel.rows])
         return out
 
     return privatize
@@ -174,7 +174,7 @@ class NumpyCounter:
         Each bit of a byte is counted separately. Words of eight counters are added in halves, at most seven times, so
         that no byte overflows.
         """
-        found = np.empty((self.row_words * 8, 8), np.int64)
+        result = np.empty((self.row_words * 8, 8), np.int64)
         for bit in range(8):
             part = slab >> np.uint64(bit)
             np.bitwise_and(part, np.uint64(0x0101010101010101), out=part)
@@ -183,8 +183,8 @@ class NumpyCounter:
                 if half % self.row_words or part.size % 2:
                     break
                 part = np.add(part[:half], part[half:], out=part[:half])
-            found[:, bit] = part.view(np.uint8).reshape(-1, self.row_words * 8).sum(axis=0, dtype=np.int64)
-        return found.reshape(-1)
+            result[:, bit] = part.view(np.uint8).reshape(-1, self.row_words * 8).sum(axis=0, dtype=np.int64)
+        return result.reshape(-1)
 
 
 def numpy_count(reports: AnyArray) -> Task:
@@ -195,8 +195,8 @@ def numpy_count(reports: AnyArray) -> Task:
 
     def count() -> AnyArray:
         counter, whole = NumpyCounter(row_bytes), words.size // slab * slab
-        for at in range(0, whole, slab):
-            counter.add(words[at : at + slab])
+        for start in range(0, whole, slab):
+            counter.add(words[start : start + slab])
         return counter.counts() + counter.positions(words[whole:])
 
     return count
@@ -209,9 +209,9 @@ def count_in_cache(kernel: NumpyLinf | NumpyUnary | NumpySeries, x: AnyArray, ro
     slabs = [np.empty((rows, row_bytes), np.uint8) for _ in range(2)]
     for i, start in enumerate(range(0, len(x), rows)):
         stop, slab = min(start + rows, len(x)), slabs[i % 2]
-        for at in range(start, stop, kernel.rows):
-            end = min(at + kernel.rows, stop)
-            kernel(x[at:end], slab[at - start : end - start])
+        for row in range(start, stop, kernel.rows):
+            end = min(row + kernel.rows, stop)
+            kernel(x[row:end], slab[row - start : end - start])
         slab[stop - start :] = 0
         counter.add(slab.reshape(-1).view(np.uint64))
     counts: NDArray[np.int64] = counter.counts().reshape(-1, 8 * row_bytes).sum(axis=0)
@@ -294,8 +294,8 @@ def numpy_unary(mechanism: UnaryEncoding, x: AnyArray, out: AnyArray) -> Task:
     encode = NumpyUnary(mechanism)
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), encode.rows):
-            encode(x[at : at + encode.rows], out[at : at + encode.rows])
+        for start in range(0, len(x), encode.rows):
+            encode(x[start : start + encode.rows], out[start : start + encode.rows])
         return out
 
     return privatize
@@ -344,8 +344,8 @@ def numpy_response(coin: _coins.ResponseCoin, x: AnyArray, out: AnyArray) -> Tas
     respond = NumpyResponse(coin)
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), CHUNK):
-            respond(x[at : at + CHUNK], out[at : at + CHUNK])
+        for start in range(0, len(x), CHUNK):
+            respond(x[start : start + CHUNK], out[start : start + CHUNK])
         return out
 
     return privatize
@@ -360,8 +360,8 @@ def numpy_residue(mechanism: Residue, coin: _coins.ResponseCoin, x: AnyArray, ou
     cell, whole, symbol = np.empty(rows), np.empty(rows, np.int32), np.empty(rows, np.uint8)
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), rows):
-            record = x[at : at + rows]
+        for start in range(0, len(x), rows):
+            record = x[start : start + rows]
             n = len(record)
             np.subtract(record, mechanism.offset, out=cell[:n])
             np.multiply(cell[:n], 1 / mechanism.width, out=cell[:n])
@@ -369,7 +369,7 @@ def numpy_residue(mechanism: Residue, coin: _coins.ResponseCoin, x: AnyArray, ou
             np.copyto(whole[:n], cell[:n], casting="unsafe")
             np.copyto(symbol[:n], whole[:n], casting="unsafe")
             np.bitwise_and(symbol[:n], np.uint8(mechanism.modulus - 1), out=symbol[:n])
-            respond(symbol[:n], out[at : at + rows])
+            respond(symbol[:n], out[start : start + rows])
         return out
 
     return privatize
@@ -387,12 +387,12 @@ def numpy_sign_bit(mechanism: SignBit, x: AnyArray, out: AnyArray) -> Task:
     scaled, threshold = np.empty(rows), np.empty(rows, np.int32)
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), rows):
-            n = len(x[at : at + rows])
-            np.multiply(x[at : at + rows], slope, out=scaled[:n])
+        for row in range(0, len(x), rows):
+            n = len(x[row : row + rows])
+            np.multiply(x[row : row + rows], slope, out=scaled[:n])
             np.add(scaled[:n], start, out=scaled[:n])
             np.copyto(threshold[:n], scaled[:n], casting="unsafe")
-            np.less(words(n, np.int32), threshold[:n], out=out[at : at + rows].view(bool))
+            np.less(words(n, np.int32), threshold[:n], out=out[row : row + rows].view(bool))
         return out
 
     return privatize
@@ -408,8 +408,8 @@ def numpy_laplace(mechanism: Laplace, x: AnyArray, out: AnyArray) -> Task:
     u, size = np.empty(rows), np.empty(rows)
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), rows):
-            v, s = u[: len(x[at : at + rows])], size[: len(x[at : at + rows])]
+        for start in range(0, len(x), rows):
+            v, s = u[: len(x[start : start + rows])], size[: len(x[start : start + rows])]
             generator.random(out=v)
             np.subtract(0.5, v, out=v)  # in (-1/2, 1/2]
             np.abs(v, out=s)
@@ -418,7 +418,7 @@ def numpy_laplace(mechanism: Laplace, x: AnyArray, out: AnyArray) -> Task:
             np.log(s, out=s)
             np.multiply(s, b, out=s)
             np.copysign(s, v, out=s)
-            np.add(x[at : at + rows], s, out=out[at : at + rows])
+            np.add(x[start : start + rows], s, out=out[start : start + rows])
         return out
 
     return privatize

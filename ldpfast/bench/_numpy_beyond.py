@@ -16,12 +16,14 @@ def numpy_hadamard(mechanism: HadamardResponse, x: AnyArray, out: AnyArray) -> T
     mask, heads = mechanism.report.k - 1, np.uint32(int(mechanism._coin.inside * mechanism._coin.size * 2**32))
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), rows):
-            row = x[at : at + rows].astype(out.dtype) + out.dtype.type(1)
+        for start in range(0, len(x), rows):
+            row = x[start : start + rows].astype(out.dtype) + out.dtype.type(1)
             code = words(len(row), out.dtype) & out.dtype.type(mask)
             odd = np.bitwise_count(code & row) & np.uint8(1)
             odd ^= words(len(row), np.uint32) >= heads
-            np.bitwise_xor(code, (row & (~row + out.dtype.type(1))) * odd.astype(out.dtype), out=out[at : at + rows])
+            np.bitwise_xor(
+                code, (row & (~row + out.dtype.type(1))) * odd.astype(out.dtype), out=out[start : start + rows]
+            )
         return out
 
     return privatize
@@ -33,14 +35,14 @@ def numpy_subset(mechanism: SubsetSelection, x: AnyArray, out: AnyArray) -> Task
     p = mechanism._coin.heads / 2.0**64
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), rows):
-            record = x[at : at + rows]
+        for start in range(0, len(x), rows):
+            record = x[start : start + rows]
             key = words.generator.random((len(record), mechanism.k), np.float32)
-            own = words.generator.random(len(record)) < p
-            key[np.arange(len(record)), record] = np.where(own, np.float32(-1), np.float32(2))
+            included = words.generator.random(len(record)) < p
+            key[np.arange(len(record)), record] = np.where(included, np.float32(-1), np.float32(2))
             chosen = np.zeros(key.shape, bool)
             np.put_along_axis(chosen, np.argpartition(key, size - 1, axis=1)[:, :size], True, axis=1)
-            out[at : at + rows] = np.packbits(chosen, axis=1, bitorder="little")
+            out[start : start + rows] = np.packbits(chosen, axis=1, bitorder="little")
         return out
 
     return privatize
@@ -52,15 +54,15 @@ def numpy_window(mechanism: Window, x: AnyArray, out: AnyArray) -> Task:
     per_unit, bit_words = coin.steps / (mechanism.upper - mechanism.lower), float(coin.bit_words)
 
     def privatize() -> AnyArray:
-        for at in range(0, len(x), rows):
-            position = (x[at : at + rows] - mechanism.lower) * per_unit
+        for start in range(0, len(x), rows):
+            position = (x[start : start + rows] - mechanism.lower) * per_unit
             word = words(len(position), np.uint32).astype(np.float64)
             low = np.minimum(np.floor(position), coin.steps - 1)
             rest = word - bit_words
             inside = low + np.floor((rest + np.rint((position - low) * coin.per)) / coin.per)
             code = np.where(rest < coin.width * coin.per, inside, (rest - coin.width * coin.per) // coin.each)
             one = word < coin.tails + (coin.heads - coin.tails) / coin.steps * position
-            np.copyto(out[at : at + rows], np.where(rest < 0, coin.outputs + one, code), casting="unsafe")
+            np.copyto(out[start : start + rows], np.where(rest < 0, coin.outputs + one, code), casting="unsafe")
         return out
 
     return privatize
@@ -75,8 +77,8 @@ def numpy_cube(mechanism: SampledCube, x: AnyArray, out: AnyArray) -> Task:
 
     def privatize() -> AnyArray:
         generator = words.generator
-        for at in range(0, len(x), rows):
-            record = x[at : at + rows]
+        for start in range(0, len(x), rows):
+            record = x[start : start + rows]
             n = len(record)
             sampled = generator.integers(0, dim, (n, k))
             repeated = np.ones(n, bool)
@@ -88,7 +90,7 @@ def numpy_cube(mechanism: SampledCube, x: AnyArray, out: AnyArray) -> Task:
             plus = generator.random((n, k), np.float32) * np.float32(2) - np.float32(1) < value
             changed = np.where(generator.random(n) < p, 0, generator.integers(1, 1 << k, n))
             plus ^= (changed[:, np.newaxis] >> bits & 1).astype(bool)
-            out[at : at + rows] = 2 * sampled + plus
+            out[start : start + rows] = 2 * sampled + plus
         return out
 
     return privatize
@@ -102,8 +104,8 @@ def numpy_codebook(mechanism: RankCodebook, x: AnyArray, out: AnyArray) -> Task:
 
     def privatize() -> AnyArray:
         generator = words.generator
-        for at in range(0, len(x), rows):
-            record = x[at : at + rows]
+        for start in range(0, len(x), rows):
+            record = x[start : start + rows]
             n = len(record)
             u = normals()[: n * vectors * dim].reshape(n, vectors, dim)
             length = np.sqrt(np.einsum("ijk,ijk->ij", u, u))
@@ -116,7 +118,7 @@ def numpy_codebook(mechanism: RankCodebook, x: AnyArray, out: AnyArray) -> Task:
             place = np.where(inside, generator.integers(0, top, n), generator.integers(top, 2 * vectors, n))
             chosen = order[np.arange(n), place]
             sign = np.where(chosen < vectors, 1, -1) * mechanism.scale / length[np.arange(n), chosen % vectors]
-            out[at : at + rows] = u[np.arange(n), chosen % vectors] * sign[:, np.newaxis].astype(np.float32)
+            out[start : start + rows] = u[np.arange(n), chosen % vectors] * sign[:, np.newaxis].astype(np.float32)
         return out
 
     return privatize

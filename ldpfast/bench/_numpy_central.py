@@ -17,8 +17,8 @@ def numpy_mean(x: AnyArray, radius: float) -> Task:
 
     def run() -> float:
         total = 0.0
-        for at in range(0, len(x), CHUNK):
-            piece = x[at : at + CHUNK]
+        for start in range(0, len(x), CHUNK):
+            piece = x[start : start + CHUNK]
             total += float(np.clip(piece, -radius, radius, out=buffer[: len(piece)]).sum())
         return (total + generator.laplace(0, 2 * radius / EPSILON)) / len(x)
 
@@ -32,13 +32,13 @@ def numpy_mean_rows(x: AnyArray, radius: float) -> Task:
 
     def run() -> AnyArray:
         total = np.zeros(dim)
-        for at in range(0, n, rows):
-            piece = x[at : at + rows]
+        for start in range(0, n, rows):
+            piece = x[start : start + rows]
             norms = np.sqrt(np.vecdot(piece, piece))
             factors = np.minimum(1, np.float32(radius) / np.maximum(norms, np.float32(1e-30)))
             total += np.einsum("i,ij->j", factors, piece)
-        found: AnyArray = (total + generator.laplace(0, 2 * radius * math.sqrt(dim) / EPSILON, dim)) / n
-        return found
+        mean: AnyArray = (total + generator.laplace(0, 2 * radius * math.sqrt(dim) / EPSILON, dim)) / n
+        return mean
 
     return run
 

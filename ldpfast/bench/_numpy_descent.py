@@ -34,19 +34,19 @@ def numpy_median(model: MedianSGD, x: AnyArray) -> Task:
         if model.horizon is None:
             step_sizes /= np.sqrt(np.arange(1, n + 1))
         flips = (words(n, np.uint32) >= keep).tolist()
-        positions, bits, at = [], [], (lower + upper) / 2
+        positions, bits, position = [], [], (lower + upper) / 2
         for value, flip, step in zip(x.tolist(), flips, step_sizes.tolist(), strict=True):
-            positions.append(at)
-            if (value >= at) != flip:
+            positions.append(position)
+            if (value >= position) != flip:
                 bits.append(1.0)
-                at += step
-                if at > upper:
-                    at = upper
+                position += step
+                if position > upper:
+                    position = upper
             else:
                 bits.append(0.0)
-                at -= step
-                if at < lower:
-                    at = lower
+                position -= step
+                if position < lower:
+                    position = lower
         kept = np.array(positions[left_out(n) :])
         powers = np.vander(kept - kept[0], 5)
         sums = np.concatenate([powers.sum(axis=0), np.array(bits[left_out(n) :]) @ powers[:, 2:]])
@@ -69,16 +69,16 @@ def numpy_logistic(model: GradientDescent, ball: L2Ball, x: AnyArray, y: AnyArra
     def run() -> tuple[AnyArray, int]:
         sums, start = np.zeros((4, dim)), left_out(n)
         moved[0] = 0
-        for at in range(0, n, rows):
-            now = min(rows, n - at)
-            u, v = normals()[: now * dim].reshape(now, dim), x[at : at + now].astype(np.float32)
+        for row in range(0, n, rows):
+            now = min(rows, n - row)
+            u, v = normals()[: now * dim].reshape(now, dim), x[row : row + now].astype(np.float32)
             norm = np.sqrt(np.vecdot(v, v))
             v *= np.minimum(1, ball.radius / norm)[:, None]
             inner, norm = np.vecdot(u, v).tolist(), np.minimum(norm / ball.radius, 1).tolist()
-            rates = model.eta0 * np.arange(at + 1, at + now + 1) ** -model.exponent
+            rates = model.eta0 * np.arange(row + 1, row + now + 1) ** -model.exponent
             u, v = u * (rates * ball.scale / np.sqrt(np.vecdot(u, u)))[:, None], v.astype(np.float64)
             rounding = (2 * words.generator.random(now) - 1).tolist()
-            tails, labels = (words.generator.random(now) >= p).tolist(), y[at : at + now].tolist()
+            tails, labels = (words.generator.random(now) >= p).tolist(), y[row : row + now].tolist()
             for i in range(now):
                 here, there = moved[i], moved[i + 1]
                 slope = 1 / (1 + math.exp(-here.dot(v[i]))) - labels[i]
@@ -87,14 +87,14 @@ def numpy_logistic(model: GradientDescent, ball: L2Ball, x: AnyArray, y: AnyArra
                 squared_length = there.dot(there)
                 if squared_length > squared_radius:
                     there *= math.sqrt(squared_radius / squared_length)
-            first = max(0, start - at)
+            first = max(0, start - row)
             if first < now:
                 s = np.cumsum(moved[1 + first : now + 1], axis=0)
                 s += sums[0]
                 sums[0] = s[-1]
                 sums[1] += s.sum(axis=0)
                 sums[2] += np.square(s).sum(axis=0)
-                sums[3] += np.arange(at + first + 1 - start, at + now + 1 - start) @ s
+                sums[3] += np.arange(row + first + 1 - start, row + now + 1 - start) @ s
             moved[0] = moved[now]
         mean: AnyArray = sums[0] / (n - start)
         return mean, n

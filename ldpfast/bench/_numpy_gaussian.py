@@ -41,16 +41,16 @@ def numpy_gaussian(model: GaussianMean, x: AnyArray) -> Task:
     def run() -> float:
         levels, ones, people = np.zeros((groups, 4), np.int64), 0, 0
         offset = 4 * np.repeat(np.arange(groups, dtype=np.intp), slots)[:, None]
-        for at in range(0, len(table), periods):
-            cells = np.multiply(table[at : at + periods, : plan.search.stop].T, per_width, order="C")
+        for start in range(0, len(table), periods):
+            cells = np.multiply(table[start : start + periods, : plan.search.stop].T, per_width, order="C")
             np.floor(cells, out=cells)
             symbols = (cells.astype(np.int32).view(np.uint32) & np.uint32(3)).astype(np.uint8)
             report = np.empty_like(symbols)
             first(symbols.ravel(), report.ravel())
             levels += np.bincount((report + offset).ravel(), minlength=4 * groups).reshape(groups, 4)
         edge = search_edge(model, levels)
-        for at in range(0, len(table), periods):
-            bits = (table[at : at + periods, plan.search.stop :] >= edge).view(np.uint8).ravel()
+        for start in range(0, len(table), periods):
+            bits = (table[start : start + periods, plan.search.stop :] >= edge).view(np.uint8).ravel()
             report = np.empty_like(bits)
             second(bits, report)
             ones, people = ones + int(np.count_nonzero(report)), people + len(bits)

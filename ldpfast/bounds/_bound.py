@@ -129,7 +129,7 @@ class Bound:
         parts = [np.ravel(getattr(self, name)).tolist() for name in names]
         columns = {name: [f"{x:.4g}" for x in part] for name, part in zip(names, parts, strict=True)}
         if np.ndim(self.lower):
-            columns = {"index": [", ".join(map(str, at)) for at in np.ndindex(np.shape(self.lower))], **columns}
+            columns = {"index": [", ".join(map(str, index)) for index in np.ndindex(np.shape(self.lower))], **columns}
         return html_table(columns, (), f"{self.loss}; {self.source}")
 
     def __repr__(self) -> str:
@@ -177,11 +177,11 @@ def check_n(theorem: str, n: ArrayLike) -> Floats:
     return number
 
 
-def check_epsilon(theorem: str, epsilon: ArrayLike, *, most: float = 700.0) -> Floats:
-    """Return epsilon, if it is in (0, `most`]. The exponential of 700 is a finite double."""
+def check_epsilon(theorem: str, epsilon: ArrayLike, *, largest: float = 700.0) -> Floats:
+    """Return epsilon, if it is in (0, `largest`]. The exponential of 700 is a finite double."""
     number = _check.numbers("epsilon", epsilon)
     _check.condition(theorem, "epsilon > 0", number > 0, epsilon=number)
-    _check.condition(theorem, f"epsilon <= {most:g}", number <= most, epsilon=number)
+    _check.condition(theorem, f"epsilon <= {largest:g}", number <= largest, epsilon=number)
     return number
 
 

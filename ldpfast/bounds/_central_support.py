@@ -66,7 +66,7 @@ def central_support(
     True
     """
     theorem = f"{BARBER}, Proposition 3,"
-    number, most = check_n(theorem, n), check_scale(theorem, "t", t)
+    number, scale = check_n(theorem, n), check_scale(theorem, "t", t)
     definition = CentralPrivacy(theorem, privacy, epsilon, delta)
     effective = number * definition.epsilon_tv
     if is_paper(mode):
@@ -80,10 +80,10 @@ def central_support(
             lower = np.maximum(lower, np.minimum(definition.reach(number, s), 1.0) / 2 * (1 - s))
     risk = np.sqrt(1 / (3 * number) + noise_factor(definition, number, np.ones(())))
     return bound(
-        most * lower,
-        most * np.minimum(0.5, risk),
-        most * np.minimum(1.0, 1 / effective),
-        most * np.minimum(0.5, 1 / np.sqrt(number * (number + 2))),
+        scale * lower,
+        scale * np.minimum(0.5, risk),
+        scale * np.minimum(1.0, 1 / effective),
+        scale * np.minimum(0.5, 1 / np.sqrt(number * (number + 2))),
         loss="absolute error",
         below=f"{theorem} two uniform distributions",
         above="twice central.mean, or t / 2",

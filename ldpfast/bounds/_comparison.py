@@ -197,16 +197,16 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
         if word in fixed:
             fixed[word] = int(fixed[word])
     fixed.pop("mode", None)
-    found = [_solution_of(solved, mechanism, people, fixed) for mechanism in mechanisms]
+    solutions = [_solution_of(solved, mechanism, people, fixed) for mechanism in mechanisms]
     errors = []
     for solve in solved.solutions(n=people, epsilon=float(epsilon), **fixed):
         try:
-            found.append(solve())
+            solutions.append(solve())
         except ValueError as error:
             errors.append(error)
-    if not found:
+    if not solutions:
         raise errors[0]
-    rows = [Row(label, float(e), kind, bits, float(bound.lower) / float(e)) for label, e, kind, bits in found]
+    rows = [Row(label, float(e), kind, bits, float(bound.lower) / float(e)) for label, e, kind, bits in solutions]
     return Comparison(solved.name, float(people), float(epsilon), bound, tuple(sorted(rows, key=lambda row: row.error)))
 
 
@@ -223,13 +223,13 @@ def _solution_of(problem: Problem, mechanism: Mechanism, n: int, fixed: dict[str
 
 def curves(problem: str, n: Floats, epsilon: Floats, **fixed: Any) -> dict[str, Floats]:
     """Return the errors of all mechanisms for pairs of n and epsilon, NaN if a mechanism has no coins."""
-    found: dict[str, Floats] = {}
-    for at, (people, a) in enumerate(zip(n, epsilon, strict=True)):
+    errors: dict[str, Floats] = {}
+    for index, (people, a) in enumerate(zip(n, epsilon, strict=True)):
         try:
             rows = compare(problem, int(people), float(a), **dict(fixed)).rows
         except ValueError:
             continue
         for row in rows:
             label = row.mechanism.partition(",")[0] if problem == "density" else row.mechanism
-            found.setdefault(label, np.full(len(n), np.nan))[at] = row.error
-    return found
+            errors.setdefault(label, np.full(len(n), np.nan))[index] = row.error
+    return errors

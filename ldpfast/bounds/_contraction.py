@@ -344,7 +344,7 @@ def check_small_epsilon(theorem: str, epsilon: ArrayLike) -> Floats:
 
     There (e^epsilon - 1)^2 <= 2 epsilon^2.
     """
-    return check_epsilon(theorem, epsilon, most=22 / 35)
+    return check_epsilon(theorem, epsilon, largest=22 / 35)
 
 
 def from_deficit(n: Floats, y: Floats) -> Floats:
@@ -397,8 +397,8 @@ def mutual_information(epsilon: ArrayLike, tv: ArrayLike, n: ArrayLike = 1, *, m
     if t.ndim != 2 or t.shape[0] != t.shape[1]:
         raise ValueError(f"tv must have shape (V, V), got shape {t.shape}")
     a = check_epsilon("Corollary 3", epsilon)[..., np.newaxis, np.newaxis]
-    each = (2 * excess(a) * t) ** 2 if is_paper(mode) else np.asarray(kl_contraction(a, t))
-    total = check_n("Corollary 3", n) * each.mean(axis=(-2, -1))
+    information = (2 * excess(a) * t) ** 2 if is_paper(mode) else np.asarray(kl_contraction(a, t))
+    total = check_n("Corollary 3", n) * information.mean(axis=(-2, -1))
     return _plain(np.minimum(total, np.log(len(t))))
 
 

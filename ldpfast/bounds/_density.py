@@ -84,7 +84,7 @@ def density(
     _check.condition(theorem, "smoothness > 1/2", beta > 0.5, smoothness=beta)
     _check.condition(theorem, "smoothness of at most 100", beta <= 100, smoothness=beta)
     # All densities of the family are at least 1/2, hence the factor 2 of the capacity.
-    most = (
+    capacity = (
         information_factor(a) if paper else np.minimum(information_factor(a), 2 * chi_factor(a) * np.sinh(a / 2) ** 2)
     )
     tight = None if paper else tanh_half(a) ** 2
@@ -92,12 +92,12 @@ def density(
     if _check.choice("family", family, ("sobolev", "lipschitz")) == "lipschitz":
         _check.condition(theorem, "smoothness 1 for a Lipschitz density", beta == 1, smoothness=beta)
         rate = np.minimum(c**2 / 12, c / np.sqrt(number * a**2))
-        lower, upper, plain = _tents(number, c, most, tight), _histogram(number, a, c), _histogram_plain(number, c)
+        lower, upper, plain = _tents(number, c, capacity, tight), _histogram(number, a, c), _histogram_plain(number, c)
         below, above = "tents", "HistogramDensity with the best number of bins"
     else:
         _check.condition(theorem, "a radius in [1e-6, 1e6]", (c >= 1e-6) & (c <= 1e6), radius=c)
         rate = c**2 * np.minimum(1.0, (c**2 * number * a**2) ** (-beta / (beta + 1)))
-        lower, upper = _terms(number, beta, c, most, tight), _series(number, a, beta, c)
+        lower, upper = _terms(number, beta, c, capacity, tight), _series(number, a, beta, c)
         plain = _series_plain(number, beta, c)
         below, above = "one block of terms", "SeriesDensity with the best odd number of terms"
     return bound(
@@ -111,7 +111,7 @@ def density(
     )
 
 
-def _terms(n: Floats, beta: Floats, c: Floats, most: Floats, tight: Floats | None) -> Floats:
+def _terms(n: Floats, beta: Floats, c: Floats, capacity: Floats, tight: Floats | None) -> Floats:
     """Return the supremum over m and g of m g^2 (1 - TV).
 
     The densities have terms m + 1 to 2 m with signs times g, are in the ellipsoid and at least 1/2. The divergence of a
@@ -124,11 +124,11 @@ def _terms(n: Floats, beta: Floats, c: Floats, most: Floats, tight: Floats | Non
 
     ellipsoid = c**2 * 2.0 ** (-2 * beta)
     first = cap(np.ones(()))
-    value = first * (1 - tv_from_kl(4 * n * first * most))
+    value = first * (1 - tv_from_kl(4 * n * first * capacity))
     exponents = 2 * beta / (beta + 1), 4 * beta / (2 * beta + 1)
     s = exponents[0] / (1 + exponents[0])
     x = np.maximum(2 * s**2, -np.log1p(-(s**2)))
-    rise = x / (4 * n * most)
+    rise = x / (4 * n * capacity)
     crossing = np.minimum((ellipsoid / rise) ** (1 / (2 + 2 * beta)), (1 / (8 * rise)) ** (1 / 3))
     for m in (np.maximum(np.floor(crossing), 1.0), np.ceil(np.maximum(crossing, 1.0))):
         value = np.maximum(value, np.minimum(cap(m), rise * m**2) * (1 - s))
@@ -143,7 +143,7 @@ def _terms(n: Floats, beta: Floats, c: Floats, most: Floats, tight: Floats | Non
     return np.asarray(value)
 
 
-def _tents(n: Floats, slope: Floats, most: Floats, tight: Floats | None) -> Floats:
+def _tents(n: Floats, slope: Floats, capacity: Floats, tight: Floats | None) -> Floats:
     """Return the supremum over m and g of g^2 / (12 m^2) (1 - TV), for m / 2 pairs of tents.
 
     The cells have width 1 / m; a pair has one tent up and one down, with slopes g <= m. The divergence of a pair is at
@@ -155,7 +155,7 @@ def _tents(n: Floats, slope: Floats, most: Floats, tight: Floats | None) -> Floa
         return np.asarray(below), np.asarray(np.where(m > below, below + 2, below))
 
     value = np.zeros_like(n)
-    routes = [(most, 4.0, 3 / 4)] + ([] if tight is None else [(tight, 3.0, 3 / 4)])
+    routes = [(capacity, 4.0, 3 / 4)] + ([] if tight is None else [(tight, 3.0, 3 / 4)])
     for s in FEW_DISTANCES:
         for c, power, constant in routes:
             rise = constant * divergence_of(s) / (n * c)  # g^2 <= rise m^power

@@ -85,8 +85,8 @@ def gaussian_mean(
     theorem = "Joseph, Kulkarni, Mao, Wu 2019, the lower bound,"
     number, a, s = check_n(theorem, n), check_epsilon(theorem, epsilon), check_scale(theorem, "sigma", sigma)
     tail, paper = _check.numbers("beta", beta), is_paper(mode)
-    most = 0.25 if paper else 0.5
-    _check.condition(theorem, f"beta in (0, {most:g})", (tail > 0) & (tail < most), beta=tail)
+    largest = 0.25 if paper else 0.5
+    _check.condition(theorem, f"beta in (0, {largest:g})", (tail > 0) & (tail < largest), beta=tail)
     reach = 1024 * s if mu_bound is None else check_scale(theorem, "mu_bound", mu_bound)
     if paper:
         lower = s / excess(a) * np.sqrt(np.pi * -np.log(4 * tail) / (4 * number))
@@ -100,8 +100,8 @@ def gaussian_mean(
         with np.errstate(divide="ignore"):
             lower = np.maximum(lower, s * np.sqrt(-2 * np.log1p(-shrunk)))
     levels = np.maximum(3.0, 1 + np.ceil(np.log2(np.maximum(1.0, reach / (1.5 * s)))))
-    each = number / (2 * levels)
-    psi = (a + 4) / (a * np.sqrt(2)) * np.sqrt(np.log(8 * levels * 2 / tail) / each)
+    per_level = number / (2 * levels)
+    psi = (a + 4) / (a * np.sqrt(2)) * np.sqrt(np.log(8 * levels * 2 / tail) / per_level)
     share_error = coth_half(a) * np.sqrt(np.log(4 / tail) / number)
     edge = ndtr(2.0)
     proved = (psi <= 0.04) & (edge + share_error < 1)

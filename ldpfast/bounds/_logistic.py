@@ -76,12 +76,12 @@ def logistic(
     r2, paper = check_scale(theorem, "radius", radius) ** 2, is_paper(mode)
     # Corners are +-t in each coordinate, t <= 1 / d. The scores have variance 4 sinh(t / 2)^2, and the divergences are
     # t tanh(t / 2).
-    most = information_factor(a) if paper else np.minimum(capacity(a), d * tanh_half(a) ** 2 / 2)
+    factor = information_factor(a) if paper else np.minimum(capacity(a), d * tanh_half(a) ** 2 / 2)
     lower = np.zeros_like(number)
     for s in DISTANCES:
-        reach = np.sqrt(d * divergence_of(s) / (4 * number * most))
+        reach = np.sqrt(d * divergence_of(s) / (4 * number * factor))
         lower = np.maximum(lower, d * np.minimum(2 * np.arcsinh(reach), 1 / d) ** 2 * (1 - s))
-    kl = number / d * most * 4 * np.sinh(0.5 / d) ** 2  # divergence of the farthest corners
+    kl = number / d * factor * 4 * np.sinh(0.5 / d) ** 2  # divergence of the farthest corners
     lower = np.maximum(lower, (1 - tv_from_kl(kl)) / d) / (2 if paper else 1)
     b = STEP_EXPONENT
     later = (1 - 8.0 ** (b - 1)) / (1 - b) * 8 / 7 * b / CURVATURE**2 * number**-b

@@ -1,7 +1,7 @@
 """Methods of Le Cam, Fano and Assouad under local privacy, and the packing method under central privacy.
 
 Families are finite distributions as arrays, with a row for each hypothesis. The supremum over functions with values in
-[-1, 1] is that of a convex quadratic form, so it is attained by signs. All signs are evaluated for up to `MAX_SYMBOLS`
+[-1, 1] is the maximum of a convex quadratic form, so it is attained by signs. All signs are evaluated for up to `MAX_SYMBOLS`
 symbols; for more, the supremum is bounded by an eigenvalue.
 """
 
@@ -227,12 +227,12 @@ def fano(
     number, apart = check_n("Proposition 2", n), check_scale("Proposition 2", "separation", separation)
     a, mean = check_epsilon("Proposition 2", epsilon), rows.mean(axis=0)
     tv, _, kl = divergences(rows, mean)
-    each = np.minimum(
+    information = np.minimum(
         information_factor(a) * largest_square(rows - mean) / len(rows),
         tanh_half(a) ** 2 * kl.mean(),
     )
-    each = np.minimum(each, np.asarray(kl_contraction(a[..., np.newaxis], tv)).mean(axis=-1))
-    error = 1 - (number * each + math.log(2)) / math.log(len(rows) / near)
+    information = np.minimum(information, np.asarray(kl_contraction(a[..., np.newaxis], tv)).mean(axis=-1))
+    error = 1 - (number * information + math.log(2)) / math.log(len(rows) / near)
     return _plain(half_risk(apart, loss) * np.maximum(error, 0.0))
 
 

@@ -107,15 +107,15 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "
     theorem = "Duchi, Jordan, Wainwright 2013, Theorem 1,"
     number, cells, a = check_n(theorem, n), check_integer(theorem, "k", k, 2), check_epsilon(theorem, epsilon)
     pairs, paper = np.floor(cells / 2), is_paper(mode)
-    most = information_factor(a) if paper else capacity(a)
+    factor = information_factor(a) if paper else capacity(a)
     # For m pairs of categories, the bound is 1 / (2 m) sup of c^2 (1 - TV), where the divergence is at most
     # c^2 / (1 - c^2) 4 n C / m^2.
     lower = np.zeros_like(number)
     for s in DISTANCES:
         x = divergence_of(s)
-        best = np.clip(np.sqrt(4 * number * most / x), 1.0, pairs)
+        best = np.clip(np.sqrt(4 * number * factor / x), 1.0, pairs)
         for m in (np.floor(best), np.ceil(best)):
-            lower = np.maximum(lower, (1 - s) / 2 * x * m / (4 * number * most + x * m**2))
+            lower = np.maximum(lower, (1 - s) / 2 * x * m / (4 * number * factor + x * m**2))
     if not paper:  # two categories, for large epsilon
         lower = np.maximum(lower, corners(1 / (2 * number * tanh_half(a) ** 2)) / 2)
     trivial = 1 - 1 / cells

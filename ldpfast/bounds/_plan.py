@@ -126,11 +126,11 @@ def make_plan(
         except ValueError:  # the lower bound is never as small as the error
             least = None
     fixed = {**fixed, "beta": 1 - confidence} if confidence is not None and has_beta else fixed
-    found = function(n=n, epsilon=epsilon, **fixed)
+    bound = function(n=n, epsilon=epsilon, **fixed)
     comparison = None
     if solved.solutions is not None:
         try:
             comparison = compare(problem, n, epsilon, **fixed)
         except ValueError:  # no mechanism has coins for this epsilon
             comparison = None
-    return Plan(problem, fixed, n, epsilon, error, confidence, least, found, comparison)
+    return Plan(problem, fixed, n, epsilon, error, confidence, least, bound, comparison)

@@ -65,15 +65,15 @@ def save(plan: Plan, path: Path) -> None:
     left, right = drawn.subplots(1, 2, sharey=True)
     people = np.unique(np.round(plan.n * np.geomspace(0.01, 100, POINTS)).clip(1, _check.MAX_PEOPLE))
     problem = PROBLEMS[plan.problem]
-    most = problem.most_epsilon(plan.fixed)
-    epsilons = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), most)
+    largest = problem.most_epsilon(plan.fixed)
+    epsilons = np.minimum(plan.epsilon * np.geomspace(0.05, 20, POINTS), largest)
     for ax, n, epsilon, xlabel in (
         (left, people, np.full(len(people), plan.epsilon), "number of people n"),
         (right, np.full(POINTS, float(plan.n)), epsilons, "epsilon"),
     ):
-        found = problem.bound(n=n, epsilon=epsilon, **plan.fixed)
+        bound = problem.bound(n=n, epsilon=epsilon, **plan.fixed)
         mechanisms = curves(plan.problem, n, epsilon, **plan.fixed) if plan.local else {}
-        paint(ax, found, mechanisms, n if ax is left else epsilon, xlabel)
+        paint(ax, bound, mechanisms, n if ax is left else epsilon, xlabel)
     left.set_title(f"epsilon = {plan.epsilon:.4g}", fontsize=11)
     right.set_title(f"n = {plan.n:,}", fontsize=11)
     drawn.suptitle(", ".join([plan.problem, *(f"{name} = {value}" for name, value in plan.fixed.items())]))

@@ -112,8 +112,8 @@ def _least_n(worst: Callable[..., Any], goal: float) -> int:
         raise ValueError(
             f"error must be reachable with at most {_check.MAX_PEOPLE} people, got {goal:g}, below the minimum {values[-1]:g}"
         )
-    at = int(np.argmax(enough))
-    low, high = (0, 1) if at == 0 else (int(powers[at - 1]), int(powers[at]))
+    index = int(np.argmax(enough))
+    low, high = (0, 1) if index == 0 else (int(powers[index - 1]), int(powers[index]))
     while high - low > 1:
         step = max(1, (high - low) // 64)
         tried = np.arange(low + step, high, step)
@@ -171,10 +171,10 @@ def epsilon_for(target: Any, error: float, *, n: int, confidence: float | None =
                 raise
             return False  # the mechanism has no coins for so small an epsilon
 
-    most = _most_epsilon(target, fixed)
-    if not reached(most):
-        raise ValueError(f"error must be reachable with epsilon <= {most:g} and n = {people}, got {goal:g}")
-    low, high = MIN_EPSILON, most
+    largest = _most_epsilon(target, fixed)
+    if not reached(largest):
+        raise ValueError(f"error must be reachable with epsilon <= {largest:g} and n = {people}, got {goal:g}")
+    low, high = MIN_EPSILON, largest
     if reached(low):
         return low
     while high > low * (1 + 1e-9):

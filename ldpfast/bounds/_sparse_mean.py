@@ -72,14 +72,14 @@ def sparse_mean(
     theorem = f"{DJW}, Corollary 5,"
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
     r2 = check_scale(theorem, "radius", radius) ** 2
-    each = information_factor(a) / d
+    factor = information_factor(a) / d
     if not is_paper(mode):
-        each = np.minimum(each, forward_factor(a) * np.sinh(a / 2) ** 2 / d)
-        each = np.minimum(each, tanh_half(a) ** 2 * np.log(2))
-    # sup over t in [0, 1] of (t / 2) (1 - (n each t + log 2) / log(2 d))
+        factor = np.minimum(factor, forward_factor(a) * np.sinh(a / 2) ** 2 / d)
+        factor = np.minimum(factor, tanh_half(a) ** 2 * np.log(2))
+    # sup over t in [0, 1] of (t / 2) (1 - (n factor t + log 2) / log(2 d))
     room = np.log(d)
-    far = np.minimum(1.0, room / (2 * number * each))
-    lower = far / 2 * (room - number * each * far) / np.log(2 * d)
+    far = np.minimum(1.0, room / (2 * number * factor))
+    lower = far / 2 * (room - number * factor * far) / np.log(2 * d)
     if not is_paper(mode):
         lower = np.maximum(lower, number_mean(number, a))
     b = half_space(d) * coth_half(a)

@@ -4,7 +4,7 @@ Lower bounds are suprema over families of two or more distributions. A family is
 s of its reports. For each s of a short list there is a closed form for the largest separation, which decreases in n and
 in epsilon. The maximum over the list then decreases too, and no search is needed. E is e^epsilon - 1.
 
-Upper bounds are those of procedures of the library, or of an answer without data if it is better. They are for ideal
+Upper bounds are for procedures of the library, or for an answer without data if it is better. They are for ideal
 coins. The coins of the library are rounded toward privacy, which adds less than one part in 10,000; they are not
 available for epsilon above 44.
 """
@@ -43,9 +43,9 @@ def two_points(n: Floats, a: Floats, power: Floats, *, sparse: bool) -> Floats:
     value = np.maximum(
         value, 1 - np.minimum(from_deficit(n, deficit(a, np.ones(()))), 1.0)
     )  # the farthest distributions
-    linear, root, square, each = *deficit_inverse_coefficients(a), t**2, 0.5 / n
+    linear, root, square, exponent = *deficit_inverse_coefficients(a), t**2, 0.5 / n
     for s in DISTANCES:
-        y = -np.expm1(math.log1p(-(s**2)) * each)  # deficit at which the n reports are s apart, see `from_deficit`
+        y = -np.expm1(math.log1p(-(s**2)) * exponent)  # deficit at which the n reports are s apart, see `from_deficit`
         shrunk = np.minimum(1.0, y / square)  # by the contraction of the Hellinger distance
         squared_spread = shrunk * (2 - shrunk)  # for (1 + d) / 2 and (1 - d) / 2
         far = np.maximum(linear * y + root * np.sqrt(y), shrunk if sparse else np.sqrt(squared_spread))
@@ -112,7 +112,7 @@ def without_privacy(n: Floats, k: Floats) -> Floats:
 def half_space(dim: Floats) -> Floats:
     """Return the constant of `LinfBall` with ties kept.
 
-    It is that of the half-space mechanism in odd dimension, and that of dimension dim + 1 in even dimension.
+    It is the constant of the half-space mechanism in odd dimension, and in even dimension the constant for dim + 1.
     """
     return half_space_constants(dim + (dim % 2 == 0))
 
@@ -122,5 +122,5 @@ def vectors(n: Floats, a: Floats, dim: Floats) -> Floats:
 
     It includes the lower bound for one number.
     """
-    each = np.minimum(capacity(a), dim * tanh_half(a) ** 2 / 2)
-    return np.maximum(corners(dim / (4 * n * each)), number_mean(n, a))
+    factor = np.minimum(capacity(a), dim * tanh_half(a) ** 2 / 2)
+    return np.maximum(corners(dim / (4 * n * factor)), number_mean(n, a))

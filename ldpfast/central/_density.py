@@ -292,8 +292,8 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
 def _counts(records: AnyArray, bins: int, dim: int, nan: str) -> NDArray[np.int64]:
     """Return the number of records in each cell. The upper ends belong to the last cells."""
     counts, rows = np.zeros(bins**dim, np.int64), max(1, PIECE_NUMBERS // dim)
-    for at in range(0, len(records), rows):
-        piece = records[at : at + rows].astype(np.float64).reshape(-1, dim)
+    for start in range(0, len(records), rows):
+        piece = records[start : start + rows].astype(np.float64).reshape(-1, dim)
         bad = ~np.isfinite(piece)
         if bad.any():
             if nan == "raise":

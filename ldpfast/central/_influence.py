@@ -268,11 +268,11 @@ def _limit_influence(functional: Functional, distribution: Distribution) -> Call
         mean = distribution.mean()
         return lambda x: x - mean
     if isinstance(functional, Quantile):
-        at, q = distribution.quantile(functional.q), functional.q
-        density = distribution.density(at)
+        quantile, q = distribution.quantile(functional.q), functional.q
+        density = distribution.density(quantile)
         if not density > 0:
             raise ValueError(f"distribution must have a density > 0 at the quantile, got {density:.6g}")
-        return lambda x: np.where(x < at, q - 1, np.where(x > at, q, 0.0)) / density
+        return lambda x: np.where(x < quantile, q - 1, np.where(x > quantile, q, 0.0)) / density
     if isinstance(functional, TrimmedMean):
         a = functional.trim
         if a == 0:
@@ -302,8 +302,8 @@ def _finite_influence(functional: Functional, distribution: Distribution, rho: f
         low, high = distribution.quantile((u - rho) / (1 - rho)), distribution.quantile(u / (1 - rho))
         low = low if u > rho else -math.inf
         high = high if u <= 1 - rho else math.inf
-        at = distribution.quantile(u)
-        return lambda x: (np.clip(x, low, high) - at) / rho
+        quantile = distribution.quantile(u)
+        return lambda x: (np.clip(x, low, high) - quantile) / rho
     if isinstance(functional, TrimmedMean):
         a = functional.trim
         if a == 0:
@@ -313,7 +313,7 @@ def _finite_influence(functional: Functional, distribution: Distribution, rho: f
         def mixture(x: float) -> float:
             """Return the influence at x.
 
-            The quantile function of the mixture is that of F below and above x, and constant on an interval of length
+            The quantile function of the mixture follows F below and above x, and is constant on an interval of length
             rho.
             """
             edge = float(distribution.cdf(np.array(x)))

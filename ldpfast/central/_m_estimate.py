@@ -540,7 +540,7 @@ def m_estimate_sample_size(
     - n >= log(2 / eta) / 2 max(6 L1 / P, 3 w / (2 P e2))^2. Then the sum over the records has nearly the slope n P, and
       a root within e2 of T.
     - n >= (8 w / (P epsilon e)) log(6 (upper - lower) / (e eta)). Then the estimate is within e of this root. For the
-      Cauchy prior, with lengths in units of its scale, the logarithm is that of
+      Cauchy prior, with lengths in units of its scale, the argument of the logarithm is
       (pi / eta) ((2 (1 + e2)^2 + 1) / (e / 3) + e / 6).
 
     The published factor 8 K instead of 8 w = 16 K (w = 2 K) belongs to the mechanism that is 2 epsilon-private.
@@ -627,9 +627,9 @@ def quantile_error(
     """
     n, epsilon, (low, high) = _check.people("n", n), check_epsilon(epsilon), _check.interval(lower, upper)
     eta = (1 - _check.probability("confidence", confidence)) / 2
-    least, most = (_check.positive("density", f) for f in density)
-    if least > most:
+    least, largest = (_check.positive("density", f) for f in density)
+    if least > largest:
         raise ValueError(f"density must be (least, largest), got {density!r}")
-    full = (high - low) * most / (2 * eta)
+    full = (high - low) * largest / (2 * eta)
     e = min(2 / (n * epsilon), full)
     return (2 * math.sqrt(math.log(2 / eta) / (2 * n)) + e + 2 / (n * epsilon) * math.log(full / e)) / least

@@ -77,25 +77,25 @@ class PublicGrids:
         low, _ = self.psi.bounds
         zero = int(np.rint(-low * (UNITS / self.psi.width)))
         n, weight = int(counts.sum()), counts.astype(np.float64)
-        found: Floats
+        sums: Floats
         if self.of_difference:
             step, last = (self.prior.upper - self.prior.lower) / (len(self.thetas) - 1), len(self.thetas) - 1
             table = self.integers(self.psi(0.0, np.arange(-last, last + 1) * step))
             # theta number FINER j + r minus record number i is difference number FINER (j - i) + r.
-            found = np.empty(len(self.thetas))
+            sums = np.empty(len(self.thetas))
             for r in range(FINER):
-                own = table[(last + r) % FINER :: FINER]
-                parts = np.convolve(weight, own)
+                entries = table[(last + r) % FINER :: FINER]
+                parts = np.convolve(weight, entries)
                 first = (last + r) // FINER
-                found[r::FINER] = parts[first : first + len(found[r::FINER])]
+                sums[r::FINER] = parts[first : first + len(sums[r::FINER])]
         else:
             # psi gets all points, with and without records: what it returns for one of them may depend on the others.
             share = np.arange(self.size) / (self.size - 1)
             points = self.prior.lower + (self.prior.upper - self.prior.lower) * share
-            found = np.array([weight @ self.integers(self.psi(points, theta)) for theta in self.thetas.tolist()])
-        if np.isnan(found).any():  # 0 NaN is NaN, so this does not depend on the records
+            sums = np.array([weight @ self.integers(self.psi(points, theta)) for theta in self.thetas.tolist()])
+        if np.isnan(sums).any():  # 0 NaN is NaN, so this does not depend on the records
             raise ValueError("psi must be numbers, got nan")
-        return found.astype(np.int64) - n * zero
+        return sums.astype(np.int64) - n * zero
 
     def masses(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.uint64]:
         """Return the integer weight of every cell."""
@@ -135,7 +135,7 @@ def m_estimate(
 ) -> Estimate[float]:
     """Return an M-estimate by the exponential mechanism: a theta for which the sum of psi(x_i, theta) is near zero.
 
-    Its probability is that of the prior times exp(-kappa |sum of psi(x_i, theta)|), with kappa = epsilon / (2 psi.width).
+    It is drawn with the density prior times exp(-kappa |sum of psi(x_i, theta)|), with kappa = epsilon / (2 psi.width).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Truncated means: rows are moved into a ball and added exactly, then noise is added once.
 
-The constants are those of Barber and Duchi, corrected.
+The constants are from Barber and Duchi, corrected.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Release:
     def of(
         cls, definition: Definition, noise: str, rule: str | float, order: float, radius: float, n: int, dim: int
     ) -> Release:
-        """Return the release of the mean of n rows; the arguments are those of `mean`."""
+        """Return the release of the mean of n rows; the arguments are as for `mean`."""
         if noise == "l2":
             if not isinstance(definition, Pure):
                 raise ValueError(f'noise must be "grid" for privacy={definition.name!r}, got "l2"')
@@ -288,8 +288,8 @@ def clipped_sum(records: AnyArray, dim: int, radius: float, nan: str) -> NDArray
 
     def work(start: int, stop: int) -> NDArray[np.uint64]:
         state, scratch = np.zeros((dim, 2), np.uint64), np.empty(2 * dim)
-        for at in range(start, stop, rows):
-            piece = convert(records[at : min(stop, at + rows)])
+        for row in range(start, stop, rows):
+            piece = convert(records[row : min(stop, row + rows)])
             if tally.add_clipped(piece, dim, radius, scratch, state) and nan == "raise":
                 raise invalid_error(records)
         return state

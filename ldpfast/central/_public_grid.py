@@ -25,10 +25,10 @@ class PublicGrid:
 
     def indices(self, x: AnyArray, nan: str) -> NDArray[np.uint32]:
         """Return the indices of the grid points nearest to the records."""
-        found = np.empty(len(x), np.uint32)
+        result = np.empty(len(x), np.uint32)
         center, half = self.lower + (self.upper - self.lower) / 2, (self.upper - self.lower) / 2
-        for at in range(0, len(x), PIECE_NUMBERS):
-            piece = x[at : at + PIECE_NUMBERS].astype(np.float64)
+        for start in range(0, len(x), PIECE_NUMBERS):
+            piece = x[start : start + PIECE_NUMBERS].astype(np.float64)
             bad = ~np.isfinite(piece)
             if bad.any():
                 if nan == "raise":
@@ -47,8 +47,8 @@ class PublicGrid:
                 piece *= (SIZE - 1) / (self.upper - self.lower)
             np.rint(piece, out=piece)
             np.clip(piece, 0, SIZE - 1, out=piece)
-            np.copyto(found[at : at + PIECE_NUMBERS], piece, casting="unsafe")
-        return found
+            np.copyto(result[start : start + PIECE_NUMBERS], piece, casting="unsafe")
+        return result
 
     def value(self, index: float) -> float:
         """Return the number that a grid point represents, or a place between two of them."""

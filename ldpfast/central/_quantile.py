@@ -65,7 +65,7 @@ class QuantileEstimate(Estimate[float]):
         -------
         error : float
             With probability `confidence`, ``share(x < value) - error <= q <= share(x <= value) + error``. The shares
-            are those of these records as they are on the grid: clipped and rounded to it. 1 if there is no such bound
+            count these records as they are on the grid: clipped and rounded to it. 1 if there is no such bound
             (``method="smooth-sensitivity"``, or few records).
 
         Notes

@@ -52,9 +52,9 @@ def numbers(x: ArrayLike, lower: float, upper: float, nan: str) -> Floats:
 def invalid_error(records: AnyArray) -> ValueError:
     """Return the error for records that are not finite. It depends on the records, which is outside every guarantee."""
     first, count = -1, 0
-    for at in range(0, len(records), PIECE_NUMBERS):
-        piece = records[at : at + PIECE_NUMBERS]
+    for start in range(0, len(records), PIECE_NUMBERS):
+        piece = records[start : start + PIECE_NUMBERS]
         bad = np.flatnonzero(~np.isfinite(piece).reshape(len(piece), -1).all(axis=1))
-        first = at + int(bad[0]) if first < 0 and len(bad) else first
+        first = start + int(bad[0]) if first < 0 and len(bad) else first
         count += len(bad)
     return _check.invalid("x", "finite numbers (or nan='centre')", first, count, len(records))

@@ -75,9 +75,9 @@ def _rounded_down(
         for uniform in inputs:
             uniform.extend(bits)
         with localcontext(_precision(bits)):
-            found = numbers(bits)
-            if found is not None:
-                values, error = found
+            interval = numbers(bits)
+            if interval is not None:
+                values, error = interval
                 low = [math.floor(value - error) for value in values]
                 if low == [math.floor(value + error) for value in values]:
                     return low
@@ -169,7 +169,7 @@ def ball_laplace(dim: int, scale: Decimal, stream: Stream, stream_id: StreamId) 
 
     Notes
     -----
-    The direction is that of normal numbers; the length has the gamma distribution with shape `dim`, as the sum of `dim`
+    The direction comes from normal numbers; the length has the gamma distribution with shape `dim`, as the sum of `dim`
     exponential variables. Let p be the number of known bits and m = 2^(-p/8). A coordinate of a point in the square has an
     error of at most e = 2^-p, its squared length s one of at most 4e. Because s, 1 - s and the coordinates are more than m
     away from 0, log s has a relative error of at most 5 e / m^2, and each normal number one of at most 7 e / m^3. So the

@@ -244,7 +244,7 @@ def smooth_sensitivity_trimmed_mean(
 
     Notes
     -----
-    The cost is that of `smooth_sensitivity_quantile`.
+    The cost is the same as for `smooth_sensitivity_quantile`.
 
     Examples
     --------
@@ -318,8 +318,8 @@ def _hockey_stick(epsilon: Decimal, p: tuple[Decimal, Decimal], q: tuple[Decimal
         masses = [(-end).exp() for end in ends]
         return (masses[0] if len(masses) == 1 else abs(masses[0] - masses[1])) / 2
 
-    def log_ratio(at: Decimal) -> Decimal:
-        return (q[1] / p[1]).ln() - abs(at - p[0]) / p[1] + abs(at - q[0]) / q[1] - epsilon
+    def log_ratio(point: Decimal) -> Decimal:
+        return (q[1] / p[1]).ln() - abs(point - p[0]) / p[1] + abs(point - q[0]) / q[1] - epsilon
 
     left, right = sorted((p[0], q[0]))
     outward = 1 / q[1] - 1 / p[1]  # slope of the log ratio away from both centers

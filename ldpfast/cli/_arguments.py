@@ -93,6 +93,6 @@ def console(extra: str, **options: Any) -> Any:
     ):  # rich calls it while it handles the error; its own function ends the process without a message
         raise
 
-    found = optional("rich.console", extra).Console(**options)
-    found.on_broken_pipe = broken
-    return found
+    result = optional("rich.console", extra).Console(**options)
+    result.on_broken_pipe = broken
+    return result

@@ -113,7 +113,7 @@ class FrequencyEstimate(Estimate[Floats]):
         return "share" if np.array_equal(self.value, self.raw) else "projected share, and share", "category"
 
     def _entries(self, places: Sequence[int]) -> list[str]:
-        return super()._entries(places) if self.categories is None else [str(self.categories[at]) for at in places]
+        return super()._entries(places) if self.categories is None else [str(self.categories[i]) for i in places]
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary like that of `Estimate.to_dict`, with the labels."""

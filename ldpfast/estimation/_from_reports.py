@@ -106,7 +106,7 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
     Notes
     -----
     The mean of category j is sum of y_i w_ij over sum of w_ij, where row i of w is the decoded report of person i. The
-    covariance is that of (y_i - mean_j) w_ij over the share of j (delta method).
+    covariance is the covariance of (y_i - mean_j) w_ij over the share of j (delta method).
 
     Examples
     --------
@@ -123,16 +123,16 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
     numbers = _check.numbers("values", _check.floats("values", _check.array("values", values)))
     if numbers.ndim != 1 or len(numbers) == 0:
         raise ValueError(f"values must have shape (n,) with n >= 1, got shape {numbers.shape}")
-    n, most = len(numbers), len(mechanism.rows[0]) - 1
+    n, largest = len(numbers), len(mechanism.rows[0]) - 1
     codes = _check.integers("reports", _check.array("reports", reports))
     if codes.shape != (n,):
         raise ValueError(f"reports must have shape ({n},), like values, got shape {codes.shape}")
-    if codes.min() < 0 or codes.max() > most:
+    if codes.min() < 0 or codes.max() > largest:
         raise ValueError(
-            f"reports must be codes in [0, {most}], got {int(codes.min() if codes.min() < 0 else codes.max())}"
+            f"reports must be codes in [0, {largest}], got {int(codes.min() if codes.min() < 0 else codes.max())}"
         )
     weights = mechanism.decode(codes.astype(mechanism.report.dtype(np.dtype(np.float64))))
-    shares = from_reports(np.bincount(codes, minlength=most + 1), mechanism).value
+    shares = from_reports(np.bincount(codes, minlength=largest + 1), mechanism).value
     uncertain = np.flatnonzero(shares < CERTAIN * weights.std(axis=0) / np.sqrt(n))
     if len(uncertain):
         warn(

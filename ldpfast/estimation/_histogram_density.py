@@ -43,7 +43,7 @@ class HistogramEstimate(DensityEstimate):
 
     def _entries(self, places: Sequence[int]) -> list[str]:
         edges = np.linspace(self.lower, self.upper, len(self.value) + 1)
-        return [f"{edges[at]:.6g} to {edges[at + 1]:.6g}" for at in places]
+        return [f"{edges[place]:.6g} to {edges[place + 1]:.6g}" for place in places]
 
     def _bins(self, x: Floats) -> NDArray[np.intp]:
         return _bin_index(x, self.lower, self.upper, len(self.value))

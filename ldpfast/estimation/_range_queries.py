@@ -100,8 +100,8 @@ class RangeEstimate(Estimate[Floats]):
                 f"low and high must have shapes that broadcast, got {first.shape} and {last.shape}"
             ) from None
         if (first > last).any():
-            at = int(np.argmax(first > last))
-            raise ValueError(f"low must be at most high, got {first.flat[at]} and {last.flat[at]}")
+            index = int(np.argmax(first > last))
+            raise ValueError(f"low must be at most high, got {first.flat[index]} and {last.flat[index]}")
         total = np.concatenate([[0.0], self._cumulative])
         return self._linear(total[last] - total[first], Weights.ranges(first.reshape(-1), last.reshape(-1), k))
 
@@ -125,8 +125,8 @@ class RangeEstimate(Estimate[Floats]):
         """
         if points is None:
             return self._all
-        at, k = _integers("points", points, len(self.value) - 1), len(self.value)
-        return self._linear(self._cumulative[at], Weights.prefixes(at.reshape(-1) + 1, k))
+        bins, k = _integers("points", points, len(self.value) - 1), len(self.value)
+        return self._linear(self._cumulative[bins], Weights.prefixes(bins.reshape(-1) + 1, k))
 
     def quantile(self, q: ArrayLike = 0.5) -> Estimate[Any]:
         """Return quantiles of the records; the default is the median.
@@ -152,9 +152,9 @@ class RangeEstimate(Estimate[Floats]):
         TypeError, ValueError
             If `q` are not numbers in (0, 1).
         """
-        asked = _check.within("q", q, 0, 1, "()")
-        first, last = _crossings(self._cumulative, asked)
-        value, rule = np.floor((first + last) / 2), Crossing(self._all, asked)
+        probabilities = _check.within("q", q, 0, 1, "()")
+        first, last = _crossings(self._cumulative, probabilities)
+        value, rule = np.floor((first + last) / 2), Crossing(self._all, probabilities)
         low, high = rule.bounds(value, value, ONE_SIGMA)
         return _estimate(value, (high - low) / 2, self, rule, (0.0, len(self.value) - 1.0))
 
@@ -227,22 +227,22 @@ def _estimate(
     return Estimate(np.array(value), np.array(stderr), like.n, like.guarantee, None, rule, _span=span)
 
 
-def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
+def _integers(name: str, values: ArrayLike, largest: int) -> NDArray[np.int64]:
     """Return integers in [0, most]."""
-    found = _check.integers(name, _check.array(name, values))
-    outside = (found < 0) | (found > most)
+    integers = _check.integers(name, _check.array(name, values))
+    outside = (integers < 0) | (integers > largest)
     if outside.any():
-        raise ValueError(f"{name} must be integers in [0, {most}], got {found[outside].flat[0]}")
-    return np.asarray(found, np.int64)
+        raise ValueError(f"{name} must be integers in [0, {largest}], got {integers[outside].flat[0]}")
+    return np.asarray(integers, np.int64)
 
 
 def best_branching(k: int, epsilon: float) -> int:
     """Return the branching with the smallest `mean_range_variance`: one of 2 to 16, or k, which is a flat histogram."""
     candidates = sorted({min(b, k) for b in (*range(2, MAX_AUTOMATIC + 1), k)})
-    found: list[tuple[float, int]] = []
+    costs: list[tuple[float, int]] = []
     for b in candidates:
-        found.append((mean_range_variance(tree_levels(k, epsilon, b, "hierarchy"), b), b))
-    return min(found)[1]
+        costs.append((mean_range_variance(tree_levels(k, epsilon, b, "hierarchy"), b), b))
+    return min(costs)[1]
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ class Tree(ABC):
         step = CHUNK // count
 
         def work(start: int, stop: int) -> list[Floats]:
-            return [self._variance_and_step(weights.part(at, min(stop, at + step))) for at in range(start, stop, step)]
+            return [self._variance_and_step(weights.part(i, min(stop, i + step))) for i in range(start, stop, step)]
 
         parts = _threads.parallel_map(work, functions, step, count * len(self.levels) * functions)
         return np.concatenate([np.zeros((2, 0)), *itertools.chain(*parts)], axis=1)
@@ -148,25 +148,25 @@ class Hierarchy(Tree):
 
     def _solve(self) -> None:
         last = len(self.levels)
-        own = [level.variance / n for level, n in zip(self.levels, self.counts, strict=True)]
+        variances = [level.variance / n for level, n in zip(self.levels, self.counts, strict=True)]
         # Of each node, by depth: the variance of its estimate from the subtree, the weight of its own number in this
         # estimate, and the sum of the variances of its children.
         empty: Floats = np.zeros(0)
         self.spread, self.weight, self.children = [empty] * (last + 1), [empty] * (last + 1), [empty] * last
-        self.spread[last], self.weight[last] = np.full(self.sizes[last], own[-1]), np.ones(self.sizes[last])
+        self.spread[last], self.weight[last] = np.full(self.sizes[last], variances[-1]), np.ones(self.sizes[last])
         estimates = [empty] * last + [self.numbers[-1]]
         for depth in range(last - 1, 0, -1):
             total = self.children[depth] = self._sums(self.spread[depth + 1])
-            self.weight[depth] = total / (total + own[depth - 1])
-            self.spread[depth] = self.weight[depth] * own[depth - 1]
+            self.weight[depth] = total / (total + variances[depth - 1])
+            self.spread[depth] = self.weight[depth] * variances[depth - 1]
             sums = self._sums(estimates[depth + 1])
             estimates[depth] = sums + self.weight[depth] * (self.numbers[depth - 1] - sums)
         self.children[0] = self._sums(self.spread[1])
         self.shares = [np.ones(1)]
         for depth in range(1, last + 1):
             missing = (self.shares[-1] - self._sums(estimates[depth])) / self.children[depth - 1]
-            each = np.repeat(missing, self.branching)[: self.sizes[depth]]
-            self.shares.append(estimates[depth] + self.spread[depth] * each)
+            correction = np.repeat(missing, self.branching)[: self.sizes[depth]]
+            self.shares.append(estimates[depth] + self.spread[depth] * correction)
 
     def _sums(self, values: Floats) -> Floats:
         """Return the sums over the children of each node."""
@@ -235,26 +235,26 @@ class Hierarchy(Tree):
                 parent, at = nodes[depth - 1][p], nodes[depth][p]
                 # Coefficients of the siblings behind the node `at`, of the node itself and of the siblings before it.
                 behind = inherited[p] - mean[depth - 1][p]
-                own, ahead = behind + mean[depth][p], behind + weights.left[p]
+                inner, ahead = behind + mean[depth][p], behind + weights.left[p]
                 row = parent * (b + 1)
                 first, place, end, is_new = row, row + at - parent * b, row + b, True
                 for q in {0, 1} - {p} if count == 2 else ():
                     same, node = nodes[depth - 1][q] == parent, nodes[depth][q]
                     outer = np.where(same, mean[depth - 1][q], 0)
                     behind, ahead = behind - outer, ahead - outer
-                    own = own - outer + np.where(node == at, mean[depth][q], 0)
+                    inner = inner - outer + np.where(node == at, mean[depth][q], 0)
                     if q < p:  # the siblings up to the other node were counted with it
                         first = np.where(same, np.minimum(row + node - parent * b + 1, place), first)
                         is_new = node != at
                     else:  # the siblings behind the other node are counted with it
                         end = np.where(same, place + 1, end)
-                        own, ahead = own + (same & (at < node)) * weights.left[q], ahead + same * weights.left[q]
-                coefficient[p] = own
+                        inner, ahead = inner + (same & (at < node)) * weights.left[q], ahead + same * weights.left[q]
+                coefficient[p] = inner
                 moments += ahead**2 * (inside[place] - inside[first]) + behind**2 * (inside[end] - inside[place + 1])
                 full[depth - 1] += ahead * (share[place] - share[first]) + behind * (share[end] - share[place + 1])
                 is_last = (parent == self.sizes[depth - 1] - 1) & (at < self.sizes[depth] - 1) & (end == row + b)
                 final[depth - 1] += behind * is_last
-                direct = own * self.weight[depth][at] * is_new
+                direct = inner * self.weight[depth][at] * is_new
                 moments += direct**2 * self.moment[depth][at]
                 is_before, is_behind = inside[place] > inside[first], inside[end] > inside[place + 1]
                 siblings = np.maximum(np.abs(ahead) * is_before, np.abs(behind) * is_behind)
@@ -366,7 +366,9 @@ def mean_range_variance(levels: Sequence[TreeLevel], branching: int) -> float:
         )  # children of the last node before the last one
         last = _joined(whole, complete, last)
         if depth:
-            whole, own = _joined(whole, branching - 1, whole), len(levels) * levels[depth - 1].variance
-            whole, last = (replace(node, spread=node.spread * own / (node.spread + own)) for node in (whole, last))
+            whole, variance = _joined(whole, branching - 1, whole), len(levels) * levels[depth - 1].variance
+            whole, last = (
+                replace(node, spread=node.spread * variance / (node.spread + variance)) for node in (whole, last)
+            )
     k = last.size
     return float(((k + 1) * last.v - last.variance) * 2 / (k * (k + 1)))

@@ -107,7 +107,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
                 return newton
             warn(
                 f"n = {people} is too small for a Newton step: at least {newton.sufficient_n} rows are needed. The "
-                "intervals are those of gradient descent, which cover less than stated",
+                "intervals come from gradient descent, and cover less than stated",
                 SmallSampleWarning,
             )
         return GradientDescent(self._family, features, self.epsilon, **options)
@@ -510,8 +510,8 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
 class LinearRegression(_Regressor):
     """Linear regression by private gradient descent and a Newton step: one epsilon-LDP report per row.
 
-    Residuals are clipped, which makes it a Huber regression. It is robust, and for symmetric errors its coefficients are
-    those of least squares.
+    Residuals are clipped, which makes it a Huber regression. It is robust, and for symmetric errors it has the
+    coefficients of least squares.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class SeriesEstimate(DensityEstimate):
         width, size = self.upper - self.lower, len(self.value)
 
         def limits(x: Floats, sign: float) -> Floats:
-            # The band contains the heights f with (estimate - f)^2 n <= z^2 variance(f). The variance is that of the
+            # The band contains the heights f with (estimate - f)^2 n <= z^2 variance(f). The variance is the variance of the
             # noise, scale^2 times the sum of the squares of the terms, minus (f - 1)^2. Solved for f - 1.
             odd = np.cos(2 * np.pi * ((size + 1) // 2) * (x - self.lower) / width) if size % 2 else 0.0
             squares = size + (2 * odd**2 - 1 if size % 2 else 0.0)
@@ -78,7 +78,7 @@ def _simultaneous_quantile(terms: int, alpha: float) -> float:
     """Return the critical value c of a simultaneous band: P(|Z(x)| > c for some x on the circle) = alpha.
 
     Z is the Gaussian process of the terms, scaled to variance one. The number of crossings of +-c is treated as Poisson
-    with mean (length / pi) exp(-c^2 / 2), where length is that of the curve of the scaled terms (J. Sun, C. R. Loader,
+    with mean (length / pi) exp(-c^2 / 2), where length is the length of the curve of the scaled terms (J. Sun, C. R. Loader,
     "Simultaneous confidence bands for linear regression and smoothing", Annals of Statistics 22, 1994). A last cosine
     without its sine is counted as a pair.
     """

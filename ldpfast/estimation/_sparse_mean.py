@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class SparseEstimate(Estimate[Floats]):
     """Thresholded mean of vectors.
 
-    Standard errors and intervals are those of the raw mean, so an interval need not contain the value.
+    Standard errors and intervals are for the raw mean, so an interval need not contain the value.
 
     Attributes
     ----------

@@ -41,8 +41,8 @@ def best(
     It is the first whose variance is above the smallest by at most a relative `tolerance`. Raise the first error if there are
     none.
     """
-    most = None if max_bits is None else _check.integer("max_bits", max_bits, 1)
-    found, errors, least = [], [], []
+    limit = None if max_bits is None else _check.integer("max_bits", max_bits, 1)
+    mechanisms, errors, least = [], [], []
     for make in makers:
         try:
             mechanism = make()
@@ -50,13 +50,13 @@ def best(
             errors.append(error)
             continue
         least.append(mechanism.report_bits)
-        if most is None or mechanism.report_bits <= most:
-            found.append(mechanism)
-    if found:
-        variances = [variance(mechanism) for mechanism in found]
-        return next(m for m, v in zip(found, variances, strict=True) if v <= min(variances) * (1 + tolerance))
+        if limit is None or mechanism.report_bits <= limit:
+            mechanisms.append(mechanism)
+    if mechanisms:
+        variances = [variance(mechanism) for mechanism in mechanisms]
+        return next(m for m, v in zip(mechanisms, variances, strict=True) if v <= min(variances) * (1 + tolerance))
     if least:
-        raise ValueError(f"max_bits must be at least {min(least)} for these arguments, got {most}")
+        raise ValueError(f"max_bits must be at least {min(least)} for these arguments, got {limit}")
     raise errors[0]
 
 
@@ -95,7 +95,7 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
 
     Notes
     -----
-    The variance is that of the report of a given record, so the choice is for the mean of the people who are asked. If all
+    The variance is for the report of a given record, so the choice is for the mean of the people who are asked. If all
     records may be at the ends of the interval and the mean of their population is wanted, the variance of the records counts
     too, and no mechanism has a smaller error than `SignBit` (`bounds.compare`).
 

@@ -129,12 +129,12 @@ class DiscreteLaplace(Mechanism):
         up = generator.binomial(people, (parts & (1 << ROUNDING_BITS) - 1) * 2.0**-ROUNDING_BITS)
         below = parts >> ROUNDING_BITS
         indices = np.concatenate([below, below + 1])
-        at, place = np.unique(indices, return_inverse=True)
-        here = np.zeros(len(at), np.int64)
+        points, place = np.unique(indices, return_inverse=True)
+        here = np.zeros(len(points), np.int64)
         np.add.at(here, place, np.concatenate([people - up, up]))
         positive = generator.binomial(here, 0.5)
         total = square = 0
-        for index, signed in zip(at.tolist(), np.column_stack([positive, here - positive]), strict=True):
+        for index, signed in zip(points.tolist(), np.column_stack([positive, here - positive]), strict=True):
             # A report is index + G or index - 1 - G, with G the geometric variable.
             for base, sign, count in ((index, 1, int(signed[0])), (index - 1, -1, int(signed[1]))):
                 first, second = self._noise_sums(count, generator)

@@ -50,7 +50,7 @@ class Gradient(LikelihoodQuestion):
     -----
     Records: rows of features followed by the response, shape (n, features + 1). The gradient is residual times row, of
     norm at most c sqrt(r^2 + column^2) ("l2") or c max(r, column) ("linf"). It is computed in single precision. Reports
-    are those of `ball`, in len(position) dimensions.
+    are reports of `ball`, in len(position) dimensions.
 
     Privacy
     -------

@@ -37,7 +37,7 @@ class Hessian(LikelihoodQuestion):
     Notes
     -----
     The Hessian is weight times row row^T. The weight is p (1 - p), 1 or the fitted mean (at most `cap`),
-    by family, and 0 where the residual is clipped. Reports are those of `ball` for its d (d + 1) / 2 entries on and above the
+    by family, and 0 where the residual is clipped. Reports are reports of `ball` for its d (d + 1) / 2 entries on and above the
     diagonal, in the order of ``numpy.triu_indices``, scaled and shifted. Coordinates are multiplied by `scales`. For "l2"
     the entries above the diagonal are multiplied by sqrt(2), so that the length is the Frobenius norm, and a multiple of the
     identity is subtracted, which makes the ball smaller. For "linf" the diagonal is doubled and shifted to the range of the
@@ -76,10 +76,10 @@ class Hessian(LikelihoodQuestion):
         The column of the intercept is scaled to the size that a feature can have in all rows, so that it does not add to the
         noise of the others.
         """
-        found = np.ones(self.dim)
+        scales = np.ones(self.dim)
         if self.column > 0:
-            found[-1] = self.radius / self.column / (math.sqrt(self.features) if self.norm == "l2" else 1.0)
-        return found
+            scales[-1] = self.radius / self.column / (math.sqrt(self.features) if self.norm == "l2" else 1.0)
+        return scales
 
     def _size(self) -> tuple[int, float]:
         if self.dim > MAX_COEFFICIENTS:
@@ -157,7 +157,7 @@ class Hessian(LikelihoodQuestion):
 
     def _symmetric(self, entries: Floats) -> Floats:
         """Return the symmetric matrix with the given entries on and above the diagonal."""
-        found = np.empty((self.dim, self.dim))
-        found[self._entries] = entries
-        found.T[self._entries] = entries
-        return found
+        matrix = np.empty((self.dim, self.dim))
+        matrix[self._entries] = entries
+        matrix.T[self._entries] = entries
+        return matrix

@@ -85,6 +85,6 @@ def point_multiples(field: FiniteField, vectors: AnyArray) -> tuple[NDArray[np.i
     numbers = vectors.astype(np.int64) @ field.order ** np.arange(length)
     factors, points = np.zeros(field.order**length, np.int64), np.zeros(field.order**length, np.int64)
     for factor in range(1, field.order):
-        at = multiples(field, factor, length)
-        factors[at], points[at] = factor, np.arange(len(at))
+        products = multiples(field, factor, length)
+        factors[products], points[products] = factor, np.arange(len(products))
     return factors[numbers], points[numbers]

@@ -90,7 +90,7 @@ def padded(numbers: Sequence[float] | Floats, length: int) -> Floats:
 class LikelihoodQuestion(Mechanism):
     """Derivative of one person's negative log-likelihood at a public position, privatized in a ball.
 
-    The parameters are those of `Gradient`. A subclass says how many numbers the derivative has, how long it is, and how to
+    The parameters are as for `Gradient`. A subclass says how many numbers the derivative has, how long it is, and how to
     compute it.
     """
 
@@ -146,8 +146,8 @@ class LikelihoodQuestion(Mechanism):
     @property
     def two_level(self) -> TwoLevel | None:
         """Parameters for `privacy.shuffled`: those of the mechanism of the ball."""
-        found: TwoLevel | None = self.ball.two_level
-        return found
+        parameters: TwoLevel | None = self.ball.two_level
+        return parameters
 
     @property
     def dim(self) -> int:

@@ -67,11 +67,11 @@ class PrivUnit(Mechanism):
     A record x is replaced by +-r x / |x| with probabilities (1 +- |x| / r) / 2. Gamma is r / B, the value with the smallest
     error. The covariance of a report is ((B^2 - r^2) / d) I + (r^2 - |x|^2) v v^T with v = x / |x|, and (B^2 / d) I at 0. On
     the sphere it is the same in all directions and does not depend on the record. `estimate` sees sums only, so its standard
-    errors are those of the worst population, whose records are all +-r e_j for coordinate j: the square of each is
+    errors are for the worst population, whose records are all +-r e_j for coordinate j: the square of each is
     ((B^2 - r^2) / d + r^2) / n. They are too large by about sqrt(1 + d r^2 / B^2) where the records spread over all
     coordinates.
 
-    The time is that of one normal number per coordinate, by inversion, in NumPy: about 30 ns.
+    The time is one normal number per coordinate, by inversion, in NumPy: about 30 ns.
 
     Privacy
     -------

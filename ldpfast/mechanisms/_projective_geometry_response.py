@@ -63,14 +63,14 @@ class Geometry:
 
 def _geometries(k: int) -> list[Geometry]:
     """Return the spaces of smallest length with at least k points, for all fields, as far as their vectors fit memory."""
-    found = []
+    geometries = []
     for q in _finite_field.orders():
         length = 2
         while Geometry(q, length).points < k:
             length += 1
         if q**length <= MAX_VECTORS:
-            found.append(Geometry(q, length))
-    return found
+            geometries.append(Geometry(q, length))
+    return geometries
 
 
 @lru_cache(maxsize=256)
@@ -82,8 +82,8 @@ def best_geometry(k: int, epsilon: float) -> Geometry:
         size, common, points = space.hyperplane, space.common, space.points
         whole = size * odds + points - size
         q = (common * odds + size - common) / whole
-        own = size * odds * (points - size) / whole**2
-        return (own + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
+        variance = size * odds * (points - size) / whole**2
+        return (variance + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
 
     return min(_geometries(k), key=total_variance)
 
@@ -213,8 +213,8 @@ class ProjectiveGeometryResponse(SetResponse):
             vectors[multiples(tables, factor, self.length)] = counts
         transformed = _fourier(vectors, tables.characteristic)
         dual = on_digits(tables.dual, self.length - 1)
-        at = np.concatenate([tables.dual[1] * q**r + dual[: q**r] for r in range(self.length)])[: self.k]
-        return np.asarray((transformed[at] + counts.sum()) // q)
+        indices = np.concatenate([tables.dual[1] * q**r + dual[: q**r] for r in range(self.length)])[: self.k]
+        return np.asarray((transformed[indices] + counts.sum()) // q)
 
 
 def _fourier(values: NDArray[np.int64], p: int) -> NDArray[np.int64]:

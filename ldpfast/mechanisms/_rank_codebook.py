@@ -108,7 +108,7 @@ class RankCodebook(Mechanism):
     larger than that of `PrivUnit` by at most 1 % at epsilon 1, 1.2 % at 2, 3 % at 4 and 22 % at 8 with J = 64 and dim = 100
     or more, and by 2.5, 4.5, 12 and 81 % with J = 16. O(n J dim) time for the client, O(n dim) for the server.
 
-    Standard errors are those of the worst population, as for `PrivUnit`.
+    Standard errors are for the worst population, as for `PrivUnit`.
 
     Privacy
     -------

@@ -133,8 +133,8 @@ class SampledCube(Mechanism):
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP, by exact uniform integers. The signs are those of one of two sets of patterns, and uniform
-    in it. The time depends on the private coin, not on the record given the coin. docs/proofs/sampled_cube.md.
+    Exactly `epsilon_realized`-LDP, by exact uniform integers. The signs are a uniform pattern from one of two
+    sets. The time depends on the private coin, not on the record given the coin. docs/proofs/sampled_cube.md.
 
     References
     ----------
@@ -171,8 +171,8 @@ class SampledCube(Mechanism):
                     f"sampled must be at most {MAX_SAMPLED}, or dim with dim <= {MAX_DIM}, got {self.sampled}"
                 )
         if self.threshold is not None:
-            most = dim if self.sampled is None else self.sampled
-            _check.integer("threshold", self.threshold, 1 if self.sampled is None else most // 2 + 1, most)
+            largest = dim if self.sampled is None else self.sampled
+            _check.integer("threshold", self.threshold, 1 if self.sampled is None else largest // 2 + 1, largest)
         k, threshold = best_design(dim, epsilon, self.sampled, self.threshold)
         patterns, excess = _tail(k, threshold)
         coin = _coins.of_set(epsilon, patterns, 1 << k)

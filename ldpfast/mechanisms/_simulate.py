@@ -58,7 +58,7 @@ def simulate(
     Returns
     -------
     aggregator : Aggregator
-        ``mechanism.aggregator()`` with n reports. Its `estimate`, `merge` and `to_bytes` are those of real reports.
+        ``mechanism.aggregator()`` with n reports. Its `estimate`, `merge` and `to_bytes` work as for real reports.
 
     Raises
     ------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class SmoothedBins(ResponseMechanism):
     """`Bins` for numbers with few different values: each person first adds a uniform offset of width `spacing`.
 
-    The shares of the symbols are those of the smoothed distribution, which has no jumps.
+    The shares of the symbols are shares of the smoothed distribution, which has no jumps.
 
     Parameters
     ----------

@@ -142,16 +142,16 @@ class SubsetSelection(Mechanism):
         state, numbers = np.zeros(k, np.int64), np.arange(size + 1)
         first, stop = max(0, size - 1), size + 1  # numbers of ones that somebody has left
         for column in range(k):
-            at, left = slice(first, stop), k - column
-            taken = sample(generator, waiting[at], int(owners[column]))
-            waiting[at] -= taken
+            active, left = slice(first, stop), k - column
+            taken = sample(generator, waiting[active], int(owners[column]))
+            waiting[active] -= taken
             ones = np.zeros(stop - first, np.int64)
             for group, columns in ((waiting, max(1, left - 1)), (others, left)):
-                drawn = generator.binomial(group[at], np.minimum(numbers[at] / columns, 1.0))
-                group[at] -= drawn
+                drawn = generator.binomial(group[active], np.minimum(numbers[active] / columns, 1.0))
+                group[active] -= drawn
                 group[max(1, first) - 1 : stop - 1] += drawn[int(first == 0) :]
                 ones += drawn
-            others[at] += taken
+            others[active] += taken
             state[column] = taken.sum() + ones.sum()
             first = max(0, first - 1)
             present = np.flatnonzero(waiting[first:stop] + others[first:stop])

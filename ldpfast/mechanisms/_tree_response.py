@@ -312,9 +312,9 @@ class TreeResponse(Mechanism):
         return np.asarray(table.first[level] + np.where(half > 0, low + high * half, code))
 
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
-        asked, parts = uniform(generator, people, len(self.levels)), []
+        assigned, parts = uniform(generator, people, len(self.levels)), []
         for number, level in enumerate(self.levels):
-            symbols = bincount(records.astype(np.int64) // level.span, asked[:, number], level.symbols)
+            symbols = bincount(records.astype(np.int64) // level.span, assigned[:, number], level.symbols)
             parts.append(level.draw_codes(symbols, generator))
         return np.concatenate(parts)
 

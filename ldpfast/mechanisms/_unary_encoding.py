@@ -100,12 +100,12 @@ class UnaryEncoding(Mechanism):
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         """Return the number of ones of each category: all bits of all people are independent."""
         owners, coin = bincount(records, people, self.k), self._coin
-        own = heads(generator, owners, coin.own, _coins.WORD - coin.own)
-        return own + heads(generator, people.sum() - owners, coin.other, _coins.WORD - coin.other)
+        truthful = heads(generator, owners, coin.own, _coins.WORD - coin.own)
+        return truthful + heads(generator, people.sum() - owners, coin.other, _coins.WORD - coin.other)
 
     @property
     def two_level(self) -> TwoLevel:
-        """Parameters for `privacy.shuffled`. In the base distribution all bits are those of other categories.
+        """Parameters for `privacy.shuffled`. In the base distribution all bits are drawn as for other categories.
 
         S(x) are the reports with a one for the true category. With p and q the probabilities of a one for the true and for
         another category, the base probability of S(x) is q, and that of S(x) without S(x') is q (1 - q).

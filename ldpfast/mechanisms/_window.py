@@ -39,11 +39,11 @@ class Design:
 
 def second_moments(steps: int, width: int, odds: float) -> Floats:
     """Return the mean squares of the decoded window code for the inputs, which stand for -1, ..., 1."""
-    each = 1 / (steps + width + (odds - 1) * width)
+    probability = 1 / (steps + width + (odds - 1) * width)
     codes = np.arange(steps + width)
-    decoded = 2 * (codes - (steps + width - 1) / 2) / (each * (odds - 1) * width * steps)
+    decoded = 2 * (codes - (steps + width - 1) / 2) / (probability * (odds - 1) * width * steps)
     inside = np.lib.stride_tricks.sliding_window_view(decoded**2, width).sum(axis=1)
-    return np.asarray(each * ((decoded**2).sum() + (odds - 1) * inside))
+    return np.asarray(probability * ((decoded**2).sum() + (odds - 1) * inside))
 
 
 def worst_variance(moments: Floats) -> Floats:
@@ -56,8 +56,8 @@ def worst_variance(moments: Floats) -> Floats:
     """
     inputs = np.linspace(-1, 1, moments.shape[-1])
     slope = np.diff(moments) / np.diff(inputs)
-    at = np.clip(slope / 2, inputs[:-1], inputs[1:])  # the variance is concave between two inputs
-    return np.asarray((moments[..., :-1] + slope * (at - inputs[:-1]) - at**2).max(axis=-1))
+    worst = np.clip(slope / 2, inputs[:-1], inputs[1:])  # the variance is concave between two inputs
+    return np.asarray((moments[..., :-1] + slope * (worst - inputs[:-1]) - worst**2).max(axis=-1))
 
 
 @lru_cache(maxsize=256)
@@ -82,7 +82,7 @@ def best_design(epsilon: float, outputs: int) -> Design:
             while low < high:
                 middle = (low + high) // 2
                 low, high = (low, middle) if variance(middle) <= variance(middle + 1) else (middle + 1, high)
-            best = min(best, (variance(low), Design(steps, width, low)), key=lambda found: found[0])
+            best = min(best, (variance(low), Design(steps, width, low)), key=lambda candidate: candidate[0])
     return best[1]
 
 

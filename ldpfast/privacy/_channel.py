@@ -172,18 +172,18 @@ class Channel:
         """Return epsilon at delta = 0 if all rows are neighbors, from the extreme entries of each column."""
         if self._exact is None:
             reachable = self.matrix[:, self.matrix.max(axis=0) > 0]
-            least, most = reachable.min(axis=0), reachable.max(axis=0)
+            least, largest = reachable.min(axis=0), reachable.max(axis=0)
             if (least == 0).any():
                 return math.inf
-            return float((np.log(most) - np.log(least)).max())
+            return float((np.log(largest) - np.log(least)).max())
         worst = Fraction(1)
         for column in self._exact.T:
-            most = max(column)
-            if most > 0:
+            largest = max(column)
+            if largest > 0:
                 least = min(column)
                 if least == 0:
                     return math.inf
-                worst = max(worst, Fraction(most, least))
+                worst = max(worst, Fraction(largest, least))
         return _coins.log_up(worst)
 
     def delta(self, epsilon: ArrayLike) -> Any:
@@ -274,7 +274,7 @@ class Channel:
         delta : float, default 0.0
             In [0, 1). Sets with a smaller probability under either input are left out.
         inherited : bool, default True
-            Whether the sets are those of all post-processings of the report, not only sets of reports. Over sets of
+            Whether the sets include all post-processings of the report, not only sets of reports. Over sets of
             reports the parameter is not larger, but post-processing can increase it, and it does not imply
             (epsilon, delta)-privacy.
 

@@ -52,7 +52,7 @@ def _solve(scaled: Floats, largest: Floats, target: Floats) -> Floats:
     cost = np.zeros(limits.shape[1])
     cost[-1] = 1.0
     for tolerance in (1e-10, 1e-9, 1e-7):  # up to the first at which the solver succeeds
-        found: Any = linprog(
+        solution: Any = linprog(
             cost,
             A_ub=limits,
             b_ub=np.concatenate([target.ravel(), np.zeros(inputs)]),
@@ -61,6 +61,6 @@ def _solve(scaled: Floats, largest: Floats, target: Floats) -> Floats:
             method="highs",
             options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
         )
-        if found.success:
-            return np.asarray(found.x, np.float64)
-    raise RuntimeError(f"the linear program was not solved: {found.message}")
+        if solution.success:
+            return np.asarray(solution.x, np.float64)
+    raise RuntimeError(f"the linear program was not solved: {solution.message}")

@@ -100,9 +100,11 @@ def composition_delta(epsilons: ArrayLike, epsilon: ArrayLike, *, deltas: ArrayL
     True
     """
     rounds, d = _rounds(epsilons, deltas)
-    at = _check.within("epsilon", epsilon, 0, math.inf, "[)")
+    thresholds = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     distribution, basic = _losses(rounds), _coins.sum_up(rounds.tolist())
-    pure = np.array([_hockey_stick(*distribution, float(e)) if e < basic else 0.0 for e in at.flat]).reshape(at.shape)
+    pure = np.array([_hockey_stick(*distribution, float(e)) if e < basic else 0.0 for e in thresholds.flat]).reshape(
+        thresholds.shape
+    )
     return float_or_array(_with_deltas(pure, d))
 
 
@@ -120,9 +122,9 @@ def _with_deltas(pure: Floats, deltas: Floats) -> Floats:
     if not (deltas > 0).any():
         return pure
     logs = np.log1p(-deltas)
-    found = -np.expm1(np.log1p(-np.minimum(pure, 1 - UNIT)) + logs.sum())
+    delta = -np.expm1(np.log1p(-np.minimum(pure, 1 - UNIT)) + logs.sum())
     slack = 4 * UNIT * (2 + len(deltas)) * (1 - logs.sum())
-    return np.where(pure >= 1, 1.0, np.minimum(1.0, found * (1 + slack) + LEAST))
+    return np.where(pure >= 1, 1.0, np.minimum(1.0, delta * (1 + slack) + LEAST))
 
 
 def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike = 0.0) -> float:
@@ -164,9 +166,9 @@ def composition_epsilon(epsilons: ArrayLike, delta: float, *, deltas: ArrayLike 
     losses, logs, _ = (part[::-1] if isinstance(part, np.ndarray) else part for part in _losses(rounds))
     # As in `_divergence.largest_loss`: e^epsilon is the largest (P(A) - delta) / Q(A) over the sets A of the largest losses.
     p, log_q = np.cumsum(np.exp(logs)) - pure, np.logaddexp.accumulate(logs - losses)
-    found = float(max(0.0, (np.log(p[p > 0]) - log_q[p > 0]).max(initial=0.0)))
+    result = float(max(0.0, (np.log(p[p > 0]) - log_q[p > 0]).max(initial=0.0)))
     # The result is correct to about ten digits; it is increased until its delta, rounded up, is small enough.
-    basic, step = _coins.sum_up(rounds.tolist()), max(found, 1.0) * UNIT
-    while found < basic and composition_delta(rounds, found, deltas=d) > target:
-        found, step = found + step, 2 * step
-    return min(found, basic)
+    basic, step = _coins.sum_up(rounds.tolist()), max(result, 1.0) * UNIT
+    while result < basic and composition_delta(rounds, result, deltas=d) > target:
+        result, step = result + step, 2 * step
+    return min(result, basic)

@@ -143,9 +143,9 @@ def epsilon_for_tv(tv: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     if (delta > tv).any():
         raise ValueError(f"delta must be at most tv, got {float(delta[delta > tv].flat[0])!r}")
     with np.errstate(divide="ignore"):
-        found = 2 * np.arctanh((tv - delta) / (1 - delta))
+        epsilon = 2 * np.arctanh((tv - delta) / (1 - delta))
     return float_or_array(
-        np.where(tv < 1, lower_until(lambda e: _tv(e, delta) <= tv, np.where(tv < 1, found, 0.0)), math.inf)
+        np.where(tv < 1, lower_until(lambda e: _tv(e, delta) <= tv, np.where(tv < 1, epsilon, 0.0)), math.inf)
     )
 
 
@@ -375,9 +375,9 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
         return x * -np.expm1(np.minimum(epsilon - s, 0.0))
 
     with np.errstate(over="ignore"):
-        found = _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape))
-    most = np.minimum(tv_from_kl(kl), tv_from_kl(kl, mode="paper"))  # the delta at 0 is the largest
-    return float_or_array(np.where(kl > 0, np.minimum(found + 1e-12, most), 0.0))
+        delta = _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape))
+    largest = np.minimum(tv_from_kl(kl), tv_from_kl(kl, mode="paper"))  # the delta at 0 is the largest
+    return float_or_array(np.where(kl > 0, np.minimum(delta + 1e-12, largest), 0.0))
 
 
 def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
@@ -409,8 +409,8 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     kl = _nonnegative("kl", kl)
     if _check.choice("mode", mode, MODES) == "paper":
         return float_or_array(up(np.minimum(np.sqrt(kl) / math.sqrt(2), np.sqrt(-np.expm1(-kl))), 1.0, zero=kl == 0))
-    found = np.tanh(np.asarray(epsilon_for_kl(kl)) / 2)
-    return float_or_array(raise_until(lambda tv: np.asarray(kl_for_tv(tv)) >= kl, np.where(kl > 0, found, 0.0), 1.0))
+    bound = np.tanh(np.asarray(epsilon_for_kl(kl)) / 2)
+    return float_or_array(raise_until(lambda tv: np.asarray(kl_for_tv(tv)) >= kl, np.where(kl > 0, bound, 0.0), 1.0))
 
 
 def kl_for_tv(tv: ArrayLike) -> Any:
@@ -532,8 +532,8 @@ def _marked_response(epsilon: float, delta: float, mass: float) -> float:
         return 0.0
     unmarked = (1 - delta) / (1 + math.exp(-epsilon))
     p = np.array([delta, unmarked, math.exp(-epsilon) * unmarked, 0.0])
-    found = float(up(inherited(p, p[::-1], mass) + SHARES, 1.0, SEARCH))
-    return found if delta > 0 else min(found, float(up(math.tanh(epsilon / 2), 1.0)))  # the parameter for mass 0
+    bound = float(up(inherited(p, p[::-1], mass) + SHARES, 1.0, SEARCH))
+    return bound if delta > 0 else min(bound, float(up(math.tanh(epsilon / 2), 1.0)))  # the parameter for mass 0
 
 
 def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tuple[Any, Any]:

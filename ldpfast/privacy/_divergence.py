@@ -60,8 +60,8 @@ def trade_off(p: Floats, q: Floats, false_alarms: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(q == 0, 0.0, q / p), kind="stable")
     free = float(q[p == 0].sum())  # detected without any false alarm
-    alarms, found = p[order][p[order] > 0], q[order][p[order] > 0]
+    alarms, detected = p[order][p[order] > 0], q[order][p[order] > 0]
     power = np.interp(
-        false_alarms, np.concatenate([[0.0], np.cumsum(alarms)]), np.concatenate([[free], free + np.cumsum(found)])
+        false_alarms, np.concatenate([[0.0], np.cumsum(alarms)]), np.concatenate([[free], free + np.cumsum(detected)])
     )
     return np.asarray(np.clip(1 - power, 0.0, 1.0))

@@ -20,14 +20,14 @@ def float_or_array(values: Any) -> Any:
     return float(values) if np.ndim(values) == 0 else np.asarray(values)
 
 
-def up(values: Any, most: float = np.inf, rounding: float = ROUNDING, *, zero: Any = False) -> Floats:
+def up(values: Any, largest: float = np.inf, rounding: float = ROUNDING, *, zero: Any = False) -> Floats:
     """Return upper bounds of nonnegative numbers that were computed with a relative error of at most `rounding`.
 
     `zero` says which of the exact numbers are 0. Another number that was computed as 0 is at most the smallest positive double.
     """
     with np.errstate(over="ignore"):
         more = np.where(values > 0, values * (1 + rounding) + LEAST, SMALLEST)
-    return np.asarray(np.where(zero, 0.0, np.minimum(most, more)))
+    return np.asarray(np.where(zero, 0.0, np.minimum(largest, more)))
 
 
 def down(values: Any, rounding: float = ROUNDING) -> Floats:
@@ -35,19 +35,19 @@ def down(values: Any, rounding: float = ROUNDING) -> Floats:
     return np.asarray(np.maximum(0.0, np.where(np.isinf(values), values, values * (1 - rounding) - LEAST)))
 
 
-def raise_until(holds: Callable[[Floats], Any], values: Any, most: float) -> Floats:
-    """Return nonnegative numbers, raised until a condition holds that is true for `most`."""
-    found = np.asarray(values, float)
-    step = np.maximum(found * ROUNDING, LEAST)
-    while not (done := np.asarray(holds(found)) | (found == most)).all():
-        found, step = np.where(done, found, np.minimum(most, found + step)), 2 * step
-    return found
+def raise_until(holds: Callable[[Floats], Any], values: Any, largest: float) -> Floats:
+    """Return nonnegative numbers, raised until a condition holds that is true for `largest`."""
+    numbers = np.asarray(values, float)
+    step = np.maximum(numbers * ROUNDING, LEAST)
+    while not (done := np.asarray(holds(numbers)) | (numbers == largest)).all():
+        numbers, step = np.where(done, numbers, np.minimum(largest, numbers + step)), 2 * step
+    return numbers
 
 
 def lower_until(holds: Callable[[Floats], Any], values: Any) -> Floats:
     """Return nonnegative numbers, lowered until a condition holds that is true for 0."""
-    found = np.asarray(values, float)
-    step = np.maximum(found * ROUNDING, LEAST)
-    while not (done := np.asarray(holds(found)) | (found == 0)).all():
-        found, step = np.where(done, found, np.maximum(0.0, found - step)), 2 * step
-    return found
+    numbers = np.asarray(values, float)
+    step = np.maximum(numbers * ROUNDING, LEAST)
+    while not (done := np.asarray(holds(numbers)) | (numbers == 0)).all():
+        numbers, step = np.where(done, numbers, np.maximum(0.0, numbers - step)), 2 * step
+    return numbers

@@ -118,17 +118,17 @@ class TwoLevel:
         TypeError, ValueError
             If not 0 < difference <= size < outputs, or size + difference > outputs; if `odds` are not in [1, 1e260].
         """
-        e, own = _fraction("odds", odds), _fraction("size", size)
+        e, members = _fraction("odds", odds), _fraction("size", size)
         total, apart = _fraction("outputs", outputs), _fraction("difference", difference)
-        if not 0 < own < total:
+        if not 0 < members < total:
             raise ValueError(f"size must be in (0, outputs) with outputs={outputs!r}, got {size!r}")
-        if not 0 < apart <= min(own, total - own):
+        if not 0 < apart <= min(members, total - members):
             raise ValueError(f"difference must be > 0 and at most size and outputs - size, got {difference!r}")
         if not 1 <= e <= MAX_ODDS:
             raise ValueError(f"odds must be in [1, 1e260], got {odds!r}")
-        scale = total + (e - 1) * own
+        scale = total + (e - 1) * members
         affected = apart * (e + 1) / scale
-        return cls(2 * apart / scale, affected, e, 1 - affected if own == apart else None)
+        return cls(2 * apart / scale, affected, e, 1 - affected if members == apart else None)
 
     @classmethod
     def binary(cls, odds: Number) -> TwoLevel:
@@ -242,7 +242,7 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     The shuffler permutes the reports uniformly at random, and removes everything else that could link a report to a person.
     Everything that is needed to decode a report must be in the report: a server that knows the public seed, direction or
     question of each person can tell the reports apart, and there is no amplification. With one person (n = 1) there is none
-    either, and the guarantee is that of a single report.
+    either, and the guarantee is the same as for a single report.
 
     Notes
     -----
@@ -250,7 +250,7 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     records differ. It hides the person's own report if that is in these sets, which has probability `affected`. Other reports,
     with probability `hiding_rate`, hide it if it is not. Suppose that the server is told which reports do neither. The numbers
     of reports of each kind are then all that depends on the record, and the bound is the hockey-stick divergence of their
-    distributions. See docs/proofs/shuffling.md. For randomized response it is that of [1]_ with a larger common rate.
+    distributions. See docs/proofs/shuffling.md. For randomized response it is the bound of [1]_ with a larger common rate.
 
     The result covers the errors of floating-point arithmetic. Parameters are rounded toward less privacy, every binomial
     probability is taken with a relative error of 1e-8, which is more than it has (tests compare them with exact integers and
@@ -274,11 +274,11 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     >>> round(shuffled(4.0, 10_000, 1e-8).epsilon, 4)  # any mechanism
     0.7546
     """
-    channel, most, ideal = _channel(mechanism_or_epsilon)
+    channel, largest, ideal = _channel(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
     counts = _Counts.of(channel, n)
-    return Guarantee("approximate", min(most, _least_epsilon(counts, target, most)), target, ideal)
+    return Guarantee("approximate", min(largest, _least_epsilon(counts, target, largest)), target, ideal)
 
 
 def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike) -> Any:
@@ -314,12 +314,12 @@ def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike
     >>> bool(shuffled_delta(ldp.Warner(1.0), 10_000, 0.06) < 1e-8)
     True
     """
-    channel, most, _ = _channel(mechanism_or_epsilon)
+    channel, largest, _ = _channel(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
-    at = _check.within("epsilon", epsilon, 0, math.inf, "[)")
+    epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     counts = _Counts.of(channel, n)
-    deltas = [min(1.0, counts.delta(float(e))) if e < most else 0.0 for e in at.flat]
-    return float_or_array(np.array(deltas).reshape(at.shape))
+    deltas = [min(1.0, counts.delta(float(e))) if e < largest else 0.0 for e in epsilons.flat]
+    return float_or_array(np.array(deltas).reshape(epsilons.shape))
 
 
 def _fraction(name: str, value: Any) -> Fraction:
@@ -337,23 +337,23 @@ def _channel(given: Any) -> tuple[TwoLevel, float, bool]:
             raise ValueError(f"mechanism_or_epsilon must be a 'local' guarantee, got {given.definition!r}")
         return TwoLevel.arbitrary(given.epsilon), given.epsilon, given.ideal
     if hasattr(given, "epsilon_realized"):
-        epsilon, found = float(given.epsilon_realized), getattr(given, "two_level", None)
+        epsilon, parameters = float(given.epsilon_realized), getattr(given, "two_level", None)
         ideal = getattr(getattr(given, "guarantee", None), "ideal", False)
-        return TwoLevel.arbitrary(epsilon) if found is None else found, epsilon, bool(ideal)
+        return TwoLevel.arbitrary(epsilon) if parameters is None else parameters, epsilon, bool(ideal)
     epsilon = _check.positive("mechanism_or_epsilon", given)
     return TwoLevel.arbitrary(epsilon), epsilon, False
 
 
-def _least_epsilon(counts: _Counts, delta: float, most: float) -> float:
-    """Return the smallest epsilon at which the bound is at most delta, rounded up; `most` if there is none below."""
+def _least_epsilon(counts: _Counts, delta: float, largest: float) -> float:
+    """Return the smallest epsilon at which the bound is at most delta, rounded up; `largest` if there is none below."""
     from scipy.optimize import brentq
 
     if counts.delta(0.0) <= delta:
         return 0.0
-    if counts.delta(most) > delta:
-        return most
-    found = brentq(lambda e: math.log(counts.delta(e)) - math.log(delta), 0.0, most, xtol=1e-300, rtol=1e-12)
-    return float(raise_until(lambda e: counts.delta(float(e)) <= delta, found, most))
+    if counts.delta(largest) > delta:
+        return largest
+    root = brentq(lambda e: math.log(counts.delta(e)) - math.log(delta), 0.0, largest, xtol=1e-300, rtol=1e-12)
+    return float(raise_until(lambda e: counts.delta(float(e)) <= delta, root, largest))
 
 
 @dataclass(frozen=True)
@@ -464,9 +464,9 @@ def _between(least: Floats, n: Floats, p: float, mean: Floats) -> Floats:
     return np.maximum(np.where(edges[:, 1:] <= mean, np.diff(below, axis=1), -np.diff(above, axis=1)), 0.0)
 
 
-def _enough(mean: float, deviation: float, most: int) -> int:
+def _enough(mean: float, deviation: float, largest: int) -> int:
     """Return a number of intervals for which they increase a delta above 1e-12 by about 1 %, within limits."""
-    return min(most, max(MIN_INTERVALS, math.ceil(3e4 * deviation / max(mean, 1.0))))
+    return min(largest, max(MIN_INTERVALS, math.ceil(3e4 * deviation / max(mean, 1.0))))
 
 
 def _intervals(low: int, high: int, mean: float, deviation: float, count: int) -> tuple[Floats, Floats]:

@@ -52,10 +52,11 @@ def test_every_estimate_is_near_the_true_value(comparisons):
         assert (abs(c.theirs()[0] - c.truth) < margin * noisy).all()
 
 
-def test_no_interval_is_wider_than_with_laplace_noise(comparisons):
+def test_every_interval_is_shorter_than_with_laplace_noise(comparisons):
+    """As the caption of the figure says, which has the same seed. The largest ratio of the lengths is 0.83."""
     for c in comparisons:
         (_, low, high), (_, noisy_low, noisy_high) = c.ours(), c.theirs()
-        assert (high - low < 1.05 * (noisy_high - noisy_low)).all()
+        assert (high - low < 0.9 * (noisy_high - noisy_low)).all()
 
 
 def test_every_record_has_the_stated_guarantee(comparisons):

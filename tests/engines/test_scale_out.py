@@ -48,7 +48,7 @@ def test_every_example_has_a_title():
     assert len(TITLES) == len(SCRIPTS) >= 10
 
 
-@pytest.mark.parametrize("script", python_blocks(README), ids=["Dask", "Spark"])
+@pytest.mark.parametrize("script", python_blocks(README), ids=["Dask"])
 def test_examples_of_the_readme_run(script, folder):
     assert "n = " in run_script("from study import survey\n" + script, folder)
 

@@ -22,11 +22,11 @@ def check_hadamard(mechanism: HadamardResponse, x: AnyArray, reports: AnyArray) 
     n, line, k = len(x), mechanism.debiasing.line, mechanism.k
     if reports.shape != x.shape or reports.max() >= mechanism.report.k:
         return False
-    own = np.bitwise_count(reports & (x + reports.dtype.type(1))) % 2 == 0
+    supported = np.bitwise_count(reports & (x + reports.dtype.type(1))) % 2 == 0
     p, q = line.probabilities
     hits = mechanism._hits(np.bincount(reports, minlength=mechanism.report.k))
     expected = q + (p - q) * np.bincount(x, minlength=k) / n
-    return shares_agree(hits, expected, n) and shares_agree(np.array([own.sum()]), np.array([p]), n)
+    return shares_agree(hits, expected, n) and shares_agree(np.array([supported.sum()]), np.array([p]), n)
 
 
 def check_subset(mechanism: SubsetSelection, x: AnyArray, reports: AnyArray) -> bool:
@@ -40,11 +40,11 @@ def check_window(mechanism: Window, x: AnyArray, reports: AnyArray) -> bool:
     if reports.shape != x.shape or reports.max() >= len(mechanism.debiasing.values):
         return False
     decoded = mechanism.decode(reports)
-    most = float(np.abs(mechanism.debiasing.values).max()) + 1
+    largest = float(np.abs(mechanism.debiasing.values).max()) + 1
     quarter = (4 * x).astype(np.int64)
     for q in range(4):
         part = quarter == q
-        margin = bernstein(mechanism.worst_variance, most, int(part.sum()))
+        margin = bernstein(mechanism.worst_variance, largest, int(part.sum()))
         if not abs(float(decoded[part].mean() - x[part].mean())) <= margin:
             return False
     return True
@@ -58,11 +58,11 @@ def check_cube(mechanism: SampledCube, x: AnyArray, reports: AnyArray) -> bool:
         return False
     signs = direction(dim)
     agree = np.where(reports & 1, 1, -1) * signs[reports >> 1]
-    found = float(agree.sum()) * scale / n / dim
+    projection = float(agree.sum()) * scale / n / dim
     truth = float((x.mean(axis=0, dtype=np.float64) * signs).mean())
     # The projection of a report is at most scale k / dim.
-    most = scale * k / dim
-    return abs(found - truth) <= bernstein(most**2, 2 * most, n)
+    largest = scale * k / dim
+    return abs(projection - truth) <= bernstein(largest**2, 2 * largest, n)
 
 
 def check_codebook(mechanism: RankCodebook, x: AnyArray, reports: AnyArray) -> bool:
@@ -73,8 +73,8 @@ def check_codebook(mechanism: RankCodebook, x: AnyArray, reports: AnyArray) -> b
         return False
     axis = direction(dim) / np.float32(math.sqrt(dim))
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    found, truth = (float(np.einsum("ij,j->", y, axis, dtype=np.float64)) / n for y in (rows, x))
-    return bool(np.all(np.abs(norms / scale - 1) <= 1e-4)) and abs(found - truth) <= bernstein(
+    projection, truth = (float(np.einsum("ij,j->", y, axis, dtype=np.float64)) / n for y in (rows, x))
+    return bool(np.all(np.abs(norms / scale - 1) <= 1e-4)) and abs(projection - truth) <= bernstein(
         mechanism.worst_variance, 2 * scale, n
     )
 

@@ -40,15 +40,15 @@ def table(n: int) -> dict[str, AnyArray]:
 
 def truth(columns: dict[str, AnyArray]) -> Floats:
     """Return the mean or the shares of every column, one after another."""
-    found: list[Any] = []
+    values: list[Any] = []
     for name, question in QUESTIONS.items():
         x = columns[name]
         if question.scalar:
-            found.append([x.mean()])
+            values.append([x.mean()])
         else:
             codes = np.searchsorted(EDGES[1:-1], x, side="right") if isinstance(question, Histogram) else x
-            found.append(np.bincount(codes, minlength=question.k) / len(x))
-    return np.concatenate(found)
+            values.append(np.bincount(codes, minlength=question.k) / len(x))
+    return np.concatenate(values)
 
 
 def check(errors: Floats, expected: Floats, answer: Answer) -> bool:
@@ -62,21 +62,21 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
     n, names = len(next(iter(columns.values()))), list(QUESTIONS)
 
     def run() -> Answer:
-        asked, found = rng.integers(0, len(names), n, dtype=np.uint8), []
+        assigned, answers = rng.integers(0, len(names), n, dtype=np.uint8), []
         for q, name in enumerate(names):
             question, mechanism, x = QUESTIONS[name], survey.mechanisms[name], columns[name]
             lower, upper = (0, question.k - 1) if question.encoding == "symbol" else question.valid_range()
             if x.dtype != np.bool_ and not (x.min() >= lower and x.max() <= upper):
                 raise ValueError(name)
-            own = x[asked == q]
+            answer = x[assigned == q]
             if isinstance(question, Mean):
-                own = rng.random(len(own)) * 100 < own
+                answer = rng.random(len(answer)) * 100 < answer
             elif isinstance(question, Histogram):
-                own = np.searchsorted(EDGES[1:-1], own, side="right")
-            counts = (_response if isinstance(mechanism, RandomizedResponse) else _unary)(rng, mechanism, own)
-            shares = mechanism.debiasing(counts / len(own))  # type: ignore[misc, operator]
-            found.append([shares[1] * (100 if isinstance(question, Mean) else 1)] if question.scalar else shares)
-        return np.concatenate(found)
+                answer = np.searchsorted(EDGES[1:-1], answer, side="right")
+            counts = (_response if isinstance(mechanism, RandomizedResponse) else _unary)(rng, mechanism, answer)
+            shares = mechanism.debiasing(counts / len(answer))  # type: ignore[misc, operator]
+            answers.append([shares[1] * (100 if isinstance(question, Mean) else 1)] if question.scalar else shares)
+        return np.concatenate(answers)
 
     return run
 
@@ -98,16 +98,16 @@ def _unary(rng: np.random.Generator, mechanism: Any, x: AnyArray) -> AnyArray:
 def survey(scale: float = 1.0) -> Case:
     """Return the case of twelve questions, of which each person answers one."""
     n = people(2_000_000, scale, 50_000)
-    columns, asked = table(n), Survey(QUESTIONS, EPSILON)
-    errors = np.concatenate([np.ravel(answer.stderr) for answer in asked.run(columns, rng=1).values()])
+    columns, study = table(n), Survey(QUESTIONS, EPSILON)
+    errors = np.concatenate([np.ravel(answer.stderr) for answer in study.run(columns, rng=1).values()])
 
     def ours() -> Answer:
-        return np.concatenate([np.ravel(answer.value) for answer in asked.run(columns).values()])
+        return np.concatenate([np.ravel(answer.value) for answer in study.run(columns).values()])
 
     return Case(
         "survey of 12 questions, one answer each", "person", n, 4 + 4 + 8 * 3 / 12,
-        sum(column.dtype.itemsize for column in columns.values()), 0, ours, numpy_survey(asked, columns),
-        partial(check, errors, truth(columns)), asked, columns["mean 0"], 25.0,
+        sum(column.dtype.itemsize for column in columns.values()), 0, ours, numpy_survey(study, columns),
+        partial(check, errors, truth(columns)), study, columns["mean 0"], 25.0,
         note="NumPy: one question at a time, 64-bit numbers for coins",
     )  # fmt: skip
 

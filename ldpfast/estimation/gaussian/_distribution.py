@@ -95,9 +95,9 @@ class ReportDistribution:
             value = np.empty(table)
             normal.cell_probabilities(*cells, mean, sigma, value)
             return Probabilities(value)
-        found = Probabilities(np.empty(table), np.empty(table), np.empty(table))
-        normal.cell_probabilities(*cells, mean, sigma, found.value, found.by_mu, found.by_sigma)
-        return found
+        result = Probabilities(np.empty(table), np.empty(table), np.empty(table))
+        normal.cell_probabilities(*cells, mean, sigma, result.value, result.by_mu, result.by_sigma)
+        return result
 
     def reports(self, mu: Any, sigma: float, derive: bool = False) -> Probabilities:
         """Return the probabilities of the reports: those of the symbols after randomized response."""
@@ -121,5 +121,5 @@ def best_of(
 ) -> tuple[float, float]:
     """Return the most likely (mu, sigma) among several means for each of several standard deviations."""
     heights = [(distribution.log_likelihood(counts, mu, sigma), mu, sigma) for mu, sigma in points]
-    height, mu, sigma = max(heights, key=lambda found: found[0].max())
+    height, mu, sigma = max(heights, key=lambda entry: entry[0].max())
     return float(mu[int(np.argmax(height))]), sigma

@@ -23,7 +23,7 @@ SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # multiples of sigma in the grid of starting
 class Fit:
     """Maximum likelihood estimate.
 
-    `covariance` is that of mu, or of (mu, sigma). `goodness` is the p-value of Pearson's test of all counts against the
+    `covariance` is for mu, or for (mu, sigma). `goodness` is the p-value of Pearson's test of all counts against the
     fitted distribution.
     """
 
@@ -43,7 +43,7 @@ def maximize(
 ) -> Fit:
     """Maximize the likelihood by Fisher scoring with step halving.
 
-    The iteration starts at the best point of a grid around (mu, sigma). `bounds` are those of sigma, or None if sigma
+    The iteration starts at the best point of a grid around (mu, sigma). `bounds` are the bounds of sigma, or None if sigma
     is known. mu stays within `reach` sigma of its first value. If a step would take sigma out of its bounds, sigma
     stays at the end and only mu moves.
     """
@@ -52,8 +52,8 @@ def maximize(
     steps = np.linspace(-reach, reach, 1 + 2 * math.ceil(4 * reach))  # spacing: a quarter of sigma
     scales = np.unique(np.clip(sigma * np.array(SCALES), *bounds)) if bounds is not None else np.array([sigma])
     low, high = mu - reach * sigma, mu + reach * sigma
-    at = np.array(best_of(distribution, data, [(np.clip(mu + s * steps, low, high), s) for s in scales.tolist()]))
-    probabilities = distribution.reports(at[0], at[1], derive=True)
+    point = np.array(best_of(distribution, data, [(np.clip(mu + s * steps, low, high), s) for s in scales.tolist()]))
+    probabilities = distribution.reports(point[0], point[1], derive=True)
     height = _log_likelihood(probabilities, data)
     for _ in range(STEPS):
         slopes = probabilities.slopes(both)
@@ -61,11 +61,11 @@ def maximize(
         score, information = weighted @ data, (weighted * sizes) @ slopes.T
         step = np.zeros(2)
         step[: len(score)] = np.linalg.solve(information, score)
-        if bounds is not None and _outward(at[1], step[1], bounds):
+        if bounds is not None and _outward(point[1], step[1], bounds):
             step = np.array([score[0] / information[0, 0], 0.0])
         enough = float(score @ step[: len(score)]) < TOLERANCE**2
         for halving in range(HALVINGS):
-            there = at + step * 0.5**halving
+            there = point + step * 0.5**halving
             there[0] = np.clip(there[0], low, high)
             if bounds is not None:
                 there[1] = np.clip(there[1], *bounds)
@@ -73,11 +73,11 @@ def maximize(
             higher = _log_likelihood(probabilities, data)
             if higher >= height - ROUNDING * abs(height):
                 break
-        at, height = there, higher
+        point, height = there, higher
         if enough:
             break
-    covariance, expected = _covariance(probabilities, sizes, float(at[1]), bounds), sizes * probabilities.value[0]
-    return Fit(float(at[0]), float(at[1]), covariance, _goodness(distribution, data, expected, 1 + both))
+    covariance, expected = _covariance(probabilities, sizes, float(point[1]), bounds), sizes * probabilities.value[0]
+    return Fit(float(point[0]), float(point[1]), covariance, _goodness(distribution, data, expected, 1 + both))
 
 
 def _log_likelihood(probabilities: Probabilities, data: Floats) -> float:

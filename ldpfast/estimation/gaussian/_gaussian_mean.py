@@ -522,22 +522,22 @@ class GaussianMean(Described):
     def _from_header(cls, header: Any, rounds: list[Groups]) -> GaussianMean:
         """Return the saved server; any exception means that the data are invalid."""
         server = cls(**header["parameters"])
-        asked = [[group.question for group in groups] for groups in rounds]
+        questions = [[group.question for group in groups] for groups in rounds]
         begun = [[group.question for group in groups] for groups in server._asked]
-        if asked[:1] != begun:
+        if questions[:1] != begun:
             raise ValueError("other questions in the first round")
         server.round = _check.integer("round", header["round"], 0, server.rounds)
         if len(rounds) != min(server.round + 1, server.rounds) * bool(begun):
             raise ValueError("rounds without answers, or answers without a round")
         if server.rounds == 2 and server.round > 0:
             mu, sigma, _ = header["located"]
-            found = server._design.locate(rounds[0][: len(server._design.levels)])
-            located = Located(_check.real("mu", mu), _check.positive("sigma", sigma), found.doubts)
-            if max(abs(mu - found.mu), abs(sigma - found.sigma)) > SAME * found.sigma:
+            recomputed = server._design.locate(rounds[0][: len(server._design.levels)])
+            located = Located(_check.real("mu", mu), _check.positive("sigma", sigma), recomputed.doubts)
+            if max(abs(mu - recomputed.mu), abs(sigma - recomputed.sigma)) > SAME * recomputed.sigma:
                 raise ValueError("a center that the answers do not give")
             n = server.horizon or 2 * sum(group.n for group in rounds[0])
             expected = server._design.adaptive_questions(located, n)
-            if [(type(m), m.epsilon) for m in expected] != [(type(m), m.epsilon) for m in asked[1]]:
+            if [(type(m), m.epsilon) for m in expected] != [(type(m), m.epsilon) for m in questions[1]]:
                 raise ValueError("other questions in the second round")
             server._located = located
         elif header["located"] is not None:

@@ -67,18 +67,18 @@ class Paper(Design):
         Cells are integers, in units of the width of their level.
         """
         shares = self.levels.shares(counts_of(search))
-        most = np.argsort(-shares, axis=1, kind="stable")[:, :2]
+        frequent = np.argsort(-shares, axis=1, kind="stable")[:, :2]
         level, low, high = len(self.levels) - 1, -2, 1
         lost = False
-        while level >= 0 and shares[level, most[level, 0]] >= MASS + self._slack(search[level].n) / search[level].n:
-            cells = [c for c in range(low, high + 1) if c % MODULUS == most[level, 0]]
+        while level >= 0 and shares[level, frequent[level, 0]] >= MASS + self._slack(search[level].n) / search[level].n:
+            cells = [c for c in range(low, high + 1) if c % MODULUS == frequent[level, 0]]
             if not cells:
                 lost = True
                 break
             cell, level = cells[0], level - 1
             low, high = (2 * cell, 2 * cell + 2) if level >= 0 else (cell, cell + 1)
         level = max(level, 0)
-        cells = [c for c in range(low, high + 1) if c % MODULUS in most[level]]
+        cells = [c for c in range(low, high + 1) if c % MODULUS in frequent[level]]
         lost = lost or not cells
         place = max(cells) if cells else (low + high) / 2
         doubts = ("the published search reached an impossible cell",) if lost else ()
@@ -144,7 +144,7 @@ class Paper(Design):
         if self.rounds == 2:
             question = second[0].question
             return second[0], question.cuts[0] if isinstance(question, Bins) else 0.0
-        found: list[tuple[float, int, float]] = []
+        candidates: list[tuple[float, int, float]] = []
         widths = sorted({_width(group) for group in second})
         rho = len(second) / len(widths)  # nodes of a scale, for unknown sigma
         width = widths[0] if self.known else min(widths, key=lambda w: abs(w - rho * located.sigma))
@@ -152,10 +152,10 @@ class Paper(Design):
             if _width(group) == width and group.n > 0:
                 period, node = width * (2 if self.known else 1), cast(Residue, group.question).offset
                 node += period * round((located.mu - node) / period)
-                found.append((abs(node - located.mu), number, node))
-        if not found:
+                candidates.append((abs(node - located.mu), number, node))
+        if not candidates:
             raise ValueError("an estimate needs answers of the group whose node is nearest the mean, got none")
-        _, number, node = min(found)
+        _, number, node = min(candidates)
         return second[number], node
 
     def _from_share(self, group: Group, node: float) -> tuple[float, float]:

@@ -133,7 +133,7 @@ def parts(n: int, share: float, search_groups: int, second_groups: int, least: i
             second = Part(search.stop, second_groups, rest)
             if search.smallest(n, second.stop) >= least and n > search.stop:
                 plans.append((abs(search.stop / second.stop - share) + slots * 1e-3, search, second))
-    _, search, second = min(plans, key=lambda found: found[0])
+    _, search, second = min(plans, key=lambda plan: plan[0])
     # Longer runs are faster to gather; with many people there are still many periods.
     longer = max(1, min(LONGEST // search.slots, n // (MIN_PERIODS * second.stop)))
     search = Part(0, search_groups, longer * search.slots)

@@ -135,7 +135,7 @@ def waves(epsilon: float, low: float, high: float, both: bool) -> tuple[Residue,
 def _worst(questions: tuple[Question, ...], low: float, high: float, both: bool) -> float:
     """Return the largest variance of mu over sigma^2, over means and standard deviations.
 
-    The variance is that of one answer to each question.
+    The variance is for one answer to each question.
     """
     distribution = ReportDistribution(questions)
     sizes = np.ones(distribution.cells)

@@ -62,12 +62,12 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
 
     def work(start: int, stop: int) -> list[AnyArray]:
         states = [question.report.new_state() for question in questions]
-        for at in range(start, stop, unit):
-            piece = table[at : min(stop, at + unit)]
+        for first in range(start, stop, unit):
+            piece = table[first : min(stop, first + unit)]
             piece = piece if in_place else domain.convert(piece)
             columns = piece.reshape(len(piece), part.groups, part.slots).swapaxes(0, 1)
             for pipeline, block, column, state in zip(pipelines, blocks, columns, states, strict=True):
-                pipeline.count(column, stream, block + at * part.slots // rows, state, check)
+                pipeline.count(column, stream, block + first * part.slots // rows, state, check)
         return states
 
     parts = _threads.parallel_map(work, full, unit, x.size) if full else []

@@ -85,10 +85,10 @@ class Average:
         parts = [*self._segments.closed, Sums(self.size, self.sums, self.matrix)]
         return [numbers for part in parts for numbers in (part.sums, part.matrix) if numbers is not None]
 
-    def restore(self, count: int, numbers: Floats, most: float) -> None:
+    def restore(self, count: int, numbers: Floats, largest: float) -> None:
         """Set the sums after `count` positions from all numbers of `saved`; raise ValueError if they do not fit.
 
-        Positions have coordinates of at most `most`.
+        Positions have coordinates of at most `largest`.
         """
         sums, matrix = self.sums.size, 0 if self.matrix is None else self.matrix.size
         if len(numbers) != (count.bit_length() + 1) * (sums + matrix):
@@ -97,7 +97,7 @@ class Average:
 
         def part(size: int) -> Sums:
             row, n = next(left).copy(), float(size)
-            limits = n * most, n**2 * most, n**3 * most**2, n**3 * most, n**3 * most**2
+            limits = n * largest, n**2 * largest, n**3 * largest**2, n**3 * largest, n**3 * largest**2
             rows = [*row[:sums].reshape(self.sums.shape), row[sums:]]
             if any((np.abs(kind) > limit * (1 + 1e-6)).any() for kind, limit in zip(rows, limits, strict=True)):
                 raise ValueError("sums that no positions have")

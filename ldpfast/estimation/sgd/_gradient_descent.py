@@ -260,18 +260,18 @@ class GradientDescent(Sequential):
 
     def _walk(self, stream: Stream, examples: InOrder, n: int) -> None:
         """Ask the first n people. An error about a record leaves the protocol as it was."""
-        position, average, at = self._position.copy(), self._average.copy(), 0
-        while at < n:
-            stop = min(n, at + examples.at_a_time, at + average.room)
-            first = FIRST_BLOCK + stream.take(-(-(stop - at) // self._kernel.rows))
-            rates = self._rates(average.count, stop - at)
+        position, average, start = self._position.copy(), self._average.copy(), 0
+        while start < n:
+            stop = min(n, start + examples.at_a_time, start + average.room)
+            first = FIRST_BLOCK + stream.take(-(-(stop - start) // self._kernel.rows))
+            rates = self._rates(average.count, stop - start)
             valid = self._kernel.run(
-                stream, first, *examples(at, stop), rates, average.size, position, average.sums, average.matrix
+                stream, first, *examples(start, stop), rates, average.size, position, average.sums, average.matrix
             )
             if not valid:
                 raise examples.invalid_error()
-            average.added(stop - at)
-            at = stop
+            average.added(stop - start)
+            start = stop
         self._position, self._average = position, average
 
     def estimate(self) -> Estimate[Floats]:
@@ -342,8 +342,8 @@ class GradientDescent(Sequential):
     def plug_in_covariance(self, hessian: ArrayLike) -> Floats:
         """Return the asymptotic covariance H^-1 S H^-1 / m of the estimate, where m is the number of averaged positions.
 
-        The covariance S of a report is known for any data. With Laplace noise it is that of the noise, without that of
-        the gradients.
+        The covariance S of a report is known for any data. With Laplace noise it is the covariance of the noise,
+        without the gradients.
 
         Parameters
         ----------

@@ -42,10 +42,10 @@ class Sums(NamedTuple):
 
     def is_possible(self, lower: float, upper: float) -> bool:
         """Return whether positions in [lower, upper] can have these sums, up to rounding."""
-        most = self.size * (upper - lower) ** np.arange(5) * (1 + 1e-6)
+        largest = self.size * (upper - lower) ** np.arange(5) * (1 + 1e-6)
         moments, ones = np.concatenate([[self.size], self.moments]), self.ones
-        least = np.array([0, -1, 0, -1, 0]) * most
-        within = (moments >= least).all() and (np.abs(moments) <= most).all() and (np.abs(ones) <= most[:3]).all()
+        least = np.array([0, -1, 0, -1, 0]) * largest
+        within = (moments >= least).all() and (np.abs(moments) <= largest).all() and (np.abs(ones) <= largest[:3]).all()
         return bool(within and lower <= self.origin <= upper and ones[0] >= 0 and ones[2] >= 0)
 
     def shifted_to(self, origin: float) -> Sums:

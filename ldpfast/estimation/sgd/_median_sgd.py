@@ -244,20 +244,20 @@ class MedianSGD(Sequential):
 
         def ask(start: int, stop: int, state: QuantileState) -> None:
             piece, block = domain.convert(records[start:stop]), stream.take(1)
-            asked = piece
+            shifted = piece
             if self.spacing is not None:
-                asked = add_offsets(piece, self.spacing, words(stream, StreamId.MEDIAN_OFFSET, len(piece), block))
-            finite = self._kernel.run(stream, block, asked, state)
+                shifted = add_offsets(piece, self.spacing, words(stream, StreamId.MEDIAN_OFFSET, len(piece), block))
+            finite = self._kernel.run(stream, block, shifted, state)
             if not finite and domain.first_invalid(piece) >= 0:
                 raise domain.invalid_error(records)
 
         with self._alone():
             self._advance(len(records), ask)
             self._randomness.keep(rng, stream)
-        found = self.estimate()
+        estimate = self.estimate()
         if self.spacing is None and self.n >= self.sufficient_n:
-            _warn_heaped(records, found.value)
-        return found
+            _warn_heaped(records, estimate.value)
+        return estimate
 
     def _advance(self, n: int, ask: Callable[[int, int, QuantileState], None]) -> None:
         """Ask n people by ``ask(start, stop, state)``, in pieces that stay within a segment.

@@ -136,7 +136,7 @@ class NewtonStep(Sequential):
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee for each person: the weaker one of a gradient and of a Hessian."""
-        return max(self._gradient.guarantee, self._hessian.guarantee, key=lambda found: found.epsilon)
+        return max(self._gradient.guarantee, self._hessian.guarantee, key=lambda guarantee: guarantee.epsilon)
 
     @property
     def dim(self) -> int:
@@ -254,14 +254,14 @@ class NewtonStep(Sequential):
 
     def _ask(self, stream: Stream, examples: InOrder) -> None:
         """Ask people, in the phases that are not complete yet."""
-        at = min(len(examples), max(0, self._n_steps - self._n))
-        self._steps._walk(stream, examples, at)
-        self._n += at
-        while at < len(examples):
+        start = min(len(examples), max(0, self._n_steps - self._n))
+        self._steps._walk(stream, examples, start)
+        self._n += start
+        while start < len(examples):
             left = self._n_steps + self._n_hessians - self._n
-            stop = min(len(examples), at + examples.at_a_time, at + left if left > 0 else len(examples))
+            stop = min(len(examples), start + examples.at_a_time, start + left if left > 0 else len(examples))
             question = self._current()
-            records = examples.records(at, stop)
+            records = examples.records(start, stop)
             if question.domain.first_invalid(records) >= 0:
                 raise examples.invalid_error()
             decoded = question.decode(question.privatize(records, rng=stream))  # type: ignore[arg-type]
@@ -269,8 +269,8 @@ class NewtonStep(Sequential):
                 self._hessian_sum = self._hessian_sum + decoded.sum(axis=0)
             else:
                 self._add_gradients(decoded)
-            self._n += stop - at
-            at = stop
+            self._n += stop - start
+            start = stop
 
     def _add_gradients(self, decoded: Floats) -> None:
         self._gradient_sum = self._gradient_sum + decoded.sum(axis=0)
@@ -368,14 +368,14 @@ class NewtonStep(Sequential):
 
     def _noise(self, step: Floats, gradients: int) -> Floats:
         """Return the covariance of H step - g, from the noise of the gradients and of the Hessian."""
-        own = self._steps.variance * np.eye(self.dim)
+        noise = self._steps.variance * np.eye(self.dim)
         if self._gradient_products.size:  # Laplace noise: the records add to the covariance of the reports
             mean = self._gradient_sum / gradients
-            own = self._gradient_products / gradients - np.outer(mean, mean)
+            noise = self._gradient_products / gradients - np.outer(mean, mean)
         variances = self._hessian.variances / self._n_hessians
         mixed = variances * np.outer(step, step)
         np.fill_diagonal(mixed, variances @ step**2)
-        return np.asarray(own / gradients + mixed)
+        return np.asarray(noise / gradients + mixed)
 
     def _warn_large_means(self) -> None:
         """Warn if the fitted mean of a row of zeros is so large that those of other rows may exceed the cap of the Hessian."""
