@@ -78,13 +78,6 @@ def text_of(label: Any) -> str:
     return (" " + text if text.startswith("_") else text).replace("$", r"\$")
 
 
-def unit_of(quantity: str) -> str:
-    """Return the unit of an estimated quantity as the end of a label. Shares and coefficients of a density have none."""
-    if "share" in quantity or "coefficient" in quantity:
-        return ""
-    return " (unit of the records)" if "mean" in quantity or "quantile" in quantity else " (unit of the parameter)"
-
-
 def caption(is_hollow: bool) -> str:
     """Return the line of a caption that explains hollow points, if there are some."""
     return f"\n{HOLLOW}" * is_hollow

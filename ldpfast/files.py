@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from . import _check
 from ._extras import optional
 from ._frames import arrow_array
-from .survey import Coded, ColumnQuestion, Piece, Source, YesNo
+from .survey import Coded, ColumnQuestion, Piece, Source
 
 __all__ = ["FileTable"]
 
@@ -37,11 +37,6 @@ BLOCK_BYTES = 1 << 22  # bytes of a CSV file that are parsed at a time; a longer
 CHUNK_ROWS = 1 << 17
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")  # texts of missing values, unless they are labels
 BLANKS = " \t"  # ignored around a text; line ends are kept, because they indicate a truncated quotation
-# Texts of no and yes, also with a capital and in capitals.
-NO, YES = (
-    tuple(dict.fromkeys(spelling for text in texts for spelling in (text, text.capitalize(), text.upper())))
-    for texts in (("false", "no", "0", "f", "n"), ("true", "yes", "1", "t", "y"))
-)
 STDIN = "-"
 SAMPLE_BYTES = 1 << 12  # at each end of a file, compared before all bytes are
 MAX_CODE = 0x10FFFF  # of Unicode
@@ -638,7 +633,7 @@ class FileTable(Source):
         self._cells: dict[str, tuple[Any, ...] | None] = {}
         self._spellings: dict[str, list[tuple[str, ...]] | None] = {}
         for name, question in questions.items():
-            column, spellings = question.column or name, _spellings(question)
+            column, spellings = question.column or name, question.spellings()
             cells = None if spellings is None else question.cells
             if (
                 self._spellings.setdefault(column, spellings) != spellings
@@ -707,15 +702,3 @@ def _joined(name: str, parts: list[Any]) -> Any:
     if len(kinds) > 1:
         raise TypeError(f"column {name!r} must have one type in all files, got {', '.join(map(str, kinds))}")
     return pa.concat_arrays([part.cast(kinds[0]) for part in parts])
-
-
-def _spellings(question: ColumnQuestion) -> list[tuple[str, ...]] | None:
-    """Return the spellings of each cell of a question; None for numbers."""
-    if question.encoding != "symbol":
-        return None
-    if isinstance(question, YesNo):
-        return [NO, YES]
-    texts = [str(cell) for cell in question.cells]
-    if len(set(texts)) < len(texts):
-        raise ValueError(f"categories must be different when they are printed to be read from files, got {question!r}")
-    return [(text,) for text in texts]

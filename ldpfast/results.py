@@ -590,7 +590,7 @@ class Estimate(Generic[Value]):
         quantity, entry = self._names()
         known = np.isfinite(low).any() and np.isfinite(high).any()
         kind = f" with {self._interval_text(confidence, simultaneous)}" if known else ", no interval"
-        ax.set_xlabel(f"{quantity}{kind}{_plots.unit_of(quantity)}\n{self._source_text()}{_plots.caption(is_hollow)}")
+        ax.set_xlabel(f"{quantity}{kind}{self._unit()}\n{self._source_text()}{_plots.caption(is_hollow)}")
         ax.set_ylabel(entry if len(labels) > 1 else "")
         return ax
 
@@ -613,6 +613,10 @@ class Estimate(Generic[Value]):
         If the intervals are for something else, this follows after a comma, such as "projected share, and share".
         """
         return "estimate", "entry"
+
+    def _unit(self) -> str:
+        """Return the unit of the numbers as the end of a label, or no text if they have none, as shares."""
+        return " (unit of the parameter)"
 
     def _entries(self, places: Sequence[int]) -> list[str]:
         """Return the labels of the numbers at places of the flattened value; an empty text for a single number."""

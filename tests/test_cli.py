@@ -417,9 +417,10 @@ def test_a_signal_removes_partial_files(tmp_path, toml, name, times):
     output = tmp_path / "reports.parquet"
     output.write_bytes(b"before")
     command = [sys.executable, "-m", "ldpfast", "privatize", toml, "-", "-o", output]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        command, **streams, text=True, preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL)
+    ) as process:  # which may be ignored here, as under nohup
         process.stdin.write("visits,answer\n3,yes\n")
         process.stdin.flush()
         deadline = time.monotonic() + 30

@@ -183,6 +183,13 @@ def arrow_array(name: str, values: Any) -> Any:
         raise TypeError(f"column {name!r} must hold values of one type that Arrow has") from None
 
 
+def arrow_buffers(values: Any) -> tuple[Any, Any]:
+    """Return the buffers of values and of validity of an Arrow array; the second is None if no value is missing."""
+    buffers = values.buffers()
+    data = buffers[1] if buffers[1] is not None else b""
+    return data, buffers[0] if values.null_count else None
+
+
 def _joined(column: Any) -> Any:
     """Return a chunked Arrow array as one array."""
     pa = optional("pyarrow", "files")

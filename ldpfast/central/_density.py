@@ -138,6 +138,9 @@ class CubeHistogram(Estimate[Floats]):
             ax.set_ylabel("second coordinate (unit of the records)")
         return ax
 
+    def _unit(self) -> str:
+        return ""
+
     def _names(self) -> tuple[str, str]:
         return "share", "cell"
 

@@ -57,6 +57,9 @@ class MeanEstimate(Estimate[Any]):
         """Return the attributes as plain types."""
         return {**super().to_dict(), "level": self.level, "noise": self.noise, "risk": self.risk}
 
+    def _unit(self) -> str:
+        return " (unit of the records)"
+
     def _names(self) -> tuple[str, str]:
         return "mean", "coordinate"
 

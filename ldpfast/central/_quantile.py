@@ -79,6 +79,9 @@ class QuantileEstimate(Estimate[float]):
         unlikely = np.flatnonzero(self.table.astype(np.float64) * (SIZE / TOP) <= miss)
         return min(1.0, (float(unlikely[0]) / 2 + 0.5) / self.n) if len(unlikely) else 1.0
 
+    def _unit(self) -> str:
+        return " (unit of the records)"
+
     def _names(self) -> tuple[str, str]:
         return f"quantile {self.q:g}", "entry"
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+SECONDS = 3.0  # after which an exception that was lost is raised again
 STOP = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -22,26 +23,39 @@ class _Stopped(BaseException):
 def stop_signals(parser: ArgumentParser) -> Iterator[None]:
     """End the process with an exception if it is told to end, so that partial files are removed.
 
-    Signals that are ignored, as under nohup, or have a handler already are left alone.
+    Signals that are ignored, as under nohup, or have a handler already are left alone. An exception that is lost, because other
+    code was called back at that moment, is raised again by a timer.
     """
     stopped = [0]
 
     def stop(number: int, _: Any) -> None:
         if not stopped[0]:  # a terminal that is closed sends several, which must not disturb the removal
             stopped[0] = number
+            if has_timer:
+                signal.setitimer(signal.ITIMER_REAL, SECONDS, SECONDS)
             raise _Stopped
+
+    def stop_again(*_: Any) -> None:
+        raise _Stopped
 
     is_main = threading.current_thread() is threading.main_thread()
     installed = [number for number in STOP if is_main and signal.getsignal(number) == signal.SIG_DFL]
+    has_timer = bool(installed) and hasattr(signal, "SIGALRM") and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
     for number in installed:
         signal.signal(number, stop)
+    if has_timer:
+        signal.signal(signal.SIGALRM, stop_again)
     try:
         yield
     except _Stopped:
+        if has_timer:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         parser.exit(128 + stopped[0], f"ldpfast: stopped by {signal.Signals(stopped[0]).name}\n")
     finally:
         for number in installed:
             signal.signal(number, signal.SIG_DFL)
+        if has_timer:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 @contextmanager

@@ -109,6 +109,9 @@ class FrequencyEstimate(Estimate[Floats]):
         """Shares projected on the simplex: none is negative and their sum is 1, but they are biased."""
         return project_simplex(self.raw)
 
+    def _unit(self) -> str:
+        return ""
+
     def _names(self) -> tuple[str, str]:
         return "share" if np.array_equal(self.value, self.raw) else "projected share, and share", "category"
 

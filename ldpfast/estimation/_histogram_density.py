@@ -38,6 +38,9 @@ class HistogramEstimate(DensityEstimate):
     True
     """
 
+    def _unit(self) -> str:
+        return ""
+
     def _names(self) -> tuple[str, str]:
         return "share", "bin"
 

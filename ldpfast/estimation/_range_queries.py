@@ -193,6 +193,9 @@ class RangeEstimate(Estimate[Floats]):
         ax.set_ylabel("share of records up to this bin")
         return ax
 
+    def _unit(self) -> str:
+        return ""
+
     def _names(self) -> tuple[str, str]:
         return "share", "bin"
 

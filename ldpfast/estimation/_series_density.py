@@ -48,6 +48,9 @@ class SeriesEstimate(DensityEstimate):
 
     scale: float = math.nan
 
+    def _unit(self) -> str:
+        return ""
+
     def _names(self) -> tuple[str, str]:
         return "coefficient", "term"
 

@@ -51,6 +51,9 @@ class SparseEstimate(Estimate[Floats]):
         """Indices of the coordinates that are not zero."""
         return np.flatnonzero(self.value)
 
+    def _unit(self) -> str:
+        return " (unit of the records)"
+
     def _names(self) -> tuple[str, str]:
         return "thresholded mean, and mean", "coordinate"
 

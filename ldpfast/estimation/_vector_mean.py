@@ -84,6 +84,9 @@ class VectorEstimate(Estimate[Floats]):
         limit = float(chdtri(dim, 1 - _check.probability("confidence", confidence)))
         return Region(self.value, self.scale / math.sqrt(self.n), self.center, self.n, limit)
 
+    def _unit(self) -> str:
+        return " (unit of the records)"
+
     def _names(self) -> tuple[str, str]:
         return "mean", "coordinate"
 

@@ -4,34 +4,38 @@
 server, `run` for both in one process, and `plan` tells beforehand how exact the answers will be.
 """
 
-from .._frames import Coded, Piece, Source
+from .._frames import Coded as Coded
+from .._frames import Piece as Piece
+from .._frames import Source as Source
 from .._table import Table
+from ._answers import Answer
+from ._choice import Choice
 from ._client import SurveyClient
+from ._cross import Cross, CrossAnswer
 from ._design import SurveyPlan
-from ._questions import Choice, ColumnQuestion, Cross, Histogram, Mean, SurveyQuestion, YesNo
+from ._histogram import Histogram, HistogramAnswer
+from ._mean import Mean
+from ._questions import ColumnQuestion as ColumnQuestion
+from ._questions import SurveyQuestion as SurveyQuestion
 from ._repeated import Repeated, RepeatedClient, RepeatedRound
-from ._result import Answer, CrossAnswer, HistogramAnswer, SurveyResult
+from ._result import SurveyResult
 from ._survey import Survey
+from ._yes_no import YesNo
 
 __all__ = [
     "Answer",
     "Choice",
-    "Coded",
-    "ColumnQuestion",
     "Cross",
     "CrossAnswer",
     "Histogram",
     "HistogramAnswer",
     "Mean",
-    "Piece",
     "Repeated",
     "RepeatedClient",
     "RepeatedRound",
-    "Source",
     "Survey",
     "SurveyClient",
     "SurveyPlan",
-    "SurveyQuestion",
     "SurveyResult",
     "Table",
     "YesNo",

@@ -11,9 +11,7 @@ from .._core.stream import Stream
 from .._core.survey import Column
 from .._person_keys import PersonKeys
 from ._client_table import check_optional
-from ._columns import Symbols
 from ._persons import person_answers
-from ._questions import ColumnQuestion, number_of
 
 if TYPE_CHECKING:
     from ._survey import Survey
@@ -75,7 +73,7 @@ class SurveyClient:
             names = ", ".join(repr(question.column or name) for name, question in survey._layout.declared.items())
             raise KeyError(f"record must have at least one of the columns {names}")
         questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
-        columns = [column_of(record.get(question.column or name), question) for name, question in questions]
+        columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
         if self._keys is not None:
             found, answered = person_answers(survey, self._keys, self._keys.persons(1), columns)
             return survey._layout.head + b"".join(
@@ -94,22 +92,3 @@ class SurveyClient:
             if flag[0]
         ]
         return self._survey._layout.head + b"".join(parts)
-
-
-def column_of(value: Any, question: ColumnQuestion) -> Column:
-    """Return one cell as a column. What is missing or unknown is "no answer"; numbers are not clipped."""
-    if question.encoding == "symbol":
-        symbols = Symbols(question, clip=True)
-        return Column("uint32", np.array([symbols.of(value)], np.uint32), None, 0, 1, 0, symbols.identity)
-    return Column("float64", np.array([_number(value, question)]), None, 0, 1)
-
-
-def _number(value: Any, question: ColumnQuestion) -> float:
-    """Return a value as a number, NaN if it is none."""
-    try:
-        return float(number_of(value)) if not isinstance(value, str | bytes) else float("nan")
-    except OverflowError:
-        lower, upper = question.valid_range()
-        return upper if isinstance(value, int) and value > 0 else lower
-    except Exception:  # of the methods of the value
-        return float("nan")

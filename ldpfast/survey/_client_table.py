@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 MAGIC = b"LDPCLNT\x02"  # whose last byte is the version of the table
-ENCODINGS = {"symbol": 0, "low-high": 1, "bin": 2}
-STEPS = 3  # encoding of a number that is rounded to a step, and then at random to an end
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY = 1, 2, 3
 NO_PART = 0xFFFF
 CHECKSUM_BYTES = 16
@@ -48,16 +46,9 @@ def client_table(survey: Survey) -> bytes:
     start = _HEADER.size + len(declared) * _PART.size + len(layout.items) * _QUESTION.size + len(thresholds)
     parts, questions, rest = [], [], bytearray()
     for question in declared:
-        limits, encoding = question.limits(), ENCODINGS[question.encoding]
-        if question.steps:
-            encoding, numbers = STEPS, struct.pack("<II8x", start + len(rest), question.steps)
-            rest += struct.pack("<2d", *question.valid_range())
-        elif limits is None:
-            numbers = struct.pack("<2d", *question.valid_range())
-        else:
-            numbers = struct.pack("<I12x", start + len(rest))
-            rest += limits.astype("<f8").tobytes()
+        encoding, numbers, more = question.client_part(start + len(rest))
         parts.append(_PART.pack(encoding, question.k, numbers))
+        rest += more
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
     for item, (first, second), weight, description in asked:
         name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 from .._plots import CURVES, LINES, MARKERS, axes, draw_grid, text_of
 from .._table import Table
 from .._typing import Floats
-from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding, Window
-from ..mechanisms._choice import best, largest_variance
-from ._questions import ColumnQuestion, Mean, SurveyQuestion
+from ..mechanisms import Laplace, Mechanism, Window
+from ._mechanisms import for_symbols
+from ._questions import ColumnQuestion, SurveyQuestion
 from ._shares import Shares
 
 WORDS = 1 << 32  # random words that choose one question
@@ -52,42 +51,8 @@ def epsilon_per_answer(epsilon: float, answers: int) -> float:
 
 
 def mechanism_for(parts: list[ColumnQuestion], epsilon: float) -> Mechanism:
-    """Return the mechanism for an answer that combines one or two questions.
-
-    A single mean is sent as a number where its worst-case variance is smaller than that of one bit.
-    """
-    if len(parts) == 1 and isinstance(parts[0], Mean) and not parts[0].optional:
-        number = _number(parts[0].lower, parts[0].upper, epsilon)
-        if number is not None:
-            return number
-    return for_symbols(math.prod(part.k for part in parts), epsilon)
-
-
-def _number(lower: float, upper: float, epsilon: float) -> Laplace | Window | None:
-    """Return the mechanism for a number where the largest variance of Laplace noise is below that of one bit."""
-    makers: list[Callable[[], SignBit | Laplace]] = [
-        partial(SignBit, lower, upper, epsilon),
-        partial(Laplace, lower, upper, epsilon),
-    ]
-    chosen = best(makers, largest_variance)
-    if isinstance(chosen, SignBit):
-        return None
-    numbers: list[Callable[[], Laplace | Window]] = [lambda: chosen, partial(Window, lower, upper, epsilon)]
-    return best(numbers, largest_variance)
-
-
-@lru_cache(maxsize=1024)
-def for_symbols(k: int, epsilon: float) -> Mechanism:
-    """Return the mechanism for k symbols with the smallest variance of the estimated share of a rare one.
-
-    Its shares have covariances of a simple form, which margins and conditional shares need.
-    """
-    makers: list[Callable[[], RandomizedResponse | UnaryEncoding]] = [
-        partial(RandomizedResponse, k, epsilon),
-        partial(UnaryEncoding, k, epsilon, "symmetric"),
-        partial(UnaryEncoding, k, epsilon, "optimized"),
-    ]
-    return best(makers, lambda mechanism: float(mechanism.debiasing.variance(0.0)))
+    """Return the mechanism for an answer that combines one or two questions."""
+    return parts[0].mechanism(epsilon) if len(parts) == 1 else for_symbols(math.prod(part.k for part in parts), epsilon)
 
 
 def thresholds(weights: list[Fraction]) -> NDArray[np.uint32]:
@@ -260,18 +225,6 @@ def plan(items: list[Item], questions: dict[str, Any], epsilon: float, answers: 
     numbers = range(1, len(items) + 1)
     variances = [_variances(items, questions, epsilon, m, expected_variance) for m in numbers]
     nonprivate = np.array([sampling_variance([questions[name] for name in item.parts]) for item in items])
-    scale = np.array(
-        [
-            questions[item.parts[0]].upper - questions[item.parts[0]].lower
-            if len(item.parts) == 1 and isinstance(questions[item.parts[0]], Mean)
-            else 1.0
-            for item in items
-        ]
-    )
+    scale = np.array([questions[item.parts[0]].length if len(item.parts) == 1 else 1.0 for item in items])
     stderr = np.sqrt(np.array(variances).T / n) * scale[:, np.newaxis]
     return SurveyPlan(n, tuple(item.name for item in items), stderr, answers, np.sqrt(nonprivate / n) * scale)
-
-
-def uses_numbers(mechanism: Mechanism) -> bool:
-    """Return whether the records of a mechanism are numbers instead of symbols."""
-    return isinstance(mechanism, Laplace | Window)

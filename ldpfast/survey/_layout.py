@@ -16,6 +16,7 @@ from ..mechanisms import Mechanism
 from ..reports._question import StateLayout
 from . import _design
 from ._design import Item
+from ._mechanisms import uses_numbers
 from ._questions import ColumnQuestion
 
 
@@ -79,7 +80,7 @@ class SurveyLayout:
         asked: list[tuple[int, int, Any, int]] = []
         for item, mechanism in zip(items, mechanisms, strict=True):
             first = columns.index(item.parts[0])
-            if _design.uses_numbers(mechanism):  # such a mean has another encoding in tables
+            if uses_numbers(mechanism):  # such a mean has another encoding in tables
                 first = len(parts)
                 columns.append(item.name)
                 parts.append(("number", *declared[item.name].kernel_part()[1:]))

@@ -19,7 +19,6 @@ from .._typing import AnyArray
 from .._warnings import warn
 from ..reports import SCHEMA_KEY, Collected
 from ..results import ClippedWarning
-from ._columns import column_for, first_fault, number_outside
 from ._counts import LABEL, combine, count_rows
 from ._layout import SurveyLayout
 from ._persons import person_answers
@@ -170,7 +169,7 @@ class People:
             for name in self.layout.columns:
                 question = self.layout.declared[name]
                 column = question.column or name
-                columns.append(column_for(column, question, piece.columns[column], self.clip))
+                columns.append(question.read(column, piece.columns[column], self.clip))
             people = piece.start + piece.n
             yield piece, columns
         if self.keys is not None and person is None:  # raises unless there was one person per row of the whole table
@@ -193,21 +192,16 @@ class People:
             def place(row: int) -> str:
                 return piece.place(piece.start + row)
 
-            raise first_fault(question.column or name, question, columns[part], first, n, self.clip, place)
+            raise question.first_fault(question.column or name, columns[part], first, n, self.clip, place)
 
     def _clipped(self, piece: Piece, columns: list[Column]) -> dict[str, int]:
         """Return the number of cells of each question that are out of range, or hold an undeclared category."""
         clipped = {}
         # A mean is there twice if it is sent as a number and as a symbol.
         for name, read in dict(zip(self.layout.columns, columns, strict=True)).items():
-            question, cells = self.layout.declared[name], read
-            if question.encoding == "symbol":
-                if not question.optional:  # an undeclared category has raised an error
-                    continue
-                column = question.column or name
-                cells = column_for(column, question, piece.columns[column], clip=False)
-            rows = range(0, piece.n, ROWS)
-            clipped[name] = sum(number_outside(question, cells, i, min(ROWS, piece.n - i)) for i in rows)
+            question = self.layout.declared[name]
+            column = question.column or name
+            clipped[name] = question.number_clipped(column, piece.columns[column], read)
         return clipped
 
 
@@ -224,12 +218,11 @@ def warn_public(layout: SurveyLayout, by: Any) -> None:
 
 def warn_clipped(layout: SurveyLayout, n: int, clipped: dict[str, int]) -> None:
     """Warn if cells of n people were clipped, by question."""
-    reasons = {False: "numbers were moved to the nearest end", True: 'undeclared categories count as "no answer"'}
-    for symbols, reason in reasons.items():
-        places = [
-            f"{count} of {n} ({count / n:.2g} of all) in column {(layout.declared[name].column or name)!r}"
-            for name, count in clipped.items()
-            if count and symbols == (layout.declared[name].encoding == "symbol")
-        ]
-        if places:
-            warn(f"{reason}: {', '.join(places)}", ClippedWarning)
+    places: dict[str, list[str]] = {}
+    for name, count in clipped.items():
+        question = layout.declared[name]
+        if count:
+            place = f"{count} of {n} ({count / n:.2g} of all) in column {(question.column or name)!r}"
+            places.setdefault(question.clipped, []).append(place)
+    for reason, listed in places.items():
+        warn(f"{reason}: {', '.join(listed)}", ClippedWarning)

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.person import words_each
 from .._core.stream import StreamId
 from .._core.survey import Column
 from .._person_keys import PersonKeys, Persons, category_fields, number_fields
-from .._typing import AnyArray, Floats
-from ._questions import ColumnQuestion
+from .._typing import AnyArray
 
 if TYPE_CHECKING:
     from ._survey import Survey
@@ -54,56 +52,22 @@ def person_answers(
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
         for start in range(0, len(rows), PIECE_ROWS):
             these = rows[start : start + PIECE_ROWS]
-            cells = [cells_of(columns[place], layout.declared[layout.columns[place]], these) for place in places]
+            questions = [layout.declared[layout.columns[place]] for place in places]
+            cells = [
+                question.canonical(columns[place], these) for place, question in zip(places, questions, strict=True)
+            ]
             fields = [fields_of(cell) for cell in cells]
             own = personal.derive(start, np.concatenate(fields, axis=1))
             if mechanism.domain.width is None and mechanism.domain.clips:  # the number itself is privatized
-                records: AnyArray = _values_of(cells[0], layout.declared[item.name])
+                records: AnyArray = questions[0].numbers_of(cells[0])
             else:
                 symbols = np.zeros(len(these), np.int64)
-                for i, (cell, place) in enumerate(zip(cells, places, strict=True)):
-                    question = layout.declared[layout.columns[place]]
-                    symbols = symbols * question.k + encoded(cell, question, own, ROUNDING[i])
+                for cell, question, stream_id in zip(cells, questions, ROUNDING, strict=False):
+                    symbols = symbols * question.k + question.encoded(cell, own, stream_id)
                 records = symbols.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
             mechanism._pipeline.kernel.privatize_each(own, records, made[start : start + len(these)])
         reports.append(mechanism.report.pack(made))
     return reports, asked
-
-
-def cells_of(column: Column, question: ColumnQuestion, rows: NDArray[np.intp], clip: bool = True) -> Any:
-    """Return the canonical values of some rows in ascending order: symbols, numbers of steps, or numbers in the declared range.
-
-    A missing number is NaN, or the number after that of the last step. With `clip`, numbers out of range are moved to the
-    nearest end. Returns None if a cell is invalid.
-    """
-    first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
-    if question.encoding == "symbol":
-        symbols = column.symbols(first, stop - first)[rows - first]
-        return None if len(symbols) and symbols.max() >= question.k else symbols
-    numbers, (lower, upper) = column.numbers(first, stop - first)[rows - first], question.valid_range()
-    outside = (numbers < lower) | (numbers > upper)
-    if (not question.optional and np.isnan(numbers).any()) or (not clip and outside.any()):
-        return None
-    if question.steps:
-        nearest = np.floor(
-            np.clip((numbers - lower) / (upper - lower), 0, 1) * question.steps + 0.5
-        )  # as `encode_steps`
-        return np.where(np.isnan(nearest), question.steps + 1, nearest).astype(np.uint32)
-    numbers = np.clip(numbers, lower, upper)
-    return _bins(numbers, question).astype(np.uint32) if question.encoding == "bin" else numbers
-
-
-def _values_of(cell: Any, question: ColumnQuestion) -> Floats:
-    """Return the numbers that canonical values stand for."""
-    if not question.steps:
-        return np.asarray(cell)
-    lower, upper = question.valid_range()
-    return np.asarray(lower + cell * ((upper - lower) * (1 / question.steps)))
-
-
-def _bins(numbers: Floats, question: ColumnQuestion) -> NDArray[np.intp]:
-    bins = np.searchsorted(np.asarray(question.limits()), numbers, side="right")
-    return np.where(np.isnan(numbers), question.k - 1, bins)
 
 
 def fields_of(cell: Any) -> NDArray[np.uint8]:
@@ -111,16 +75,3 @@ def fields_of(cell: Any) -> NDArray[np.uint8]:
     if cell.dtype.kind != "f":
         return category_fields(cell)
     return number_fields(np.where(np.isnan(cell), np.uint64(0x7FF8000000000000).view(np.float64), cell))
-
-
-def encoded(cell: Any, question: ColumnQuestion, keys: AnyArray, stream_id: StreamId) -> NDArray[np.int64]:
-    """Return the symbols of canonical values, as `encode_low_high` rounds numbers."""
-    if question.encoding != "low-high":
-        return np.asarray(cell, np.int64)
-    uniform = (words_each(keys, stream_id) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    if question.steps:
-        missing, high = cell > question.steps, uniform < cell * (1 / question.steps)
-    else:
-        lower, upper = question.valid_range()
-        missing, high = np.isnan(cell), uniform < (cell - lower) * (1 / (upper - lower))
-    return np.where(missing, question.k - 1, high).astype(np.int64)

@@ -1,41 +1,23 @@
-"""The questions of a survey. Each is a variable with finitely many values, and a statistic of their shares."""
+"""Base classes of the questions of a survey. Each is a variable with finitely many values, and a statistic of their shares."""
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _check
+from .._core.stream import StreamId
+from .._core.survey import ROWS, Column
 from .._described import Described
-from .._typing import Floats
-from ..domains import declared_categories
-
-MAX_BINS = 1 << 16
-MAX_LABELS = 1 << 20
-MAX_STEPS = 1 << 31
-NO_ANSWER = "no answer"  # label of a missing answer in tables
-EPOCH = date(1970, 1, 1)
-
-
-def number_of(value: Any) -> Any:
-    """Return a date or time as the number of days since 1970-01-01, rounded down, and anything else unchanged."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("M8[D]").item()
-    if isinstance(value, datetime):
-        value = value.date()
-    return float((value - EPOCH).days) if isinstance(value, date) else value
-
-
-def texts_of(numbers: Sequence[float]) -> list[str]:
-    """Return numbers as different texts with few digits."""
-    short = [f"{number:g}" for number in numbers]
-    return short if len(set(short)) == len(numbers) else [repr(number) for number in numbers]
+from .._typing import AnyArray, Floats
+from ..mechanisms import Mechanism
+from ._answers import Answer, among_answers, estimate_fields
+from ._mechanisms import for_symbols
+from ._shares import Shares
 
 
 class SurveyQuestion(Described, ABC):
@@ -63,8 +45,13 @@ class ColumnQuestion(SurveyQuestion):
         Number of steps between the values to which numbers are rounded first; 0 where they are not.
     scalar : bool
         Whether the answer is one number.
+    quantity : str
+        What is estimated, "share" or "mean".
     encoding : str
-        How a cell becomes a symbol: "symbol" by a table, "low-high" by random rounding, "bin" by edges.
+        How a cell becomes a symbol, as `SurveyKernel` and clients know it: "symbol" by a table, "low-high" by random rounding,
+        "bin" by edges.
+    outside, clipped : str
+        Ends of the messages about cells outside of the declared set: of the error, and of the warning with ``clip=True``.
     """
 
     optional: bool
@@ -72,7 +59,10 @@ class ColumnQuestion(SurveyQuestion):
     labels: tuple[Any, ...]
     steps: int = 0
     scalar: ClassVar[bool] = False
+    quantity: ClassVar[str] = "share"
     encoding: ClassVar[str] = "symbol"
+    outside: ClassVar[str] = "holds another value"
+    clipped: ClassVar[str] = 'undeclared categories count as "no answer"'
 
     def _check_common(self) -> None:
         _check.flag("optional", self.optional)
@@ -99,6 +89,11 @@ class ColumnQuestion(SurveyQuestion):
         """Interval of the reported numbers."""
         return 0.0, 1.0
 
+    @property
+    def length(self) -> float:
+        """Length of the range, the unit of the variances of a plan."""
+        return self.range[1] - self.range[0]
+
     @abstractmethod
     def describe(self) -> str:
         """Return a description of valid cells, for messages of the form "column must hold ..."."""
@@ -119,285 +114,133 @@ class ColumnQuestion(SurveyQuestion):
         """Return the numbers at which a new bin starts."""
         return None
 
+    # Cells ------------------------------------------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class YesNo(ColumnQuestion):
-    """A yes-or-no question. The answer is the share of yes.
+    @abstractmethod
+    def read(self, name: str, values: Any, clip: bool) -> Column:
+        """Return a column in the form that the kernel reads.
 
-    Parameters
-    ----------
-    optional : bool, default False
-        Whether an answer may be missing. The share is then that among people who answered.
-    column : str, optional
-        Name of the column; the default is the name of the question. Cells are booleans, or 0 and 1.
+        Parameters
+        ----------
+        name : str
+            Name of the column, for error messages.
+        values : ndarray, categorical or Arrow array
+            A column of a `Piece`.
+        clip : bool
+            Whether undeclared categories count as "no answer" where the question is optional.
 
-    Raises
-    ------
-    TypeError
-        If an argument has a wrong type.
+        Raises
+        ------
+        TypeError, ValueError
+            If the values have a type that the question cannot have, or are symbols of other labels.
+        """
 
-    Examples
-    --------
-    >>> from ldpfast.survey import YesNo
-    >>> YesNo().labels, YesNo(optional=True).k
-    (('no', 'yes'), 3)
-    """
+    def spellings(self) -> list[tuple[str, ...]] | None:
+        """Return the texts in files that stand for each cell; None for numbers."""
+        return None
 
-    optional: bool = field(default=False, kw_only=True)
-    column: str | None = field(default=None, kw_only=True)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
-    scalar: ClassVar[bool] = True
+    @abstractmethod
+    def read_cell(self, value: Any) -> Column:
+        """Return one cell of a client as a column. What is missing or unknown is "no answer"; numbers are not clipped."""
 
-    def __post_init__(self) -> None:
-        self._check_common()
-        self._set(labels=("no", "yes"))
+    @abstractmethod
+    def faults(self, column: Column, first: int, n: int, clip: bool) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which of n cells lack a value that they need, and which are outside of the declared set."""
 
-    @property
-    def statistic(self) -> Floats:
-        return np.array([0.0, 1.0])
+    @abstractmethod
+    def canonical(self, column: Column, rows: NDArray[np.intp], clip: bool = True) -> Any:
+        """Return the canonical values of some rows in ascending order, on which personal keys depend.
 
-    @property
-    def cells(self) -> tuple[Any, ...]:
-        return False, True
+        They are symbols, numbers of steps, or numbers in the declared range. A missing number is NaN, or the number after that
+        of the last step. With `clip`, numbers out of range are moved to the nearest end. Returns None if a cell is invalid.
+        """
 
-    def describe(self) -> str:
-        return "booleans, or 0 and 1"
+    def encoded(self, cells: AnyArray, keys: AnyArray, stream_id: StreamId) -> NDArray[np.int64]:
+        """Return the symbols of canonical values."""
+        return np.asarray(cells, np.int64)
 
+    def numbers_of(self, cells: AnyArray) -> Floats:
+        """Return the numbers that canonical values stand for, where a number is sent."""
+        raise TypeError(f"a {type(self).__name__} is not sent as a number")
 
-@dataclass(frozen=True)
-class Choice(ColumnQuestion):
-    """One of several declared categories. The answer is the shares of the categories.
+    def number_clipped(self, name: str, values: Any, column: Column) -> int:
+        """Return the number of cells that are outside of the declared set, and are moved or count as "no answer"."""
+        return sum(
+            int(self.faults(column, i, min(ROWS, column.n - i), False)[1].sum()) for i in range(0, column.n, ROWS)
+        )
 
-    Parameters
-    ----------
-    categories : int or sequence
-        The declared labels, at least 2, or their number if they are 0, 1, 2, ... They are never taken from the data.
-    optional : bool, default False
-        Whether an answer may be missing. The shares are then those among people who answered.
-    column : str, optional
-        Name of the column; the default is the name of the question.
+    def first_fault(
+        self, name: str, column: Column, first: int, n: int, clip: bool, place: Callable[[int], str]
+    ) -> Exception:
+        """Return the error for a column with an invalid cell among n rows.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `categories` is neither an integer >= 2 nor at least 2 different labels.
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+        column : Column
+        first, n : int
+            Rows of the column that hold the invalid cell.
+        clip : bool
+        place : callable
+            Function that returns the position of a row of the column.
+        """
+        rule = f"column {name!r} must hold {self.describe()}"
+        missing, outside = self.faults(column, first, n, clip)
+        bad = np.flatnonzero(missing | outside)
+        if not len(bad):
+            return ValueError(f"{rule}; it changed while it was read")
+        row = int(bad[0])
+        reason = "has no value, which needs optional=True" if missing[row] else self.outside
+        return ValueError(f"{rule}; {place(first + row)} {reason}")
 
-    Examples
-    --------
-    >>> from ldpfast.survey import Choice
-    >>> Choice(["foot", "car"], optional=True).labels
-    ('foot', 'car')
-    """
+    def client_part(self, start: int) -> tuple[int, bytes, bytes]:
+        """Return the encoding in tables of clients, 16 bytes of numbers, and the bytes that are stored at offset `start`."""
+        return 0, bytes(16), b""
 
-    categories: Any
-    optional: bool = field(default=False, kw_only=True)
-    column: str | None = field(default=None, kw_only=True)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    # Mechanism and answer ---------------------------------------------------------------------------------------------
 
-    def __post_init__(self) -> None:
-        self._check_common()
-        domain, labels = declared_categories("categories", self.categories)
-        if domain.k > MAX_LABELS:
-            raise ValueError(f"categories must be at most {MAX_LABELS}, got {domain.k}")
-        if labels is not None and None in labels:
-            raise ValueError("categories must not contain None, which is a missing value: use optional=True")
-        if self.optional and labels is not None and NO_ANSWER in labels:
-            raise ValueError(f"categories must not contain {NO_ANSWER!r} where the question is optional")
-        self._set(categories=domain.k if labels is None else labels)
-        self._set(labels=tuple(range(domain.k)) if labels is None else labels)
-
-    def describe(self) -> str:
-        shown = ", ".join(map(repr, self.labels[:20]))
-        return f"the declared categories {shown}" + (", ..." if len(self.labels) > 20 else "")
-
-
-@dataclass(frozen=True)
-class Mean(ColumnQuestion):
-    """A number in a declared interval. The answer is the mean.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Ends of the interval, which must not be taken from the data. Dates are days since 1970-01-01.
-    optional : bool, default False
-        Whether an answer may be missing. The mean is then that of people who answered.
-    column : str, optional
-        Name of the column; the default is the name of the question.
-    resolution : float, optional
-        Distance of the values lower, lower + resolution, ..., upper, to the nearest of which every number is rounded before
-        anything else, halves upward. The answer is the mean of the rounded numbers. With `PersonKeys`, all numbers that are
-        rounded to the same value have the same report, for instance 0.1 in single and in double precision.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `lower` and `upper` are not finite numbers with lower < upper; if `resolution` does not divide upper - lower into
-        at least 1 and fewer than 2^31 steps.
-
-    Notes
-    -----
-    A number is rounded at random to the lower or the upper end, so that its mean is unchanged, and the end is the answer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldpfast.survey import Mean, Survey
-    >>> result = Survey({"age": Mean(0, 120)}, 2.0).run({"age": np.arange(8000) % 80}, rng=1)
-    >>> low, high = result["age"].interval()
-    >>> low < 39.5 < high
-    True
-    """
-
-    lower: float
-    upper: float
-    optional: bool = field(default=False, kw_only=True)
-    column: str | None = field(default=None, kw_only=True)
-    resolution: float | None = field(default=None, kw_only=True)
-    steps: int = field(init=False, repr=False, compare=False)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
-    scalar: ClassVar[bool] = True
-    encoding: ClassVar[str] = "low-high"
-
-    def __post_init__(self) -> None:
-        self._check_common()
-        lower, upper = _check.interval(number_of(self.lower), number_of(self.upper))
-        self._set(lower=lower, upper=upper, labels=("low", "high"), steps=0)
-        if self.resolution is not None:
-            resolution = _check.positive("resolution", self.resolution)
-            steps = (upper - lower) / resolution
-            if not 0.5 <= steps <= MAX_STEPS - 1 or abs(steps - round(steps)) > 1e-9 * min(steps, 1e8):
-                raise ValueError(
-                    f"resolution must divide upper - lower = {upper - lower!r} into at least 1 and fewer than 2^31 steps, "
-                    f"got {self.resolution!r}"
-                )
-            self._set(resolution=resolution, steps=round(steps))
+    def mechanism(self, epsilon: float) -> Mechanism:
+        """Return the mechanism for an answer to this question alone."""
+        return for_symbols(self.k, epsilon)
 
     @property
-    def statistic(self) -> Floats:
-        return np.array([self.lower, self.upper])
+    def numbers(self) -> int:
+        """How many numbers are reported about the question, with the limits of quantiles."""
+        return (1 if self.scalar else 2 * len(self.labels)) + self.optional
 
     @property
-    def range(self) -> tuple[float, float]:
-        return self.lower, self.upper
+    def functions(self) -> int:
+        """How many further numbers a margin of a table reports about the question."""
+        return 0
 
-    def describe(self) -> str:
-        return f"numbers in [lower, upper] = [{self.lower!r}, {self.upper!r}]"
+    def answer(self, shares: Shares, numbers: int) -> Answer:
+        """Return the answer from the shares of the symbols.
 
-    def valid_range(self) -> tuple[float, float]:
-        return self.lower, self.upper
+        Parameters
+        ----------
+        shares : Shares
+            Shares of the k symbols.
+        numbers : int
+            How many numbers the whole survey reports.
+        """
+        return Answer(**self.answer_fields(shares, numbers))
 
-
-@dataclass(frozen=True)
-class Histogram(ColumnQuestion):
-    """The bin of a number. The answer is the shares of the bins, with a distribution function and quantiles.
-
-    Parameters
-    ----------
-    edges : sequence of float
-        Strictly ascending ends of the bins, at least 3; they must not be taken from the data. A bin holds its lower end,
-        and the last bin both ends. Dates are days since 1970-01-01.
-    optional : bool, default False
-        Whether an answer may be missing. The shares are then those among people who answered.
-    column : str, optional
-        Name of the column; the default is the name of the question.
-    integers : bool, default False
-        Whether the numbers are whole, such as counts, ages in years or dates. Quantiles are whole numbers then, and labels name
-        the first and the last whole number of a bin. A number that is not whole counts in the bin that it is in. Without
-        `integers`, quantiles interpolate as between real numbers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `edges` are not at least 3 strictly ascending finite numbers, whole ones within 2^53 of zero with `integers`.
-
-    Examples
-    --------
-    >>> from ldpfast.survey import Histogram
-    >>> Histogram([0, 18, 65, 120]).labels
-    ('0 to 18', '18 to 65', '65 to 120')
-    >>> Histogram([0, 1, 2, 10], integers=True).labels
-    ('0', '1', '2 to 10')
-    """
-
-    edges: Any
-    optional: bool = field(default=False, kw_only=True)
-    column: str | None = field(default=None, kw_only=True)
-    integers: bool = field(default=False, kw_only=True)
-    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
-    encoding: ClassVar[str] = "bin"
-
-    def __post_init__(self) -> None:
-        self._check_common()
-        if np.ndim(self.edges) != 1:
-            raise TypeError(f"edges must be a sequence of numbers, got {type(self.edges).__name__}")
-        edges = _check.ascending("edges", [number_of(edge) for edge in self.edges], MAX_BINS)
-        if len(edges) < 3:
-            raise ValueError(f"edges must be at least 3 numbers, got {len(edges)}")
-        if _check.flag("integers", self.integers) and any(edge % 1 or abs(edge) > 1 << 53 for edge in edges):
-            raise ValueError("edges must be whole numbers within 2^53 of zero with integers=True")
-        self._set(edges=edges)
-        pairs = self.bin_texts()
-        self._set(labels=tuple(low if low == high else f"{low} to {high}" for low, high in pairs))
-
-    @property
-    def starts(self) -> tuple[float, ...]:
-        """Smallest number of each bin."""
-        return tuple(self.edges[:-1])
-
-    @property
-    def ends(self) -> tuple[float, ...]:
-        """Upper end of each bin; with `integers`, the largest whole number that it holds."""
-        return (*(edge - self.integers for edge in self.edges[1:-1]), self.edges[-1])
-
-    def bin_texts(self) -> list[tuple[str, str]]:
-        """Return the smallest number and the end of each bin, as texts."""
-        if self.integers:
-            return [(str(int(low)), str(int(high))) for low, high in zip(self.starts, self.ends, strict=True)]
-        return list(itertools.pairwise(texts_of(self.edges)))
-
-    def describe(self) -> str:
-        return f"numbers in [{self.edges[0]!r}, {self.edges[-1]!r}]"
-
-    def valid_range(self) -> tuple[float, float]:
-        return self.edges[0], self.edges[-1]
-
-    def limits(self) -> Floats:
-        return np.array(self.edges[1:-1])
-
-
-@dataclass(frozen=True)
-class Cross(SurveyQuestion):
-    """Two declared questions, answered together. The answer is the table of their joint shares.
-
-    Parameters
-    ----------
-    a, b : str
-        Names of two different questions of the survey. A `Mean` has the categories low and high.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `a` and `b` are not the names of different questions.
-
-    Examples
-    --------
-    >>> from ldpfast.survey import Choice, Cross, Survey, YesNo
-    >>> survey = Survey({"way": Choice(["foot", "car"]), "smoker": YesNo(), "both": Cross("way", "smoker")}, 3.0)
-    >>> survey.run({"way": ["foot", "car"] * 500, "smoker": [True, False] * 500}, rng=1)["both"].value.shape
-    (2, 2)
-    """
-
-    a: str
-    b: str
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.a, str) or not isinstance(self.b, str):
-            raise TypeError(f"a and b must be names of questions, got {self.a!r} and {self.b!r}")
-        if self.a == self.b:
-            raise ValueError(f"a and b must be different questions, got {self.a!r} twice")
-
-    def parts_of(self, name: str) -> tuple[str, ...]:
-        return self.a, self.b
+    def answer_fields(self, shares: Shares, numbers: int) -> dict[str, Any]:
+        """Return the fields of an answer from the shares of the symbols."""
+        missing = None
+        if self.optional:
+            last = np.zeros(self.k)
+            last[-1] = 1
+            missing = Answer(**estimate_fields(shares.linear(last)), _numbers=numbers)
+        return {
+            **estimate_fields(among_answers(shares, self.statistic, self.optional)),
+            "labels": None if self.scalar else self.labels,
+            "missing": missing,
+            "range": self.range,
+            "_quantity": self.quantity,
+            "_numbers": numbers,
+        }
 
 
 def declared(questions: Mapping[str, SurveyQuestion]) -> dict[str, ColumnQuestion]:

@@ -25,11 +25,9 @@ from ..privacy import Channel, Guarantee
 from ..reports import Aggregator, Codes, Collected, ReportQuestion
 from ..reports._labels import messages_of
 from ..results import Debiasing
-from ._client import column_of
-from ._columns import column_for, first_fault
-from ._persons import ROUNDING, cells_of, encoded, fields_of
+from ._answers import Answer
+from ._persons import ROUNDING, fields_of
 from ._questions import ColumnQuestion
-from ._result import Answer, answer_to
 from ._shares import Shares
 
 if TYPE_CHECKING:
@@ -332,10 +330,10 @@ class RepeatedRound(ReportQuestion[Answer]):
             raise TypeError(f"rng must be PersonKeys, got {type(rng).__name__}")
         _check.flag("clip", clip)
         question = self.repeated.question
-        column = column_for("x", question, whole_column("x", x), clip)
-        cells = cells_of(column, question, np.arange(column.n), clip)
+        column = question.read("x", whole_column("x", x), clip)
+        cells = question.canonical(column, np.arange(column.n), clip)
         if cells is None:
-            raise first_fault("x", question, column, 0, column.n, clip, "row {}".format)
+            raise question.first_fault("x", column, 0, column.n, clip, "row {}".format)
         return self._respond(cells, rng)
 
     def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
@@ -362,7 +360,7 @@ class RepeatedRound(ReportQuestion[Answer]):
         for start in range(0, n, PIECE_ROWS):
             piece = cells[start : start + PIECE_ROWS]
             own = permanent.derive(start, fields_of(piece))
-            symbols = encoded(piece, asked.question, own, ROUNDING[0]).astype(reports.dtype)
+            symbols = asked.question.encoded(piece, own, ROUNDING[0]).astype(reports.dtype)
             answers = np.empty_like(symbols)
             asked.first._pipeline.kernel.privatize_each(own, symbols, answers)
             once = fresh.derive(start, category_fields(answers))
@@ -398,8 +396,7 @@ class RepeatedRound(ReportQuestion[Answer]):
             In the form of an answer to the question.
         """
         question = self.repeated.question
-        numbers = (1 if question.scalar else 2 * question.k) + question.optional
-        return answer_to(question, Shares.of(counted), numbers)
+        return question.answer(Shares.of(counted), question.numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the repeated question and the number of the round as types that JSON has."""
@@ -477,7 +474,7 @@ class RepeatedClient:
 def _cell_of(value: Any, question: ColumnQuestion) -> NDArray[Any]:
     """Return the canonical value of one cell."""
 
-    return np.asarray(cells_of(column_of(value, question), question, np.arange(1), True))
+    return np.asarray(question.canonical(question.read_cell(value), np.arange(1)))
 
 
 def _product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:

@@ -19,15 +19,18 @@ from ..privacy import Guarantee
 from ..reports import MESSAGE_VERSION, Aggregator, Collected, Question
 from ..reports._question import StateLayout
 from . import _design, _toml
+from ._answers import Answer
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._counts import LABEL, combine, count, is_possible
+from ._cross import Cross
 from ._design import Item, SurveyPlan
 from ._layout import SurveyLayout
+from ._mechanisms import uses_numbers
 from ._messages import messages_of
 from ._people import People, warn_clipped, warn_public
-from ._questions import ColumnQuestion, Cross, Histogram, SurveyQuestion, declared
-from ._result import Answer, SurveyResult, answer_to, cross_answer
+from ._questions import ColumnQuestion, SurveyQuestion, declared
+from ._result import SurveyResult
 from ._shares import Shares, pooled
 
 if TYPE_CHECKING:
@@ -375,17 +378,19 @@ class Survey(Question[SurveyResult]):
         shares = {
             item.name: Shares.of(counter)
             for item, counter in zip(layout.items, counters, strict=True)
-            if not _design.uses_numbers(self.mechanisms[item.name])
+            if not uses_numbers(self.mechanisms[item.name])
         }
         answers: dict[str, Answer] = {}
         for item, counter in zip(layout.items, counters, strict=True):
             parts = [layout.declared[part] for part in item.parts]
             if len(parts) == 2:
+                cross = self.questions[item.name]
+                assert isinstance(cross, Cross)
                 names = (item.parts[0], item.parts[1])
-                answers[item.name] = cross_answer(names, (parts[0], parts[1]), shares[item.name], numbers)
+                answers[item.name] = cross.answer(names, (parts[0], parts[1]), shares[item.name], numbers)
             elif item.name in shares:
                 known = self._pooled(item.name, shares, together) if _check.flag("pooled", pooled) else None
-                answers[item.name] = answer_to(parts[0], known or shares[item.name], numbers)
+                answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
             else:
                 answers[item.name] = Answer.of_number(counter.estimate(), parts[0].range, numbers)
         return SurveyResult(answers, counted.n, self.guarantee)
@@ -407,16 +412,11 @@ class Survey(Question[SurveyResult]):
 
     def _numbers_of(self, item: Item) -> int:
         """Return how many numbers are reported about a question, with margins, conditional shares and quantile limits."""
-        sizes = [self._layout.declared[part].k for part in item.parts]
-        if len(sizes) == 2:
-            functions = sum(
-                self._layout.declared[part].k
-                for part in item.parts
-                if isinstance(self._layout.declared[part], Histogram)
-            )
-            return 3 * sizes[0] * sizes[1] + sum(sizes) + functions
-        question = self._layout.declared[item.name]
-        return (1 if question.scalar else 2 * len(question.labels)) + question.optional
+        parts = [self._layout.declared[part] for part in item.parts]
+        if len(parts) == 1:
+            return parts[0].numbers
+        a, b = (part.k for part in parts)
+        return 3 * a * b + a + b + sum(part.functions for part in parts)
 
     # Identity ---------------------------------------------------------------------------------------------------------
 

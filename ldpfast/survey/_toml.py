@@ -9,7 +9,12 @@ from datetime import date, datetime
 from typing import Any
 
 from .._schema import unpack
-from ._questions import Choice, Cross, Histogram, Mean, SurveyQuestion, YesNo
+from ._choice import Choice
+from ._cross import Cross
+from ._histogram import Histogram
+from ._mean import Mean
+from ._questions import SurveyQuestion
+from ._yes_no import YesNo
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Cross)}
 OPTIONS = ("epsilon", "answers", "weights", "series", "questions")

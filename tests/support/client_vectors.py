@@ -16,8 +16,8 @@ from typing import Any
 
 from ldpfast._core.stream import Stream
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
-from ldpfast.survey._client import column_of
-from ldpfast.survey._questions import EPOCH, ColumnQuestion
+from ldpfast.survey._number_question import EPOCH
+from ldpfast.survey._questions import ColumnQuestion
 
 FIRST, CASES = 50, 20  # surveys of the first version of the vectors
 TEXTS = ("north", "south", "östlich", "西", "", "no", "a,b", "N/A", "🦉", "x" * 40)
@@ -48,7 +48,7 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
 def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
     """Return the message for a fresh key. The public client takes its key from the operating system."""
     questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
-    columns = [column_of(record.get(question.column or name), question) for name, question in questions]
+    columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
     return survey.client()._message(Stream(key), columns)
 
 

@@ -60,9 +60,6 @@ WITHOUT_INSTANCES = {
     results.DoubtfulWarning,
     results.IntervalRule,
     results.SmallSampleWarning,
-    survey.ColumnQuestion,
-    survey.Source,
-    survey.SurveyQuestion,
 }
 
 
@@ -160,6 +157,4 @@ def instances() -> list[Any]:
         *(survey.YesNo(), survey.Mean(0, 1), *asked.questions.values()),
         *(repeated, repeated.in_round(0), repeated.client(bytes(32), 1, question="q")),
         survey.Survey({"x": labels}, 1.0).client(),
-        survey.Coded(np.zeros(3, np.int32)),
-        survey.Piece(0, 1, {"x": [1]}),
     ]

@@ -16,7 +16,6 @@ import ldpfast as ldp
 from ldpfast._core.survey import MISSING, ROWS, UNDECLARED, Column
 from ldpfast._frames import whole_column
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
-from ldpfast.survey._columns import column_for
 
 WORDS = ("red", "green", "blue")
 N = 40
@@ -25,12 +24,12 @@ TEXTS = [WORDS[code] for code in CODES]
 
 
 def symbols(question, values, clip=False):
-    column = column_for("c", question, whole_column("c", values), clip)
+    column = question.read("c", whole_column("c", values), clip)
     return column.symbols(0, column.n).tolist()
 
 
 def numbers(question, values):
-    column = column_for("c", question, whole_column("c", values), False)
+    column = question.read("c", whole_column("c", values), False)
     return column.numbers(0, column.n).tolist()
 
 

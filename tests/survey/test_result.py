@@ -14,8 +14,7 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast.results import Binomial
 from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
-from ldpfast.survey._design import for_symbols
-from ldpfast.survey._result import answer_to
+from ldpfast.survey._mechanisms import for_symbols
 from ldpfast.survey._shares import Fieller, Shares, pooled
 
 from ..support.surveys import REGIONS, SURVEYS, people, questions
@@ -44,7 +43,7 @@ def test_ratios_cover_where_few_people_answer_yes(n, epsilon):
         warnings.simplefilter("ignore", ldp.DoubtfulWarning)
         for seen in counts:
             shares = Shares.of(mechanism.aggregator().add([seen], n))
-            limits.append(answer_to(question, shares, 1).interval())
+            limits.append(question.answer(shares, 1).interval())
     low, high = np.array(limits).T
     for share in ([0.9, 0.005, 0.095], [0.6, 0.02, 0.38], [0.45, 0.45, 0.1], [0.05, 0.05, 0.9], [0.99, 0.005, 0.005]):
         weight = stats.multinomial.pmf(counts, n, np.array(share) @ mechanism.channel().matrix)

@@ -53,6 +53,9 @@ class GaussianEstimate(Estimate[float]):
             "doubts": list(self.doubts),
         }
 
+    def _unit(self) -> str:
+        return " (unit of the records)"
+
     def _names(self) -> tuple[str, str]:
         return "mean", "parameter"
 

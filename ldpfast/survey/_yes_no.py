@@ -1,0 +1,64 @@
+"""Yes-or-no questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._typing import Floats
+from ._symbol_question import SymbolQuestion
+
+# Texts in files that stand for no and yes.
+NO, YES = (
+    tuple(dict.fromkeys(spelling for text in texts for spelling in (text, text.capitalize(), text.upper())))
+    for texts in (("false", "no", "0", "f", "n"), ("true", "yes", "1", "t", "y"))
+)
+
+
+@dataclass(frozen=True)
+class YesNo(SymbolQuestion):
+    """A yes-or-no question. The answer is the share of yes.
+
+    Parameters
+    ----------
+    optional : bool, default False
+        Whether an answer may be missing. The share is then that among people who answered.
+    column : str, optional
+        Name of the column; the default is the name of the question. Cells are booleans, or 0 and 1.
+
+    Raises
+    ------
+    TypeError
+        If an argument has a wrong type.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import YesNo
+    >>> YesNo().labels, YesNo(optional=True).k
+    (('no', 'yes'), 3)
+    """
+
+    optional: bool = field(default=False, kw_only=True)
+    column: str | None = field(default=None, kw_only=True)
+    labels: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    scalar: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        self._set(labels=("no", "yes"))
+
+    @property
+    def statistic(self) -> Floats:
+        return np.array([0.0, 1.0])
+
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        return False, True
+
+    def describe(self) -> str:
+        return "booleans, or 0 and 1"
+
+    def spellings(self) -> list[tuple[str, ...]]:
+        return [NO, YES]
