@@ -10,8 +10,8 @@ from . import _schema
 
 # Packages that define the classes of a kind. They are imported when a description is read.
 _PACKAGES = {
+    "problem": "estimation",  # first: problems have a parameter "mechanism"
     "mechanism": "mechanisms",
-    "problem": "estimation",
     "protocol": "estimation",
     "survey": "survey",
     "round": "survey",

@@ -19,22 +19,13 @@ from ._warnings import warn
 from .privacy import Guarantee
 
 __all__ = [
-    "AnyDebiasing",
-    "Binomial",
     "BoundedSum",
     "ClippedWarning",
     "Debiasing",
     "DoubtfulWarning",
     "Estimate",
-    "IntervalRule",
     "MatrixDebiasing",
-    "Normal",
-    "NumberDebiasing",
-    "RandomScaling",
     "SmallSampleWarning",
-    "SupportDebiasing",
-    "random_scaling",
-    "random_scaling_quantile",
 ]
 
 Value = TypeVar("Value", bound=float | Floats, covariant=True)

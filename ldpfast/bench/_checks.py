@@ -137,7 +137,7 @@ def check_frequencies(mechanism: RandomizedResponse | UnaryEncoding, x: AnyArray
     n, k = len(x), mechanism.k
     coins: _coins.UnaryCoins | _coins.ResponseCoin
     if isinstance(mechanism, UnaryEncoding):
-        coins = _coins.unary(mechanism.epsilon, mechanism.variant == "optimized")
+        coins = _coins.unary(mechanism.epsilon, mechanism.method == "optimized")
     else:
         coins = _coins.response(k, mechanism.epsilon)
     p, q = float(coins.p), float(coins.q)

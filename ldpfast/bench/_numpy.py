@@ -264,7 +264,7 @@ class NumpyUnary:
     """Unary encoding with 8 random bits per coin, and 53 more for the coins that they do not decide, one in 256."""
 
     def __init__(self, mechanism: UnaryEncoding) -> None:
-        self.words, self.k, self.optimized = Words(), mechanism.k, mechanism.variant == "optimized"
+        self.words, self.k, self.optimized = Words(), mechanism.k, mechanism.method == "optimized"
         self.rows, self.threshold = 4 * CHUNK // self.k, 256 * float(_coins.unary(mechanism.epsilon, self.optimized).q)
         self.first = np.arange(self.rows) * (self.k // 8)
         self.one, self.tie = np.empty(self.rows * self.k, bool), np.empty(self.rows * self.k, bool)
@@ -301,7 +301,7 @@ def numpy_unary(mechanism: UnaryEncoding, x: AnyArray, out: AnyArray) -> Task:
 
 def numpy_frequencies(mechanism: UnaryEncoding, x: AnyArray) -> Task:
     """Return a call that estimates the shares of categories by unary encoding."""
-    encode, coins = NumpyUnary(mechanism), _coins.unary(mechanism.epsilon, mechanism.variant == "optimized")
+    encode, coins = NumpyUnary(mechanism), _coins.unary(mechanism.epsilon, mechanism.method == "optimized")
     p, q = float(coins.p), float(coins.q)
 
     def estimate() -> AnyArray:

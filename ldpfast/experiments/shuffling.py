@@ -16,7 +16,8 @@ import numpy as np
 from .._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILION, finish
 from .._typing import Floats
 from ..mechanisms import RandomizedResponse, UnaryEncoding, Warner
-from ..privacy import TwoLevel, shuffled
+from ..privacy import shuffled
+from ..privacy._shuffling import TwoLevel
 from ._study import Curve, Experiment, Row, Study, Style, slope
 
 DELTA, SIZE = 1e-8, 100
@@ -81,7 +82,7 @@ def bounds(n: int, epsilon: float) -> dict[str, float]:
         CAP: spherical_cap(epsilon),
         SYMMETRIC: UnaryEncoding(SIZE, epsilon),
         SUBSETS: subset_selection(epsilon),
-        OPTIMIZED: UnaryEncoding(SIZE, epsilon, "optimized"),
+        OPTIMIZED: UnaryEncoding(SIZE, epsilon, method="optimized"),
         K_ARY: RandomizedResponse(SIZE, epsilon),
     }
     return {FORMULA: closed_form(n, epsilon)} | {

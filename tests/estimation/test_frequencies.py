@@ -169,7 +169,7 @@ def test_arrow_columns_whose_type_cannot_hold_the_labels_are_refused(labels, col
         ({"max_bits": 2.5}, TypeError, "max_bits must be an integer, got float"),
         ({"max_bits": 0}, ValueError, "max_bits must be an integer >= 1, got 0"),
         ({"max_bits": 6}, ValueError, "max_bits must be at least 7 for these arguments, got 6"),
-        ({"max_bits": 8, "mechanism": "k-ary"}, ValueError, "max_bits must be None for method='k-ary', got 8"),
+        ({"max_bits": 8, "mechanism": "k-ary"}, ValueError, "max_bits must be None for mechanism='k-ary', got 8"),
     ],
 )
 def test_bad_report_sizes(arguments, error, message):

@@ -99,7 +99,7 @@ def test_errors_follow_the_formulas(study):
     """
     variances = {
         djw_figure_1.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
-        djw_figure_1.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
+        djw_figure_1.CENTERED: ldp.LinfBall(27, 0.5, radius=0.5).scale ** 2,
         djw_figure_1.LAPLACE: 2 * (27 / 0.5) ** 2,
     }
     margin = normal_margin(len(variances) * len(study.sizes))

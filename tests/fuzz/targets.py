@@ -79,11 +79,11 @@ SURVEY = Survey(
     version=1,  # the corpus is older than versions
 )
 PROTOCOLS: dict[str, Any] = {
-    "median": lambda: MedianSGD(1.0, 0.0, 1.0),
-    "spacing": lambda: MedianSGD(1.0, 0.0, 1.0, spacing=0.5, n=1000),
+    "median": lambda: MedianSGD(1.0, lower=0.0, upper=1.0),
+    "spacing": lambda: MedianSGD(1.0, lower=0.0, upper=1.0, spacing=0.5, n=1000),
     "descent": lambda: GradientDescent("linear", 2, 1.0, residual=1.0),
     "covariance": lambda: GradientDescent("logistic", 1, 1.0, covariance="full"),
-    "newton": lambda: NewtonStep("logistic", 1, 1.0, 20),
+    "newton": lambda: NewtonStep("logistic", 1, 1.0, n=20),
 }
 KINDS: dict[str, Any] = {
     "mechanism": Mechanism,
