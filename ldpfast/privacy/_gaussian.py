@@ -94,7 +94,7 @@ def gaussian_delta(epsilon: ArrayLike, *, sigma: ArrayLike, sensitivity: ArrayLi
 
     Examples
     --------
-    >>> round(gaussian_delta(1.0, 3.730632), 9)
+    >>> round(gaussian_delta(1.0, sigma=3.730632), 9)
     1e-05
     """
     epsilon = _check.within("epsilon", epsilon, 0, math.inf, "[)")

@@ -82,7 +82,7 @@ def test_the_step_by_step_protocol_asks_the_same_question():
     assert low < 2.8 < high
     again = MedianSGD.from_bytes(server.to_bytes())
     assert again.spacing == 1.0
-    assert repr(again) == "MedianSGD(2.0, 0.0, 20.0, quantile=0.5, n=4000, spacing=1.0)"
+    assert repr(again) == "MedianSGD(2.0, lower=0.0, upper=20.0, quantile=0.5, n=4000, spacing=1.0)"
 
 
 def test_records_that_are_equal_are_warned_about():
