@@ -197,7 +197,7 @@ def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     Returns
     -------
     risk : float or ndarray
-        ``(1 - delta) / (1 + e^epsilon)``: half of `least_error`.
+        ``(1 - delta) / (1 + e^epsilon)``: half of the smallest sum of both errors of a test.
 
     Raises
     ------

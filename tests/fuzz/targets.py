@@ -86,8 +86,8 @@ PROTOCOLS: dict[str, Any] = {
     "newton": lambda: NewtonStep("logistic", 1, 1.0, n=20),
 }
 KINDS: dict[str, Any] = {
+    "problem": Problem,  # first: problems have a parameter "mechanism"
     "mechanism": Mechanism,
-    "problem": Problem,
     "protocol": Sequential,
     "survey": Survey,
     "repeated": Repeated,
