@@ -390,6 +390,39 @@ def test_signatures_and_docstrings_are_those_of_the_class(name):
     assert names == list(found)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, **options: estimation.MedianSGD(1.0, lower=0, upper=1).run(x, **options),
+        lambda x, **options: estimation.median(x, 1.0, lower=0, upper=1, **options),
+        lambda x, **options: estimation.gaussian_mean(x, 1.0, sigma=0.3, mu_bound=9.0, **options),
+        lambda x, **options: estimation.gaussian_mean(x, 1.0, sigma=0.3, mu_bound=9.0, rounds=1, **options),
+        lambda x, **options: estimation.truncated_mean(x, 1.0, moment=2, radius=1.0, **options),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning", "ignore::ldpfast.DoubtfulWarning")
+def test_clip_replaces_numbers_that_are_not_finite(call):
+    """NaN counts as the center; without clip it is an error. Valid records are not changed, and give no warning."""
+    x = X.copy()
+    x[[7, 59_000]] = np.nan
+    with pytest.raises(ValueError, match="clip=True moves records to the nearest valid one, and NaN to the center"):
+        call(x, rng=7)
+    with pytest.warns(ldp.ClippedWarning, match=r"^2 of 60000 records"):
+        found = call(x, rng=7, clip=True)
+    assert found.n == len(x)
+    with pytest.raises(TypeError, match="clip must be a bool, got int"):
+        call(x, clip=1)
+    assert call(X, rng=7, clip=True) == call(X, rng=7)
+
+
+def test_the_baseline_clips_numbers_to_its_interval():
+    x = X.copy()
+    x[7] = np.nan
+    with pytest.raises(ValueError, match="x must be finite numbers; index 7 is NaN"):
+        estimation.naive_median(x, 1.0, lower=0, upper=1)
+    assert estimation.naive_median(x, 1.0, lower=0, upper=1, rng=1, clip=True).n == len(x)
+
+
 def test_wrong_arguments_of_a_function():
     with pytest.raises(TypeError, match=r"^median\(\) missing a required argument: 'epsilon'$"):
         estimation.median([1.0])

@@ -92,7 +92,8 @@ class GaussianMean(Described):
     Privacy
     -------
     Each person sends one report, of `Residue` or `Bins` (``method="paper"`` with unknown sigma: Laplace noise), exactly
-    `epsilon_realized`-LDP whatever was published before. The second questions are functions of the counts of the first. A person answers one query in all: the client has to remember that it has answered.
+    `epsilon_realized`-LDP whatever was published before. The second questions are functions of the counts of the first. A
+    person answers one query in all: the client has to remember that it has answered.
 
     References
     ----------
