@@ -17,6 +17,8 @@ import pytest
 import ldpfast as ldp
 from ldpfast import bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
 
+from .support.process import run_python
+
 MODULES = (ldp, mechanisms, estimation, bounds, privacy, central, survey, domains, results, reports)
 ROOT = Path(__file__).parent.parent
 
@@ -421,6 +423,12 @@ def test_the_baseline_clips_numbers_to_its_interval():
     with pytest.raises(ValueError, match="x must be finite numbers; index 7 is NaN"):
         estimation.naive_median(x, 1.0, lower=0, upper=1)
     assert estimation.naive_median(x, 1.0, lower=0, upper=1, rng=1, clip=True).n == len(x)
+
+
+def test_functions_work_without_docstrings():
+    code = "from ldpfast import estimation; print(estimation.median([0.2], 1.0, lower=0, upper=1).n, estimation.median.__doc__)"
+    done = run_python(code, PYTHONOPTIMIZE="2", PYTHONWARNINGS="ignore")
+    assert done.stdout == "1 None\n"
 
 
 def test_wrong_arguments_of_a_function():

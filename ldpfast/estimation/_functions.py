@@ -129,7 +129,10 @@ def function_of(
         return estimate
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = _docstring(problem, result, parameters, summary, records, examples, [*derived], renamed, warns)
+    if __doc__ is not None:  # not python -OO
+        function.__doc__ = _docstring(
+            problem, result, parameters, summary, records, examples, [*derived], renamed, warns
+        )
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": result.__name__}
     return function
