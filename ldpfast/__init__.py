@@ -106,8 +106,8 @@ _HOMES = {
 # What descriptions and saved states name.
 _registry.DESCRIBED.update(
     {
+        "problem": f"{__name__}.estimation",  # first: problems have a parameter "mechanism"
         "mechanism": f"{__name__}.mechanisms",
-        "problem": f"{__name__}.estimation",
         "protocol": f"{__name__}.estimation",
         "survey": f"{__name__}.survey",
         "round": f"{__name__}.survey",

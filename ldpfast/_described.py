@@ -42,6 +42,11 @@ class Described:
         """Return the names of the parameters, in the order of the constructor."""
         return [name for name in signature(cls.__init__).parameters if name != "self"]
 
+    @classmethod
+    def described_names(cls) -> list[str]:
+        """Return the names of the parameters in descriptions."""
+        return cls.parameter_names()
+
     def _parameters(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
         return {name: getattr(self, name) for name in self.parameter_names()}
@@ -150,7 +155,7 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
     if not isinstance(name, str) or name not in classes:
         raise ValueError(f"data must name a {kind}, one of {', '.join(sorted(classes))}, got {name!r}")
     arguments = {key: value for key, value in data.items() if key != kind}
-    expected = classes[name].parameter_names()
+    expected = classes[name].described_names()
     if set(arguments) != set(expected):
         raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
     return classes[name]._from_packed(arguments)

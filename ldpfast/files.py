@@ -618,6 +618,7 @@ class FileTable(Source):
         self,
         paths: Sequence[str | Path],
         questions: Mapping[str, ColumnQuestion],
+        *,
         progress: Callable[[float], None] | None = None,
     ) -> None:
         if isinstance(paths, str | Path):

@@ -19,22 +19,13 @@ from ._warnings import warn
 from .privacy import Guarantee
 
 __all__ = [
-    "AnyDebiasing",
-    "Binomial",
     "BoundedSum",
     "ClippedWarning",
     "Debiasing",
     "DoubtfulWarning",
     "Estimate",
-    "IntervalRule",
     "MatrixDebiasing",
-    "Normal",
-    "NumberDebiasing",
-    "RandomScaling",
     "SmallSampleWarning",
-    "SupportDebiasing",
-    "random_scaling",
-    "random_scaling_quantile",
 ]
 
 Value = TypeVar("Value", bound=float | Floats, covariant=True)
@@ -130,7 +121,7 @@ class BoundedSum:
     a is the largest amount by which one report raises the estimate. So hits that did not occur by chance are in the
     interval. For the lower margin, a is the largest amount by which one report lowers the estimate.
 
-    For many hits the margins approach those of `Normal`: they are 2 % larger for 2500 hits. For few, hits of the largest
+    For many hits the margins approach normal limits: they are 2 % larger for 2500 hits. For few, hits of the largest
     possible size are the worst case (G. Bennett, "Probability inequalities for the sum of independent random variables",
     1962), so the limits are conservative for smaller ones. The standard error is an estimate; docs/coverage.md has the
     coverage by enumeration.
@@ -140,7 +131,7 @@ class BoundedSum:
     up, down : float or ndarray
         Largest amounts by which one report raises and lowers the estimate. Where one is 0, its margin is normal.
     needed : int
-        As for `Normal`.
+        Number of reports that are needed if there are too few for a nearly normal sum, else 0.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Rates of the private mean under five definitions of privacy: bounds as numbers, and measured errors (table 1).
 
 Barber and Duchi ("Privacy and statistical risk", 2014) list lower and upper rates of the squared error of a mean of
-vectors with E|X|^k <= 1. The bounds of `ldpfast.bounds.table1` have explicit constants. The errors of `central.mean` are
+vectors with E|X|^k <= 1. The bounds of `ldpfast.bounds.central_mean` have explicit constants. The errors of `central.mean` are
 measured on records that have the largest possible bias: one far point, just outside the truncation radius.
 """
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from ldpfast._plots import BLACK, BLUE, VERMILION, finish
 from ldpfast._typing import Floats
-from ldpfast.bounds import Bound, table1
+from ldpfast.bounds import Bound
+from ldpfast.bounds._central_mean import table1
 from ldpfast.central import mean
 from ldpfast.demo.curve import Curve, Row
 
@@ -273,7 +274,7 @@ def measure(privacy: str, sizes: Sequence[int], rng: np.random.Generator | None,
 def bounds_by(axis: str, places: Sequence[int]) -> dict[str, Line]:
     """Return the bounds against n or against the dimension, by definition."""
     n, dim = (places, AT_DIM) if axis == "n" else (AT_SIZE, places)
-    table = table1(n, dim, MOMENT, epsilon=EPSILON, delta=DELTA)
+    table = table1(n, dim, moment=MOMENT, epsilon=EPSILON, delta=DELTA)
     return {privacy: Line(privacy, axis, tuple(places), table[privacy]) for privacy in DEFINITIONS}
 
 

@@ -249,7 +249,7 @@ def estimate(method: str, x: Floats, people: Counts, epsilon: float, rng: np.ran
     if method == STEPS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SmallSampleWarning)
-            return float(estimation.median(x, epsilon, lower, upper, rng=rng).value)
+            return float(estimation.median(x, epsilon, lower=lower, upper=upper, rng=rng).value)
     if method == NOISE:
         radius = (upper - lower) / 2
         noisy = mean(x - people.middle, epsilon=epsilon, moment=math.inf, radius=radius, rng=rng)

@@ -72,12 +72,12 @@ class Panel:
     @property
     def bound(self) -> Floats:
         """Lower bound on the worse of the two errors, for each epsilon."""
-        return np.asarray(central_ges(self.n, self.epsilons, 0.0, sensitivity()).lower)
+        return np.asarray(central_ges(self.n, self.epsilons, 0.0, ges=sensitivity()).lower)
 
     @property
     def published(self) -> Floats:
         """Lower bound with the constants of the paper."""
-        return np.asarray(central_ges(self.n, self.epsilons, 0.0, sensitivity(), mode="paper").lower)
+        return np.asarray(central_ges(self.n, self.epsilons, 0.0, ges=sensitivity(), method="paper").lower)
 
     @property
     def theory(self) -> Floats:

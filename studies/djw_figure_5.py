@@ -31,10 +31,10 @@ COMPARED_AT = 1.0  # epsilon of the variants
 PAPER = "as in the paper"
 VARIANTS: dict[str, dict[str, Any]] = {
     PAPER: {},
-    "threshold that minimizes the bound": {"rule": "opt"},
+    "threshold that minimizes the bound": {"method": "optimal"},
     "one bit per person": {"noise": "sign-bit"},
     "lower bound of 0 known": {"lower": 0.0},
-    "all three": {"rule": "opt", "noise": "sign-bit", "lower": 0.0},
+    "all three": {"method": "optimal", "noise": "sign-bit", "lower": 0.0},
 }
 STYLES: tuple[Style, ...] = (
     (VERMILION, "s", "-"),

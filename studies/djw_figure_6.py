@@ -192,8 +192,8 @@ def measure(
             for s, n in enumerate(sizes):
                 with warnings.catch_warnings():  # the experiment is about values, not about intervals
                     warnings.simplefilter("ignore", DoubtfulWarning)
-                    private[SGD][r, s, i] = median(sample[:n], EPSILON, 0.0, upper, rng=rng).value
-                private[NAIVE][r, s, i] = naive_median(sample[:n], EPSILON, 0.0, upper, rng=rng).value
+                    private[SGD][r, s, i] = median(sample[:n], EPSILON, lower=0.0, upper=upper, rng=rng).value
+                private[NAIVE][r, s, i] = naive_median(sample[:n], EPSILON, lower=0.0, upper=upper, rng=rng).value
     samples = draw.choice(people.values, (min(repetitions, PLAIN_REPETITIONS), sizes[-1]))
     plain = np.stack(plain_steps(samples, uppers, sizes), axis=1)
     return tuple(

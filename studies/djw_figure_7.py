@@ -225,7 +225,7 @@ def measure(
         for e, epsilon in enumerate(epsilons):
             for method, noise in NOISES.items():
                 server = GradientDescent("logistic", x.shape[1], epsilon, noise=noise, projection=LENGTH)
-                errors[method][e, i] = held_out_error(server.run(x, y, rng).value, *held_out)
+                errors[method][e, i] = held_out_error(server.run(x, y, rng=rng).value, *held_out)
     return {
         method: Curve({"data": data.name, "method": method}, "epsilon", epsilons, tuple(of_method))
         for method, of_method in errors.items()

@@ -50,7 +50,7 @@ class Method(NamedTuple):
         """Return the server for n people."""
         scale: dict[str, Any] = {"sigma": sigma} if self.known else {"sigma_bounds": SIGMA_BOUNDS}
         variant = VARIANTS[self.variant]
-        return GaussianMean(epsilon, **scale, mu_bound=MU_BOUND, rounds=self.rounds, variant=variant, n=n)
+        return GaussianMean(epsilon, **scale, mu_bound=MU_BOUND, rounds=self.rounds, method=variant, n=n)
 
 
 METHODS = [
@@ -344,7 +344,7 @@ def measure(
         for c, (mu, sigma) in enumerate(cases):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                estimate = servers[sigma].simulate(n, mu, sigma, rng)
+                estimate = servers[sigma].simulate(n, mu, sigma, rng=rng)
             low, high = estimate.interval()
             errors[e, c] = abs(estimate.value - mu) * epsilon * n**0.5 / sigma
             covered[e, c], warned[e, c] = low <= mu <= high, bool(caught)

@@ -17,7 +17,8 @@ from ldpfast._plots import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMIL
 from ldpfast._typing import Floats
 from ldpfast.demo.curve import Curve, Row, Style
 from ldpfast.mechanisms import RandomizedResponse, UnaryEncoding, Warner
-from ldpfast.privacy import TwoLevel, shuffled
+from ldpfast.privacy import shuffled
+from ldpfast.privacy._shuffling import TwoLevel
 
 from ._study import Experiment, Study, slope
 
@@ -83,7 +84,7 @@ def bounds(n: int, epsilon: float) -> dict[str, float]:
         CAP: spherical_cap(epsilon),
         SYMMETRIC: UnaryEncoding(SIZE, epsilon),
         SUBSETS: subset_selection(epsilon),
-        OPTIMIZED: UnaryEncoding(SIZE, epsilon, "optimized"),
+        OPTIMIZED: UnaryEncoding(SIZE, epsilon, method="optimized"),
         K_ARY: RandomizedResponse(SIZE, epsilon),
     }
     return {FORMULA: closed_form(n, epsilon)} | {

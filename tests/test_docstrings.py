@@ -27,7 +27,7 @@ def examples_of(module: str) -> dict[str, int]:
 
 def test_all_public_names_are_found():
     assert len(OBJECTS) > 180
-    assert {"ldpfast.Warner", "bounds.mean_l2", "domains.Interval", "results.Normal", "survey.YesNo"} <= set(OBJECTS)
+    assert {"ldpfast.Warner", "bounds.mean_l2", "domains.Interval", "results.Debiasing", "survey.YesNo"} <= set(OBJECTS)
     assert all(names_of(module) for module in MODULES)
 
 

@@ -55,7 +55,7 @@ def estimate_column(
     """Return the answer of a survey with one question, from one column of a file."""
     name = Path(path).name if column is None else column
     survey = Survey({name: question}, 1.0)
-    table = FileTable([path], survey.column_questions, progress)
+    table = FileTable([path], survey.column_questions, progress=progress)
     return survey.run(table, rng=rng, clip=clip)[name]
 
 
@@ -539,7 +539,9 @@ def test_every_format_gives_the_same_reports(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)
     write_as(tmp_path / f"t{suffix}", COLUMNS)
     shares: list[float] = []
-    found = SURVEY.privatize(FileTable([tmp_path / f"t{suffix}"], SURVEY.column_questions, shares.append), rng=1)
+    found = SURVEY.privatize(
+        FileTable([tmp_path / f"t{suffix}"], SURVEY.column_questions, progress=shares.append), rng=1
+    )
     assert found.equals(SURVEY.privatize(COLUMNS, rng=1))
     assert shares == sorted(shares)
     assert shares[-1] == 1

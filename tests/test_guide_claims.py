@@ -23,14 +23,18 @@ def test_intervals_cover_the_median_of_counts_with_jitter():
     counts, rng, runs, n, covered = stats.poisson(2.9), np.random.default_rng(1), 200, 5000, 0
     median = 2.5 + (0.5 - counts.cdf(2)) / counts.pmf(3)
     for _ in range(runs):
-        low, high = MedianSGD(1.0, 0, 20, n=n).run(rng.poisson(2.9, n) + rng.uniform(-0.5, 0.5, n), rng).interval()
+        low, high = (
+            MedianSGD(1.0, lower=0, upper=20, n=n)
+            .run(rng.poisson(2.9, n) + rng.uniform(-0.5, 0.5, n), rng=rng)
+            .interval()
+        )
         covered += low <= median <= high
     assert_coverage(covered, runs, 0.93, detects=0.76)
 
 
 def test_centering_divides_the_noise_variance_by_four():
     """The noise variance is B^2, with radius 1/2 instead of 1."""
-    raw, centered = VectorMean(27, 0.5, "linf", 1.0), VectorMean(27, 0.5, "linf", lower=0, upper=1)
+    raw, centered = VectorMean(27, 0.5, norm="linf", radius=1.0), VectorMean(27, 0.5, norm="linf", lower=0, upper=1)
     noise = raw.mechanism.scale**2, (centered.mechanism.scale / 2) ** 2  # centered records are scaled to [-1, 1]
     assert noise[0] == pytest.approx(4 * noise[1])
 
@@ -64,7 +68,7 @@ def test_the_squared_error_of_shares_follows_the_formula(epsilon, k):
     It is at most (k/n) coth^2(a/4), and exceeds coth^2(a/4) / n by a factor of more than 2 for large k.
     """
     e, theta = math.exp(epsilon / 2), np.full(k, 1 / k)
-    mechanism = Frequencies(k, epsilon, "symmetric").mechanism
+    mechanism = Frequencies(k, epsilon, mechanism="symmetric").mechanism
     # The variance of the report given the record plus the variance of the record, for one person.
     error = mechanism.variance(np.arange(k)).sum(axis=1).mean() + 1 - theta @ theta
     assert error == pytest.approx(1 - theta @ theta + k * e / (e - 1) ** 2)

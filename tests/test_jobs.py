@@ -45,7 +45,7 @@ RECORDS = {
     "code": ldp.SubsetSelection(200, 1.0),
     "smoker": ldp.Warner(1.0),
     "age": ldp.Window(0, 100, 1.0),
-    "income": TruncatedMean(1.0, 2, 200.0, N),
+    "income": TruncatedMean(1.0, moment=2, radius=200.0, n=N),
 }
 
 
@@ -133,7 +133,7 @@ def test_tasks_without_keys_have_fresh_coins():
 
 
 def test_several_columns_and_lists_are_rows_of_coordinates():
-    what = VectorMean(2, 1.0, "linf", 200.0)
+    what = VectorMean(2, 1.0, norm="linf", radius=200.0)
     task = job(what, ["age", "height"], **KEYED)
     x = np.column_stack([TABLE["age"], TABLE["height"]])
     expected = what.collect(x, rng=keys_of("age, height"))
@@ -455,7 +455,7 @@ def test_clipped_records_are_warned_about():
     "arguments, error, message",
     [
         (
-            {"what": MedianSGD(1.0, 0.0, 1.0)},
+            {"what": MedianSGD(1.0, lower=0.0, upper=1.0)},
             TypeError,
             "what must be .* got a MedianSGD: it asks one person after another",
         ),

@@ -16,6 +16,9 @@ from scipy.stats import norm
 import ldpfast as ldp
 from ldpfast import _schema, bounds, central, estimation, privacy
 from ldpfast._described import Described
+from ldpfast.bounds._central_mean import table1
+from ldpfast.central._density import best_bins
+from ldpfast.privacy._conversions import least_error, misses
 from ldpfast.reports import Aggregator
 from ldpfast.survey import Cross, Histogram, Mean, Survey, YesNo
 
@@ -72,7 +75,7 @@ CALLS = [
     (bounds.tensorized_kl, {"epsilon": 0.5, "tv": 0.25}),
     (bounds.tensorized_tv, {"n": 4.0, "epsilon": 0.5, "tv": 0.25}),
     (bounds.tv_of_releases, {"n": 4.0, "tv": 0.25, "epsilon": 0.5}),
-    (bounds.table1, {"n": 1000.0, "dim": 3.0, "moment": 2.5, "radius": 1.5, "epsilon": 0.5, "delta": TINY}),
+    (table1, {"n": 1000.0, "dim": 3.0, "moment": 2.5, "radius": 1.5, "epsilon": 0.5, "delta": TINY}),
     (bounds.le_cam, {"p": [0.25, 0.75], "q": [0.5, 0.5], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
     (bounds.fano, {"family": [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
     (bounds.assouad, {"family": [[0.25, 0.75], [0.75, 0.25]], "n": 100.0, "epsilon": 0.5, "separation": 0.5}),
@@ -90,7 +93,7 @@ CALLS = [
     ),
     (central.mean, {"x": X, "privacy": "smooth", "epsilon": 0.5, "moment": 2.5, "radius": 1.5, "rng": 1}),
     (central.mean, {"x": X, "privacy": "kl", "epsilon": 0.5, "moment": 2.5, "radius": 1.5, "rng": 1}),
-    (central.mean, {"x": X, "privacy": "tv", "epsilon": 0.125, "moment": 2.5, "radius": 1.5, "rule": 0.5, "rng": 1}),
+    (central.mean, {"x": X, "privacy": "tv", "epsilon": 0.125, "moment": 2.5, "radius": 1.5, "method": 0.5, "rng": 1}),
     (central.quantile, {"x": X, "q": 0.25, "epsilon": 0.5, "lower": -0.5, "upper": 1.5, "rng": 1}),
     (
         central.quantile,
@@ -129,7 +132,7 @@ CALLS = [
         },
     ),
     (central.histogram_density, {"x": X, "epsilon": 0.5, "lipschitz": 1.5, "rng": 1}),
-    (central.best_bins, {"n": 1000, "epsilon": 0.5, "dim": 1, "lipschitz": 1.5}),
+    (best_bins, {"n": 1000, "epsilon": 0.5, "dim": 1, "lipschitz": 1.5}),
     (central.calibrate, {"epsilon": 0.5, "delta": TINY, "scale": None}),
     (central.calibrate, {"epsilon": 0.5, "delta": TINY, "scale": 16.0}),
     (central.laplace_delta, {"epsilon": 0.5, "scale": 16.0, "beta": 2.0**-8}),
@@ -181,8 +184,8 @@ CALLS = [
     (privacy.gaussian_tv, {"sigma": 1.5, "sensitivity": 0.5}),
     (privacy.kl_for_tv, {"tv": 0.25}),
     (privacy.kl_from_dp, {"epsilon": 0.5}),
-    (privacy.least_error, {"epsilon": 0.5, "delta": TINY}),
-    (privacy.misses, {"false_alarms": 0.25, "epsilon": 0.5, "delta": TINY}),
+    (least_error, {"epsilon": 0.5, "delta": TINY}),
+    (misses, {"false_alarms": 0.25, "epsilon": 0.5, "delta": TINY}),
     (privacy.shuffled, {"mechanism_or_epsilon": 0.5, "n": 100000, "delta": TINY}),
     (privacy.shuffled_delta, {"mechanism_or_epsilon": 0.5, "n": 100000, "epsilon": 0.25}),
     (privacy.tv_from_dp, {"epsilon": 0.5, "delta": TINY}),

@@ -277,7 +277,7 @@ def test_problems_and_python_mechanisms_accept_keys():
     reports = words_.privatize(["a", "c", "b", "a"], rng=keys)
     assert np.array_equal(reports, words_.privatize(["a", "c", "b", "a"], rng=keys))
     assert words_.run(["a", "c", "b", "a"], rng=keys) == words_.estimate(reports)
-    box = VectorMean(2, 1.0, "linf", lower=[-1, -2], upper=[1, 3])
+    box = VectorMean(2, 1.0, norm="linf", lower=[-1, -2], upper=[1, 3])
     rows = np.zeros((4, 2))
     assert np.array_equal(box.privatize(rows, rng=keys), box.privatize(rows, rng=keys))
     with pytest.raises(ValueError, match="x must be"):
@@ -525,7 +525,9 @@ def test_bad_use_is_refused():
     with pytest.raises(ValueError, match=r"index 1 is outside"):
         mechanism.privatize([1, 5], rng=ldp.PersonKeys(SECRET, [1, 2], question="q"))
     with pytest.raises(TypeError, match="rng must be"):
-        ldp.estimation.MedianSGD(1.0, 0, 1).run(np.zeros(3), rng=ldp.PersonKeys(SECRET, [1, 2, 3], question="q"))
+        ldp.estimation.MedianSGD(1.0, lower=0, upper=1).run(
+            np.zeros(3), rng=ldp.PersonKeys(SECRET, [1, 2, 3], question="q")
+        )
 
 
 def test_the_secret_is_neither_shown_nor_saved():
@@ -555,7 +557,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("outside, inside", [(-np.inf, 1e15), (1e300, 1e15 + 0.125)])
 def test_clipped_records_have_the_reports_of_the_ends_of_a_box(outside, inside):
     """The center of this box is rounded to its lower end, which is encoded as 0 and not as -1."""
-    problem, people = VectorMean(1, 1.0, "linf", lower=1e15, upper=1e15 + 0.125), np.arange(200)
+    problem, people = VectorMean(1, 1.0, norm="linf", lower=1e15, upper=1e15 + 0.125), np.arange(200)
     reports = [
         problem.privatize(np.full((200, 1), x), rng=ldp.PersonKeys(SECRET, people, question="q"), clip=True)
         for x in (outside, inside)

@@ -193,7 +193,7 @@ def answer(server, rng):
 import warnings
 warnings.simplefilter("ignore")
 for rng in (np.random.default_rng(1), 7):
-    server = MedianSGD(1.0, -1, 1)
+    server = MedianSGD(1.0, lower=-1, upper=1)
     answer(server, rng)
     child = os.fork()
     if child == 0:

@@ -20,6 +20,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import central, estimation, mechanisms, privacy
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, YesNo
 
 RECORD = Path(__file__).with_name("recorded_outputs.json")
@@ -51,24 +52,24 @@ def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
     made: list[tuple[ldp.Mechanism, np.ndarray]] = [(ldp.Warner(1.0), labels(n, 2))]
     made += [(ldp.RandomizedResponse(k, 1.5), labels(n, k)) for k in (2, 9, 128, 300, 70_000)]
     made += [
-        (ldp.UnaryEncoding(k, 2.0, variant), labels(n, k))
+        (ldp.UnaryEncoding(k, 2.0, method=method), labels(n, k))
         for k in (2, 13, 128, 1000)
-        for variant in ("symmetric", "optimized")
+        for method in ("symmetric", "optimized")
     ]
     made += [(mechanisms.LaplaceOneHot(k, 2.0), labels(300, k)) for k in (2, 13, 300)]
     made += [(ldp.Residue(0.7, -0.1, 4, 1.0), numbers(n)), (ldp.Residue(0.7, -0.1, 9, 20.0), numbers(n))]
     made += [(ldp.Bins([0.25], 1.0), numbers(n)), (ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0), numbers(n))]
     made += [(ldp.SignBit(-4.0, 5.0, 1.0), numbers(n)), (ldp.Laplace(-4.0, 5.0, 1.0), numbers(20_000))]
     made += [(ldp.Laplace(-40.0, 50.0, 0.01), numbers(n))]
-    made += [(mechanisms.LaplaceResidue(2.0, 0.25, 1.0), numbers(70_000))]
+    made += [(LaplaceResidue(2.0, 0.25, 1.0), numbers(70_000))]
     made += [
-        (ldp.LinfBall(d, 1.0, 2.0, ties), rows(40_000 // d, d, 2.0))
+        (ldp.LinfBall(d, 1.0, radius=2.0, ties=ties), rows(40_000 // d, d, 2.0))
         for d in (1, 2, 27, 64, 100, 1000, 40_000)
         for ties in ("keep", "thin")
     ]
-    made += [(ldp.L2Ball(d, 1.0, 2.0), rows(12_000 // d, d, 2.0)) for d in (1, 2, 3, 32, 100, 6000)]
+    made += [(ldp.L2Ball(d, 1.0, radius=2.0), rows(12_000 // d, d, 2.0)) for d in (1, 2, 3, 32, 100, 6000)]
     made += [
-        (ldp.LaplaceVector(d, 1.0, 2.0, norm), rows(9000 // d, d, 2.0))
+        (ldp.LaplaceVector(d, 1.0, radius=2.0, norm=norm), rows(9000 // d, d, 2.0))
         for d in (1, 3, 50, 9000)
         for norm in ("l2", "linf")
     ]
@@ -76,17 +77,20 @@ def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
     made += [(ldp.HadamardResponse(9, 20.0), labels(n, 9)), (ldp.HadamardResponse(1000, 0.01), labels(n, 1000))]
     made += [(ldp.ProjectiveGeometryResponse(k, 2.0), labels(n, k)) for k in (2, 13, 256, 300, 65_536, 70_000)]
     made += [(ldp.SubsetSelection(k, 1.5), labels(n, k)) for k in (2, 13, 128, 1000)]
-    made += [(ldp.SubsetSelection(13, 2.0, 12), labels(n, 13)), (ldp.SubsetSelection(65, 2.0, 40), labels(n, 65))]
+    made += [
+        (ldp.SubsetSelection(13, 2.0, size=12), labels(n, 13)),
+        (ldp.SubsetSelection(65, 2.0, size=40), labels(n, 65)),
+    ]
     made += [
         (ldp.Window(-4.0, 5.0, e, outputs=outputs), numbers(n)) for e, outputs in ((0.25, 2), (1.0, 16), (6.0, 64))
     ]
-    made += [(ldp.SampledCube(d, 2.0, 2.0), rows(40_000 // d, d, 2.0)) for d in (1, 2, 27, 200, 40_000)]
+    made += [(ldp.SampledCube(d, 2.0, radius=2.0), rows(40_000 // d, d, 2.0)) for d in (1, 2, 27, 200, 40_000)]
     made += [
-        (ldp.SampledCube(d, 1.0, 2.0, sampled=sampled), rows(400, d, 2.0))
+        (ldp.SampledCube(d, 1.0, radius=2.0, sampled=sampled), rows(400, d, 2.0))
         for d, sampled in ((9, 9), (64, 64), (200, 62))
     ]
     made += [
-        (ldp.RankCodebook(d, 2.0, 2.0, vectors=vectors), rows(300, d, 2.0))
+        (ldp.RankCodebook(d, 2.0, radius=2.0, vectors=vectors), rows(300, d, 2.0))
         for d, vectors in ((1, 16), (2, 16), (100, 64), (300, 1))
     ]
     responses = {"logistic": labels(n, 2), "linear": numbers(n, 3), "poisson": labels(n, 7)}
@@ -94,10 +98,12 @@ def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
         (question, np.column_stack([rows(n, question.domain.width - 1), responses[question.family]]))
         for question in (
             mechanisms.Gradient("linear", (0.5,), 1.0, residual=1.0),
-            mechanisms.Gradient("linear", (0.5, -0.25, 1.0, 0.0), 1.0, "linf", 2.0, 1.0, 2.0),
-            mechanisms.Gradient("linear", (0.1, -0.2), 1.0, "linf", residual=0.5, noise="laplace"),
+            mechanisms.Gradient(
+                "linear", (0.5, -0.25, 1.0, 0.0), 1.0, norm="linf", radius=2.0, column=1.0, residual=2.0
+            ),
+            mechanisms.Gradient("linear", (0.1, -0.2), 1.0, norm="linf", residual=0.5, noise="laplace"),
             mechanisms.Gradient("logistic", (0.0, 0.0), 1.0),
-            mechanisms.Gradient("poisson", (0.0, 0.0, 0.0), 1.0, "l2", 1.0, 0.5, 3.0),
+            mechanisms.Gradient("poisson", (0.0, 0.0, 0.0), 1.0, norm="l2", radius=1.0, column=0.5, residual=3.0),
         )
     ]
     return {repr(mechanism): (mechanism, records) for mechanism, records in made}
@@ -108,15 +114,17 @@ def estimators() -> dict[str, Callable[[], Any]]:
     e, n = estimation, 4000
     regression = (rows(n, 3), labels(n, 2), numbers(n, 5))
     made: dict[str, Callable[[], Any]] = {
-        "truncated_mean": lambda: e.truncated_mean(numbers(n), 1.0, moment=4, radius=3, rng=SEED),
+        "truncated_mean": lambda: e.truncated_mean(numbers(n), 1.0, moment=4, radius=3, method="paper", rng=SEED),
         "truncated_mean sign-bit": lambda: e.truncated_mean(
-            numbers(n), 1.0, moment=4, radius=3, noise="sign-bit", rng=SEED
+            numbers(n), 1.0, moment=4, radius=3, method="paper", noise="sign-bit", rng=SEED
         ),
-        "median": lambda: e.median(numbers(9 * n), 1.0, -4, 4, rng=SEED),
-        "median spacing": lambda: e.median(np.round(numbers(9 * n)), 1.0, -4, 4, rng=SEED, spacing=1.0),
-        "quantile": lambda: e.quantile(numbers(9 * n), 0.3, 1.0, -4, 4, rng=SEED),
-        "MedianSGD any time": lambda: e.MedianSGD(2.0, -5, 5).run(numbers(9 * n).astype(np.float32), SEED),
-        "naive_median": lambda: e.naive_median(numbers(n), 1.0, -4, 4, rng=SEED),
+        "median": lambda: e.median(numbers(9 * n), 1.0, lower=-4, upper=4, rng=SEED),
+        "median spacing": lambda: e.median(np.round(numbers(9 * n)), 1.0, lower=-4, upper=4, rng=SEED, spacing=1.0),
+        "quantile": lambda: e.quantile(numbers(9 * n), 0.3, 1.0, lower=-4, upper=4, rng=SEED),
+        "MedianSGD any time": lambda: e.MedianSGD(2.0, lower=-5, upper=5).run(
+            numbers(9 * n).astype(np.float32), rng=SEED
+        ),
+        "naive_median": lambda: e.naive_median(numbers(n), 1.0, lower=-4, upper=4, rng=SEED),
         "vector_mean l2": lambda: e.vector_mean(rows(n, 5), 1.0, rng=SEED),
         "vector_mean linf": lambda: e.vector_mean(rows(n, 5), 1.0, norm="linf", lower=-1, upper=2, rng=SEED),
         "sparse_mean": lambda: e.sparse_mean(rows(n, 30), 1.0, radius=1, rng=SEED),
@@ -129,14 +137,14 @@ def estimators() -> dict[str, Callable[[], Any]]:
             numbers(n) / 8 + 0.5, 1.0, bins=6, noise="laplace", rng=SEED
         ),
         "GradientDescent logistic": lambda: e.GradientDescent("logistic", 3, 2.0, column=1.0).run(
-            regression[0], regression[1], SEED
+            regression[0], regression[1], rng=SEED
         ),
         "GradientDescent linear linf": lambda: e.GradientDescent("linear", 3, 2.0, norm="linf", residual=1.0).run(
-            regression[0], regression[2], SEED, shuffle=True
+            regression[0], regression[2], rng=SEED, shuffle=True
         ),
         "GradientDescent linear laplace": lambda: e.GradientDescent(
             "linear", 3, 2.0, noise="laplace", residual=1.0, covariance="full"
-        ).run(regression[0].astype(np.float32), regression[2], SEED),
+        ).run(regression[0].astype(np.float32), regression[2], rng=SEED),
         "LogisticRegression": lambda: (
             e.LogisticRegression(2.0, random_state=SEED).fit(regression[0], regression[1]).estimate_
         ),
@@ -187,20 +195,20 @@ def estimators() -> dict[str, Callable[[], Any]]:
         "robust one round": {"sigma": 7.0, "rounds": 1},
         "robust unknown sigma": {"sigma_bounds": (2.0, 30.0)},
         "robust unknown sigma one round": {"sigma_bounds": (2.0, 30.0), "rounds": 1},
-        "pairs": {"sigma": 7.0, "decoder": "pairs"},
-        "efficient": {"sigma": 7.0, "variant": "efficient"},
-        "efficient unknown sigma": {"sigma_bounds": (2.0, 30.0), "variant": "efficient"},
-        "paper": {"sigma": 7.0, "variant": "paper"},
-        "paper one round": {"sigma": 7.0, "variant": "paper", "rounds": 1},
-        "paper unknown sigma": {"sigma_bounds": (2.0, 30.0), "variant": "paper"},
-        "paper unknown sigma one round": {"sigma_bounds": (2.0, 30.0), "variant": "paper", "rounds": 1},
+        "pairs": {"sigma": 7.0, "method": "robust-pairs"},
+        "efficient": {"sigma": 7.0, "method": "efficient"},
+        "efficient unknown sigma": {"sigma_bounds": (2.0, 30.0), "method": "efficient"},
+        "paper": {"sigma": 7.0, "method": "paper"},
+        "paper one round": {"sigma": 7.0, "method": "paper", "rounds": 1},
+        "paper unknown sigma": {"sigma_bounds": (2.0, 30.0), "method": "paper"},
+        "paper unknown sigma one round": {"sigma_bounds": (2.0, 30.0), "method": "paper", "rounds": 1},
     }
     for name, options in protocols.items():
         made[f"GaussianMean {name}"] = lambda options=options: e.GaussianMean(4.0, mu_bound=1000.0, **options).run(
-            heights(60_000), SEED
+            heights(60_000), rng=SEED
         )
     made["GaussianMean simulate"] = lambda: e.GaussianMean(1.0, sigma=7.0, mu_bound=1000.0).simulate(
-        10**9, 171.0, 7.0, SEED
+        10**9, 171.0, 7.0, rng=SEED
     )
     return made
 

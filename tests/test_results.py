@@ -136,7 +136,7 @@ def test_normal_limits_are_quantiles_of_a_normal_distribution(confidence):
 
 
 def test_standard_errors_of_vectors_follow_from_their_norm():
-    mechanism = ldp.L2Ball(4, 1.0, 3.0)
+    mechanism = ldp.L2Ball(4, 1.0, radius=3.0)
     estimate = mechanism.run(np.zeros((100, 4)), rng=1)
     np.testing.assert_allclose(estimate.stderr, mechanism.scale / math.sqrt(4 * 100), rtol=1e-12)
 

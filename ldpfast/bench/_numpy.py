@@ -266,7 +266,7 @@ class NumpyUnary:
     """Unary encoding with 8 random bits per coin, and 53 more for the coins that they do not decide, one in 256."""
 
     def __init__(self, mechanism: UnaryEncoding) -> None:
-        self.words, self.k, self.optimized = Words(), mechanism.k, mechanism.variant == "optimized"
+        self.words, self.k, self.optimized = Words(), mechanism.k, mechanism.method == "optimized"
         self.rows, self.threshold = 4 * CHUNK // self.k, 256 * float(_coins.unary(mechanism.epsilon, self.optimized).q)
         self.first = np.arange(self.rows) * (self.k // 8)
         self.one, self.tie = np.empty(self.rows * self.k, bool), np.empty(self.rows * self.k, bool)

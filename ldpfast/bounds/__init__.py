@@ -3,16 +3,19 @@
 Functions of problems (`mean_1d`, `mean_l2`, `central_mean`, ...) return a `Bound`. Building blocks (`le_cam`, `fano`,
 `assouad`, `packing`, contractions) give bounds for other families of distributions. `sample_size`, `epsilon_for` and
 `compare` plan a study.
+
+The contractions (`kl_contraction`, `tensorized_tv`, `tv_of_releases`, ...) are provisional: their names can change in a minor
+release.
 """
 
 from ._bound import Bound
 from ._central_density import central_density
 from ._central_ges import central_ges
-from ._central_mean import central_mean, table1
+from ._central_mean import central_mean
 from ._central_privacy import tv_of_releases
 from ._central_range import central_range
 from ._central_support import central_support
-from ._comparison import Comparison, Row, compare
+from ._comparison import Comparison, compare
 from ._contraction import (
     chi_square_contraction,
     divergence_contraction,
@@ -38,7 +41,6 @@ from ._sparse_mean import sparse_mean
 __all__ = [
     "Bound",
     "Comparison",
-    "Row",
     "assouad",
     "central_density",
     "central_ges",
@@ -65,7 +67,6 @@ __all__ = [
     "packing",
     "sample_size",
     "sparse_mean",
-    "table1",
     "tensorized_kl",
     "tensorized_tv",
     "tv_contraction",

@@ -201,6 +201,6 @@ def check_scale(theorem: str, name: str, value: ArrayLike) -> Floats:
     return number
 
 
-def is_paper(mode: str) -> bool:
-    """Return whether `mode` selects the published constants."""
-    return _check.choice("mode", mode, ("sharp", "paper")) == "paper"
+def is_paper(method: str) -> bool:
+    """Return whether `method` selects the published constants."""
+    return _check.choice("method", method, ("sharp", "paper")) == "paper"

@@ -12,7 +12,7 @@ from ._central_privacy import BARBER, CentralPrivacy
 from ._problem import Problem, Solution, Solutions, register
 
 
-def central_density(n: ArrayLike, epsilon: ArrayLike, dim: ArrayLike, *, mode: str = "sharp") -> Bound:
+def central_density(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Bound:
     """Bound the integrated squared error of a Lipschitz density on the unit cube, under pure central privacy.
 
     The density is on [0, 1]^d and has Lipschitz constant 1.
@@ -21,11 +21,11 @@ def central_density(n: ArrayLike, epsilon: ArrayLike, dim: ArrayLike, *, mode: s
     ----------
     n : array_like
         Number of people, >= 1.
-    epsilon : array_like
-        Privacy parameter, > 0.
     dim : array_like of int
         Dimension d, 1 to 50.
-    mode : {"sharp", "packing", "paper"}
+    epsilon : array_like
+        Privacy parameter, > 0.
+    method : {"sharp", "packing", "paper"}
         "packing" and "paper" select the published construction of the lower bound, by a code of signs that differ in a
         quarter of the places. With explicit constants it is more than a hundred times weaker.
 
@@ -47,14 +47,14 @@ def central_density(n: ArrayLike, epsilon: ArrayLike, dim: ArrayLike, *, mode: s
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> bound = bounds.central_density(10_000, 1.0, dim=1)
+    >>> bound = bounds.central_density(10_000, 1, 1.0)
     >>> 0 < bound.lower < bound.upper
     True
     """
     theorem = f"{BARBER}, Proposition 5,"
     number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), check_integer(theorem, "dim", dim)
     _check.condition(theorem, "dim <= 50", d <= 50, dim=d)
-    packed = _check.choice("mode", mode, ("sharp", "packing", "paper")) != "sharp"
+    packed = _check.choice("method", method, ("sharp", "packing", "paper")) != "sharp"
     return bound(
         _code(number, a, d) if packed else _signs(number, a, d),
         _cells(number, a, d),
@@ -124,8 +124,7 @@ def _cells(n: Floats, a: Floats, d: Floats) -> Floats:
 
 def solutions(n: int, epsilon: float, dim: int) -> Solutions:
     """Return the procedures of the library that solve the problem, with their errors."""
-    from ..central import best_bins
-    from ..central._density import risk_of
+    from ..central._density import best_bins, risk_of
 
     def histogram() -> Solution:
         bins = best_bins(n, epsilon, dim)

@@ -14,7 +14,7 @@ from ._tools import (
 )
 
 
-def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLike, *, mode: str = "sharp") -> Bound:
+def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, *, ges: ArrayLike, method: str = "sharp") -> Bound:
     """Bound the absolute error near a distribution, in the central model, given the gross error sensitivity.
 
     Parameters
@@ -25,7 +25,7 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLi
         Privacy parameters, epsilon > 0 and 0 <= delta < 1.
     ges : array_like
         Largest influence of a contamination, > 0, which is the same for every share of contamination, as for a mean.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": rho ges / 16 with rho = ceil(log 2 / (2 epsilon)) / n, for epsilon < log(2) / 2, delta <= (1 -
         e^-epsilon) / 16 and rho <= 1.
 
@@ -57,7 +57,7 @@ def central_ges(n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, ges: ArrayLi
     number, a, d = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("delta", delta)
     _check.condition(theorem, "0 <= delta < 1", (d >= 0) & (d < 1), delta=d)
     influence = check_scale(theorem, "ges", ges)
-    if is_paper(mode):
+    if is_paper(method):
         _check.condition(theorem, "epsilon < log(2) / 2", a < np.log(2) / 2, epsilon=a)
         _check.condition(theorem, "delta <= (1 - e^-epsilon) / 16", d <= -np.expm1(-a) / 16, delta=d, epsilon=a)
         rho = np.ceil(np.log(2) / (2 * a)) / number

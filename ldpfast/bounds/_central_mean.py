@@ -82,13 +82,13 @@ def _published_mean(privacy: CentralPrivacy, n: Floats, dim: Floats, power: Floa
 def central_mean(
     n: ArrayLike,
     dim: ArrayLike,
-    moment: ArrayLike,
-    radius: ArrayLike = 1.0,
-    *,
-    privacy: str,
     epsilon: ArrayLike,
     delta: ArrayLike = 0.0,
-    mode: str = "sharp",
+    *,
+    moment: ArrayLike,
+    radius: ArrayLike = 1.0,
+    privacy: str,
+    method: str = "sharp",
 ) -> Bound:
     """Bound the squared Euclidean error of the mean of vectors with a bounded moment of the norm, in the central model.
 
@@ -98,17 +98,17 @@ def central_mean(
         Number of people, >= 1.
     dim : array_like of int
         Dimension d >= 1.
+    epsilon : array_like
+        Parameter of the definition, > 0: a divergence for "kl", a distance of at most 1 for "tv".
+    delta : array_like, default 0.0
+        In (0, 1) for "approximate", else 0.
     moment : array_like
         Order k > 1, or infinity, with E|X|^k <= radius^k.
     radius : array_like, default 1.0
         Bound r > 0 on the moment.
     privacy : {"pure", "smooth", "approximate", "kl", "tv"}
         Definition of privacy.
-    epsilon : array_like
-        Parameter of the definition, > 0: a divergence for "kl", a distance of at most 1 for "tv".
-    delta : array_like, default 0.0
-        In (0, 1) for "approximate", else 0.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the published lower bound. For "tv" and "kl" it is NOT a lower bound if n epsilon is small; for the
         other definitions it is four times too large.
 
@@ -136,7 +136,7 @@ def central_mean(
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> bound = bounds.central_mean(10_000, 5, 3, privacy="pure", epsilon=1.0)
+    >>> bound = bounds.central_mean(10_000, 5, moment=3, privacy="pure", epsilon=1.0)
     >>> 0 < bound.nonprivate < bound.upper
     True
     """
@@ -151,7 +151,7 @@ def central_mean(
     r2 = check_scale(theorem, "radius", radius) ** 2
     definition = CentralPrivacy(theorem, privacy, epsilon, delta)
     power = np.where(np.isinf(k), 2.0, 2 - 2 / k)
-    if is_paper(mode):
+    if is_paper(method):
         lower, below = _published_mean(definition, number, d, power), "as printed"
     else:
         lower = np.maximum(_spread_out(definition, number, d, power), _packed(definition, number, d, power))
@@ -185,18 +185,18 @@ def _table_rate(privacy: CentralPrivacy, n: Floats, dim: Floats) -> Floats:
 def table1(
     n: ArrayLike,
     dim: ArrayLike,
-    moment: ArrayLike,
-    radius: ArrayLike = 1.0,
-    *,
     epsilon: ArrayLike,
     delta: ArrayLike = 1e-6,
-    mode: str = "sharp",
+    *,
+    moment: ArrayLike,
+    radius: ArrayLike = 1.0,
+    method: str = "sharp",
 ) -> dict[str, Bound]:
     """Return table 1 of Barber and Duchi as numbers: bounds for the mean under five definitions, with the same epsilon.
 
     Parameters
     ----------
-    n, dim, moment, radius, epsilon, mode
+    n, dim, epsilon, moment, radius, method
         As for `central_mean`; epsilon at most 1.
     delta : array_like, default 1e-6
         Parameter delta of approximate privacy.
@@ -213,15 +213,17 @@ def table1(
 
     Examples
     --------
-    >>> from ldpfast import bounds
-    >>> row = bounds.table1(10_000, 5, 3, epsilon=0.5)["pure"]
+    >>> from ldpfast.bounds._central_mean import table1
+    >>> row = table1(10_000, 5, moment=3, epsilon=0.5)["pure"]
     >>> row.lower < row.upper
     True
     """
 
     def row(privacy: str) -> Bound:
         d: Any = delta if privacy == "approximate" else 0.0
-        return central_mean(n, dim, moment, radius, privacy=privacy, epsilon=epsilon, delta=d, mode=mode)
+        return central_mean(
+            n, dim, moment=moment, radius=radius, privacy=privacy, epsilon=epsilon, delta=d, method=method
+        )
 
     return {privacy: row(privacy) for privacy in DEFINITIONS}
 
@@ -233,12 +235,12 @@ def solutions(
     from ..central._definitions import definition_of
     from ..central._mean import Release
 
-    def mean(noise: str, rule: str) -> Solution:
-        release = Release.of(definition_of(privacy, epsilon, delta), noise, rule, moment, radius, n, dim)
-        return Solution(f"central.mean(noise={noise!r}, rule={rule!r})", release.risk, "bound", 0)
+    def mean(noise: str, method: str) -> Solution:
+        release = Release.of(definition_of(privacy, epsilon, delta), noise, method, moment, radius, n, dim)
+        return Solution(f"central.mean(noise={noise!r}, method={method!r})", release.risk, "bound", 0)
 
-    rules = ("sharp",) if math.isinf(moment) else ("sharp", "paper")
-    return [lambda noise=noise, rule=rule: mean(noise, rule) for noise in ("grid", "l2") for rule in rules]  # type: ignore[misc]
+    methods = ("optimal",) if math.isinf(moment) else ("optimal", "paper")
+    return [lambda noise=noise, method=method: mean(noise, method) for noise in ("grid", "l2") for method in methods]  # type: ignore[misc]
 
 
 register(Problem(central_mean, "the mean of vectors, with a trusted curator", solutions, central=True))

@@ -65,7 +65,7 @@ class CentralPrivacy:
 
 
 def tv_of_releases(
-    n: ArrayLike, tv: ArrayLike, *, privacy: str = "pure", epsilon: ArrayLike, delta: ArrayLike = 0.0
+    n: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0, *, tv: ArrayLike, privacy: str = "pure"
 ) -> Number:
     """Return a bound on the total variation distance of two releases.
 
@@ -98,7 +98,7 @@ def tv_of_releases(
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tv_of_releases(100, 0.01, epsilon=0.1), 3)
+    >>> round(bounds.tv_of_releases(100, tv=0.01, epsilon=0.1), 3)
     0.05
     """
     theorem = f"{BARBER}, Theorem 2,"

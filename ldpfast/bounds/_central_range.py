@@ -11,7 +11,7 @@ from ._central_privacy import CHAUDHURI
 from ._problem import Problem, register
 
 
-def central_range(n: ArrayLike, epsilon: ArrayLike, low: ArrayLike, high: ArrayLike, *, mode: str = "sharp") -> Bound:
+def central_range(n: ArrayLike, epsilon: ArrayLike, *, low: ArrayLike, high: ArrayLike, method: str = "sharp") -> Bound:
     """Bound the absolute error of a functional that takes every value in [low, high], under pure central privacy.
 
     Parameters
@@ -22,7 +22,7 @@ def central_range(n: ArrayLike, epsilon: ArrayLike, low: ArrayLike, high: ArrayL
         Privacy parameter, > 0.
     low, high : array_like
         Ends of the range, low < high.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": (high - low) / (1 + e^(epsilon n)). "paper": (high - low) / (4 (2 + e^(epsilon n))).
 
     Returns
@@ -52,7 +52,7 @@ def central_range(n: ArrayLike, epsilon: ArrayLike, low: ArrayLike, high: ArrayL
     bottom, top = _check.numbers("low", low), _check.numbers("high", high)
     _check.condition(theorem, "low < high", bottom < top, low=bottom, high=top)
     small = np.exp(-a * number)
-    lower = small / (4 * (1 + 2 * small)) if is_paper(mode) else small / (1 + small)
+    lower = small / (4 * (1 + 2 * small)) if is_paper(method) else small / (1 + small)
     width = top - bottom
     return bound(
         width * lower,

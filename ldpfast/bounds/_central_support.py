@@ -17,11 +17,11 @@ from ._tools import (
 def central_support(
     n: ArrayLike,
     epsilon: ArrayLike,
-    t: ArrayLike,
-    *,
-    privacy: str = "tv",
     delta: ArrayLike = 0.0,
-    mode: str = "sharp",
+    *,
+    t: ArrayLike,
+    privacy: str = "tv",
+    method: str = "sharp",
 ) -> Bound:
     """Bound the absolute error of the end of the support of a uniform distribution, in the central model.
 
@@ -33,13 +33,13 @@ def central_support(
         Number of people, >= 1.
     epsilon : array_like
         Parameter of the definition of privacy, > 0.
+    delta : array_like, default 0.0
+        In (0, 1) for "approximate", else 0.
     t : array_like
         Upper limit of theta, > 0.
     privacy : {"tv", "kl", "pure", "smooth", "approximate"}
         Definition of privacy.
-    delta : array_like, default 0.0
-        In (0, 1) for "approximate", else 0.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": t / (32 n epsilon), for n epsilon >= 1/4, under "tv".
 
     Returns
@@ -69,7 +69,7 @@ def central_support(
     number, scale = check_n(theorem, n), check_scale(theorem, "t", t)
     definition = CentralPrivacy(theorem, privacy, epsilon, delta)
     effective = number * definition.epsilon_tv
-    if is_paper(mode):
+    if is_paper(method):
         if privacy not in ("tv", "kl"):
             raise ValueError(f"{theorem} needs privacy='tv' or 'kl', got {privacy!r}")
         _check.condition(theorem, "n epsilon >= 1/4", effective >= 0.25, n=number, epsilon=definition.epsilon_tv)

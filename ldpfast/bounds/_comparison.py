@@ -196,7 +196,7 @@ def compare(problem: str, n: int, epsilon: float, *, mechanisms: Sequence[Mechan
     for word in ("dim", "k"):
         if word in fixed:
             fixed[word] = int(fixed[word])
-    fixed.pop("mode", None)
+    fixed.pop("method", None)
     solutions = [_solution_of(solved, mechanism, people, fixed) for mechanism in mechanisms]
     errors = []
     for solve in solved.solutions(n=people, epsilon=float(epsilon), **fixed):

@@ -31,7 +31,7 @@ def excess(a: Floats) -> Floats:
     return np.asarray(np.expm1(a))
 
 
-def tv_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> Number:
+def tv_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
     """Return an upper bound on the total variation distance of the reports.
 
     Parameters
@@ -40,7 +40,7 @@ def tv_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
         Privacy parameter of the channel, > 0.
     tv : array_like
         Total variation distance T of the records, in [0, 1].
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": tanh(epsilon / 2) T, attained by randomized response on an event that attains T. "paper": Pinsker's
         inequality for the published `kl_contraction`, sqrt(min(4, e^(2 epsilon))) (e^epsilon - 1) T / 2.
 
@@ -62,16 +62,16 @@ def tv_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tv_contraction(1.0, 0.1), 4)
+    >>> round(bounds.tv_contraction(1.0, tv=0.1), 4)
     0.0462
     """
     a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
-    if is_paper(mode):
+    if is_paper(method):
         return _plain(np.minimum(2.0, np.exp(np.minimum(a, 1.0))) / 2 * excess(a) * t)
     return _plain(tanh_half(a) * t)
 
 
-def kl_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> Number:
+def kl_contraction(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
     """Return an upper bound on the Kullback-Leibler divergence of the reports.
 
     Parameters
@@ -80,7 +80,7 @@ def kl_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
         Privacy parameter of the channel, > 0.
     tv : array_like
         Total variation distance T of the records, in [0, 1].
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": T tanh(epsilon / 2) log(1 + (e^epsilon - 1) T), for one direction; attained at T = 1 by randomized
         response. "paper": min(4, e^(2 epsilon)) (e^epsilon - 1)^2 T^2, for the sum of both directions.
 
@@ -108,16 +108,16 @@ def kl_contraction(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") ->
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.kl_contraction(1.0, 0.1), 5)
+    >>> round(bounds.kl_contraction(1.0, tv=0.1), 5)
     0.00733
     """
     a, t = check_epsilon("Theorem 1", epsilon), _check_tv("Theorem 1", tv)
-    if is_paper(mode):
+    if is_paper(method):
         return _plain(np.minimum(4.0, np.exp(np.minimum(2 * a, 2.0))) * (excess(a) * t) ** 2)
     return _plain(t * tanh_half(a) * np.log1p(excess(a) * t))
 
 
-def chi_square_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
+def chi_square_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Number:
     """Return an upper bound on the chi-square divergence of the reports: 4 sinh(epsilon / 2)^2 T^2, attained at T = 1.
 
     Parameters
@@ -142,14 +142,14 @@ def chi_square_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.chi_square_contraction(1.0, 0.1), 5)
+    >>> round(bounds.chi_square_contraction(1.0, tv=0.1), 5)
     0.01086
     """
     a, t = check_epsilon("Asoodeh and Zhang", epsilon), _check_tv("Asoodeh and Zhang", tv)
     return _plain((2 * np.sinh(a / 2) * t) ** 2)
 
 
-def hellinger_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
+def hellinger_contraction(epsilon: ArrayLike, *, tv: ArrayLike) -> Number:
     """Return an upper bound on the squared Hellinger distance, sum (sqrt m - sqrt m')^2, of the reports.
 
     Parameters
@@ -175,7 +175,7 @@ def hellinger_contraction(epsilon: ArrayLike, tv: ArrayLike) -> Number:
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.hellinger_contraction(1.0, 0.1), 5)
+    >>> round(bounds.hellinger_contraction(1.0, tv=0.1), 5)
     0.00366
     """
     a, t = check_epsilon("the Hellinger contraction", epsilon), _check_tv("the Hellinger contraction", tv)
@@ -205,7 +205,7 @@ def deficit_inverse_coefficients(a: Floats) -> tuple[Floats, Floats]:
     return np.asarray(total / difference), np.asarray(2 * root * np.sqrt(total) / difference)
 
 
-def divergence_contraction(epsilon: ArrayLike, divergence: ArrayLike) -> Number:
+def divergence_contraction(epsilon: ArrayLike, *, divergence: ArrayLike) -> Number:
     """Return an upper bound on a divergence of reports, tanh(epsilon / 2)^2 times that of the records.
 
     The divergence is the Kullback-Leibler, chi-square or squared Hellinger divergence.
@@ -234,7 +234,7 @@ def divergence_contraction(epsilon: ArrayLike, divergence: ArrayLike) -> Number:
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.divergence_contraction(1.0, 0.1), 5)  # of a Kullback-Leibler divergence of 0.1
+    >>> round(bounds.divergence_contraction(1.0, divergence=0.1), 5)  # of a Kullback-Leibler divergence of 0.1
     0.02136
     """
     a, value = check_epsilon("Asoodeh and Zhang", epsilon), _check.numbers("divergence", divergence, infinite=True)
@@ -242,7 +242,7 @@ def divergence_contraction(epsilon: ArrayLike, divergence: ArrayLike) -> Number:
     return _plain(tanh_half(a) ** 2 * value)
 
 
-def tensorized_kl(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> Number:
+def tensorized_kl(epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
     """Return an upper bound on the Kullback-Leibler divergence of all reports together, one per person.
 
     Parameters
@@ -251,7 +251,7 @@ def tensorized_kl(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> 
         Privacy parameter of each person's channel, > 0.
     tv : array_like, shape (..., n)
         Total variation distance T of each person's record.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": the sum of `kl_contraction`, for one direction. "paper": 4 (e^epsilon - 1)^2 times the sum of T^2.
 
     Returns
@@ -276,17 +276,17 @@ def tensorized_kl(epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> 
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tensorized_kl(1.0, [0.1] * 100), 3)  # of the reports of 100 people
+    >>> round(bounds.tensorized_kl(1.0, tv=[0.1] * 100), 3)  # of the reports of 100 people
     0.733
     """
     t = np.atleast_1d(_check_tv("Corollary 3", tv))
-    if is_paper(mode):
+    if is_paper(method):
         a = check_epsilon("Corollary 3", epsilon)
         return _plain(np.sum((2 * excess(a) * t) ** 2, axis=-1))
-    return _plain(np.sum(kl_contraction(epsilon, t), axis=-1))
+    return _plain(np.sum(kl_contraction(epsilon, tv=t), axis=-1))
 
 
-def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, tv: ArrayLike, *, mode: str = "sharp") -> Number:
+def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
     """Return an upper bound on the total variation distance of n reports together.
 
     It measures how well two hypotheses can be distinguished.
@@ -299,7 +299,7 @@ def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, tv: ArrayLike, *, mode: str 
         Privacy parameter of each person's channel, > 0.
     tv : array_like
         Total variation distance T of a record, the same for all people.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": the least of sqrt(1 - (1 - H)^(2 n)), where H is half of `hellinger_contraction`; n times
         `tv_contraction`; and 1 - (1 - T)^n. "paper": sqrt(2 n epsilon^2) T, for epsilon up to 22/35.
 
@@ -326,11 +326,11 @@ def tensorized_tv(n: ArrayLike, epsilon: ArrayLike, tv: ArrayLike, *, mode: str 
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.tensorized_tv(100, 1.0, 0.1), 3)
+    >>> round(bounds.tensorized_tv(100, 1.0, tv=0.1), 3)
     0.554
     """
     number, t = check_n("Proposition 1", n), _check_tv("Proposition 1", tv)
-    if is_paper(mode):
+    if is_paper(method):
         return _plain(np.minimum(1.0, np.sqrt(2 * number) * check_small_epsilon("Proposition 1", epsilon) * t))
     a = check_epsilon("Proposition 1", epsilon)
     joint = from_deficit(number, deficit(a, t))
@@ -353,18 +353,18 @@ def from_deficit(n: Floats, y: Floats) -> Floats:
         return np.asarray(np.sqrt(-np.expm1(2 * n * np.log1p(-np.minimum(y, 1.0)))))
 
 
-def mutual_information(epsilon: ArrayLike, tv: ArrayLike, n: ArrayLike = 1, *, mode: str = "sharp") -> Number:
+def mutual_information(n: ArrayLike, epsilon: ArrayLike, *, tv: ArrayLike, method: str = "sharp") -> Number:
     """Return an upper bound on the mutual information of n reports and a uniformly drawn hypothesis, in nats.
 
     Parameters
     ----------
+    n : array_like
+        Number of people.
     epsilon : array_like
         Privacy parameter of each person's channel, > 0.
     tv : array_like, shape (V, V)
         Total variation distances of the distributions of a record under all pairs of hypotheses.
-    n : array_like, default 1
-        Number of people.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": n times the mean of `kl_contraction` over all pairs. "paper": n times the mean of 4 (e^epsilon - 1)^2
         T^2.
 
@@ -390,19 +390,19 @@ def mutual_information(epsilon: ArrayLike, tv: ArrayLike, n: ArrayLike = 1, *, m
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.mutual_information(1.0, [[0.0, 0.1], [0.1, 0.0]], n=100), 3)
+    >>> round(bounds.mutual_information(100, 1.0, tv=[[0.0, 0.1], [0.1, 0.0]]), 3)
     0.366
     """
     t = _check_tv("Corollary 3", tv)
     if t.ndim != 2 or t.shape[0] != t.shape[1]:
         raise ValueError(f"tv must have shape (V, V), got shape {t.shape}")
     a = check_epsilon("Corollary 3", epsilon)[..., np.newaxis, np.newaxis]
-    information = (2 * excess(a) * t) ** 2 if is_paper(mode) else np.asarray(kl_contraction(a, t))
+    information = (2 * excess(a) * t) ** 2 if is_paper(method) else np.asarray(kl_contraction(a, tv=t))
     total = check_n("Corollary 3", n) * information.mean(axis=(-2, -1))
     return _plain(np.minimum(total, np.log(len(t))))
 
 
-def effective_sample_size(n: ArrayLike, epsilon: ArrayLike, *, mode: str = "sharp") -> Number:
+def effective_sample_size(n: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Number:
     """Return the effective sample size: the number of people without privacy who give the same information.
 
     Parameters
@@ -411,7 +411,7 @@ def effective_sample_size(n: ArrayLike, epsilon: ArrayLike, *, mode: str = "shar
         Number of people who report, >= 1.
     epsilon : array_like
         Privacy parameter of each person's channel, > 0.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": n tanh(epsilon / 2)^2. The factor bounds the remaining share of any Kullback-Leibler or chi-square
         divergence; it is attained for yes-or-no questions with about equally frequent answers. "paper":
         n (e^epsilon - 1)^2, which exceeds n for epsilon > log 2. For a vector of `dim` numbers, divide by `dim`.
@@ -433,4 +433,4 @@ def effective_sample_size(n: ArrayLike, epsilon: ArrayLike, *, mode: str = "shar
     2136
     """
     number, a = check_n("the effective sample size", n), check_epsilon("the effective sample size", epsilon)
-    return _plain(number * (excess(a) if is_paper(mode) else tanh_half(a)) ** 2)
+    return _plain(number * (excess(a) if is_paper(method) else tanh_half(a)) ** 2)

@@ -31,11 +31,11 @@ FEW_DISTANCES = (0.15, 0.35, 0.5, 2 / 3)
 def density(
     n: ArrayLike,
     epsilon: ArrayLike,
+    *,
     smoothness: ArrayLike,
     radius: ArrayLike = 1.0,
-    *,
     family: str = "sobolev",
-    mode: str = "sharp",
+    method: str = "sharp",
 ) -> Bound:
     """Bound the integrated squared error of a density on [0, 1].
 
@@ -52,7 +52,7 @@ def density(
         Radius of the Sobolev ellipsoid, or Lipschitz constant; > 0.
     family : {"sobolev", "lipschitz"}
         Class of densities.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the lower bound with (e^epsilon - 1)^2 / 4 instead of the sharp capacity, without the factor 2.
 
     Returns
@@ -80,7 +80,7 @@ def density(
     """
     theorem = f"{DJW}, Corollary 7,"
     number, a, beta = check_n(theorem, n), check_epsilon(theorem, epsilon), _check.numbers("smoothness", smoothness)
-    c, paper = check_scale(theorem, "radius", radius), is_paper(mode)
+    c, paper = check_scale(theorem, "radius", radius), is_paper(method)
     _check.condition(theorem, "smoothness > 1/2", beta > 0.5, smoothness=beta)
     _check.condition(theorem, "smoothness of at most 100", beta <= 100, smoothness=beta)
     # All densities of the family are at least 1/2, hence the factor 2 of the capacity.

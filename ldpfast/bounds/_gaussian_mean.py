@@ -23,11 +23,11 @@ MIN_BETA = 0.001  # below, failures of the search are a large share of all error
 def gaussian_mean(
     n: ArrayLike,
     epsilon: ArrayLike,
+    *,
     sigma: ArrayLike,
     beta: ArrayLike = 0.05,
-    *,
     mu_bound: ArrayLike | None = None,
-    mode: str = "sharp",
+    method: str = "sharp",
 ) -> Bound:
     """Bound the half-width of an interval that contains the mean of normal records with probability 1 - beta.
 
@@ -43,14 +43,14 @@ def gaussian_mean(
         Error probability in (0, 1/2); below 1/4 with "paper".
     mu_bound : array_like, optional
         Bound on the mean, which is in [-mu_bound, mu_bound]; 1024 sigma by default.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": sigma / (e^epsilon - 1) sqrt(pi log(1 / (4 beta)) / (4 n)).
 
     Returns
     -------
     bound : Bound
         Lower bound: for channels that may depend on earlier reports. Upper bound: `GaussianMean` in two rounds, for large n
-        and `beta` of at least 0.001. For smaller `beta`, ``variant="paper"`` if n is large enough for the proof of its search.
+        and `beta` of at least 0.001. For smaller `beta`, ``method="paper"`` if n is large enough for the proof of its search.
         Else the answer 0.
 
     Raises
@@ -84,7 +84,7 @@ def gaussian_mean(
 
     theorem = "Joseph, Kulkarni, Mao, Wu 2019, the lower bound,"
     number, a, s = check_n(theorem, n), check_epsilon(theorem, epsilon), check_scale(theorem, "sigma", sigma)
-    tail, paper = _check.numbers("beta", beta), is_paper(mode)
+    tail, paper = _check.numbers("beta", beta), is_paper(method)
     largest = 0.25 if paper else 0.5
     _check.condition(theorem, f"beta in (0, {largest:g})", (tail > 0) & (tail < largest), beta=tail)
     reach = 1024 * s if mu_bound is None else check_scale(theorem, "mu_bound", mu_bound)
@@ -118,7 +118,7 @@ def gaussian_mean(
         np.minimum(reach, -s * ndtri(tail / 2) / np.sqrt(number)),
         loss="half-width",
         below=f"{theorem} two means",
-        above="GaussianMean in two rounds, asymptotic, where its search seldom fails; variant='paper' where proved; else 0",
+        above="GaussianMean in two rounds, asymptotic, where its search seldom fails; method='paper' where proved; else 0",
     )
 
 
@@ -130,14 +130,14 @@ def solutions(n: int, epsilon: float, sigma: float, beta: float = 0.05, mu_bound
 
     reach = 1024 * sigma if mu_bound is None else mu_bound
 
-    def two_rounds(variant: str) -> Solution:
-        protocol = GaussianMean(epsilon, sigma=sigma, mu_bound=reach, variant=variant)
+    def two_rounds(method: str) -> Solution:
+        protocol = GaussianMean(epsilon, sigma=sigma, mu_bound=reach, method=method)
         plan = protocol.plan(n)
         if plan.kappa < plan.safe_kappa:
-            raise ValueError(f"n must be large enough for the search of GaussianMean({variant}), got {n}")
+            raise ValueError(f"n must be large enough for the search of GaussianMean({method}), got {n}")
         second = sum(plan.rounds[1])
         width = -float(ndtri(beta / 2)) * sigma * math.sqrt(math.pi / 2) / math.tanh(epsilon / 2) / math.sqrt(second)
-        return Solution(f"GaussianMean({variant})", width, "limit", 2)
+        return Solution(f"GaussianMean({method})", width, "limit", 2)
 
     return [lambda: two_rounds("robust"), lambda: two_rounds("paper")]
 

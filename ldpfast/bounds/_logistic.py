@@ -28,7 +28,7 @@ CURVATURE = 0.75 / (4 * np.cosh(0.5) ** 2)
 
 
 def logistic(
-    n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
+    n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:
     """Bound the squared Euclidean error of the coefficients of a logistic regression.
 
@@ -40,7 +40,7 @@ def logistic(
         Bound r > 0 on the entries: rows are in [-r, r]^d. The eigenvalues of E x x^T are at least 3 r^2 / 4, and the
         coefficients have a norm of at most 1 / (r sqrt d), so no log odds exceed 1. Without such conditions there is no
         bound.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the lower bound with (e^epsilon - 1)^2 / 4 instead of the sharp capacity, without the factor 2.
 
     Returns
@@ -73,7 +73,7 @@ def logistic(
     """
     theorem = f"{DJW}, Corollary 6,"
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
-    r2, paper = check_scale(theorem, "radius", radius) ** 2, is_paper(mode)
+    r2, paper = check_scale(theorem, "radius", radius) ** 2, is_paper(method)
     # Corners are +-t in each coordinate, t <= 1 / d. The scores have variance 4 sinh(t / 2)^2, and the divergences are
     # t tanh(t / 2).
     factor = information_factor(a) if paper else np.minimum(capacity(a), d * tanh_half(a) ** 2 / 2)

@@ -23,7 +23,7 @@ from ._tools import (
 
 
 def mean_1d(
-    n: ArrayLike, epsilon: ArrayLike, moment: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
+    n: ArrayLike, epsilon: ArrayLike, *, moment: ArrayLike, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:
     """Bound the squared error of the mean of a number with a bounded moment.
 
@@ -37,7 +37,7 @@ def mean_1d(
         Order k > 1, or infinity for a number in [-radius, radius].
     radius : array_like, default 1.0
         Bound r > 0 on the moment, with E|X|^k <= r^k.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": lower bound with the published constants, for epsilon up to 22/35.
 
     Returns
@@ -73,7 +73,7 @@ def mean_1d(
     _check.condition(theorem, "a moment of at most 1e6, or infinite", (k <= 1e6) | np.isinf(k), moment=k)
     r2 = check_scale(theorem, "radius", radius) ** 2
     power = np.where(np.isinf(k), 2.0, 2 - 2 / k)
-    if is_paper(mode):
+    if is_paper(method):
         a = check_small_epsilon(theorem, epsilon)
         cost = np.sqrt(2 * number) * a
         far = np.minimum(1.0, power / (1 + power) / cost)
@@ -92,7 +92,7 @@ def mean_1d(
         r2 * np.minimum(1.0, (number * a**2) ** (-power / 2)),
         r2 * np.minimum(1.0, without_privacy(number, k)),
         loss=SQUARED,
-        below=f"{theorem} mass at two far points" + ("" if is_paper(mode) else ", sharp contraction"),
+        below=f"{theorem} mass at two far points" + ("" if is_paper(method) else ", sharp contraction"),
         above="TruncatedMean at the best truncation radius, or 0",
         vacuous="the published bound is negative",
     )
@@ -111,13 +111,13 @@ def solutions(n: int, epsilon: float, moment: float, radius: float = 1.0) -> Sol
 
         return [lambda: plain(SignBit), lambda: plain(Window), lambda: plain(Laplace)]
 
-    def truncated(noise: str, rule: str) -> Solution:
-        problem = TruncatedMean(epsilon, moment, radius, n, rule, noise)
-        name = f"TruncatedMean(rule={rule!r}, noise={noise!r})"
+    def truncated(noise: str, method: str) -> Solution:
+        problem = TruncatedMean(epsilon, moment=moment, radius=radius, n=n, method=method, noise=noise)
+        name = f"TruncatedMean(method={method!r}, noise={noise!r})"
         return Solution(name, problem.mean_squared_error().total, "exact", problem.mechanism.report_bits)
 
-    kinds = [(noise, rule) for noise in ("laplace", "sign-bit") for rule in ("opt", "paper")]
-    return [lambda noise=noise, rule=rule: truncated(noise, rule) for noise, rule in kinds]  # type: ignore[misc]
+    kinds = [(noise, method) for noise in ("laplace", "sign-bit") for method in ("optimal", "paper")]
+    return [lambda noise=noise, method=method: truncated(noise, method) for noise, method in kinds]  # type: ignore[misc]
 
 
 def error_of(mechanism: Any, n: int, *, moment: float, radius: float = 1.0) -> float:

@@ -20,7 +20,9 @@ from ._tools import (
 )
 
 
-def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp") -> Bound:
+def mean_l2(
+    n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike = 1.0, method: str = "sharp"
+) -> Bound:
     """Bound the squared Euclidean error of the mean of vectors in a Euclidean ball.
 
     Parameters
@@ -33,7 +35,7 @@ def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike 
         Privacy parameter of a report, > 0.
     radius : array_like, default 1.0
         Radius r > 0 of the ball.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the lower bound r^2 max over k <= d of min(1 / (4 k), k / (8 n (e^epsilon - 1)^2)), which has the
         published form.
 
@@ -64,7 +66,7 @@ def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike 
     theorem = f"{DJW}, Corollary 4,"
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
     r2 = check_scale(theorem, "radius", radius) ** 2
-    if is_paper(mode):
+    if is_paper(method):
         effective = number * excess(a) ** 2
         k = np.clip(np.sqrt(2 * effective), 1.0, d)
         lower = np.maximum(
@@ -80,7 +82,7 @@ def mean_l2(n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike 
         r2 / number,
         loss=SQUARED,
         below=f"{theorem} "
-        + ("one coordinate each" if is_paper(mode) else "independent coordinates, pairwise Assouad"),
+        + ("one coordinate each" if is_paper(method) else "independent coordinates, pairwise Assouad"),
         above="VectorMean or LaplaceVector, or 0",
     )
 
@@ -95,12 +97,12 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
     from ..mechanisms import L2Ball, LaplaceVector, PrivUnit, RankCodebook
 
     def ball(name: str, make: Any) -> Solution:
-        mechanism = make(dim, epsilon, radius)
+        mechanism = make(dim, epsilon, radius=radius)
         kind = "ideal" if mechanism.guarantee.ideal else "exact"
         return Solution(name, mechanism.scale**2 / n, kind, mechanism.report_bits)
 
     def laplace() -> Solution:
-        mechanism = LaplaceVector(dim, epsilon, radius)
+        mechanism = LaplaceVector(dim, epsilon, radius=radius)
         noise = mechanism.report.noise_variance + mechanism.grid**2 / 4
         return Solution("LaplaceVector", (dim * noise + radius**2) / n, "exact", mechanism.report_bits)
 

@@ -17,7 +17,7 @@ from ._tools import (
 )
 
 
-def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "sharp") -> Bound:
+def median(n: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike, method: str = "sharp") -> Bound:
     """Bound the excess of E|X - answer| over its minimum, for a median in [-radius, radius].
 
     Parameters
@@ -26,7 +26,7 @@ def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "
         As for `mean_1d`.
     radius : array_like
         Bound r > 0 on the median.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": lower bound with the published constants, for epsilon up to 22/35.
 
     Returns
@@ -54,7 +54,7 @@ def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "
     """
     theorem = f"{DJW}, Corollary 2,"
     number, r = check_n(theorem, n), check_scale(theorem, "radius", radius)
-    if is_paper(mode):
+    if is_paper(method):
         a = check_small_epsilon(theorem, epsilon)
         cost = np.sqrt(2 * number) * a
         far = np.minimum(1.0, 0.5 / cost)
@@ -68,7 +68,7 @@ def median(n: ArrayLike, epsilon: ArrayLike, radius: ArrayLike, *, mode: str = "
         r * np.minimum(1.0, 1 / (np.sqrt(number) * a)),
         r / np.sqrt(number),
         loss="excess absolute error",
-        below=f"{theorem} two distributions on the ends" + ("" if is_paper(mode) else ", sharp contraction"),
+        below=f"{theorem} two distributions on the ends" + ("" if is_paper(method) else ", sharp contraction"),
         above="MedianSGD with known n, or 0",
         vacuous="the published bound is negative",
     )

@@ -48,35 +48,35 @@ def divergences(p: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:
 def tv_of_reports(n: Floats, a: Floats, p: Floats, q: Floats) -> Floats:
     """Return the best bound on the total variation of n reports for distributions p and q of a record."""
     tv, hellinger, _ = divergences(p, q)
-    known = np.asarray(tensorized_tv(n, a, tv))
+    known = np.asarray(tensorized_tv(n, a, tv=tv))
     return np.asarray(np.minimum(known, from_deficit(n, tanh_half(a) ** 2 * hellinger)))
 
 
 def le_cam(
-    p: ArrayLike,
-    q: ArrayLike,
     n: ArrayLike,
     epsilon: ArrayLike,
-    separation: ArrayLike,
     *,
+    p: ArrayLike,
+    q: ArrayLike,
+    separation: ArrayLike,
     loss: str = "squared",
-    mode: str = "sharp",
+    method: str = "sharp",
 ) -> Number:
     """Return a lower bound on the worst-case risk for two distributions of a record.
 
     Parameters
     ----------
-    p, q : array_like, shape (m,)
-        Distributions of a record.
     n : array_like
         Number of people, >= 1, with one report each.
     epsilon : array_like
         Privacy parameter of a report, > 0.
+    p, q : array_like, shape (m,)
+        Distributions of a record.
     separation : array_like
         Distance of the two values of the parameter, > 0.
     loss : {"squared", "absolute"}
         Loss of the risk.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": separation^2 (1 - TV) / 4, or separation (1 - TV) / 2, with TV from `tensorized_tv` and from the
         contraction of the Hellinger distance of p and q. "paper": half of that, with TV <= sqrt(2 n epsilon^2) T, for
         epsilon up to 22/35.
@@ -103,14 +103,14 @@ def le_cam(
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.le_cam([0.6, 0.4], [0.4, 0.6], 100, 1.0, separation=0.2), 4)
+    >>> round(bounds.le_cam(100, 1.0, p=[0.6, 0.4], q=[0.4, 0.6], separation=0.2), 4)
     0.0024
     """
     first, second = _check.families("p", p, 1), _check.families("q", q, 1)
     if first.shape != second.shape:
         raise ValueError(f"p and q must have the same shape, got {first.shape} and {second.shape}")
     number, apart = check_n("Proposition 1", n), check_scale("Proposition 1", "separation", separation)
-    if is_paper(mode):
+    if is_paper(method):
         t, _, _ = divergences(first, second)
         bound = (
             half_risk(apart, loss) / 2 * (1 - np.sqrt(2 * number) * check_small_epsilon("Proposition 1", epsilon) * t)
@@ -164,11 +164,11 @@ def information_factor(a: Floats) -> Floats:
 
 
 def fano(
-    family: ArrayLike,
     n: ArrayLike,
     epsilon: ArrayLike,
-    separation: ArrayLike,
     *,
+    family: ArrayLike,
+    separation: ArrayLike,
     neighbors: int = 1,
     loss: str = "squared",
 ) -> Number:
@@ -176,10 +176,10 @@ def fano(
 
     Parameters
     ----------
-    family : array_like, shape (V, m)
-        Distributions of a record.
     n, epsilon
         As for `le_cam`.
+    family : array_like, shape (V, m)
+        Distributions of a record.
     separation : array_like
         Least distance of the values of the parameter for two hypotheses that are not neighbors, > 0.
     neighbors : int, default 1
@@ -218,7 +218,7 @@ def fano(
     >>> import numpy as np
     >>> from ldpfast import bounds
     >>> family = 0.2 + 0.02 * (5 * np.eye(5) - 1)  # symbol v is more probable in hypothesis v
-    >>> round(bounds.fano(family, 100, 1.0, separation=0.1), 5)
+    >>> round(bounds.fano(100, 1.0, family=family, separation=0.1), 5)
     0.00081
     """
     rows = _check.families("family", family, 2)
@@ -231,33 +231,33 @@ def fano(
         information_factor(a) * largest_square(rows - mean) / len(rows),
         tanh_half(a) ** 2 * kl.mean(),
     )
-    information = np.minimum(information, np.asarray(kl_contraction(a[..., np.newaxis], tv)).mean(axis=-1))
+    information = np.minimum(information, np.asarray(kl_contraction(a[..., np.newaxis], tv=tv)).mean(axis=-1))
     error = 1 - (number * information + math.log(2)) / math.log(len(rows) / near)
     return _plain(half_risk(apart, loss) * np.maximum(error, 0.0))
 
 
 def assouad(
-    family: ArrayLike,
     n: ArrayLike,
     epsilon: ArrayLike,
-    separation: ArrayLike,
     *,
+    family: ArrayLike,
+    separation: ArrayLike,
     loss: str = "squared",
-    mode: str = "sharp",
+    method: str = "sharp",
 ) -> Number:
     """Return a lower bound on the worst-case risk for a family indexed by the corners of a cube.
 
     Parameters
     ----------
-    family : array_like, shape (2**k, m)
-        Distributions of a record. Bit j of the row number selects one of two values of the j-th part of the parameter.
     n, epsilon
         As for `le_cam`.
+    family : array_like, shape (2**k, m)
+        Distributions of a record. Bit j of the row number selects one of two values of the j-th part of the parameter.
     separation : array_like
         Distance of the two values of a part, > 0. The loss is the sum over the k parts.
     loss : {"squared", "absolute"}
         Loss of a part.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "sharp": neighboring corners are compared in pairs. "paper": the published form, with distributions averaged
         over the other parts, and half the risk. It is NOT a lower bound for more than one person.
 
@@ -288,7 +288,7 @@ def assouad(
     --------
     >>> from ldpfast import bounds
     >>> corners = [[0.4, 0.1, 0.4, 0.1], [0.1, 0.4, 0.4, 0.1], [0.4, 0.1, 0.1, 0.4], [0.1, 0.4, 0.1, 0.4]]
-    >>> round(bounds.assouad(corners, 100, 1.0, separation=0.1), 5)
+    >>> round(bounds.assouad(100, 1.0, family=corners, separation=0.1), 5)
     0.00014
     """
     rows = _check.families("family", family, 2)
@@ -297,7 +297,7 @@ def assouad(
         raise ValueError(f"Proposition 3 needs 2^k distributions with k >= 1, got {len(rows)}")
     number, apart = check_n("Proposition 3", n), check_scale("Proposition 3", "separation", separation)
     a, corners = check_epsilon("Proposition 3", epsilon), np.arange(1 << k)
-    if is_paper(mode):
+    if is_paper(method):
         heads = [(corners >> j) & 1 == 1 for j in range(k)]
         averaged = np.array([rows[head].mean(axis=0) - rows[~head].mean(axis=0) for head in heads])
         root = np.sqrt(number * excess(a) ** 2 / (2 * k) * largest_square(averaged))
@@ -306,7 +306,7 @@ def assouad(
     squares = np.mean([largest_square(rows[v] - rows[across[v]]) for v in corners])
     tv, _, kl = divergences(rows[:, np.newaxis], rows[across])
     pairs = np.minimum(
-        np.asarray(kl_contraction(a[..., np.newaxis, np.newaxis], tv)),
+        np.asarray(kl_contraction(a[..., np.newaxis, np.newaxis], tv=tv)),
         tanh_half(a)[..., np.newaxis, np.newaxis] ** 2 * kl,
     ).mean(axis=(-2, -1))
     joint = tv_from_kl(number * np.minimum(information_factor(a) * squares / k, pairs))
@@ -324,28 +324,20 @@ def tv_from_kl(kl: Floats) -> Floats:
     return np.asarray(np.minimum(np.sqrt(kl / 2), np.sqrt(-np.expm1(-kl))))
 
 
-def packing(
-    points: int,
-    n: int,
-    share: float,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    mode: str = "sharp",
-) -> float:
+def packing(n: int, epsilon: float, delta: float = 0.0, *, points: int, share: float, method: str = "sharp") -> float:
     """Return a lower bound on the probability that a centrally private procedure confuses hypotheses.
 
     Parameters
     ----------
-    points : int
-        Number of hypotheses P_v, >= 2, whose parameters are at least some rho apart.
     n : int
         Number of people, >= 1.
-    share : float
-        Share p in (0, 1]: the distribution of a record is (1 - p) P_0 + p P_v.
     epsilon, delta : float
         Privacy parameters, epsilon > 0 and 0 <= delta < 1.
-    mode : {"sharp", "paper"}
+    points : int
+        Number of hypotheses P_v, >= 2, whose parameters are at least some rho apart.
+    share : float
+        Share p in (0, 1]: the distribution of a record is (1 - p) P_0 + p P_v.
+    method : {"sharp", "paper"}
         "sharp": the best number m of replaced records, with the exact tail of the binomial distribution. "paper": m =
         ceil(n p), tail 1/2, and the published term of delta.
 
@@ -371,7 +363,7 @@ def packing(
     Examples
     --------
     >>> from ldpfast import bounds
-    >>> round(bounds.packing(100, 1000, 0.001, epsilon=1.0), 3)
+    >>> round(bounds.packing(1000, 1.0, points=100, share=0.001), 3)
     0.856
     """
     many, number = _check.integer("points", points, 2), _check.people("n", n)
@@ -379,7 +371,7 @@ def packing(
     _check.condition("Theorem 3", "share <= 1", p <= 1, share=p)
     d = _check.real("delta", delta)
     _check.condition("Theorem 3", "0 <= delta < 1", 0 <= d < 1, delta=d)
-    if is_paper(mode):
+    if is_paper(method):
         replaced, tail = np.array([math.ceil(number * p)], np.float64), np.array([0.5])
         unit = -math.expm1(-a)
     else:

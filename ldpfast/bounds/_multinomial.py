@@ -62,7 +62,7 @@ def _subset_code(k: Floats, rest: Floats, size: Floats) -> tuple[Floats, Floats]
     return np.where(exists, q, 0.5), np.where(exists, p - q, 1e-9)
 
 
-def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "sharp") -> Bound:
+def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, method: str = "sharp") -> Bound:
     """Bound the squared Euclidean error of the shares of k categories.
 
     Parameters
@@ -73,7 +73,7 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "
         Number of categories, >= 2.
     epsilon : array_like
         Privacy parameter of a report, > 0.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the lower bound with (e^epsilon - 1)^2 / 4 instead of the sharp capacity.
 
     Returns
@@ -106,7 +106,7 @@ def multinomial(n: ArrayLike, k: ArrayLike, epsilon: ArrayLike, *, mode: str = "
     """
     theorem = "Duchi, Jordan, Wainwright 2013, Theorem 1,"
     number, cells, a = check_n(theorem, n), check_integer(theorem, "k", k, 2), check_epsilon(theorem, epsilon)
-    pairs, paper = np.floor(cells / 2), is_paper(mode)
+    pairs, paper = np.floor(cells / 2), is_paper(method)
     factor = information_factor(a) if paper else capacity(a)
     # For m pairs of categories, the bound is 1 / (2 m) sup of c^2 (1 - TV), where the divergence is at most
     # c^2 / (1 - c^2) 4 n C / m^2.
@@ -155,7 +155,7 @@ def solutions(n: int, k: int, epsilon: float) -> Solutions:
         lambda: solve("HadamardResponse", HadamardResponse(k, epsilon)),
         lambda: solve("ProjectiveGeometryResponse", ProjectiveGeometryResponse(k, epsilon)),
         lambda: solve("UnaryEncoding(symmetric)", UnaryEncoding(k, epsilon)),
-        lambda: solve("UnaryEncoding(optimized)", UnaryEncoding(k, epsilon, "optimized")),
+        lambda: solve("UnaryEncoding(optimized)", UnaryEncoding(k, epsilon, method="optimized")),
         lambda: solve("LaplaceOneHot", LaplaceOneHot(k, epsilon)),
     ]
 

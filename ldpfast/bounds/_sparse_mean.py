@@ -21,7 +21,7 @@ from ._tools import (
 
 
 def sparse_mean(
-    n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, radius: ArrayLike = 1.0, *, mode: str = "sharp"
+    n: ArrayLike, dim: ArrayLike, epsilon: ArrayLike, *, radius: ArrayLike = 1.0, method: str = "sharp"
 ) -> Bound:
     """Bound the squared Euclidean error of a mean with at most one coordinate that is not zero, for vectors in a box.
 
@@ -31,7 +31,7 @@ def sparse_mean(
         As for `mean_l2`.
     radius : array_like, default 1.0
         Half-width r > 0 of the box: records are in [-r, r]^d.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the lower bound with (e^epsilon - 1)^2 / (4 d), which has the published form.
 
     Returns
@@ -73,14 +73,14 @@ def sparse_mean(
     number, d, a = check_n(theorem, n), check_integer(theorem, "dim", dim), check_epsilon(theorem, epsilon)
     r2 = check_scale(theorem, "radius", radius) ** 2
     factor = information_factor(a) / d
-    if not is_paper(mode):
+    if not is_paper(method):
         factor = np.minimum(factor, forward_factor(a) * np.sinh(a / 2) ** 2 / d)
         factor = np.minimum(factor, tanh_half(a) ** 2 * np.log(2))
     # sup over t in [0, 1] of (t / 2) (1 - (n factor t + log 2) / log(2 d))
     room = np.log(d)
     far = np.minimum(1.0, room / (2 * number * factor))
     lower = far / 2 * (room - number * factor * far) / np.log(2 * d)
-    if not is_paper(mode):
+    if not is_paper(method):
         lower = np.maximum(lower, number_mean(number, a))
     b = half_space(d) * coth_half(a)
     b2, plain = b**2, d * (b - (d % 2 == 0)) ** 2  # plain: without a penalty, with ties="thin"
@@ -103,7 +103,7 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
     from ..mechanisms import LinfBall
 
     def solve(ties: str, penalized: bool) -> Solution:
-        b2, log = LinfBall(dim, epsilon, radius, ties).scale ** 2, 2 * math.log(2 * dim * n)
+        b2, log = LinfBall(dim, epsilon, radius=radius, ties=ties).scale ** 2, 2 * math.log(2 * dim * n)
         if penalized:
             return Solution("SparseMean", b2 / n * (1 + math.sqrt(log)) ** 2 + 2 * b2 / n**2, "bound", dim)
         return Solution(f"LinfBall(ties={ties!r}), no penalty", dim * b2 / n, "exact", dim)

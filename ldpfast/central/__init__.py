@@ -1,6 +1,9 @@
-"""Estimation in the central model: a trusted curator computes private estimates from the records."""
+"""Estimation in the central model: a trusted curator computes private estimates from the records.
 
-from ._density import CubeHistogram, best_bins, histogram_density
+This package is provisional: its names can change in a minor release.
+"""
+
+from ._density import CubeHistogram, histogram_density
 from ._error_bounds import mean_error, smooth_sensitivity_error
 from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
 from ._m_estimate import Custom, Huber, Logistic, Quantile, m_estimate_sample_size, quantile_error
@@ -26,7 +29,6 @@ __all__ = [
     "Quantile",
     "QuantileEstimate",
     "TrimmedMean",
-    "best_bins",
     "calibrate",
     "gross_error_sensitivity",
     "histogram_density",

@@ -263,4 +263,4 @@ def discrete_delta(epsilon: float, shift: float, sigma: float) -> float:
     """
     edge = shift / (2 * sigma) - epsilon * sigma / shift  # where the ratio of the densities is exp(epsilon)
     peak = math.exp(-0.5 * min(edge, 0.0) ** 2) / (math.sqrt(2 * math.pi) * sigma)
-    return float(gaussian_delta(epsilon, sigma, shift)) * (1 + 1e-9) + peak
+    return float(gaussian_delta(epsilon, sigma=sigma, sensitivity=shift)) * (1 + 1e-9) + peak

@@ -165,10 +165,10 @@ def histogram_density(
     epsilon : float
         Privacy parameter, > 0.
     bins : int, optional
-        Number of bins per axis, >= 1. By default the number with the least bound on the risk (`best_bins`).
+        Number of bins per axis, >= 1. By default the number with the least bound on the risk.
     lipschitz : float, default 1.0
         Bound L on the slope of the density, used for the default of `bins` and for the bound on the risk.
-    nan : {"raise", "centre"}
+    nan : {"raise", "center"}
         Treatment of numbers that are not finite: an error, which is outside the guarantee, or replacement by 1/2.
     rng : None, int, SeedSequence, Generator or BitGenerator
         Source of randomness; only ``None`` is private.
@@ -275,8 +275,8 @@ def best_bins(n: int, epsilon: float, dim: int = 1, lipschitz: float = 1.0) -> i
 
     Examples
     --------
-    >>> from ldpfast import central
-    >>> central.best_bins(10_000, 1.0), central.best_bins(10_000, 1.0, dim=2)
+    >>> from ldpfast.central._density import best_bins
+    >>> best_bins(10_000, 1.0), best_bins(10_000, 1.0, dim=2)
     (12, 6)
     """
     n, dim = _check.people("n", n), _check.integer("dim", dim, 1)

@@ -61,7 +61,7 @@ def smooth_sensitivity_error(
     True
     """
     n, (low, high) = _check.people("n", n), _check.interval(lower, upper)
-    scale, beta = calibrate(epsilon, _check.probability("delta", delta))
+    scale, beta = calibrate(epsilon, delta=_check.probability("delta", delta))
     eta = (1 - _check.probability("confidence", confidence)) / 2
     change = _check.real("sensitivity", sensitivity)
     if change < 0:

@@ -150,7 +150,7 @@ def m_estimate(
         interval, so that the estimate is unbounded and half of the prior mass is inside.
     lower, upper : float
         Public bounds of the records.
-    nan : {"raise", "centre"}
+    nan : {"raise", "center"}
         Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center
         of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator

@@ -74,7 +74,7 @@ def mean(
     delta: float = 0.0,
     moment: float,
     radius: float,
-    rule: str | float = "sharp",
+    method: str | float = "optimal",
     noise: str = "grid",
     nan: str = "raise",
     rng: RNGLike = None,
@@ -104,14 +104,14 @@ def mean(
         Order of the bounded moment, > 1; ``inf`` if the rows themselves are bounded.
     radius : float
         Bound on the moment, > 0.
-    rule : {"sharp", "paper"} or float
-        Truncation radius: "sharp" minimizes the bound on the risk, "paper" is the published rate, and a number > 0 is
-        used as it is. For bounded rows, "sharp" and "paper" are equal to `radius`.
+    method : {"optimal", "paper"} or float
+        Truncation radius: "optimal" minimizes the bound on the risk, "paper" is the published rate, and a number > 0 is
+        used as it is. For bounded rows, "optimal" and "paper" are equal to `radius`.
     noise : {"grid", "l2"}
         "grid": integers on a grid, about 2 ns per coordinate. "l2", for "pure" and "smooth": noise with density
         exp(-c |w|), rounded down to integers, which has about half the variance in high dimension and takes 0.05 ms
         per coordinate.
-    nan : {"raise", "centre"}
+    nan : {"raise", "center"}
         Treatment of rows with numbers that are not finite: an error, which is outside the guarantee, or replacement by
         zero.
     rng : None, int, SeedSequence, Generator or BitGenerator
@@ -159,7 +159,7 @@ def mean(
     order = _check_moment(moment)
     records = array(x, nan, rows=True)
     n, dim = len(records), 1 if records.ndim == 1 else records.shape[1]
-    release = Release.of(definition, noise, rule, order, radius, n, dim)
+    release = Release.of(definition, noise, method, order, radius, n, dim)
     added, threshold = release.noise, release.threshold
     total = clipped_sum(records, dim, threshold, nan)
     value = added.add(total, n, open_stream(rng)) * (added.grid.step / FINE * threshold) / n
@@ -204,7 +204,7 @@ class Release:
 
     @classmethod
     def of(
-        cls, definition: Definition, noise: str, rule: str | float, order: float, radius: float, n: int, dim: int
+        cls, definition: Definition, noise: str, method: str | float, order: float, radius: float, n: int, dim: int
     ) -> Release:
         """Return the release of the mean of n rows; the arguments are as for `mean`."""
         if noise == "l2":
@@ -214,10 +214,10 @@ class Release:
         else:
             added = definition.noise(dim)
         nu = dim * (added.variance + 0.25) * (added.grid.step / FINE / n) ** 2  # 1/4 for the rounding of the sum
-        threshold = truncation(rule, order, radius, nu, n, dim, definition)
+        threshold = truncation(method, order, radius, nu, n, dim, definition)
         if not LEAST <= threshold <= MOST:
             raise ValueError(
-                f"radius and rule must give a truncation radius in [{LEAST:g}, {MOST:g}], got {threshold!r}"
+                f"radius and method must give a truncation radius in [{LEAST:g}, {MOST:g}], got {threshold!r}"
             )
         bias, spread = _truncated(order, radius, threshold)
         risk = spread / n + bias**2 + nu * threshold**2
@@ -245,7 +245,7 @@ def _truncated(order: float, radius: float, threshold: float) -> tuple[float, fl
 
 
 def truncation(
-    rule: str | float,
+    method: str | float,
     order: float,
     radius: float,
     nu: float,
@@ -253,13 +253,13 @@ def truncation(
     dim: int,
     definition: Definition,
 ) -> float:
-    """Return the truncation radius T, given or chosen by a rule; nu T^2 is the variance of the noise."""
-    if not isinstance(rule, str):
-        return _check.positive("rule", rule)
-    _check.choice("rule", rule, ("sharp", "paper"))
+    """Return the truncation radius T, given or chosen; nu T^2 is the variance of the noise."""
+    if not isinstance(method, str):
+        return _check.positive("method", method)
+    _check.choice("method", method, ("optimal", "paper"))
     if math.isinf(order):
         return radius
-    if rule == "sharp":
+    if method == "optimal":
         threshold = radius * math.pow((order - 1) * clipping_constant(order) ** 2 / nu, 1 / (2 * order))
         return threshold if order >= 2 else _best_radius(order, radius, nu, n, threshold)
     return radius * math.pow(definition.published_rate(n, dim), 1 / order)

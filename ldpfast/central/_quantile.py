@@ -152,7 +152,7 @@ def quantile(
         In (0, 1) for "smooth-sensitivity", else 0.
     prior : {"uniform", "cauchy"}
         Prior of the exponential mechanism.
-    nan : {"raise", "centre"}
+    nan : {"raise", "center"}
         Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center
         of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator

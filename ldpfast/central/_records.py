@@ -9,7 +9,7 @@ from .. import _check
 from .._typing import AnyArray, Floats
 
 PIECE_NUMBERS = 1 << 17  # numbers processed together, which fit in the cache
-NAN = ("raise", "centre")
+NAN = ("raise", "center")
 
 
 def require_ideal(allow_ideal: bool, what: str) -> None:
@@ -57,4 +57,4 @@ def invalid_error(records: AnyArray) -> ValueError:
         bad = np.flatnonzero(~np.isfinite(piece).reshape(len(piece), -1).all(axis=1))
         first = start + int(bad[0]) if first < 0 and len(bad) else first
         count += len(bad)
-    return _check.invalid("x", "finite numbers (or nan='centre')", first, count, len(records))
+    return _check.invalid("x", "finite numbers (or nan='center')", first, count, len(records))

@@ -176,7 +176,7 @@ def smooth_sensitivity_quantile(
         Rate of the decrease, >= 0; 0 gives the global sensitivity, upper - lower.
     lower, upper : float
         Public bounds.
-    nan : {"raise", "centre"}
+    nan : {"raise", "center"}
         Treatment of records that are not finite: an error, or replacement by the center of [lower, upper].
 
     Returns
@@ -373,7 +373,7 @@ def _check_scale(epsilon: float, scale: float) -> float:
     return max(number, least)
 
 
-def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
+def laplace_delta(epsilon: float, *, scale: float, beta: float) -> float:
     """Return the exact delta of Laplace noise with the scale `scale` times a beta-smooth sensitivity.
 
     Parameters
@@ -415,9 +415,9 @@ def laplace_delta(epsilon: float, scale: float, beta: float) -> float:
     Examples
     --------
     >>> from ldpfast import central
-    >>> central.laplace_delta(1.0, 1.0, 0.0)  # noise for the global sensitivity
+    >>> central.laplace_delta(1.0, scale=1.0, beta=0.0)  # noise for the global sensitivity
     0.0
-    >>> central.laplace_delta(1.0, 2.0, 0.01) < 1e-12
+    >>> central.laplace_delta(1.0, scale=2.0, beta=0.01) < 1e-12
     True
     """
     epsilon = _check_epsilon(epsilon)
@@ -462,7 +462,7 @@ def _calibrate(epsilon: float, delta: float, scale: float | None) -> tuple[float
     return scale, _largest_beta(epsilon, delta, scale, 1e-12)
 
 
-def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple[float, float]:
+def calibrate(epsilon: float, *, delta: float, scale: float | None = None) -> tuple[float, float]:
     """Return the scale and beta of an (epsilon, delta)-private release by smooth sensitivity.
 
     The noise is scale times S_beta times Laplace(1), where S_beta is the beta-smooth sensitivity.
@@ -497,8 +497,8 @@ def calibrate(epsilon: float, delta: float, scale: float | None = None) -> tuple
     Examples
     --------
     >>> from ldpfast import central
-    >>> scale, beta = central.calibrate(1.0, 1e-6)
-    >>> central.laplace_delta(1.0, scale, beta) <= 1e-6
+    >>> scale, beta = central.calibrate(1.0, delta=1e-6)
+    >>> central.laplace_delta(1.0, scale=scale, beta=beta) <= 1e-6
     True
     """
     epsilon, delta = _check_epsilon(epsilon), _check_delta(delta)
@@ -519,7 +519,7 @@ def _check_delta(delta: float) -> float:
 
 def _calibrate_rounded(epsilon: float, delta: float) -> tuple[float, float]:
     """Return scale and beta for sensitivities from `_rounded_up`. A beta that is not above their error becomes 0."""
-    scale, beta = calibrate(epsilon, delta)
+    scale, beta = calibrate(epsilon, delta=delta)
     return scale, beta - 4 * ERROR if beta > 8 * ERROR else 0.0
 
 
@@ -630,7 +630,7 @@ def trimmed_mean(
         floor(trim n)).
     lower, upper : float
         Public bounds.
-    nan : {"raise", "centre"}
+    nan : {"raise", "center"}
         Treatment of records that are not finite: an error, which is outside the guarantee, or replacement by the center
         of [lower, upper].
     rng : None, int, SeedSequence, Generator or BitGenerator

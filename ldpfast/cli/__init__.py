@@ -101,7 +101,7 @@ def _parser() -> Parser:
     )
     for name in _plan_parameters():
         problems = [problem.name for problem in PROBLEMS.values() if name in problem.needed + problem.optional]
-        kind = count if name in ("dim", "k") else str if name in ("family", "privacy", "mode") else float
+        kind = count if name in ("dim", "k") else str if name in ("family", "privacy", "method") else float
         plan.add_argument(
             "--" + name.replace("_", "-"), type=kind, metavar="V", help=f"parameter of {', '.join(problems)}"
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,13 +62,14 @@ def replaced(path: Path, inputs: Iterable[str | Path]) -> Iterator[Path]:
     A file that exists keeps its permissions and its owner.
     """
     target = output_file("--output", path, inputs)
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".ldpfast-")
-    except OSError as error:
-        raise ValueError(f"--output must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
-    temporary = Path(name)
-    try:
-        os.close(handle)
+    temporary = target.with_name(f".ldpfast-{secrets.token_hex(8)}")
+    try:  # before the file exists: a signal can come at any time
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except OSError as error:
+            raise ValueError(
+                f"--output must be a file that can be written, got {str(path)!r}: {error.strerror}"
+            ) from None
         yield temporary
         status = status_of(target)
         if status is not None:
@@ -82,7 +83,8 @@ def replaced(path: Path, inputs: Iterable[str | Path]) -> Iterator[Path]:
             temporary.chmod(0o666 & ~mask)
         temporary.replace(target)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # of a directory in which no file can be made
+            temporary.unlink(missing_ok=True)
 
 
 def console(extra: str, **options: Any) -> Any:

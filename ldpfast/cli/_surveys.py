@@ -132,7 +132,7 @@ def _privatize(arguments: argparse.Namespace) -> int:
     rng = generator(arguments.seed)
     inputs = [arguments.survey, *arguments.files]
     with _progress(arguments.files, False) as progress, replaced(arguments.output, inputs) as temporary:
-        table = FileTable(arguments.files, survey.column_questions, progress)
+        table = FileTable(arguments.files, survey.column_questions, progress=progress)
         pieces = survey.privatize_pieces(table, rng=rng, clip=arguments.clip)
         n = 0
         try:
@@ -208,7 +208,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
     else:
         survey = _survey_for(arguments)
         with _progress(arguments.files, arguments.json) as progress:
-            table = FileTable(arguments.files, survey.column_questions, progress)
+            table = FileTable(arguments.files, survey.column_questions, progress=progress)
             rng = generator(arguments.seed)
             try:
                 result = survey.run(table, rng=rng, clip=arguments.clip)

@@ -10,15 +10,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._density import DensityEstimate, ProjectedDensity
-from ._frequencies import Frequencies, FrequencyEstimate, frequencies, project_simplex
+from ._frequencies import Frequencies, FrequencyEstimate, project_simplex
 from ._from_reports import conditional_means, from_reports
-from ._histogram_density import HistogramDensity, HistogramEstimate, histogram_density
-from ._quantiles import median, naive_median, quantile
+from ._functions import (
+    frequencies,
+    gaussian_mean,
+    histogram_density,
+    median,
+    quantile,
+    range_queries,
+    series_density,
+    sparse_mean,
+    truncated_mean,
+    vector_mean,
+)
+from ._histogram_density import HistogramDensity, HistogramEstimate
+from ._naive_median import naive_median
 from ._range_queries import RangeEstimate, RangeQueries
-from ._series_density import SeriesDensity, SeriesEstimate, series_density
-from ._sparse_mean import SparseEstimate, SparseMean, sparse_mean
-from ._truncated_mean import MeanSquaredError, TruncatedMean, truncated_mean
-from ._vector_mean import Region, VectorEstimate, VectorMean, vector_mean
+from ._series_density import SeriesDensity, SeriesEstimate
+from ._sparse_mean import SparseEstimate, SparseMean
+from ._truncated_mean import MeanSquaredError, TruncatedMean
+from ._vector_mean import Region, VectorEstimate, VectorMean
 from .gaussian import GaussianEstimate, GaussianMean, Plan
 from .protocols import Problem
 from .sgd import GradientDescent, MedianSGD, NewtonStep
@@ -57,11 +69,13 @@ __all__ = [
     "conditional_means",
     "frequencies",
     "from_reports",
+    "gaussian_mean",
     "histogram_density",
     "median",
     "naive_median",
     "project_simplex",
     "quantile",
+    "range_queries",
     "series_density",
     "sparse_mean",
     "truncated_mean",

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check
+from .. import _check, _schema
 from .._typing import Floats
 from ..domains import categories
 from ..mechanisms import (
     HadamardResponse,
+    Mechanism,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
@@ -23,9 +24,6 @@ from ..mechanisms import (
 from ..results import SHARES, Estimate
 from .protocols import Problem
 
-if TYPE_CHECKING:
-    from .._typing import RNGLike
-
 CLASSES: dict[str, Any] = {
     "k-ary": RandomizedResponse,
     "subset": SubsetSelection,
@@ -33,6 +31,7 @@ CLASSES: dict[str, Any] = {
     "projective": ProjectiveGeometryResponse,
 }
 MECHANISMS = ("auto", *CLASSES, "symmetric", "optimized")
+SHARE_CLASSES = (*CLASSES.values(), UnaryEncoding)
 
 
 def project_simplex(v: ArrayLike) -> Floats:
@@ -135,22 +134,22 @@ class Frequencies(Problem[FrequencyEstimate]):
         data.
     epsilon : float
         Privacy parameter of an answer, > 0.
-    method : {"auto", "k-ary", "subset", "hadamard", "projective", "symmetric", "optimized"}
-        Mechanism. "k-ary": `RandomizedResponse`. "subset": `SubsetSelection`. "hadamard": `HadamardResponse`.
-        "projective": `ProjectiveGeometryResponse`. "symmetric", "optimized": variants of `UnaryEncoding`. "auto": the
-        mechanism with the smallest total variance (`mechanisms.for_categories`); it depends on k, epsilon and `max_bits`
-        only.
+    mechanism : {"auto", "k-ary", "subset", "hadamard", "projective", "symmetric", "optimized"} or Mechanism
+        "k-ary": `RandomizedResponse`. "subset": `SubsetSelection`. "hadamard": `HadamardResponse`. "projective":
+        `ProjectiveGeometryResponse`. "symmetric", "optimized": the two methods of `UnaryEncoding`. "auto": the mechanism with
+        the smallest total variance (`mechanisms.for_categories`); it depends on k, epsilon and `max_bits` only. A mechanism
+        for k categories with the same `epsilon` is used as it is.
     project : bool, default False
         Whether the value of the estimate is projected on the simplex.
     max_bits : int, optional
-        Largest size of a report, for the method "auto".
+        Largest size of a report, for the mechanism "auto".
 
     Raises
     ------
     TypeError, ValueError
-        If `k` is neither an integer >= 2 nor a list of at least 2 different labels; if `method` is not one of the
+        If `k` is neither an integer >= 2 nor a list of at least 2 different labels; if `mechanism` is not one of the
         above; if the mechanism rejects a parameter; if no mechanism has reports of at most `max_bits` bits, or it is
-        given with another method than "auto".
+        given with another mechanism than "auto".
 
     Notes
     -----
@@ -179,82 +178,82 @@ class Frequencies(Problem[FrequencyEstimate]):
 
     k: Any
     epsilon: float
-    method: str = "auto"
+    _: KW_ONLY
+    mechanism: Any = "auto"
     project: bool = False
     max_bits: int | None = None
     labels: tuple[Any, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         domain, labels = categories(self.k)
-        method = _check.choice("method", self.method, MECHANISMS)
+        mechanism, label = self.mechanism, self.mechanism
         _check.flag("project", self.project)
-        if method != "auto" and self.max_bits is not None:
-            raise ValueError(f"max_bits must be None for method={method!r}, got {self.max_bits!r}")
-        if method == "auto":
-            mechanism: Any = for_categories(domain.k, self.epsilon, max_bits=self.max_bits)
-        elif method in CLASSES:
-            mechanism = CLASSES[method](domain.k, self.epsilon)
+        if isinstance(mechanism, Mechanism):
+            label = type(mechanism).__name__
+            if not isinstance(mechanism, SHARE_CLASSES):
+                names = ", ".join(kind.__name__ for kind in SHARE_CLASSES)
+                raise TypeError(f"mechanism must be a name or one of {names}, got {label}")
+            if mechanism.k != domain.k or mechanism.epsilon != _check.positive("epsilon", self.epsilon):
+                raise ValueError(f"mechanism must be for k={domain.k} and epsilon={self.epsilon!r}, got {mechanism!r}")
         else:
-            mechanism = UnaryEncoding(domain.k, self.epsilon, method)
-        self._set(k=self.k if labels is None else labels)
+            _check.choice("mechanism", mechanism, MECHANISMS)
+        if label != "auto" and self.max_bits is not None:
+            raise ValueError(f"max_bits must be None for mechanism={label!r}, got {self.max_bits!r}")
+        if label == "auto":
+            mechanism = for_categories(domain.k, self.epsilon, max_bits=self.max_bits)
+        elif label in CLASSES:
+            mechanism = CLASSES[label](domain.k, self.epsilon)
+        elif isinstance(mechanism, str):
+            mechanism = UnaryEncoding(domain.k, self.epsilon, method=mechanism)
+        self._set(k=self.k if labels is None else labels, mechanism=mechanism, max_bits=None)
         self._define(mechanism, domain, labels=labels)
+
+    @classmethod
+    def described_names(cls) -> list[str]:
+        return [name for name in cls.parameter_names() if name != "max_bits"]  # which the mechanism replaces
+
+    def _parameters(self) -> dict[str, Any]:
+        return {**super()._parameters(), "mechanism": self._mechanism_name() or self.mechanism}
+
+    def _mechanism_name(self) -> str | None:
+        """Return the name of the mechanism; None if it has other parameters than the mechanism of that name."""
+        k, epsilon = self.mechanism.k, self.mechanism.epsilon
+        if isinstance(self.mechanism, UnaryEncoding):
+            return self.mechanism.method
+        name = next(name for name, kind in CLASSES.items() if type(self.mechanism) is kind)
+        return name if self.mechanism == CLASSES[name](k, epsilon) else None
+
+    @classmethod
+    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
+        mechanism = arguments.pop("mechanism")
+        given = Mechanism.from_dict(mechanism) if isinstance(mechanism, dict) else mechanism
+        return cls(**{name: _schema.unpack(value) for name, value in arguments.items()}, mechanism=given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the class and its parameters as types that JSON has.
+
+        Returns
+        -------
+        description : dict
+            The mechanism is its name, or the result of its own `to_dict`.
+
+        Raises
+        ------
+        TypeError
+            If a label has no form in JSON.
+        """
+        given = {name: _schema.pack(getattr(self, name)) for name in ("k", "epsilon", "project")}
+        return {
+            self.kind: type(self).__name__,
+            **given,
+            "mechanism": self._mechanism_name() or self.mechanism.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        mechanism = self._mechanism_name() or self.mechanism
+        return f"Frequencies(k={self.k!r}, epsilon={self.epsilon!r}, mechanism={mechanism!r}, project={self.project!r})"
 
     def _convert(self, raw: Estimate[Any]) -> FrequencyEstimate:
         value = project_simplex(raw.value) if self.project else raw.value
         fields = (value, raw.stderr, raw.n, raw.guarantee, raw.covariance, raw.rule, self.labels, raw.value)
         return FrequencyEstimate(*fields, _span=SHARES)
-
-
-def frequencies(
-    x: ArrayLike,
-    k: Any,
-    epsilon: float,
-    *,
-    mechanism: str = "auto",
-    project: bool = False,
-    max_bits: int | None = None,
-    rng: RNGLike = None,
-) -> FrequencyEstimate:
-    """Return the shares of categories, each answer privatized separately.
-
-    See `Frequencies` for the parameters, the intervals and the privacy guarantee.
-
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        Integers in [0, k), or declared labels in any container that `Frequencies` accepts.
-    k : int or sequence
-        Number of categories, or the declared list of labels.
-    epsilon : float
-        Privacy parameter of an answer.
-    mechanism : {"auto", "k-ary", "subset", "hadamard", "projective", "symmetric", "optimized"}
-        The `method` of `Frequencies`.
-    project : bool, default False
-        Whether the value is projected on the simplex.
-    max_bits : int, optional
-        Largest size of a report, for "auto".
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        Source of randomness; only ``None`` is private.
-
-    Returns
-    -------
-    estimate : FrequencyEstimate
-        Shares with Clopper-Pearson intervals, and `projected`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `Frequencies` rejects a parameter, or an answer is not among the categories.
-
-    Privacy
-    -------
-    Each answer is epsilon-LDP.
-
-    Examples
-    --------
-    >>> from ldpfast.estimation import frequencies
-    >>> estimate = frequencies(["yes"] * 7000 + ["no"] * 3000, ["yes", "no"], 2.0, rng=1)
-    >>> bool(abs(estimate.value[0] - 0.7) < 0.05)
-    True
-    """
-    return Frequencies(k, epsilon, _check.choice("mechanism", mechanism, MECHANISMS), project, max_bits).run(x, rng=rng)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _check
 from .._typing import AnyArray, Floats
@@ -17,9 +17,6 @@ from ..mechanisms import LaplaceOneHot, Mechanism, UnaryEncoding
 from ..results import SHARES, Estimate
 from ._density import DensityEstimate
 from .protocols import FEW_REPORTS, Problem, warn_few
-
-if TYPE_CHECKING:
-    from .._typing import RNGLike
 
 MAX_BINS = 1 << 16
 
@@ -125,6 +122,7 @@ class HistogramDensity(Problem[HistogramEstimate]):
     """
 
     epsilon: float
+    _: KW_ONLY
     n: int | None = None
     bins: int | None = None
     lower: float = 0.0
@@ -163,69 +161,3 @@ class HistogramDensity(Problem[HistogramEstimate]):
         return HistogramEstimate(
             raw.value, raw.stderr, raw.n, raw.guarantee, None, raw.rule, lower, upper, _span=SHARES
         )
-
-
-def histogram_density(
-    x: ArrayLike,
-    epsilon: float,
-    *,
-    bins: int | None = None,
-    lower: float = 0.0,
-    upper: float = 1.0,
-    noise: str = "unary",
-    lipschitz: float = 1.0,
-    clip: bool = False,
-    rng: RNGLike = None,
-) -> HistogramEstimate:
-    """Return the density of numbers in an interval by a histogram, each number privatized separately.
-
-    See `HistogramDensity` for the parameters, the bands and the privacy guarantee. Its n is the length of `x`.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (n,)
-        Numbers in [lower, upper].
-    epsilon : float
-        Privacy parameter of a number.
-    bins : int, optional
-        Number of bins.
-    lower, upper : float
-        Ends of the interval.
-    noise : {"unary", "laplace"}
-        Mechanism.
-    lipschitz : float, default 1.0
-        Bound on the slope of the density on the unit interval.
-    clip : bool, default False
-        Move numbers that are outside to the nearer end, instead of raising ValueError.
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        Source of randomness; only ``None`` is private.
-
-    Returns
-    -------
-    density : HistogramEstimate
-        Callable with points; `band`, `project`, `plot`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `HistogramDensity` rejects a parameter, or a number is outside and `clip` is false.
-
-    Warns
-    -----
-    SmallSampleWarning
-        For fewer than 100 people with ``noise="laplace"``.
-
-    Privacy
-    -------
-    Each number is epsilon-LDP.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldpfast.estimation import histogram_density
-    >>> density = histogram_density(np.random.default_rng(1).random(100_000), 1.0, bins=4, rng=1)
-    >>> bool(abs(density(0.5) - 1.0) < 0.2)
-    True
-    """
-    n = max(1, np.size(_check.array("x", x))) if bins is None else None
-    return HistogramDensity(epsilon, n, bins, lower, upper, noise, lipschitz).run(x, rng=rng, clip=clip)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -314,8 +314,9 @@ class RangeQueries(Problem[RangeEstimate]):
 
     k: int
     epsilon: float
-    branching: int | str = field(default="auto", kw_only=True)
-    method: str = field(default="hierarchy", kw_only=True)
+    _: KW_ONLY
+    branching: int | str = "auto"
+    method: str = "hierarchy"
 
     def __post_init__(self) -> None:
         k, epsilon = _check.integer("k", self.k, 2, MAX_BINS), _check.positive("epsilon", self.epsilon)
@@ -325,7 +326,7 @@ class RangeQueries(Problem[RangeEstimate]):
             branching = 2 if method == "haar" else best_branching(k, epsilon)
         else:
             branching = _check.integer("branching", self.branching, 2, MAX_BINS)
-        mechanism = TreeResponse(k, epsilon, branching, method)
+        mechanism = TreeResponse(k, epsilon, branching=branching, method=method)
         self._set(k=k, epsilon=epsilon, branching=self.branching if self.branching == "auto" else mechanism.branching)
         self._define(mechanism, Categories(k))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .._typing import RNGLike
 
 base = optional("sklearn.base", "sklearn")
-SOLVERS = ("auto", "newton", "sgd")
+METHODS = ("auto", "newton", "sgd")
 validation = optional("sklearn.utils.validation", "sklearn")
 multiclass = optional("sklearn.utils.multiclass", "sklearn")
 
@@ -61,7 +61,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         projection: float | None = None,
         shuffle: bool = False,
         covariance: str = "diagonal",
-        solver: str = "auto",
+        method: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -75,12 +75,12 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         self.projection = projection
         self.shuffle = shuffle
         self.covariance = covariance
-        self.solver = solver
+        self.method = method
         self.random_state = random_state
 
     def _protocol(self, features: int, people: int | None) -> GradientDescent | NewtonStep:
         """Return the protocol with the parameters of this estimator; `people` is None if more rows may follow."""
-        solver = _check.choice("solver", self.solver, SOLVERS)
+        method = _check.choice("method", self.method, METHODS)
         column, _ = 0.0, _check.positive("radius", self.radius)
         if _check.flag("fit_intercept", self.fit_intercept):
             scaling = self.radius if self.intercept_scaling is None else self.intercept_scaling
@@ -97,13 +97,13 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
             "covariance": self.covariance,
         }
         if people is None:
-            if solver == "newton":
+            if method == "newton":
                 raise ValueError(
-                    "solver must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known"
+                    "method must be 'auto' or 'sgd' for partial_fit, where the number of rows is not known"
                 )
-        elif solver == "newton" or (solver == "auto" and features < MAX_COEFFICIENTS):
-            newton = NewtonStep(self._family, features, self.epsilon, max(4, people), **options)
-            if solver == "newton" or people >= newton.sufficient_n:
+        elif method == "newton" or (method == "auto" and features < MAX_COEFFICIENTS):
+            newton = NewtonStep(self._family, features, self.epsilon, n=max(4, people), **options)
+            if method == "newton" or people >= newton.sufficient_n:
                 return newton
             warn(
                 f"n = {people} is too small for a Newton step: at least {newton.sufficient_n} rows are needed. The "
@@ -180,7 +180,7 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
         descent = self._protocol(X.shape[1], len(X) if whole else None) if first else self._descent
         if first or self._state is not self.random_state:
             self._given, self._state = _rng(self.random_state), self.random_state
-        self.estimate_: Estimate[Floats] = descent.run(X, responses, self._given, shuffle=self.shuffle)
+        self.estimate_: Estimate[Floats] = descent.run(X, responses, rng=self._given, shuffle=self.shuffle)
         self._descent = descent
         self._warn_clipped(X)
         self.n_seen_ = self.estimate_.n
@@ -324,7 +324,7 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
         Take rows in random order, each once. Required for sorted data.
     covariance : {"diagonal", "full"}
         Whether `covariance_` contains variances or the matrix.
-    solver : {"auto", "newton", "sgd"}
+    method : {"auto", "newton", "sgd"}
         Protocol of `fit`. "newton": `NewtonStep`, whose intervals cover. "sgd": `GradientDescent`. "auto": "newton" if
         there are enough rows for it, else "sgd" with a warning. `partial_fit` starts with "sgd".
     random_state : None, int, SeedSequence, Generator, BitGenerator or RandomState
@@ -367,7 +367,7 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     >>> rng = np.random.default_rng(1)
     >>> x = rng.uniform(-0.7, 0.7, (300_000, 2))
     >>> y = rng.random(300_000) < 1 / (1 + np.exp(x[:, 1] - 2 * x[:, 0]))
-    >>> model = LogisticRegression(2.0, solver="sgd", random_state=1).fit(x, y)
+    >>> model = LogisticRegression(2.0, method="sgd", random_state=1).fit(x, y)
     >>> bool(np.abs(model.coef_ - [2, -1]).max() < 0.5)
     True
     """
@@ -477,7 +477,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
         projection: float | None = None,
         shuffle: bool = False,
         covariance: str = "diagonal",
-        solver: str = "auto",
+        method: str = "auto",
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -492,7 +492,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
             projection=projection,
             shuffle=shuffle,
             covariance=covariance,
-            solver=solver,
+            method=method,
             random_state=random_state,
         )
         self.residual = residual
@@ -517,7 +517,7 @@ class LinearRegression(_Regressor):
     ----------
     epsilon, norm, radius, noise, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
         As for `LogisticRegression`.
-    covariance, solver, random_state
+    covariance, method, random_state
         As for `LogisticRegression`.
     residual : float, default 1.0
         Public bound: residuals are clipped to [-residual, residual], in units of y.
@@ -543,7 +543,7 @@ class LinearRegression(_Regressor):
     >>> import numpy as np
     >>> from ldpfast.estimation import LinearRegression
     >>> x = np.random.default_rng(1).uniform(-0.7, 0.7, (300_000, 2))
-    >>> model = LinearRegression(2.0, solver="sgd", random_state=1).fit(x, x @ [0.6, -0.4])
+    >>> model = LinearRegression(2.0, method="sgd", random_state=1).fit(x, x @ [0.6, -0.4])
     >>> bool(np.abs(model.coef_ - [0.6, -0.4]).max() < 0.1)
     True
     """
@@ -558,7 +558,7 @@ class PoissonRegression(_Regressor):
     ----------
     epsilon, norm, radius, noise, fit_intercept, intercept_scaling, eta0, exponent, projection, shuffle
         As for `LogisticRegression`.
-    covariance, solver, random_state
+    covariance, method, random_state
         As for `LogisticRegression`.
     residual : float, default 1.0
         Public bound: residuals, fitted mean minus y, are clipped to [-residual, residual]. Clipping biases the fit of
@@ -587,7 +587,7 @@ class PoissonRegression(_Regressor):
     >>> rng = np.random.default_rng(1)
     >>> x = rng.uniform(-0.7, 0.7, (300_000, 2))
     >>> y = rng.poisson(np.exp(x @ [0.6, -0.4]))
-    >>> model = PoissonRegression(2.0, residual=3, solver="sgd", random_state=1).fit(x, y)
+    >>> model = PoissonRegression(2.0, residual=3, method="sgd", random_state=1).fit(x, y)
     >>> bool(np.abs(model.coef_ - [0.6, -0.4]).max() < 0.3)
     True
     """

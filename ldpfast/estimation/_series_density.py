@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .. import _check
 from .._core import privatize, series
 from .._typing import Floats
 from ..domains import Interval
-from ..mechanisms import LinfBall, half_space_constant
+from ..mechanisms import LinfBall
+from ..mechanisms._half_space import half_space_constant
 from ..results import Estimate
 from ._density import DensityEstimate
 from .protocols import FEW_REPORTS, Problem, warn_few
-
-if TYPE_CHECKING:
-    from .._typing import RNGLike
 
 MAX_TERMS = 1 << 16
 BOUND = math.sqrt(2)  # largest absolute value of a term of the series
@@ -148,6 +145,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
     """
 
     epsilon: float
+    _: KW_ONLY
     n: int | None = None
     smoothness: float | None = None
     radius: float = 1.0
@@ -172,7 +170,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
                 if given is not None:
                     raise ValueError(f"{name} must be left out where n_terms is given")
             terms = _check.integer("n_terms", self.n_terms, 1, MAX_TERMS)
-        mechanism = LinfBall(terms, self.epsilon, BOUND)
+        mechanism = LinfBall(terms, self.epsilon, radius=BOUND)
         kernel = privatize.Series(terms, lower, upper, mechanism._heads)
         self._define(mechanism, Interval(lower, upper), kernel=kernel, terms=terms)
 
@@ -192,7 +190,7 @@ class SeriesDensity(Problem[SeriesEstimate]):
 
 def _best_terms(n: int, epsilon: float, beta: float, radius: float) -> int:
     """Return the number of terms with the smallest bound on the risk; the bound first falls, then rises."""
-    unit = LinfBall(1, epsilon, BOUND).scale  # sqrt 2 coth(epsilon / 2), with the probability of the coin
+    unit = LinfBall(1, epsilon, radius=BOUND).scale  # sqrt 2 coth(epsilon / 2), with the probability of the coin
 
     def risk(k: int) -> float:
         scale = unit * half_space_constant(k if k % 2 else k + 1)
@@ -201,67 +199,3 @@ def _best_terms(n: int, epsilon: float, beta: float, radius: float) -> int:
     k = max(1, min(MAX_TERMS, round((beta * radius**2 * 2 * n / (math.pi * unit**2)) ** (1 / (2 * beta + 2)))))
     around = range(max(1, k // 2), min(MAX_TERMS, 2 * k + 8) + 1)
     return min(around, key=risk)
-
-
-def series_density(
-    x: ArrayLike,
-    epsilon: float,
-    *,
-    smoothness: float | None = None,
-    radius: float = 1.0,
-    n_terms: int | None = None,
-    lower: float = 0.0,
-    upper: float = 1.0,
-    clip: bool = False,
-    rng: RNGLike = None,
-) -> SeriesEstimate:
-    """Return the density of numbers in an interval by a trigonometric series, each number privatized separately.
-
-    See `SeriesDensity` for the parameters, the bands and the privacy guarantee. Its n is the length of `x`.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (n,)
-        Numbers in [lower, upper].
-    epsilon : float
-        Privacy parameter of a number.
-    smoothness, radius : float, optional
-        Declared smoothness of the density.
-    n_terms : int, optional
-        Number of terms.
-    lower, upper : float
-        Ends of the interval.
-    clip : bool, default False
-        Move numbers that are outside to the nearer end, instead of raising ValueError.
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        Source of randomness; only ``None`` is private.
-
-    Returns
-    -------
-    density : SeriesEstimate
-        Callable with points; `band`, `project`, `plot`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `SeriesDensity` rejects a parameter, or a number is outside and `clip` is false.
-
-    Warns
-    -----
-    SmallSampleWarning
-        For fewer than 100 people.
-
-    Privacy
-    -------
-    Each number is epsilon-LDP.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldpfast.estimation import series_density
-    >>> density = series_density(np.random.default_rng(1).beta(2, 2, 100_000), 1.0, rng=1)
-    >>> bool(abs(density(0.5) - 1.5) < 0.3)
-    True
-    """
-    n = max(1, np.size(_check.array("x", x))) if n_terms is None else None
-    return SeriesDensity(epsilon, n, smoothness, radius, n_terms, lower, upper).run(x, rng=rng, clip=clip)

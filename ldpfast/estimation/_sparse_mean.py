@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _check
 from .._typing import Floats
 from ..mechanisms import LinfBall
 from ..results import Estimate
-from ._vector_mean import row_width
 from .protocols import Problem
-
-if TYPE_CHECKING:
-    from .._typing import RNGLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,6 +102,7 @@ class SparseMean(Problem[SparseEstimate]):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     radius: float
     penalty: float | None = None
     mechanism: LinfBall = field(init=False, repr=False, compare=False)
@@ -113,7 +110,7 @@ class SparseMean(Problem[SparseEstimate]):
     def __post_init__(self) -> None:
         if self.penalty is not None and not _check.real("penalty", self.penalty) >= 0:
             raise ValueError(f"penalty must be a number >= 0, got {self.penalty!r}")
-        ball = LinfBall(self.dim, self.epsilon, self.radius)
+        ball = LinfBall(self.dim, self.epsilon, radius=self.radius)
         self._define(ball, ball.domain)
 
     def _convert(self, raw: Estimate[Any]) -> SparseEstimate:
@@ -122,58 +119,3 @@ class SparseMean(Problem[SparseEstimate]):
             penalty = self.mechanism.scale * math.sqrt(2 * math.log(2 * self.dim * raw.n) / raw.n)
         value = np.sign(raw.value) * np.maximum(np.abs(raw.value) - penalty, 0) + 0.0  # no -0
         return SparseEstimate(value, raw.stderr, raw.n, raw.guarantee, None, raw.rule, raw.value, penalty)
-
-
-def sparse_mean(
-    x: ArrayLike,
-    epsilon: float,
-    *,
-    radius: float,
-    penalty: float | None = None,
-    clip: bool = False,
-    rng: RNGLike = None,
-) -> SparseEstimate:
-    """Return a mean vector with few nonzero coordinates, each row privatized separately.
-
-    See `SparseMean` for the parameters, the threshold and the privacy guarantee.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (n, dim)
-        One row per person.
-    epsilon : float
-        Privacy parameter of a row.
-    radius : float
-        Largest absolute value of a coordinate.
-    penalty : float, optional
-        Threshold.
-    clip : bool, default False
-        Project rows that are outside, instead of raising ValueError.
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        Source of randomness; only ``None`` is private.
-
-    Returns
-    -------
-    estimate : SparseEstimate
-        Thresholded mean, with the raw mean and its intervals.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `SparseMean` rejects a parameter, or a row is outside and `clip` is false.
-
-    Privacy
-    -------
-    Each row is epsilon-LDP.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldpfast.estimation import sparse_mean
-    >>> votes = np.random.default_rng(1).integers(-1, 2, (50_000, 32)).astype(float)
-    >>> votes[:, 7] = 1.0
-    >>> estimate = sparse_mean(votes, 2.0, radius=1, rng=1)
-    >>> estimate.support.tolist()
-    [7]
-    """
-    return SparseMean(row_width(x), epsilon, radius, penalty).run(x, rng=rng, clip=clip)

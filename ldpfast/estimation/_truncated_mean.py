@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,6 @@ from ..domains import Reals
 from ..mechanisms import Laplace, SignBit
 from ..results import Estimate, Normal
 from .protocols import FEW_REPORTS, Problem, warn_few
-
-if TYPE_CHECKING:
-    from .._typing import RNGLike
 
 
 class MeanSquaredError(NamedTuple):
@@ -67,8 +64,8 @@ class TruncatedMean(Problem[Estimate[float]]):
         Public bound r > 0 on (E|X|^k)^(1/k).
     n : int
         Number of people who are asked; the threshold depends on it.
-    rule : {"paper", "opt"} or float
-        Threshold T. "paper": r (n epsilon^2)^(1/(2k)). "opt": the minimizer of a bound on the mean squared error for
+    method : {"optimal", "paper"} or float
+        Threshold T. "paper": r (n epsilon^2)^(1/(2k)). "optimal": the minimizer of a bound on the mean squared error for
         clipping to [-T, T]. A number: T itself.
     noise : {"laplace", "sign-bit"}
         Mechanism: `Laplace`, or `SignBit`, which sends one bit and has the smaller variance for epsilon below 2.3.
@@ -109,17 +106,18 @@ class TruncatedMean(Problem[Estimate[float]]):
     >>> import numpy as np
     >>> from ldpfast.estimation import TruncatedMean
     >>> x = np.random.default_rng(1).exponential(2, 20_000)
-    >>> problem = TruncatedMean(1.0, moment=3, radius=4, n=len(x), rule="opt")
+    >>> problem = TruncatedMean(1.0, moment=3, radius=4, n=len(x), method="optimal")
     >>> low, high = problem.estimate(problem.privatize(x, rng=1)).interval()
     >>> low < 2 < high
     True
     """
 
     epsilon: float
+    _: KW_ONLY
     moment: float
     radius: float
     n: int
-    rule: str | float = "paper"
+    method: str | float = "optimal"
     noise: str = "laplace"
     lower: float | None = None
     upper: float | None = None
@@ -138,14 +136,16 @@ class TruncatedMean(Problem[Estimate[float]]):
         # The noise has variance v T^2 / n. The bias is at most constant r^k T^(1 - k).
         unit = kind(-1.0, 1.0, epsilon)
         v = float(unit.variance(0.0))
-        if isinstance(self.rule, str):
-            _check.choice("rule", self.rule, ("paper", "opt"))
-            ratio = n * epsilon**2 if self.rule == "paper" else (k - 1) * constant**2 * n / v
+        if isinstance(self.method, str):
+            _check.choice("method", self.method, ("optimal", "paper"))
+            ratio = n * epsilon**2 if self.method == "paper" else (k - 1) * constant**2 * n / v
             level = r * ratio ** (1 / (2 * k))
         else:
-            level, least = _check.positive("rule", self.rule), r * max(1e-200, math.exp(-500 / (k - 1)))
+            level, least = _check.positive("method", self.method), r * max(1e-200, math.exp(-500 / (k - 1)))
             if level < least:  # the bound on the bias would overflow
-                raise ValueError(f"rule must be at least {least:.6g} for moment={k:g}, radius={r:g}, got {self.rule!r}")
+                raise ValueError(
+                    f"method must be at least {least:.6g} for moment={k:g}, radius={r:g}, got {self.method!r}"
+                )
         lower = -level if self.lower is None else max(_check.real("lower", self.lower), -level)
         upper = level if self.upper is None else min(_check.real("upper", self.upper), level)
         if not lower < upper:
@@ -202,69 +202,3 @@ class TruncatedMean(Problem[Estimate[float]]):
             float(mechanism.variance(clipped).mean()) / n,
             float(x.mean() - clipped.mean()) ** 2,
         )
-
-
-def truncated_mean(
-    x: ArrayLike,
-    epsilon: float,
-    *,
-    moment: float,
-    radius: float,
-    rule: str | float = "paper",
-    noise: str = "laplace",
-    lower: float | None = None,
-    upper: float | None = None,
-    rng: RNGLike = None,
-) -> Estimate[float]:
-    """Return the mean of numbers with a bounded moment, each privatized separately.
-
-    See `TruncatedMean` for the parameters, the interval and the privacy guarantee. Its n is the length of `x`.
-
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        Finite numbers.
-    epsilon : float
-        Privacy parameter.
-    moment, radius : float
-        Order and bound of the moment.
-    rule : {"paper", "opt"} or float
-        Clipping threshold.
-    noise : {"laplace", "sign-bit"}
-        Mechanism.
-    lower, upper : float, optional
-        Known range of the numbers.
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        Source of randomness; only ``None`` is private.
-
-    Returns
-    -------
-    estimate : Estimate
-        Mean of the population, with an interval that allows for the bias of clipping.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `TruncatedMean` rejects a parameter, or a number is not finite.
-
-    Warns
-    -----
-    SmallSampleWarning
-        For fewer than 100 people.
-
-    Privacy
-    -------
-    Each number is epsilon-LDP.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldpfast.estimation import truncated_mean
-    >>> x = np.random.default_rng(1).exponential(2.0, 100_000)  # third moment 48
-    >>> estimate = truncated_mean(x, 1.0, moment=3, radius=4, lower=0, rng=1)
-    >>> bool(abs(estimate.value - 2.0) < 0.5)
-    True
-    """
-    n = max(1, np.size(_check.array("x", x)))
-    problem = TruncatedMean(epsilon, moment, radius, n, rule, noise, lower, upper)
-    return problem.run(x, rng=rng)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,6 @@ from ..domains import Ball, Box, Domain
 from ..mechanisms import L2Ball, LinfBall
 from ..results import Estimate
 from .protocols import FEW_REPORTS, Problem, warn_few
-
-if TYPE_CHECKING:
-    from .._typing import RNGLike
 
 MAX_BOX_DIM = 1 << 20  # coordinates of a box, whose ends are kept as numbers of Python
 
@@ -203,6 +200,7 @@ class VectorMean(Problem[VectorEstimate]):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     norm: str = "l2"
     radius: float | None = None
     lower: Any = None
@@ -219,7 +217,7 @@ class VectorMean(Problem[VectorEstimate]):
         if self.lower is None:
             radius = 1.0 if self.radius is None else self.radius
             ball: L2Ball | LinfBall = (
-                L2Ball(dim, self.epsilon, radius) if norm == "l2" else LinfBall(dim, self.epsilon, radius)
+                L2Ball(dim, self.epsilon, radius=radius) if norm == "l2" else LinfBall(dim, self.epsilon, radius=radius)
             )
             domain: Domain = Ball(dim, ball.radius, norm)
             center, half = np.broadcast_to(0.0, dim), np.broadcast_to(1.0, dim)  # without memory for each coordinate
@@ -290,66 +288,3 @@ def row_width(x: ArrayLike) -> int:
     if len(shape) != 2 or shape[1] == 0:
         raise ValueError(f"x must have shape (n, dim) with dim >= 1, got shape {shape}")
     return int(shape[1])
-
-
-def vector_mean(
-    x: ArrayLike,
-    epsilon: float,
-    *,
-    norm: str = "l2",
-    radius: float | None = None,
-    lower: Any = None,
-    upper: Any = None,
-    clip: bool = False,
-    rng: RNGLike = None,
-) -> VectorEstimate:
-    """Return the mean of vectors in a ball or a box, each privatized separately.
-
-    See `VectorMean` for the parameters, the intervals and the privacy guarantee.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (n, dim)
-        One row per person.
-    epsilon : float
-        Privacy parameter of a row.
-    norm : {"l2", "linf"}
-        Ball or box.
-    radius : float, optional
-        Radius of the ball or box.
-    lower, upper : float or sequence of float, optional
-        Ends of the box.
-    clip : bool, default False
-        Project rows that are outside, instead of raising ValueError.
-    rng : None, int, SeedSequence, Generator or BitGenerator
-        Source of randomness; only ``None`` is private.
-
-    Returns
-    -------
-    estimate : VectorEstimate
-        Value and intervals, `shrunken` and `region`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `VectorMean` rejects a parameter, or a row is outside and `clip` is false.
-
-    Warns
-    -----
-    SmallSampleWarning
-        For fewer than 100 people.
-
-    Privacy
-    -------
-    Each row is epsilon-LDP.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ldpfast.estimation import vector_mean
-    >>> answers = np.random.default_rng(1).random((100_000, 3)) < [0.2, 0.5, 0.9]
-    >>> estimate = vector_mean(answers.astype(float), 1.0, norm="linf", lower=0, upper=1, rng=1)
-    >>> bool(abs(estimate.value - [0.2, 0.5, 0.9]).max() < 0.05)
-    True
-    """
-    return VectorMean(row_width(x), epsilon, norm, radius, lower, upper).run(x, rng=rng, clip=clip)

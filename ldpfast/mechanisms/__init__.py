@@ -1,18 +1,18 @@
 """Mechanisms, the client side: each turns one person's record into a private report."""
 
 from ..reports import Aggregator
+from . import _laplace_residue as _laplace_residue  # their classes are not public, but saved queries name them
+from . import _smoothed_bins as _smoothed_bins
 from ._base import Mechanism
 from ._bins import Bins
 from ._choice import for_ball, for_box, for_categories, for_interval
 from ._finite_channel import FiniteChannel
 from ._gradient import Gradient
 from ._hadamard_response import HadamardResponse
-from ._half_space import half_space_constant
 from ._hessian import Hessian
 from ._l2_ball import L2Ball
 from ._laplace import Laplace
 from ._laplace_one_hot import LaplaceOneHot
-from ._laplace_residue import LaplaceResidue
 from ._laplace_vector import LaplaceVector
 from ._linf_ball import LinfBall
 from ._priv_unit import PrivUnit
@@ -24,7 +24,6 @@ from ._residue import Residue
 from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit
 from ._simulate import simulate
-from ._smoothed_bins import SmoothedBins
 from ._subset_selection import SubsetSelection
 from ._tree_response import TreeResponse
 from ._unary_encoding import UnaryEncoding
@@ -41,7 +40,6 @@ __all__ = [
     "L2Ball",
     "Laplace",
     "LaplaceOneHot",
-    "LaplaceResidue",
     "LaplaceVector",
     "LinfBall",
     "Mechanism",
@@ -53,7 +51,6 @@ __all__ = [
     "Residue",
     "SampledCube",
     "SignBit",
-    "SmoothedBins",
     "SubsetSelection",
     "TreeResponse",
     "UnaryEncoding",
@@ -63,6 +60,5 @@ __all__ = [
     "for_box",
     "for_categories",
     "for_interval",
-    "half_space_constant",
     "simulate",
 ]

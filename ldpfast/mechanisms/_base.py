@@ -13,7 +13,8 @@ from .. import _schema
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
-from ..privacy import Channel, Guarantee, TwoLevel
+from ..privacy import Channel, Guarantee
+from ..privacy._shuffling import TwoLevel
 from ..reports import Aggregator, Codes, Format
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing, line_of
 from ._draws import Counts, multinomial, shares_of

@@ -164,13 +164,13 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
     if k <= MAX_BITS:
         makers += [
             partial(SubsetSelection, k, epsilon),
-            partial(UnaryEncoding, k, epsilon, "symmetric"),
-            partial(UnaryEncoding, k, epsilon, "optimized"),
+            partial(UnaryEncoding, k, epsilon, method="symmetric"),
+            partial(UnaryEncoding, k, epsilon, method="optimized"),
         ]
     return best(makers, total_variance, max_bits, ROUNDING)
 
 
-def for_box(dim: int, epsilon: float, radius: float = 1.0, *, max_bits: int | None = None) -> SampledCube | LinfBall:
+def for_box(dim: int, epsilon: float, *, radius: float = 1.0, max_bits: int | None = None) -> SampledCube | LinfBall:
     """Return the mechanism for a vector in a box [-r, r]^d with the smallest worst-case variance of a coordinate.
 
     Parameters
@@ -202,19 +202,21 @@ def for_box(dim: int, epsilon: float, radius: float = 1.0, *, max_bits: int | No
     """
     dim = _check.integer("dim", dim, 1)
     makers: list[Callable[[], SampledCube | LinfBall]] = [
-        partial(SampledCube, dim, epsilon, radius),
-        partial(LinfBall, dim, epsilon, radius),
+        partial(SampledCube, dim, epsilon, radius=radius),
+        partial(LinfBall, dim, epsilon, radius=radius),
     ]
     if max_bits is not None:
-        makers += [partial(SampledCube, dim, epsilon, radius, sampled=k) for k in range(1, min(dim, MAX_SAMPLED) + 1)]
+        makers += [
+            partial(SampledCube, dim, epsilon, radius=radius, sampled=k) for k in range(1, min(dim, MAX_SAMPLED) + 1)
+        ]
     return best(makers, lambda mechanism: mechanism.worst_variance, max_bits, ROUNDING)
 
 
 def for_ball(
     dim: int,
     epsilon: float,
-    radius: float = 1.0,
     *,
+    radius: float = 1.0,
     vectors: int = 16,
     max_bits: int | None = None,
     allow_ideal: bool = False,
@@ -253,9 +255,9 @@ def for_ball(
     RankCodebook(dim=100, epsilon=2.0, radius=1.0, vectors=16)
     """
     makers: list[Callable[[], RankCodebook | L2Ball | PrivUnit]] = [
-        partial(L2Ball, dim, epsilon, radius),
-        partial(RankCodebook, dim, epsilon, radius, vectors=vectors),
+        partial(L2Ball, dim, epsilon, radius=radius),
+        partial(RankCodebook, dim, epsilon, radius=radius, vectors=vectors),
     ]
     if _check.flag("allow_ideal", allow_ideal):
-        makers.append(partial(PrivUnit, dim, epsilon, radius))
+        makers.append(partial(PrivUnit, dim, epsilon, radius=radius))
     return best(makers, lambda mechanism: mechanism.scale, max_bits, ROUNDING)

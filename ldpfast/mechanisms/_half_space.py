@@ -28,7 +28,7 @@ def half_space_constant(dim: int) -> float:
 
     Examples
     --------
-    >>> from ldpfast.mechanisms import half_space_constant
+    >>> from ldpfast.mechanisms._half_space import half_space_constant
     >>> half_space_constant(3)
     2.0
     """

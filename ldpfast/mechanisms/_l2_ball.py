@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from .. import _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ..reports import Vectors
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale, half_space_constant
@@ -70,6 +70,7 @@ class L2Ball(Mechanism):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     radius: float = 1.0
     scale: float = field(init=False, repr=False, compare=False)
     _heads: int = field(init=False, repr=False, compare=False)

@@ -59,7 +59,7 @@ class LaplaceResidue(DiscreteLaplace):
     Examples
     --------
     >>> import numpy as np
-    >>> from ldpfast.mechanisms import LaplaceResidue
+    >>> from ldpfast.mechanisms._laplace_residue import LaplaceResidue
     >>> LaplaceResidue(width=2.0, offset=0.5, epsilon=1.0).privatize(np.array([7.3, -2.0]), rng=1).shape
     (2,)
     """

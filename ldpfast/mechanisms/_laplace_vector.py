@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from .. import _check, _coins
@@ -71,6 +71,7 @@ class LaplaceVector(DiscreteLaplace):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     radius: float = 1.0
     norm: str = "l2"
     grid: float = field(init=False, repr=False, compare=False)

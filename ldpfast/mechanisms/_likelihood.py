@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Domain
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ._base import Mechanism
 from ._draws import Counts
 from ._l2_ball import L2Ball
@@ -97,6 +97,7 @@ class LikelihoodQuestion(Mechanism):
     family: str
     position: tuple[float, ...]
     epsilon: float
+    _: KW_ONLY
     norm: str = "l2"
     radius: float = 1.0
     column: float = 0.0
@@ -129,9 +130,11 @@ class LikelihoodQuestion(Mechanism):
         )
         size, reach = self._size()
         if noise == "laplace":
-            ball: Any = LaplaceVector(size, self.epsilon, reach, norm)
+            ball: Any = LaplaceVector(size, self.epsilon, radius=reach, norm=norm)
         else:
-            ball = L2Ball(size, self.epsilon, reach) if norm == "l2" else LinfBall(size, self.epsilon, reach)
+            ball = (
+                L2Ball(size, self.epsilon, radius=reach) if norm == "l2" else LinfBall(size, self.epsilon, radius=reach)
+            )
         self._set(epsilon=ball.epsilon, ball=ball, domain=Examples(self.features, family, reach))
         self.define(
             epsilon_realized=ball.epsilon_realized,

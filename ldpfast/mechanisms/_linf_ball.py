@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -105,6 +105,7 @@ class LinfBall(Mechanism):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     radius: float = 1.0
     ties: str = "keep"
     scale: float = field(init=False, repr=False, compare=False)

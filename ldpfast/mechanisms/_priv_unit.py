@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -99,6 +99,7 @@ class PrivUnit(Mechanism):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     radius: float = 1.0
     scale: float = field(init=False, repr=False, compare=False)
     threshold: float = field(init=False, repr=False, compare=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +12,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import Floats
 from ..domains import Ball
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ..reports import Directions
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale
@@ -135,8 +135,9 @@ class RankCodebook(Mechanism):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     radius: float = 1.0
-    vectors: int = field(default=16, kw_only=True)
+    vectors: int = 16
     top: int = field(init=False, repr=False, compare=False)
     scale: float = field(init=False, repr=False, compare=False)
     _coin: _coins.SetCoin = field(init=False, repr=False, compare=False)

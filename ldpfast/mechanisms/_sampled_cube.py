@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -15,7 +15,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ..reports import Bits, Format, SampledSigns
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -155,9 +155,10 @@ class SampledCube(Mechanism):
 
     dim: int
     epsilon: float
+    _: KW_ONLY
     radius: float = 1.0
-    sampled: int | None = field(default=None, kw_only=True)
-    threshold: int | None = field(default=None, kw_only=True)
+    sampled: int | None = None
+    threshold: int | None = None
     scale: float = field(init=False, repr=False, compare=False)
     _coin: _coins.BinaryCoin = field(init=False, repr=False, compare=False)
     _patterns: int = field(init=False, repr=False, compare=False)

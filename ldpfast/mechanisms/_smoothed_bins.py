@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +52,7 @@ class SmoothedBins(ResponseMechanism):
     Examples
     --------
     >>> import numpy as np
-    >>> from ldpfast.mechanisms import SmoothedBins
+    >>> from ldpfast.mechanisms._smoothed_bins import SmoothedBins
     >>> half = SmoothedBins(3.0, epsilon=2.0, spacing=1.0).run(np.full(40_000, 3), rng=1)
     >>> bool(abs(half.value[0] - 0.5) < 0.05)
     True
@@ -60,6 +60,7 @@ class SmoothedBins(ResponseMechanism):
 
     cuts: tuple[float, ...]
     epsilon: float
+    _: KW_ONLY
     spacing: float
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -94,6 +94,7 @@ class SubsetSelection(Mechanism):
 
     k: int
     epsilon: float
+    _: KW_ONLY
     size: int | None = None
     report: Bits = field(init=False, repr=False, compare=False)
     debiasing: Debiasing = field(init=False, repr=False, compare=False)

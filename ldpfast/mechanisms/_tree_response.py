@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -256,6 +256,7 @@ class TreeResponse(Mechanism):
 
     k: int
     epsilon: float
+    _: KW_ONLY
     branching: int = 4
     method: str = "hierarchy"
     report: Codes = field(init=False, repr=False, compare=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ..reports import Bits
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -33,7 +33,7 @@ class UnaryEncoding(Mechanism):
         Number of categories, >= 2.
     epsilon : float
         Privacy parameter, > 0; at most about 88 (symmetric) or 44 (optimized).
-    variant : {"symmetric", "optimized"}
+    method : {"symmetric", "optimized"}
         "symmetric" flips every bit with the same probability, 1 / (1 + e^(epsilon / 2)). "optimized" keeps the bit of
         the true category with probability 1/2 and sets the others with probability 1 / (1 + e^epsilon), which has the
         smaller variance for rare categories.
@@ -41,7 +41,7 @@ class UnaryEncoding(Mechanism):
     Raises
     ------
     TypeError, ValueError
-        If `k` is not an integer >= 2, `variant` is not as above, or `epsilon` is not a finite number > 0 that exact
+        If `k` is not an integer >= 2, `method` is not as above, or `epsilon` is not a finite number > 0 that exact
         coins can certify.
 
     Notes
@@ -66,14 +66,15 @@ class UnaryEncoding(Mechanism):
     Examples
     --------
     >>> import numpy as np, ldpfast as ldp
-    >>> mechanism = ldp.UnaryEncoding(100, epsilon=1.0, variant="optimized")
+    >>> mechanism = ldp.UnaryEncoding(100, epsilon=1.0, method="optimized")
     >>> mechanism.privatize(np.array([3, 99]), rng=1).shape  # 100 bits in 13 bytes
     (2, 13)
     """
 
     k: int
     epsilon: float
-    variant: str = "symmetric"
+    _: KW_ONLY
+    method: str = "symmetric"
     debiasing: Debiasing = field(init=False, repr=False, compare=False)
     _coin: _coins.UnaryCoins = field(init=False, repr=False, compare=False)
 
@@ -81,9 +82,9 @@ class UnaryEncoding(Mechanism):
         self._set(
             k=_check.integer("k", self.k, 2, MAX_CATEGORIES),
             epsilon=_check.positive("epsilon", self.epsilon),
-            variant=_check.choice("variant", self.variant, ("symmetric", "optimized")),
+            method=_check.choice("method", self.method, ("symmetric", "optimized")),
         )
-        optimized = self.variant == "optimized"
+        optimized = self.method == "optimized"
         coins = _coins.unary(self.epsilon, optimized)
         self.define(
             epsilon_realized=coins.epsilon_realized,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Interval
-from ..privacy import TwoLevel
+from ..privacy._shuffling import TwoLevel
 from ..reports import Codes
 from ..results import NumberDebiasing
 from ._base import Mechanism
@@ -137,7 +137,8 @@ class Window(Mechanism):
     lower: float
     upper: float
     epsilon: float
-    outputs: int = field(default=16, kw_only=True)
+    _: KW_ONLY
+    outputs: int = 16
     debiasing: NumberDebiasing = field(init=False, repr=False, compare=False)
     _coin: _coins.WindowCoin = field(init=False, repr=False, compare=False)
 

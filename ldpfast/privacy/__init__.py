@@ -1,5 +1,6 @@
 """Privacy of finite channels, conversions between definitions, composition, shuffling, Gaussian noise, and audits.
 
+The conversions between definitions (``x_from_y`` and ``y_for_x``) are provisional: their names can change in a minor release.
 Nothing here uses an extension module.
 """
 
@@ -17,8 +18,6 @@ from ._conversions import (
     epsilon_for_tv,
     kl_for_tv,
     kl_from_dp,
-    least_error,
-    misses,
     tv_from_dp,
     tv_from_kl,
 )
@@ -32,12 +31,11 @@ from ._gaussian import (
 )
 from ._guarantee import Guarantee, compose, group
 from ._one_at_random import release_one_at_random
-from ._shuffling import TwoLevel, shuffled, shuffled_delta
+from ._shuffling import shuffled, shuffled_delta
 
 __all__ = [
     "Channel",
     "Guarantee",
-    "TwoLevel",
     "audit",
     "compose",
     "composition_delta",
@@ -59,8 +57,6 @@ __all__ = [
     "group",
     "kl_for_tv",
     "kl_from_dp",
-    "least_error",
-    "misses",
     "release_one_at_random",
     "shuffled",
     "shuffled_delta",

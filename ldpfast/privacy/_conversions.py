@@ -1,7 +1,7 @@
 """Conversions between definitions of privacy.
 
-``x_from_y`` is the best x that y guarantees, ``y_for_x`` the weakest y that guarantees x. With ``mode="sharp"``, the default,
-some channel attains the result. ``mode="paper"`` is a weaker published form, and exists only if that form is true. Arguments
+``x_from_y`` is the best x that y guarantees, ``y_for_x`` the weakest y that guarantees x. With ``method="sharp"``, the default,
+some channel attains the result. ``method="paper"`` is a weaker published form, and exists only if that form is true. Arguments
 broadcast. All computations are in doubles, and results are rounded toward more privacy. An upper bound that is not 0 is at
 least the smallest positive double.
 """
@@ -19,7 +19,7 @@ from .. import _check
 from ._numbers import Floats, down, float_or_array, lower_until, raise_until, up
 from ._testing import inherited
 
-MODES = ("sharp", "paper")
+METHODS = ("sharp", "paper")
 SEARCH = 1e-10  # more than the relative error of a search over the masses of reports
 SHARES = 1e-14  # more than the error of a difference of two shares of masses
 MIN_MASS = (
@@ -38,17 +38,17 @@ def _delta(values: ArrayLike) -> Floats:
 # Differential privacy -------------------------------------------------------------------------------------------------
 
 
-def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
+def delta_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, at: ArrayLike) -> Any:
     """Return the delta at another epsilon that (epsilon, delta)-privacy guarantees.
 
     Parameters
     ----------
-    at : array_like
-        The epsilon of the result, >= 0.
     epsilon : array_like
         At least 0.
     delta : array_like, default 0.0
         In [0, 1).
+    at : array_like
+        The epsilon of the result, >= 0.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> 
     Examples
     --------
     >>> from ldpfast.privacy import delta_from_dp
-    >>> delta_from_dp(1.0, epsilon=1.0), round(delta_from_dp(0.5, epsilon=1.0), 4)
+    >>> delta_from_dp(at=1.0, epsilon=1.0), round(delta_from_dp(at=0.5, epsilon=1.0), 4)
     (0.0, 0.2876)
     """
     at, epsilon, delta = _nonnegative("at", at), _nonnegative("epsilon", epsilon), _delta(delta)
@@ -73,7 +73,7 @@ def delta_from_dp(at: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> 
     return float_or_array(np.where(gap < 0, up(delta + more, 1.0), delta))  # delta is exact from epsilon on
 
 
-def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp") -> Any:
+def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, method: str = "sharp") -> Any:
     """Return the total variation that (epsilon, delta)-privacy guarantees.
 
     Parameters
@@ -82,7 +82,7 @@ def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp
         At least 0.
     delta : array_like, default 0.0
         In [0, 1).
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the smaller of 1 and epsilon / 2 + delta.
 
     Returns
@@ -102,7 +102,7 @@ def tv_from_dp(epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mode: str = "sharp
     0.4621
     """
     epsilon, delta = _nonnegative("epsilon", epsilon), _delta(delta)
-    if _check.choice("mode", mode, MODES) == "paper":
+    if _check.choice("method", method, METHODS) == "paper":
         return float_or_array(up(epsilon / 2 + delta, 1.0, zero=(epsilon == 0) & (delta == 0)))
     return float_or_array(_tv(epsilon, delta))
 
@@ -176,7 +176,7 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
 
     Examples
     --------
-    >>> from ldpfast.privacy import least_error
+    >>> from ldpfast.privacy._conversions import least_error
     >>> round(least_error(1.0), 4)  # a test without any errors has 0, a guess 1
     0.5379
     """
@@ -197,7 +197,7 @@ def disclosure_risk(epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Any:
     Returns
     -------
     risk : float or ndarray
-        ``(1 - delta) / (1 + e^epsilon)``: half of `least_error`.
+        ``(1 - delta) / (1 + e^epsilon)``: half of the smallest sum of both errors of a test.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def misses(false_alarms: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0) 
 
     Examples
     --------
-    >>> from ldpfast.privacy import misses
+    >>> from ldpfast.privacy._conversions import misses
     >>> round(misses(0.05, epsilon=1.0), 4)  # of the best test with 5 % of false alarms
     0.8641
     """
@@ -257,7 +257,7 @@ def _difference(first: Floats, second: Floats) -> Floats:
 # Kullback-Leibler privacy ---------------------------------------------------------------------------------------------
 
 
-def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
+def kl_from_dp(epsilon: ArrayLike, *, method: str = "sharp") -> Any:
     """Return the Kullback-Leibler divergence that epsilon-privacy guarantees.
 
     (epsilon, delta)-privacy with delta > 0 guarantees no finite divergence.
@@ -266,7 +266,7 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     ----------
     epsilon : array_like
         At least 0.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": epsilon (e^epsilon - 1).
 
     Returns
@@ -286,7 +286,7 @@ def kl_from_dp(epsilon: ArrayLike, *, mode: str = "sharp") -> Any:
     0.4621
     """
     epsilon = _nonnegative("epsilon", epsilon)
-    if _check.choice("mode", mode, MODES) == "paper":
+    if _check.choice("method", method, METHODS) == "paper":
         with np.errstate(over="ignore"):
             return float_or_array(up(epsilon * np.expm1(epsilon), zero=epsilon == 0))
     return float_or_array(_kl(epsilon))
@@ -336,7 +336,7 @@ def kl_binary(x: Floats, y: Floats) -> Floats:
     return heads + tails
 
 
-def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
+def delta_from_kl(epsilon: ArrayLike, *, kl: ArrayLike) -> Any:
     """Return the delta at a given epsilon that a Kullback-Leibler divergence guarantees.
 
     Parameters
@@ -360,7 +360,7 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
     Examples
     --------
     >>> from ldpfast.privacy import delta_from_kl
-    >>> round(delta_from_kl(1.0, 0.1), 4)
+    >>> round(delta_from_kl(1.0, kl=0.1), 4)
     0.055
     """
     epsilon, kl = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _nonnegative("kl", kl))
@@ -376,18 +376,18 @@ def delta_from_kl(epsilon: ArrayLike, kl: ArrayLike) -> Any:
 
     with np.errstate(over="ignore"):
         delta = _concave_maximum(gain, np.full(kl.shape, 1e-300), np.ones(kl.shape))
-    largest = np.minimum(tv_from_kl(kl), tv_from_kl(kl, mode="paper"))  # the delta at 0 is the largest
+    largest = np.minimum(tv_from_kl(kl), tv_from_kl(kl, method="paper"))  # the delta at 0 is the largest
     return float_or_array(np.where(kl > 0, np.minimum(delta + 1e-12, largest), 0.0))
 
 
-def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
+def tv_from_kl(kl: ArrayLike, *, method: str = "sharp") -> Any:
     """Return the total variation that a Kullback-Leibler divergence guarantees.
 
     Parameters
     ----------
     kl : array_like
         Bound on the divergence in both orders, >= 0.
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": the smaller of sqrt(kl / 2) (Pinsker) and sqrt(1 - e^-kl) (Bretagnolle and Huber).
 
     Returns
@@ -407,7 +407,7 @@ def tv_from_kl(kl: ArrayLike, *, mode: str = "sharp") -> Any:
     0.2217
     """
     kl = _nonnegative("kl", kl)
-    if _check.choice("mode", mode, MODES) == "paper":
+    if _check.choice("method", method, METHODS) == "paper":
         return float_or_array(up(np.minimum(np.sqrt(kl) / math.sqrt(2), np.sqrt(-np.expm1(-kl))), 1.0, zero=kl == 0))
     bound = np.tanh(np.asarray(epsilon_for_kl(kl)) / 2)
     return float_or_array(raise_until(lambda tv: np.asarray(kl_for_tv(tv)) >= kl, np.where(kl > 0, bound, 0.0), 1.0))
@@ -446,7 +446,7 @@ def kl_for_tv(tv: ArrayLike) -> Any:
 # Total variation privacy ----------------------------------------------------------------------------------------------
 
 
-def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
+def delta_from_tv(epsilon: ArrayLike, *, tv: ArrayLike) -> Any:
     """Return the delta at a given epsilon that a total variation guarantees, which is the total variation.
 
     Parameters
@@ -469,7 +469,7 @@ def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
     Examples
     --------
     >>> from ldpfast.privacy import delta_from_tv
-    >>> round(delta_from_tv(0.0, 0.25), 4)
+    >>> round(delta_from_tv(0.0, tv=0.25), 4)
     0.25
     """
     epsilon, tv = np.broadcast_arrays(_nonnegative("epsilon", epsilon), _check.within("tv", tv, 0, 1))
@@ -480,7 +480,7 @@ def delta_from_tv(epsilon: ArrayLike, tv: ArrayLike) -> Any:
 
 
 def conditional_testing_from_dp(
-    epsilon: ArrayLike, delta: ArrayLike = 0.0, mass: ArrayLike = 0.0, *, mode: str = "sharp"
+    epsilon: ArrayLike, delta: ArrayLike = 0.0, *, mass: ArrayLike = 0.0, method: str = "sharp"
 ) -> Any:
     """Return the parameter of conditional hypothesis testing privacy, inherited, that (epsilon, delta)-privacy guarantees.
 
@@ -492,7 +492,7 @@ def conditional_testing_from_dp(
         In [0, 1).
     mass : array_like, default 0.0
         Smallest probability of a set that counts, in [0, 1).
-    mode : {"sharp", "paper"}
+    method : {"sharp", "paper"}
         "paper": ``(1 + e^-epsilon) (1 - e^(-2 epsilon))`` where `mass` is at least ``delta / (e^(2 epsilon) - e^epsilon)``.
 
     Returns
@@ -516,7 +516,7 @@ def conditional_testing_from_dp(
     a, d, m = np.broadcast_arrays(
         _nonnegative("epsilon", epsilon), _delta(delta), _check.within("mass", mass, 0, 1, "[)")
     )
-    if _check.choice("mode", mode, MODES) == "paper":
+    if _check.choice("method", method, METHODS) == "paper":
         enough = down(m * -np.expm1(-a)) >= up(d * np.exp(-2 * a), zero=d == 0)  # m (e^2a - e^a) >= d
         return float_or_array(np.where(enough, up((1 + np.exp(-a)) * -np.expm1(-2 * a), 1.0, zero=a == 0), 1.0))
     parameters = [_marked_response(*map(float, values)) for values in zip(a.flat, d.flat, m.flat, strict=True)]
@@ -536,7 +536,7 @@ def _marked_response(epsilon: float, delta: float, mass: float) -> float:
     return bound if delta > 0 else min(bound, float(up(math.tanh(epsilon / 2), 1.0)))  # the parameter for mass 0
 
 
-def dp_from_conditional_testing(level: ArrayLike, mass: ArrayLike = 0.0) -> tuple[Any, Any]:
+def dp_from_conditional_testing(level: ArrayLike, *, mass: ArrayLike = 0.0) -> tuple[Any, Any]:
     """Return the epsilon and delta that conditional hypothesis testing privacy, inherited, guarantees.
 
     Parameters

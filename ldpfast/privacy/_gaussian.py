@@ -64,7 +64,7 @@ def _log_goal(delta: Floats) -> Floats:
         return np.asarray(np.log(np.maximum(delta - 2 * LEAST, 0.0)))
 
 
-def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
+def gaussian_delta(epsilon: ArrayLike, *, sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
     """Return the delta of a release of a number or vector with normal noise.
 
     Parameters
@@ -94,7 +94,7 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
 
     Examples
     --------
-    >>> round(gaussian_delta(1.0, 3.730632), 9)
+    >>> round(gaussian_delta(1.0, sigma=3.730632), 9)
     1e-05
     """
     epsilon = _check.within("epsilon", epsilon, 0, math.inf, "[)")
@@ -102,7 +102,7 @@ def gaussian_delta(epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike 
     return float_or_array(up(np.exp(_log_delta(*np.broadcast_arrays(s, epsilon))), 1.0, LOG_ERROR))
 
 
-def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
+def gaussian_sigma(epsilon: ArrayLike, delta: ArrayLike, *, sensitivity: ArrayLike = 1.0) -> Any:
     """Return the smallest standard deviation of normal noise for (epsilon, delta)-privacy.
 
     Parameters
@@ -173,7 +173,7 @@ def _orders(shape: tuple[int, ...], holds: Callable[[Floats], Any]) -> tuple[Flo
     return low, high
 
 
-def concentrated_delta(epsilon: ArrayLike, rho: ArrayLike) -> Any:
+def concentrated_delta(epsilon: ArrayLike, *, rho: ArrayLike) -> Any:
     """Return the delta at a given epsilon that zero-concentrated privacy guarantees.
 
     Integer normal noise in several dimensions is certified in this way.
@@ -202,7 +202,7 @@ def concentrated_delta(epsilon: ArrayLike, rho: ArrayLike) -> Any:
     Examples
     --------
     >>> from ldpfast.privacy import concentrated_delta
-    >>> concentrated_delta(1.0, 0.01) < 1e-9
+    >>> concentrated_delta(1.0, rho=0.01) < 1e-9
     True
     """
     epsilon, rho = np.broadcast_arrays(_positive("epsilon", epsilon), _positive("rho", rho))
@@ -235,7 +235,7 @@ def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
     --------
     >>> from ldpfast.privacy import concentrated_delta, concentrated_rho
     >>> rho = concentrated_rho(1.0, 1e-6)
-    >>> concentrated_delta(1.0, rho) <= 1e-6
+    >>> concentrated_delta(1.0, rho=rho) <= 1e-6
     True
     """
     epsilon, delta = np.broadcast_arrays(_positive("epsilon", epsilon), _check.within("delta", delta, 0, 1, "()"))
@@ -248,7 +248,7 @@ def concentrated_rho(epsilon: ArrayLike, delta: ArrayLike) -> Any:
     return float_or_array(np.where(above(high), 0.0, _best_rho(epsilon, high) * (1 - 1e-12)))
 
 
-def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
+def gaussian_kl(sigma: ArrayLike, *, sensitivity: ArrayLike = 1.0) -> Any:
     """Return the Kullback-Leibler divergence of a release with normal noise.
 
     Parameters
@@ -278,7 +278,7 @@ def gaussian_kl(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
         return float_or_array(up(_quotient("sensitivity", sensitivity, "sigma", sigma) ** 2 / 2))
 
 
-def gaussian_tv(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Any:
+def gaussian_tv(sigma: ArrayLike, *, sensitivity: ArrayLike = 1.0) -> Any:
     """Return the total variation of a release with normal noise.
 
     Parameters

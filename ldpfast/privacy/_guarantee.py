@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -51,7 +51,7 @@ class Guarantee:
     definition: str
     epsilon: float
     delta: float = 0.0
-    ideal: bool = False
+    ideal: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         _check.choice("definition", self.definition, DEFINITIONS)
@@ -122,9 +122,12 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     ideal = any(g.ideal for g in guarantees)
     if definition == "tv":
         return Guarantee(
-            "tv", _coins.round_up(1 - math.prod((1 - Fraction(t) for t in epsilons), start=Fraction(1))), 0.0, ideal
+            "tv",
+            _coins.round_up(1 - math.prod((1 - Fraction(t) for t in epsilons), start=Fraction(1))),
+            0.0,
+            ideal=ideal,
         )
-    return Guarantee(definition, _coins.sum_up(epsilons), _coins.sum_up(deltas), ideal)
+    return Guarantee(definition, _coins.sum_up(epsilons), _coins.sum_up(deltas), ideal=ideal)
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:
@@ -162,9 +165,9 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
         raise ValueError(f"guarantee must not be of the definition 'kl', which gives no bound for size={size}")
     total = _coins.sum_up([Fraction(epsilon) * size])
     if definition == "tv":
-        return Guarantee("tv", min(1.0, total), 0.0, guarantee.ideal)
+        return Guarantee("tv", min(1.0, total), 0.0, ideal=guarantee.ideal)
     if guarantee.delta == 0:
-        return Guarantee(definition, total, 0.0, guarantee.ideal)
+        return Guarantee(definition, total, 0.0, ideal=guarantee.ideal)
     if total > 700:
         raise ValueError(f"size must be smaller for epsilon={epsilon!r} and a delta above 0, got {size}")
     with decimal.localcontext(_coins.CONTEXT) as context:
@@ -172,7 +175,7 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
         one, times = Decimal(epsilon).exp(), Decimal(size)
         if epsilon > 0 and size > 1:
             times = (one**size - 1) / (one - 1) * (1 + Decimal("1e-80"))  # the factor covers the errors of decimals
-        return Guarantee(definition, total, _coins.round_up(Decimal(guarantee.delta) * times), guarantee.ideal)
+        return Guarantee(definition, total, _coins.round_up(Decimal(guarantee.delta) * times), ideal=guarantee.ideal)
 
 
 def _require_guarantee(name: str, value: Any) -> None:

@@ -66,7 +66,7 @@ class TwoLevel:
 
     Examples
     --------
-    >>> from ldpfast.privacy import TwoLevel
+    >>> from ldpfast.privacy._shuffling import TwoLevel
     >>> TwoLevel.of_sets(3, size=1, outputs=10, difference=1).affected  # k-ary randomized response with k = 10
     Fraction(1, 3)
     """
@@ -278,7 +278,7 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     n = _check.integer("n", n, 1)
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
     counts = _Counts.of(channel, n)
-    return Guarantee("approximate", min(largest, _least_epsilon(counts, target, largest)), target, ideal)
+    return Guarantee("approximate", min(largest, _least_epsilon(counts, target, largest)), target, ideal=ideal)
 
 
 def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike) -> Any:

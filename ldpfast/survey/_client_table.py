@@ -75,6 +75,6 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
         direct = coin.keep - coin.words_per_symbol
         return RANDOMIZED_RESPONSE, coin.bits, coin.shift, direct, coin.words_per_symbol, coin.reciprocal
     if isinstance(mechanism, UnaryEncoding):
-        kind = OPTIMIZED_UNARY if mechanism.variant == "optimized" else SYMMETRIC_UNARY
+        kind = OPTIMIZED_UNARY if mechanism.method == "optimized" else SYMMETRIC_UNARY
         return kind, 64, 0, coin.other, 0, 0
     raise TypeError(f"a client must answer by randomized response or unary encoding, got {type(mechanism).__name__}")

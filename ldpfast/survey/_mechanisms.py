@@ -30,8 +30,8 @@ def for_symbols(k: int, epsilon: float) -> Mechanism:
     """
     makers: list[Callable[[], RandomizedResponse | UnaryEncoding]] = [
         partial(RandomizedResponse, k, epsilon),
-        partial(UnaryEncoding, k, epsilon, "symmetric"),
-        partial(UnaryEncoding, k, epsilon, "optimized"),
+        partial(UnaryEncoding, k, epsilon, method="symmetric"),
+        partial(UnaryEncoding, k, epsilon, method="optimized"),
     ]
     return best(makers, lambda mechanism: float(mechanism.debiasing.variance(0.0)))
 

@@ -52,7 +52,7 @@ class NumberQuestion(ColumnQuestion):
         missing = np.isnan(numbers) & (not self.optional)
         return missing, ((numbers < lower) | (numbers > upper)) & (not clip)
 
-    def canonical(self, column: Column, rows: NDArray[np.intp], clip: bool = True) -> Any:
+    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool) -> Any:
         first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
         numbers, (lower, upper) = column.numbers(first, stop - first)[rows - first], self.valid_range()
         outside = (numbers < lower) | (numbers > upper)

@@ -54,7 +54,8 @@ def person_answers(
             these = rows[start : start + PIECE_ROWS]
             questions = [layout.declared[layout.columns[place]] for place in places]
             cells = [
-                question.canonical(columns[place], these) for place, question in zip(places, questions, strict=True)
+                question.canonical(columns[place], these, clip=True)
+                for place, question in zip(places, questions, strict=True)
             ]
             fields = [fields_of(cell) for cell in cells]
             own = personal.derive(start, np.concatenate(fields, axis=1))

@@ -148,7 +148,7 @@ class ColumnQuestion(SurveyQuestion):
         """Return which of n cells lack a value that they need, and which are outside of the declared set."""
 
     @abstractmethod
-    def canonical(self, column: Column, rows: NDArray[np.intp], clip: bool = True) -> Any:
+    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool) -> Any:
         """Return the canonical values of some rows in ascending order, on which personal keys depend.
 
         They are symbols, numbers of steps, or numbers in the declared range. A missing number is NaN, or the number after that

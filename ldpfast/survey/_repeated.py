@@ -331,7 +331,7 @@ class RepeatedRound(ReportQuestion[Answer]):
         _check.flag("clip", clip)
         question = self.repeated.question
         column = question.read("x", whole_column("x", x), clip)
-        cells = question.canonical(column, np.arange(column.n), clip)
+        cells = question.canonical(column, np.arange(column.n), clip=clip)
         if cells is None:
             raise question.first_fault("x", column, 0, column.n, clip, "row {}".format)
         return self._respond(cells, rng)
@@ -474,7 +474,7 @@ class RepeatedClient:
 def _cell_of(value: Any, question: ColumnQuestion) -> NDArray[Any]:
     """Return the canonical value of one cell."""
 
-    return np.asarray(question.canonical(question.read_cell(value), np.arange(1)))
+    return np.asarray(question.canonical(question.read_cell(value), np.arange(1), clip=True))
 
 
 def _product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:

@@ -36,7 +36,7 @@ class SymbolQuestion(ColumnQuestion):
         symbols = column.symbols(first, n)
         return symbols == MISSING, symbols == UNDECLARED
 
-    def canonical(self, column: Column, rows: NDArray[np.intp], clip: bool = True) -> Any:
+    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool) -> Any:
         first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
         symbols = column.symbols(first, stop - first)[rows - first]
         return None if len(symbols) and symbols.max() >= self.k else symbols

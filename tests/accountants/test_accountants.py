@@ -27,9 +27,11 @@ def test_sigma_and_delta_agree_with_dp_accounting():
         theirs = privacy_loss_mechanism.GaussianPrivacyLoss.from_privacy_guarantee(
             common.DifferentialPrivacyParameters(epsilon, delta), sensitivity=2.0
         )
-        assert privacy.gaussian_sigma(epsilon, delta, 2.0) == pytest.approx(theirs.standard_deviation, rel=1e-5)
+        assert privacy.gaussian_sigma(epsilon, delta, sensitivity=2.0) == pytest.approx(
+            theirs.standard_deviation, rel=1e-5
+        )
         assert theirs.get_delta_for_epsilon(epsilon / 2) == pytest.approx(
-            privacy.gaussian_delta(epsilon / 2, theirs.standard_deviation, 2.0), rel=1e-9
+            privacy.gaussian_delta(epsilon / 2, sigma=theirs.standard_deviation, sensitivity=2.0), rel=1e-9
         )
 
 

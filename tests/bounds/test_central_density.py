@@ -17,22 +17,22 @@ from ldpfast.bounds._central_privacy import CentralPrivacy
 
 def test_lower_bound_constants():
     """Constants in one dimension, if privacy dominates the error and if sampling does."""
-    assert bounds.central_density(1e8, 1e-5, 1).lower * 1e3 == pytest.approx(0.09, abs=0.01)
-    assert bounds.central_density(1e9, 20, 1).lower * 1e9 ** (2 / 3) == pytest.approx(0.064, abs=0.01)
+    assert bounds.central_density(1e8, 1, 1e-5).lower * 1e3 == pytest.approx(0.09, abs=0.01)
+    assert bounds.central_density(1e9, 1, 20).lower * 1e9 ** (2 / 3) == pytest.approx(0.064, abs=0.01)
 
 
 def test_packing_gives_a_weaker_lower_bound():
     """The constants of the closed form, recomputed with `packing`."""
     n, a = 1e6, 0.1
     for d in (1, 2, 3):
-        sharp, packed = bounds.central_density(n, a, d), bounds.central_density(n, a, d, mode="packing")
+        sharp, packed = bounds.central_density(n, d, a), bounds.central_density(n, d, a, method="packing")
         assert packed.lower < sharp.lower / 20
-        assert packed.lower == bounds.central_density(n, a, d, mode="paper").lower
+        assert packed.lower == bounds.central_density(n, d, a, method="paper").lower
         m = 1 / math.sqrt(48 * (d + 1) * (d + 2) * packed.lower)
         assert m == pytest.approx(2 * round(m / 2))
         signs = m**d / 2
         points = int(Decimal(signs / 8).exp())  # too large for a double
-        error = bounds.packing(max(2, points), int(n), 1 / (2 * m), epsilon=a)
+        error = bounds.packing(int(n), a, points=max(2, points), share=1 / (2 * m))
         assert error >= 1 / 6
         separation = 4 * m ** -(d + 2) / ((d + 1) * (d + 2)) * signs / 4  # squared distance
         assert packed.lower <= separation / 4 * error
@@ -63,7 +63,7 @@ def test_tents_give_the_lower_bound(n, epsilon):
         for s in (0.2, 0.4, 0.5, 0.6, 0.75):
             if tv <= privacy.reach(n, s) * (1 + 1e-3) or 1 - (1 - hellinger / 2) ** (2 * n) <= s**2:
                 best = max(best, m / 2 * np.mean((first - second) ** 2) / 4 * (1 - s))
-    lower = float(bounds.central_density(n, epsilon, 1).lower)
+    lower = float(bounds.central_density(n, 1, epsilon).lower)
     assert 0.8 * best <= lower <= best * (1 + 2e-3)
 
 
@@ -71,10 +71,10 @@ def test_tents_give_the_lower_bound(n, epsilon):
     "call, message",
     [
         (
-            lambda: bounds.central_density(9, 1, 2, mode="best"),
-            r"^mode must be one of 'sharp', 'packing', 'paper', got 'best'$",
+            lambda: bounds.central_density(9, 2, 1, method="best"),
+            r"^method must be one of 'sharp', 'packing', 'paper', got 'best'$",
         ),
-        (lambda: bounds.central_density(9, 1, 51), r"Proposition 5, needs dim <= 50, got dim=51$"),
+        (lambda: bounds.central_density(9, 51, 1), r"Proposition 5, needs dim <= 50, got dim=51$"),
     ],
 )
 def test_bad_arguments(call, message):

@@ -42,7 +42,7 @@ def test_errors_are_those_of_the_mechanisms():
     n, a = 50_000, 1.0
     rows = {row.mechanism: row for row in bounds.compare("multinomial", n, a, k=5).rows}
     for name, method in (("RandomizedResponse", "k-ary"), ("UnaryEncoding(optimized)", "optimized")):
-        mechanism = estimation.Frequencies(5, a, method).mechanism
+        mechanism = estimation.Frequencies(5, a, mechanism=method).mechanism
         exact = mechanism.variance(np.arange(5)).sum(axis=1).mean() + 1 - 1 / 5
         assert rows[name].error == pytest.approx(exact / n, rel=1e-9)
     assert rows["RandomizedResponse"].bits == 3
@@ -54,8 +54,8 @@ def test_errors_are_those_of_the_mechanisms():
     series = estimation.SeriesDensity(a, n=n, smoothness=2.0)
     assert row.error == pytest.approx(series.terms * series.mechanism.scale**2 / n + (series.terms + 1.0) ** -4)
     rows = {row.mechanism: row for row in bounds.compare("mean_1d", n, a, moment=3).rows}
-    plan = estimation.TruncatedMean(a, 3, 1.0, n, "paper", "laplace").mean_squared_error()
-    assert rows["TruncatedMean(rule='paper', noise='laplace')"].error == plan.total
+    plan = estimation.TruncatedMean(a, moment=3, radius=1.0, n=n, method="paper", noise="laplace").mean_squared_error()
+    assert rows["TruncatedMean(method='paper', noise='laplace')"].error == plan.total
 
 
 def test_mechanisms_without_coins_for_the_epsilon_are_left_out():
@@ -71,15 +71,15 @@ def test_mechanisms_without_coins_for_the_epsilon_are_left_out():
 OWN = [
     ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.SignBit(-2, 2, 1.0), "SignBit"),
     ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.Laplace(-2, 2, 1.0), "Laplace"),
-    ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.L2Ball(3, 1.0, 2.0), "VectorMean (L2Ball)"),
+    ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.L2Ball(3, 1.0, radius=2.0), "VectorMean (L2Ball)"),
     ("multinomial", {"k": 4}, ldp.RandomizedResponse(4, 1.0), "RandomizedResponse"),
     ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.Window(-2, 2, 1.0), "Window"),
-    ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.RankCodebook(3, 1.0, 2.0), "RankCodebook"),
+    ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.RankCodebook(3, 1.0, radius=2.0), "RankCodebook"),
     ("multinomial", {"k": 4}, ldp.SubsetSelection(4, 1.0), "SubsetSelection"),
     ("multinomial", {"k": 4}, ldp.HadamardResponse(4, 1.0), "HadamardResponse"),
     ("multinomial", {"k": 4}, ldp.ProjectiveGeometryResponse(4, 1.0), "ProjectiveGeometryResponse"),
     ("multinomial", {"k": 4}, ldp.UnaryEncoding(4, 1.0), "UnaryEncoding(symmetric)"),
-    ("multinomial", {"k": 4}, ldp.UnaryEncoding(4, 1.0, "optimized"), "UnaryEncoding(optimized)"),
+    ("multinomial", {"k": 4}, ldp.UnaryEncoding(4, 1.0, method="optimized"), "UnaryEncoding(optimized)"),
     ("multinomial", {"k": 4}, ldp.mechanisms.LaplaceOneHot(4, 1.0), "LaplaceOneHot"),
 ]
 
@@ -113,12 +113,12 @@ def test_rows_of_the_central_mean_have_the_risk_of_the_release(privacy, epsilon,
     found = bounds.compare("central_mean", n, dim=dim, **options)
     names = {row.mechanism: row for row in found.rows}
     noises = ("grid", "l2") if privacy == "pure" else ("grid",)
-    rules = ("sharp",) if math.isinf(moment) else ("sharp", "paper")
-    assert set(names) == {f"central.mean(noise={noise!r}, rule={rule!r})" for noise in noises for rule in rules}
+    methods = ("optimal",) if math.isinf(moment) else ("optimal", "paper")
+    assert set(names) == {f"central.mean(noise={noise!r}, method={method!r})" for noise in noises for method in methods}
     for noise in noises:
-        for rule in rules:
-            row = names[f"central.mean(noise={noise!r}, rule={rule!r})"]
-            release = central.mean(np.zeros((n, dim)), noise=noise, rule=rule, **options)
+        for method in methods:
+            row = names[f"central.mean(noise={noise!r}, method={method!r})"]
+            release = central.mean(np.zeros((n, dim)), noise=noise, method=method, **options)
             assert row.error == release.risk
             assert (row.kind, row.bits) == ("bound", 0)
             assert 0 < row.efficiency <= 1
@@ -191,7 +191,7 @@ def test_bad_arguments(call, error, message):
         ("mean_1d", {"moment": math.inf}, ldp.SignBit(0, 10, 1.0)),
         ("mean_1d", {"moment": math.inf}, ldp.RandomizedResponse(3, 1.0)),
         ("mean_l2", {"dim": 3}, ldp.L2Ball(4, 1.0)),
-        ("mean_l2", {"dim": 3}, ldp.L2Ball(3, 1.0, 2.0)),
+        ("mean_l2", {"dim": 3}, ldp.L2Ball(3, 1.0, radius=2.0)),
     ],
 )
 def test_a_mechanism_for_other_records_is_an_error(problem, arguments, mechanism):

@@ -55,7 +55,9 @@ def test_tents_give_the_lower_bound(n, epsilon, slope):
             )
             g = min(slope, 0.5 / tent.max(), math.sqrt(max(few)))
             best = max(best, m / 2 * square * g**2 * (1 - s))
-    assert bounds.density(n, epsilon, 1, slope, family="lipschitz").lower == pytest.approx(best, rel=2e-3)
+    assert bounds.density(n, epsilon, smoothness=1, radius=slope, family="lipschitz").lower == pytest.approx(
+        best, rel=2e-3
+    )
 
 
 @pytest.mark.parametrize("n, epsilon, beta, c", [(30.0, 1.0, 2.0, 1.0), (1e4, 0.3, 1.0, 3.0), (3e3, 2.0, 0.7, 2.0)])
@@ -74,7 +76,7 @@ def test_terms_give_the_lower_bound(n, epsilon, beta, c):
         g2 = min(c**2 / (m * (2.0 * m) ** (2 * beta)), (0.5 / height) ** 2) * np.geomspace(1e-4, 1, 2000)
         kl = n * np.minimum(4 * g2 * capacity / m, 8 * g2 * math.tanh(epsilon / 2) ** 2)
         best = max(best, float((m * g2 * (1 - tv_from_kl(kl))).max()))
-    lower = float(bounds.density(n, epsilon, beta, c).lower)
+    lower = float(bounds.density(n, epsilon, smoothness=beta, radius=c).lower)
     assert 0.85 * best <= lower <= best * (1 + 1e-3)
 
 
@@ -90,7 +92,7 @@ def test_the_series_density_errs_between_the_bounds():
         estimate = estimation.series_density(x, a, smoothness=beta, rng=rng)
         truth = 1 + math.sqrt(2) * coefficient * np.cos(2 * np.pi * points)
         errors.append(np.mean((estimate(points) - truth) ** 2))
-    assert_mean_error_between(bounds.density(n, a, beta), errors, near=0.3)
+    assert_mean_error_between(bounds.density(n, a, smoothness=beta), errors, near=0.3)
 
 
 def test_the_histogram_density_errs_between_the_bounds():
@@ -100,7 +102,7 @@ def test_the_histogram_density_errs_between_the_bounds():
     for _ in range(runs):
         estimate = bins.run(np.sqrt(rng.random(n)), rng=rng)  # density 2 x
         errors.append(np.mean((estimate(points) - 2 * points) ** 2))
-    assert_mean_error_between(bounds.density(n, a, 1, 2.0, family="lipschitz"), errors, near=0.3)
+    assert_mean_error_between(bounds.density(n, a, smoothness=1, radius=2.0, family="lipschitz"), errors, near=0.3)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
@@ -108,19 +110,19 @@ def test_the_upper_bound_is_at_most_the_error_of_the_series_density(epsilon):
     n = 10**5
     series = estimation.SeriesDensity(epsilon, n=n, smoothness=2.0)
     risk = series.terms * series.mechanism.scale**2 / n + (series.terms + 1.0) ** -4
-    assert bounds.density(n, epsilon, 2.0).upper <= risk * (1 + 1e-4)
+    assert bounds.density(n, epsilon, smoothness=2.0).upper <= risk * (1 + 1e-4)
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: bounds.density(10, 1, 0.5), r"Corollary 7, needs smoothness > 1/2, got smoothness=0.5$"),
+        (lambda: bounds.density(10, 1, smoothness=0.5), r"Corollary 7, needs smoothness > 1/2, got smoothness=0.5$"),
         (
-            lambda: bounds.density(10, 1, 2, family="lipschitz"),
+            lambda: bounds.density(10, 1, smoothness=2, family="lipschitz"),
             r"needs smoothness 1 for a Lipschitz density, got smoothness=2$",
         ),
         (
-            lambda: bounds.density(10, 1, 2, family="hoelder"),
+            lambda: bounds.density(10, 1, smoothness=2, family="hoelder"),
             r"^family must be one of 'sobolev', 'lipschitz', got 'hoelder'$",
         ),
     ],

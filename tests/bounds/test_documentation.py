@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 import pytest
 
 from ldpfast import bounds
+from ldpfast.bounds._central_mean import table1
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/bounds.md").read_text()
@@ -45,16 +46,16 @@ def test_numbers_in_comments_are_right():
 
 
 PROBLEMS = [
-    lambda n, a: bounds.mean_1d(n, a, 3),
-    lambda n, a: bounds.mean_1d(n, a, math.inf),
-    lambda n, a: bounds.median(n, a, 1),
+    lambda n, a: bounds.mean_1d(n, a, moment=3),
+    lambda n, a: bounds.mean_1d(n, a, moment=math.inf),
+    lambda n, a: bounds.median(n, a, radius=1),
     lambda n, a: bounds.mean_l2(n, 20, a),
     lambda n, a: bounds.sparse_mean(n, 20, a),
     lambda n, a: bounds.multinomial(n, 10, a),
     lambda n, a: bounds.logistic(n, 3, a),
-    lambda n, a: bounds.density(n, a, 2),
-    lambda n, a: bounds.density(n, a, 1, 2, family="lipschitz"),
-    lambda n, a: bounds.gaussian_mean(n, a, 1, mu_bound=100),
+    lambda n, a: bounds.density(n, a, smoothness=2),
+    lambda n, a: bounds.density(n, a, smoothness=1, radius=2, family="lipschitz"),
+    lambda n, a: bounds.gaussian_mean(n, a, sigma=1, mu_bound=100),
 ]
 
 
@@ -65,15 +66,15 @@ def test_the_table_of_rates_holds_the_numbers_of_the_functions():
 
 
 def test_table_1_holds_the_numbers_of_the_function():
-    table = bounds.table1(10_000, 5, 4, epsilon=0.01, delta=1e-6)
+    table = table1(10_000, 5, moment=4, epsilon=0.01, delta=1e-6)
     for row, (privacy, found) in zip(rows("Table 1 of Barber and Duchi, as numbers"), table.items(), strict=True):
         assert row[0] == privacy
         assert row[4:] == [f"{found.lower:.2g}", f"{found.upper:.2g}"]
 
 
 def test_the_example_of_theorem_1_is_right():
-    assert f"{bounds.kl_contraction(1, 0.1, mode='paper'):.3f}" in CORRECTIONS
-    assert f"{2 * bounds.kl_contraction(1, 0.1):.4f}" in CORRECTIONS
+    assert f"{bounds.kl_contraction(1, tv=0.1, method='paper'):.3f}" in CORRECTIONS
+    assert f"{2 * bounds.kl_contraction(1, tv=0.1):.4f}" in CORRECTIONS
 
 
 def test_costs_of_privacy_in_people_are_right():

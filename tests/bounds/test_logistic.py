@@ -56,7 +56,7 @@ def test_gradient_descent_errs_between_the_bounds():
         rows = rng.choice([-1.0, 1.0], (n, d))
         y = rng.random(n) < 1 / (1 + np.exp(-rows @ truth))
         protocol = _logistic.least_curvature_descent(d, a)
-        errors.append(((run_ignoring_small_samples(protocol, rows, y.astype(float), rng) - truth) ** 2).sum())
+        errors.append(((run_ignoring_small_samples(protocol, rows, y.astype(float), rng=rng) - truth) ** 2).sum())
     assert_mean_error_between(bounds.logistic(n, d, a), errors, near=0.001)
 
 

@@ -16,12 +16,12 @@ def test_the_median_sgd_errs_between_the_bounds():
     errors = []
     for _ in range(runs):
         x = np.where(rng.random(n) < (1 + d) / 2, 1.0, -1.0)
-        server = estimation.MedianSGD(a, -1.0, 1.0, n=n)
-        position = float(run_ignoring_small_samples(server, x, rng))
+        server = estimation.MedianSGD(a, lower=-1.0, upper=1.0, n=n)
+        position = float(run_ignoring_small_samples(server, x, rng=rng))
         errors.append(d * (1 - position))
-    assert_mean_error_between(bounds.median(n, a, 1.0), errors, near=0.02)
+    assert_mean_error_between(bounds.median(n, a, radius=1.0), errors, near=0.02)
 
 
 def test_bad_radius():
     with pytest.raises(ValueError, match=r"Corollary 2, needs radius > 0, got radius=0$"):
-        bounds.median(10, 1, 0)
+        bounds.median(10, 1, radius=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,10 +34,11 @@ def test_le_cam_is_below_the_bayes_risk(epsilon, n):
         reports = product_distribution(rows @ random_channel(rng, epsilon, 3), n)
         squared = bayes_risk(reports, np.array([[-0.5], [0.5]]))
         absolute = np.minimum(*reports).sum() / 2
-        assert bounds.le_cam(*rows, n, epsilon, 1.0) <= squared * (1 + 1e-9)
-        assert bounds.le_cam(*rows, n, epsilon, 1.0, loss="absolute") <= absolute * (1 + 1e-9)
+        pair: dict[str, Any] = {"p": rows[0], "q": rows[1], "separation": 1.0}
+        assert bounds.le_cam(n, epsilon, **pair) <= squared * (1 + 1e-9)
+        assert bounds.le_cam(n, epsilon, **pair, loss="absolute") <= absolute * (1 + 1e-9)
         if epsilon <= 22 / 35:
-            assert bounds.le_cam(*rows, n, epsilon, 1.0, mode="paper") <= bounds.le_cam(*rows, n, epsilon, 1.0) + 1e-12
+            assert bounds.le_cam(n, epsilon, **pair, method="paper") <= bounds.le_cam(n, epsilon, **pair) + 1e-12
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 2.0, 5.0])
@@ -45,7 +47,7 @@ def test_le_cam_is_attained_with_one_person(epsilon):
     p, q, keep = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.3, 0.6]), 1 / (1 + math.exp(-epsilon))
     rows = np.where((p > q)[:, None] == [True, False], keep, 1 - keep)
     risk = np.minimum(p @ rows, q @ rows).sum() / 2
-    assert bounds.le_cam(p, q, 1, epsilon, 1.0, loss="absolute") == pytest.approx(risk, rel=1e-9)
+    assert bounds.le_cam(1, epsilon, p=p, q=q, separation=1.0, loss="absolute") == pytest.approx(risk, rel=1e-9)
 
 
 # Fano -----------------------------------------------------------------------------------------------------------------
@@ -59,7 +61,7 @@ def test_fano_is_below_the_bayes_risk(epsilon):
         family = np.array([random_distribution(rng, 3) for _ in range(many)])
         reports = product_distribution(family @ random_channel(rng, epsilon, 3), n)
         risk = bayes_risk(reports, np.eye(many) / math.sqrt(2))  # all 1 apart
-        bound = bounds.fano(family, n, epsilon, 1.0)
+        bound = bounds.fano(n, epsilon, family=family, separation=1.0)
         assert bound <= risk * (1 + 1e-9)
         useful += bound > 0
     assert useful > 50
@@ -81,7 +83,7 @@ def test_assouad_is_below_the_bayes_risk_of_adaptive_channels(epsilon):
             [(family @ first)[:, [z]] * (family @ second) for z, second in enumerate(seconds)], axis=1
         )
         parameters = ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1) - 0.5
-        bound = bounds.assouad(family, 2, epsilon, 1.0)
+        bound = bounds.assouad(2, epsilon, family=family, separation=1.0)
         assert bound <= bayes_risk(reports, parameters) * (1 + 1e-9)
         useful += bound > 0
     assert useful > 60
@@ -104,8 +106,12 @@ def test_published_assouad_with_averaged_distributions_is_wrong_for_two_people()
         plus, minus = reports[v[:, j] == 1].mean(axis=0), reports[v[:, j] == -1].mean(axis=0)
         total += divergences(plus, minus)[1] + divergences(minus, plus)[1]
     assert total == pytest.approx(0.046, abs=5e-4)
-    assert bounds.assouad(family, 1000, 1.0, 1.0, mode="paper") == 3 / 8  # the same for every n
-    assert bounds.assouad(family, 1000, 1.0, 1.0) < bounds.assouad(family, 2, 1.0, 1.0) < 3 / 4
+    assert bounds.assouad(1000, 1.0, family=family, separation=1.0, method="paper") == 3 / 8  # the same for every n
+    assert (
+        bounds.assouad(1000, 1.0, family=family, separation=1.0)
+        < bounds.assouad(2, 1.0, family=family, separation=1.0)
+        < 3 / 4
+    )
 
 
 def test_largest_square_is_the_maximum_over_signs():
@@ -146,23 +152,23 @@ def test_packing_is_below_the_error_of_the_exponential_mechanism(points, epsilon
     counts = np.arange(n + 1)
     weights = np.exp(epsilon * counts / 2)
     right = (stats.binom.pmf(counts, n, share) * weights / (weights + points - 1)).sum()
-    bound = bounds.packing(points, n, share, epsilon=epsilon)
+    bound = bounds.packing(n, epsilon, points=points, share=share)
     assert 0 < bound <= 1 - right
-    assert bounds.packing(points, n, share, epsilon=epsilon, mode="paper") <= bound + 1e-12
-    assert bounds.packing(points, n, share, epsilon=epsilon, delta=1e-3) <= bound
+    assert bounds.packing(n, epsilon, points=points, share=share, method="paper") <= bound + 1e-12
+    assert bounds.packing(n, epsilon, 1e-3, points=points, share=share) <= bound
 
 
 def test_published_packing_bound_is_refuted_by_the_midpoint():
     """The published event is an error of at least the distance rho of two points. The midpoint has a smaller error."""
     parameters, answer = np.array([0.0, 1.0]), 0.5
-    published = bounds.packing(2, 10, 0.1, epsilon=0.1, mode="paper")
+    published = bounds.packing(10, 0.1, points=2, share=0.1, method="paper")
     assert np.mean(np.abs(answer - parameters) >= 1) == 0 < published
-    assert np.mean(np.abs(answer - parameters) >= 1 / 2) == 1 >= bounds.packing(2, 10, 0.1, epsilon=0.1)
+    assert np.mean(np.abs(answer - parameters) >= 1 / 2) == 1 >= bounds.packing(10, 0.1, points=2, share=0.1)
 
 
 def test_packing_decreases_in_delta():
     """With a large delta the term for the event that no person has a record from P_v remains."""
-    shrinking = [bounds.packing(4, 20, 0.3, epsilon=0.5, delta=delta) for delta in (0, 1e-3, 1e-2, 0.1, 0.5)]
+    shrinking = [bounds.packing(20, 0.5, delta, points=4, share=0.3) for delta in (0, 1e-3, 1e-2, 0.1, 0.5)]
     assert shrinking == sorted(shrinking, reverse=True)
     assert shrinking[0] > shrinking[2] > shrinking[4] > 0
 
@@ -172,28 +178,43 @@ def test_packing_decreases_in_delta():
 
 def test_arrays_broadcast():
     epsilon, p, q = np.array([[0.5], [1.0]]), [0.6, 0.4], [0.4, 0.6]
-    assert bounds.le_cam(p, q, [1, 10, 100], epsilon, 1.0).shape == (2, 3)
-    assert bounds.assouad([p, q], [1, 10, 100], epsilon, 1.0).shape == (2, 3)
-    assert bounds.fano([p, q, p], [1, 10, 100], epsilon, 1.0).shape == (2, 3)
+    assert bounds.le_cam([1, 10, 100], epsilon, p=p, q=q, separation=1.0).shape == (2, 3)
+    assert bounds.assouad([1, 10, 100], epsilon, family=[p, q], separation=1.0).shape == (2, 3)
+    assert bounds.fano([1, 10, 100], epsilon, family=[p, q, p], separation=1.0).shape == (2, 3)
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: bounds.le_cam([0.5, 0.6], [0.5, 0.5], 1, 1, 1), r"^p must be distributions, which sum to 1$"),
-        (lambda: bounds.le_cam([1.5, -0.5], [0.5, 0.5], 1, 1, 1), r"^p must be distributions, with no negative entry$"),
         (
-            lambda: bounds.le_cam([1.0], [0.5, 0.5], 1, 1, 1),
+            lambda: bounds.le_cam(1, 1, p=[0.5, 0.6], q=[0.5, 0.5], separation=1),
+            r"^p must be distributions, which sum to 1$",
+        ),
+        (
+            lambda: bounds.le_cam(1, 1, p=[1.5, -0.5], q=[0.5, 0.5], separation=1),
+            r"^p must be distributions, with no negative entry$",
+        ),
+        (
+            lambda: bounds.le_cam(1, 1, p=[1.0], q=[0.5, 0.5], separation=1),
             r"^p and q must have the same shape, got \(1,\) and \(2,\)$",
         ),
-        (lambda: bounds.le_cam([[1.0]], [[1.0]], 1, 1, 1), r"^p must have 1 dimension, none of them empty"),
-        (lambda: bounds.fano([[0.5, 0.5]], 1, 1, 1), r"^Proposition 2 needs at least 2 hypotheses"),
-        (lambda: bounds.fano([[1, 0], [0, 1]], 0, 1, 1), r"^Proposition 2 needs n >= 1, got n=0$"),
-        (lambda: bounds.fano([[1, 0], [0, 1]], 1, 1, -1), r"^Proposition 2 needs separation > 0, got separation=-1$"),
-        (lambda: bounds.assouad([[1, 0]] * 3, 1, 1, 1), r"^Proposition 3 needs 2\^k distributions with k >= 1, got 3$"),
-        (lambda: bounds.packing(2, 5, 1.5, epsilon=1), r"^Theorem 3 needs share <= 1, got share=1.5$"),
-        (lambda: bounds.packing(2, 5, 0.5, epsilon=1, delta=1), r"^Theorem 3 needs 0 <= delta < 1, got delta=1$"),
-        (lambda: bounds.packing(1, 5, 0.5, epsilon=1), r"^points must be an integer >= 2, got 1$"),
+        (
+            lambda: bounds.le_cam(1, 1, p=[[1.0]], q=[[1.0]], separation=1),
+            r"^p must have 1 dimension, none of them empty",
+        ),
+        (lambda: bounds.fano(1, 1, family=[[0.5, 0.5]], separation=1), r"^Proposition 2 needs at least 2 hypotheses"),
+        (lambda: bounds.fano(0, 1, family=[[1, 0], [0, 1]], separation=1), r"^Proposition 2 needs n >= 1, got n=0$"),
+        (
+            lambda: bounds.fano(1, 1, family=[[1, 0], [0, 1]], separation=-1),
+            r"^Proposition 2 needs separation > 0, got separation=-1$",
+        ),
+        (
+            lambda: bounds.assouad(1, 1, family=[[1, 0]] * 3, separation=1),
+            r"^Proposition 3 needs 2\^k distributions with k >= 1, got 3$",
+        ),
+        (lambda: bounds.packing(5, 1, points=2, share=1.5), r"^Theorem 3 needs share <= 1, got share=1.5$"),
+        (lambda: bounds.packing(5, 1, 1, points=2, share=0.5), r"^Theorem 3 needs 0 <= delta < 1, got delta=1$"),
+        (lambda: bounds.packing(5, 1, points=1, share=0.5), r"^points must be an integer >= 2, got 1$"),
     ],
 )
 def test_bad_arguments(call, message):

@@ -17,7 +17,9 @@ def test_the_lower_bound_of_two_categories_agrees_with_assouad():
         for a in (0.1, 1.0, 5.0):
             lower = bounds.multinomial(n, 2, a).lower
             values = [
-                bounds.assouad([[(1 + c) / 2, (1 - c) / 2], [(1 - c) / 2, (1 + c) / 2]], n, a, math.sqrt(2) * c)
+                bounds.assouad(
+                    n, a, family=[[(1 + c) / 2, (1 - c) / 2], [(1 - c) / 2, (1 + c) / 2]], separation=math.sqrt(2) * c
+                )
                 for c in np.geomspace(1e-4, 0.999, 400)
             ]
             assert lower <= max(values) * (1 + 1e-3)
@@ -30,7 +32,7 @@ def test_assouad_on_pairs_of_categories_is_below_the_upper_bound():
         best = 0.0
         for c in np.geomspace(0.01, 0.95, 40):
             family = np.concatenate([1 + c * v, 1 - c * v], axis=1) / 6
-            best = max(best, bounds.assouad(family, n, a, c / 3 * math.sqrt(2)))
+            best = max(best, bounds.assouad(n, a, family=family, separation=c / 3 * math.sqrt(2)))
         assert best <= bounds.multinomial(n, 6, a).upper
 
 
@@ -48,7 +50,8 @@ def test_the_upper_bound_is_the_error_of_the_best_mechanism(epsilon):
     """Relative difference of at most 1e-3 between ideal coins and the coins in use."""
     n = 10**9
     methods = [
-        estimation.Frequencies(6, epsilon, method).mechanism for method in ("k-ary", "subset", "symmetric", "optimized")
+        estimation.Frequencies(6, epsilon, mechanism=method).mechanism
+        for method in ("k-ary", "subset", "symmetric", "optimized")
     ]
     least = min(6 * float(m.debiasing.variance(1 / 6)) for m in methods)
     assert bounds.multinomial(n, 6, epsilon).upper * n == pytest.approx(least, rel=1e-3)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import bounds
 from ldpfast.domains import Categories, Interval
-from ldpfast.mechanisms import Gradient, LaplaceOneHot, LaplaceResidue
+from ldpfast.mechanisms import Gradient, LaplaceOneHot
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.reports import Codes, Vectors
 
 from ..support.problems import ARGUMENTS
@@ -79,26 +80,26 @@ ROWS = np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])  # two features and a resp
 MECHANISMS = [
     (ldp.Warner(0.7), np.array([0, 1])),
     (ldp.RandomizedResponse(5, 0.7), np.arange(5)),
-    (ldp.UnaryEncoding(5, 0.7, "optimized"), np.arange(5)),
+    (ldp.UnaryEncoding(5, 0.7, method="optimized"), np.arange(5)),
     (ldp.Bins((0.0, 1.0), 0.7), np.array([-1.0, 0.5, 2.0])),
     (ldp.Residue(1.0, 0.0, 4, 0.7), np.arange(4.0)),
     (ldp.SignBit(-1, 3, 0.7), np.array([-1.0, 3.0])),
     (ldp.Laplace(-1, 3, 0.7), np.array([-1.0, 3.0])),
     (LaplaceResidue(2.0, 0.0, 0.7), np.array([-0.999, 0.999])),
-    (ldp.LinfBall(3, 0.7, 2.0), np.array([[-2.0] * 3, [2.0] * 3])),
-    (ldp.L2Ball(3, 0.7, 2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
-    (ldp.LaplaceVector(3, 0.7, 2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
+    (ldp.LinfBall(3, 0.7, radius=2.0), np.array([[-2.0] * 3, [2.0] * 3])),
+    (ldp.L2Ball(3, 0.7, radius=2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
+    (ldp.LaplaceVector(3, 0.7, radius=2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
     (LaplaceOneHot(3, 0.7), np.arange(3)),
     (ldp.HadamardResponse(5, 0.7), np.arange(5)),
     (ldp.ProjectiveGeometryResponse(5, 0.7), np.arange(5)),
     (ldp.SubsetSelection(5, 0.7), np.arange(5)),
     (ldp.Window(-1, 3, 0.7), np.linspace(-1, 3, 9)),
     (ldp.Window(-1, 3, 4.0), np.linspace(-1, 3, 9)),
-    (ldp.SampledCube(3, 0.7, 2.0), np.array([[-2.0] * 3, [2.0] * 3])),
-    (ldp.SampledCube(5, 3.0, 2.0, sampled=5), np.array([[-2.0] * 5, [2.0] * 5])),
-    (ldp.RankCodebook(3, 0.7, 2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
+    (ldp.SampledCube(3, 0.7, radius=2.0), np.array([[-2.0] * 3, [2.0] * 3])),
+    (ldp.SampledCube(5, 3.0, radius=2.0, sampled=5), np.array([[-2.0] * 5, [2.0] * 5])),
+    (ldp.RankCodebook(3, 0.7, radius=2.0), np.array([[-2.0, 0, 0], [2.0, 0, 0]])),
     (Gradient("logistic", (0.0, 0.0), 0.7), ROWS),
-    (Gradient("logistic", (0.0, 0.0), 0.7, "linf"), ROWS),
+    (Gradient("logistic", (0.0, 0.0), 0.7, norm="linf"), ROWS),
     (Gradient("linear", (0.0, 0.0), 0.7, residual=1.0, noise="laplace"), ROWS),
     (Gradient("poisson", (0.5, 0.2, 0.1), 0.7, column=1.0, residual=2.0), ROWS),
 ]
@@ -154,7 +155,7 @@ def test_sample_size_of_a_mechanism(mechanism, records):
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("noise", ["half-space", "laplace"])
 def test_sample_size_of_a_gradient_is_that_of_its_ball(norm, noise):
-    question = Gradient("logistic", (0.5, -0.25, 1.0), 1.0, norm, 2.0, 1.0, noise=noise)
+    question = Gradient("logistic", (0.5, -0.25, 1.0), 1.0, norm=norm, radius=2.0, column=1.0, noise=noise)
     for confidence in (None, 0.9):
         n = bounds.sample_size(question, 0.05, confidence=confidence)
         assert n == bounds.sample_size(question.ball, 0.05, confidence=confidence)
@@ -273,7 +274,9 @@ def test_bad_arguments(call, error, message):
 
 
 def test_bounds_of_two_points_load_neither_scipy_nor_compiled_code():
-    loaded = run_python("import sys, ldpfast; ldpfast.bounds.mean_1d(100, 1.0, 2); print(*sys.modules)").stdout.split()
+    loaded = run_python(
+        "import sys, ldpfast; ldpfast.bounds.mean_1d(100, 1.0, moment=2); print(*sys.modules)"
+    ).stdout.split()
     assert "ldpfast.bounds" in loaded
     unwanted = ("scipy", "matplotlib", "ldpfast._core", "ldpfast.mechanisms")
     assert [name for name in loaded if name.startswith(unwanted)] == []

@@ -68,16 +68,18 @@ def test_order_and_monotonicity_between_grid_points(problem, n, power, more_peop
 )
 def test_lower_is_below_upper_for_all_moments_dimensions_and_smoothness(moment, dim, radius, smoothness, n, epsilon):
     for found in (
-        bounds.mean_1d(n, epsilon, moment, radius),
-        bounds.mean_l2(n, dim, epsilon, radius),
-        bounds.sparse_mean(n, dim, epsilon, radius),
+        bounds.mean_1d(n, epsilon, moment=moment, radius=radius),
+        bounds.mean_l2(n, dim, epsilon, radius=radius),
+        bounds.sparse_mean(n, dim, epsilon, radius=radius),
         bounds.multinomial(n, dim + 1, epsilon),
-        bounds.logistic(n, dim, epsilon, radius),
-        bounds.density(n, epsilon, smoothness, radius),
-        bounds.density(n, epsilon, 1, radius, family="lipschitz"),
-        bounds.central_mean(n, dim, moment, radius, privacy="pure", epsilon=epsilon),
-        bounds.central_mean(n, dim, moment, radius, privacy="approximate", epsilon=epsilon, delta=1 / (n + 1) ** 1.5),
-        bounds.central_density(n, epsilon, 1 + dim % 6),
+        bounds.logistic(n, dim, epsilon, radius=radius),
+        bounds.density(n, epsilon, smoothness=smoothness, radius=radius),
+        bounds.density(n, epsilon, smoothness=1, radius=radius, family="lipschitz"),
+        bounds.central_mean(n, dim, moment=moment, radius=radius, privacy="pure", epsilon=epsilon),
+        bounds.central_mean(
+            n, dim, moment=moment, radius=radius, privacy="approximate", epsilon=epsilon, delta=1 / (n + 1) ** 1.5
+        ),
+        bounds.central_density(n, 1 + dim % 6, epsilon),
     ):
         assert 0 < found.lower <= found.upper * (1 + 1e-12)
 
@@ -104,10 +106,10 @@ def test_numbers_give_floats_and_arrays_broadcast(problem):
 @pytest.mark.parametrize(
     "one, three",
     [
-        (lambda: bounds.mean_1d(100, 1.0, 3), lambda: bounds.mean_1d(100, 1.0, 3, 3.0)),
-        (lambda: bounds.mean_l2(100, 4, 1.0), lambda: bounds.mean_l2(100, 4, 1.0, 3.0)),
-        (lambda: bounds.sparse_mean(100, 4, 1.0), lambda: bounds.sparse_mean(100, 4, 1.0, 3.0)),
-        (lambda: bounds.logistic(100, 4, 1.0, 3.0), lambda: bounds.logistic(100, 4, 1.0)),
+        (lambda: bounds.mean_1d(100, 1.0, moment=3), lambda: bounds.mean_1d(100, 1.0, moment=3, radius=3.0)),
+        (lambda: bounds.mean_l2(100, 4, 1.0), lambda: bounds.mean_l2(100, 4, 1.0, radius=3.0)),
+        (lambda: bounds.sparse_mean(100, 4, 1.0), lambda: bounds.sparse_mean(100, 4, 1.0, radius=3.0)),
+        (lambda: bounds.logistic(100, 4, 1.0, radius=3.0), lambda: bounds.logistic(100, 4, 1.0)),
     ],
     ids=["mean_1d", "mean_l2", "sparse_mean", "logistic"],
 )
@@ -179,6 +181,6 @@ def test_the_gap_is_small(problem, most):
 def test_published_lower_bounds_are_weaker(function, fixed):
     for n in (10, 1000, 10**6):
         for a in (0.1, 0.5, 0.6):
-            sharp, paper = function(n=n, epsilon=a, **fixed), function(n=n, epsilon=a, mode="paper", **fixed)
+            sharp, paper = function(n=n, epsilon=a, **fixed), function(n=n, epsilon=a, method="paper", **fixed)
             assert 0 <= paper.lower <= sharp.lower * (1 + 1e-9)
             assert paper.upper == sharp.upper

@@ -24,7 +24,7 @@ def test_the_sparse_mean_errs_between_the_bounds():
 
 
 def test_the_published_bound_of_one_coordinate_is_zero_with_a_reason():
-    found = bounds.sparse_mean(100, 1, 0.5, mode="paper")
+    found = bounds.sparse_mean(100, 1, 0.5, method="paper")
     assert found.lower == 0
     assert found.source.endswith("dim = 1, so the coordinate is known")
 

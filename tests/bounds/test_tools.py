@@ -11,7 +11,7 @@ from scipy import optimize
 
 from ldpfast._formulas import half_space_constants
 from ldpfast.bounds import _methods, _tools
-from ldpfast.mechanisms import half_space_constant
+from ldpfast.mechanisms._half_space import half_space_constant
 
 from ..support.random_channels import random_channel
 

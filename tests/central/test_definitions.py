@@ -162,9 +162,9 @@ def test_published_and_continuous_calibrations_are_too_small():
         assert discrete_delta(epsilon, steps, sigma) > delta
     published = lambda a, d: math.sqrt(math.log(1 / d) / 2) / a  # noqa: E731
     for a, d, true in ((1, 1e-3, 0.0106), (1, 1e-6, 8.3e-4), (1, 1e-9, 8.8e-5), (0.1, 1e-6, 5.4e-5)):
-        assert gaussian_delta(a, published(a, d)) == pytest.approx(true, rel=0.01)
+        assert gaussian_delta(a, sigma=published(a, d)) == pytest.approx(true, rel=0.01)
         assert published(a, d) < ldp.privacy.gaussian_sigma(a, d)
-    assert gaussian_delta(1, math.sqrt(math.log(1e6)) / 2) == pytest.approx(0.0106, rel=0.01)  # appendix C
+    assert gaussian_delta(1, sigma=math.sqrt(math.log(1e6)) / 2) == pytest.approx(0.0106, rel=0.01)  # appendix C
     # The published variance T^2 / (n^2 b) for a divergence of b, and rate a n / (T sqrt d), have twice the claimed parameter.
     b, d = 0.3, 4
     kl = definition_of("kl", b, 0.0).noise(1)
@@ -201,13 +201,13 @@ def test_gaussian_noise_of_rows_has_at_most_delta(dim, epsilon, delta):
     """At these steps the discrete distribution is as private as the continuous one, whose delta is known."""
     found = definition_of("approximate", epsilon, delta).noise(dim)
     assert found.parameter > 100
-    exact = gaussian_delta(epsilon, math.sqrt(found.parameter), math.sqrt(found.grid.l2_squared))
+    exact = gaussian_delta(epsilon, sigma=math.sqrt(found.parameter), sensitivity=math.sqrt(found.grid.l2_squared))
     assert exact <= delta
     ideal = (ldp.privacy.gaussian_sigma(epsilon, delta) * 2 * FINE / found.grid.step) ** 2
     assert found.parameter <= 2.5 * ideal
     tv = definition_of("tv", min(epsilon, 0.9), 0.0).noise(dim)
     shift = math.sqrt(tv.grid.l2_squared)
-    assert ldp.privacy.gaussian_tv(math.sqrt(tv.parameter), shift) <= min(epsilon, 0.9)
+    assert ldp.privacy.gaussian_tv(math.sqrt(tv.parameter), sensitivity=shift) <= min(epsilon, 0.9)
 
 
 def test_epsilon_that_no_noise_satisfies_is_rejected():

@@ -13,7 +13,8 @@ from scipy import optimize
 
 import ldpfast as ldp
 from ldpfast import _coins
-from ldpfast.central import CubeHistogram, _density, best_bins, histogram_density
+from ldpfast.central import CubeHistogram, _density, histogram_density
+from ldpfast.central._density import best_bins
 
 from ..support import reference
 from ..support.cases import each
@@ -48,7 +49,7 @@ def test_a_replaced_record_changes_two_counts_by_one():
         for value in (0.0, 1.0, -5.0, 9.0, 1 / bins, np.nextafter(1, 0), np.nan, np.inf):
             y = x.copy()
             y[rng.integers(50)] = value
-            moved = _density._counts(y, bins, dim, "centre") - before
+            moved = _density._counts(y, bins, dim, "center") - before
             assert np.abs(moved).sum() in (0, 2)
             assert moved.sum() == 0
 
@@ -287,9 +288,9 @@ def test_records_that_are_not_finite_are_centered_or_rejected():
     x[5, 1], x[300, 0] = np.nan, np.inf
     good[5, 1], good[300, 0] = 0.5, 0.5
     options = {"epsilon": 1.0, "bins": 3, "rng": 8}
-    assert histogram_density(x, nan="centre", **options) == histogram_density(good, **options)
+    assert histogram_density(x, nan="center", **options) == histogram_density(good, **options)
     with pytest.raises(
-        ValueError, match=r"x must be finite numbers \(or nan='centre'\); index 5 is outside \(2 of 400 are\)$"
+        ValueError, match=r"x must be finite numbers \(or nan='center'\); index 5 is outside \(2 of 400 are\)$"
     ):
         histogram_density(x, **options)
 

@@ -38,7 +38,7 @@ def test_the_noise_of_smooth_sensitivity_is_within_the_bound():
 
 
 def test_the_formula_of_the_noise():
-    scale, beta = central.calibrate(0.5, 1e-3)
+    scale, beta = central.calibrate(0.5, delta=1e-3)
     for n, sensitivity, confidence in ((100, 1.0, 0.9), (10_000, 0.0, 0.99), (1, 3.0, 0.5)):
         eta = (1 - confidence) / 2
         found = central.smooth_sensitivity_error(

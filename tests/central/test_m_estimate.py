@@ -244,7 +244,7 @@ def test_records_that_are_not_finite_are_centered_or_rejected():
         m_estimate([0.1, np.nan, np.inf], "huber", epsilon=1, lower=0, upper=1)
     arguments = {"epsilon": 1, "lower": 0, "upper": 1, "rng": 2}
     centered = m_estimate([0.1, 0.5, 0.5], "huber", **arguments)
-    assert m_estimate([0.1, np.nan, np.inf], "huber", nan="centre", **arguments) == centered
+    assert m_estimate([0.1, np.nan, np.inf], "huber", nan="center", **arguments) == centered
     assert m_estimate([-9.0, 0.5, 9.0], "huber", **arguments) == m_estimate([0, 0.5, 1], "huber", **arguments)
 
 

@@ -48,7 +48,7 @@ def records(n, dim, seed=0):
 def test_the_value_is_the_rounded_exact_sum_plus_noise(privacy, dim):
     """Without the noise of the same stream, the value is within one coarse step of the clipped mean."""
     x, level = records(1000, dim), 1.5
-    estimate = mean(x, privacy=privacy, moment=4, radius=2.0, rule=level, rng=7, **DEFINITIONS[privacy])
+    estimate = mean(x, privacy=privacy, moment=4, radius=2.0, method=level, rng=7, **DEFINITIONS[privacy])
     noise = definition_of(privacy, **{"delta": 0.0, **DEFINITIONS[privacy]}).noise(dim)
     stream = ldp._random.open_stream(7)
     rows = x.reshape(-1, dim)
@@ -114,9 +114,9 @@ def test_rows_that_are_not_finite_count_as_zero():
     good, x[7, 1], x[99, 0], x[499] = x.copy(), np.nan, np.inf, -np.inf
     good[[7, 99, 499]] = 0
     options = {"epsilon": 1.0, "moment": 4, "radius": 2.0, "rng": 5}
-    assert mean(x, nan="centre", **options) == mean(good, **options)
+    assert mean(x, nan="center", **options) == mean(good, **options)
     with pytest.raises(
-        ValueError, match=r"x must be finite numbers \(or nan='centre'\); index 7 is outside \(3 of 500 are\)$"
+        ValueError, match=r"x must be finite numbers \(or nan='center'\); index 7 is outside \(3 of 500 are\)$"
     ):
         mean(x, **options)
 
@@ -145,10 +145,10 @@ CASES = [(p, "grid") for p in DEFINITIONS] + [(p, "l2") for p in ("pure", "smoot
 
 @pytest.mark.long
 @each("privacy, noise", CASES)
-@each("rule", ["sharp", "paper"])
+@each("method", ["optimal", "paper"])
 @each("moment", MOMENTS)
 @each("dim", [1, 20])
-def test_risk_is_above_the_error_of_the_worst_distributions(privacy, noise, rule, moment, dim):
+def test_risk_is_above_the_error_of_the_worst_distributions(privacy, noise, method, moment, dim):
     """One distribution has the largest bias, one the largest variance.
 
     The risk is above both errors, and at most twice the larger one. The margin fits a normal error, of 150 means of 300
@@ -158,7 +158,7 @@ def test_risk_is_above_the_error_of_the_worst_distributions(privacy, noise, rule
     options = {
         "privacy": privacy,
         "noise": noise,
-        "rule": rule,
+        "method": method,
         "moment": moment,
         "radius": 1.0,
         **DEFINITIONS[privacy],
@@ -183,7 +183,7 @@ def test_risk_with_a_moment_below_2():
     probability = level**-1.5
     for i in range(300):
         x = level * (rng.random(n) < probability)
-        estimate = mean(x, noise="l2", epsilon=400.0, moment=1.5, radius=1.0, rule=level, rng=i)
+        estimate = mean(x, noise="l2", epsilon=400.0, moment=1.5, radius=1.0, method=level, rng=i)
         errors.append((estimate.value - level * probability) ** 2)
     assert np.mean(errors) - normal_margin() * np.std(errors) / math.sqrt(300) <= estimate.risk
 
@@ -210,19 +210,19 @@ def test_bias_and_second_moment_of_bounded_rows():
     assert _mean._truncated(math.inf, 2.0, 2.0) == (0.0, 4.0)
     assert _mean._truncated(math.inf, 2.0, 0.5) == (1.5, 0.25)
     assert _mean._truncated(math.inf, 2.0, 9.0) == (0.0, 4.0)
-    for rule in ("sharp", "paper"):
-        assert mean([0.5], epsilon=1, moment=math.inf, radius=3, rule=rule, rng=1).level == 3
+    for method in ("optimal", "paper"):
+        assert mean([0.5], epsilon=1, moment=math.inf, radius=3, method=method, rng=1).level == 3
 
 
-def test_levels_of_the_rules():
-    """Sharp rule: no other truncation radius has a smaller risk. Paper rule: the published rates times the radius."""
+def test_levels_of_the_methods():
+    """Optimal: no other truncation radius has a smaller risk. Paper: the published rates times the radius."""
     x = np.zeros((400, 9))
     for privacy, options in DEFINITIONS.items():
         for moment in (1.5, 2.0, 7.0):
             given = {"privacy": privacy, "moment": moment, "radius": 5.0, "rng": 1, **options}
             best = mean(x, **given)
             for factor in (0.8, 0.99, 1.01, 1.3):
-                other = mean(x, **{**given, "rule": best.level * factor})
+                other = mean(x, **{**given, "method": best.level * factor})
                 assert other.risk >= best.risk * (1 - 1e-9)
     a, n, d, k = 1.0, 400, 9, 4.0
     rates = {
@@ -233,7 +233,7 @@ def test_levels_of_the_rules():
         "tv": (n * 0.3 / math.sqrt(d)) ** (1 / k),
     }
     for privacy, rate in rates.items():
-        estimate = mean(x, privacy=privacy, moment=k, radius=5.0, rule="paper", rng=1, **DEFINITIONS[privacy])
+        estimate = mean(x, privacy=privacy, moment=k, radius=5.0, method="paper", rng=1, **DEFINITIONS[privacy])
         assert estimate.level == pytest.approx(5 * rate, rel=1e-12)
 
 
@@ -308,7 +308,7 @@ def test_intervals_cover_with_the_largest_bias():
     x, truth = largest_bias(2.0, 1.0, level, 1, n, np.random.default_rng(2), reps)
     hits = 0
     for i in range(reps):
-        low, high = mean(x[i, :, 0], epsilon=1.0, moment=2, radius=1.0, rule=level, rng=i).interval()
+        low, high = mean(x[i, :, 0], epsilon=1.0, moment=2, radius=1.0, method=level, rng=i).interval()
         hits += low <= truth <= high
     assert_coverage(hits, reps, 0.95, detects=0.9)
 
@@ -341,10 +341,10 @@ BAD = [
     ({"privacy": "zcdp"}, ValueError, "privacy must be one of 'pure'"),
     ({"noise": "laplace"}, ValueError, "noise must be one of 'grid', 'l2'"),
     ({"noise": "l2", "privacy": "kl"}, ValueError, "noise must be \"grid\" for privacy='kl'"),
-    ({"nan": "ignore"}, ValueError, "nan must be one of 'raise', 'centre'"),
-    ({"rule": "best"}, ValueError, "rule must be one of 'sharp', 'paper'"),
-    ({"rule": 0.0}, ValueError, "rule must be a finite number > 0"),
-    ({"rule": None}, TypeError, "rule must be a number"),
+    ({"nan": "ignore"}, ValueError, "nan must be one of 'raise', 'center'"),
+    ({"method": "best"}, ValueError, "method must be one of 'optimal', 'paper'"),
+    ({"method": 0.0}, ValueError, "method must be a finite number > 0"),
+    ({"method": None}, TypeError, "method must be a number"),
     ({"delta": 0.1}, ValueError, "delta must be 0 for privacy='pure', got 0.1"),
     ({"delta": 0.1, "privacy": "kl"}, ValueError, "delta must be 0 for privacy='kl'"),
     ({"privacy": "approximate"}, ValueError, r"delta must be in \(0, 1\), got 0.0"),
@@ -382,7 +382,7 @@ def test_error_messages_contain_no_value_of_a_record():
     x[150_000], x[199_999] = np.nan, np.inf
     with pytest.raises(ValueError, match="index 150000 is outside") as caught:
         mean(**{**GOOD, "x": x})
-    assert str(caught.value) == "x must be finite numbers (or nan='centre'); index 150000 is outside (2 of 200000 are)"
+    assert str(caught.value) == "x must be finite numbers (or nan='center'); index 150000 is outside (2 of 200000 are)"
 
 
 def test_records_that_are_rejected_draw_nothing():
@@ -397,12 +397,12 @@ EXTREME = [
     {"radius": 1e-300, "moment": math.inf},
     {"radius": 1e200},
     {"radius": 1e300, "moment": 1.9},
-    {"rule": 1e-5, "moment": 1e6},
+    {"method": 1e-5, "moment": 1e6},
     {"epsilon": 1e300, "noise": "l2"},
     {"epsilon": 1e-320, "noise": "l2"},
     {"x": np.zeros((3, 0))},
     {"x": np.full((3, 2), 1.7e308)},
-    {"rule": 1e-310},
+    {"method": 1e-310},
 ]
 
 
@@ -413,7 +413,7 @@ def test_extreme_parameters_give_a_finite_value_or_an_error(change):
     try:
         estimate = mean(**options, rng=1)
     except ValueError as error:
-        assert re.match("(x|radius|rule|moment|epsilon)( and rule)? must ", str(error))  # noqa: PT017
+        assert re.match("(x|radius|method|moment|epsilon)( and method)? must ", str(error))  # noqa: PT017
         assert "index -1" not in str(error)  # noqa: PT017
         return
     assert np.isfinite(estimate.value).all()
@@ -431,11 +431,11 @@ def test_rows_are_clipped_at_the_smallest_and_largest_levels(level, size):
 
 
 def test_levels_beyond_the_limits_are_rejected():
-    for change in ({"rule": 9e-19}, {"rule": 1.1e18}, {"radius": 1e-30, "moment": math.inf}):
+    for change in ({"method": 9e-19}, {"method": 1.1e18}, {"radius": 1e-30, "moment": math.inf}):
         with pytest.raises(ValueError, match=r"must give a truncation radius in \[1e-18, 1e\+18\], got"):
             mean(**{**GOOD, **change})
-    assert np.isfinite(mean(**{**GOOD, "rule": 1e-18}).value)
-    assert np.isfinite(mean(**{**GOOD, "rule": 1e18}).value)
+    assert np.isfinite(mean(**{**GOOD, "method": 1e-18}).value)
+    assert np.isfinite(mean(**{**GOOD, "method": 1e18}).value)
 
 
 def test_releases_differ_without_a_seed():

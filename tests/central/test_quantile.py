@@ -382,12 +382,12 @@ def test_records_that_are_not_finite_are_centered_or_rejected():
     options = {"epsilon": 1.0, "lower": 0, "upper": 1, "rng": 8}
     good = x.copy()
     good[[3, 500]] = 0.5
-    assert median(x, nan="centre", **options) == median(good, **options)
+    assert median(x, nan="center", **options) == median(good, **options)
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
     with pytest.raises(ValueError, match="x must be finite") as caught:
         median(x, **{**options, "rng": rng})
-    assert str(caught.value) == "x must be finite numbers (or nan='centre'); index 3 is outside (2 of 1000 are)"
+    assert str(caught.value) == "x must be finite numbers (or nan='center'); index 3 is outside (2 of 1000 are)"
     assert rng.bit_generator.state == before
 
 
@@ -412,7 +412,7 @@ BAD = [
     ({"x": [[0.1]]}, ValueError, r"x must have shape \(n,\), got shape \(1, 1\)"),
     ({"x": 0.5}, ValueError, r"x must have shape \(n,\), got shape \(\)"),
     ({"x": ["a"]}, TypeError, "x must be real numbers"),
-    ({"x": [math.nan]}, ValueError, r"x must be finite numbers \(or nan='centre'\); index 0 is outside \(1 of 1 are\)"),
+    ({"x": [math.nan]}, ValueError, r"x must be finite numbers \(or nan='center'\); index 0 is outside \(1 of 1 are\)"),
     ({"rng": 1.5}, TypeError, "rng must be None, an int"),
 ]
 

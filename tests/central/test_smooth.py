@@ -134,7 +134,7 @@ def test_records_that_are_not_finite_are_centered_or_rejected():
         with pytest.raises(ValueError, match=r"x must be finite numbers .*; index \d is outside \(1 of 3 are\)"):
             smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1)
         centered = np.where(np.isfinite(x), x, 0.5)
-        assert smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1, nan="centre") == (
+        assert smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1, nan="center") == (
             smooth.smooth_sensitivity_quantile(centered, 0.5, 0.1, 0, 1)
         )
 
@@ -181,7 +181,7 @@ def test_the_closed_form_equals_the_quadrature(epsilon, shift, ratio):
 
 def test_true_delta_of_the_published_noise():
     def published(epsilon, delta):
-        return smooth.laplace_delta(epsilon, 2 / epsilon, epsilon / (2 * math.log(1 / delta)))
+        return smooth.laplace_delta(epsilon, scale=2 / epsilon, beta=epsilon / (2 * math.log(1 / delta)))
 
     assert published(1, 1e-6) == pytest.approx(8.5e-9, rel=0.01)
     assert published(16, 1e-6) == pytest.approx(3.9e-6, rel=0.01)  # above the required delta
@@ -214,7 +214,7 @@ def test_the_worst_case_is_the_largest_shift_and_ratio(epsilon):
     """On a grid of smaller shifts and ratios, for scales that `laplace_delta` accepts."""
     for factor, beta in itertools.product((1.0, 1.3, 2.0, 6.0), (0.01, 0.3, 2.0)):
         scale = factor / epsilon
-        worst = smooth.laplace_delta(epsilon, scale, beta)
+        worst = smooth.laplace_delta(epsilon, scale=scale, beta=beta)
         last = np.zeros(9)
         for ratio in np.exp(beta * np.linspace(0, 1, 9)):
             deltas = [
@@ -232,11 +232,11 @@ def test_the_worst_case_is_the_largest_shift_and_ratio(epsilon):
 
 @pytest.mark.parametrize("epsilon, delta", [(0.01, 1e-9), (0.1, 0.3), (1.0, 1e-6), (16.0, 1e-6), (50.0, 1e-2)])
 def test_calibration_attains_delta(epsilon, delta):
-    scale, beta = smooth.calibrate(epsilon, delta)
-    assert smooth.laplace_delta(epsilon, scale, beta) <= delta
-    assert smooth.laplace_delta(epsilon, scale, beta * (1 + 1e-9)) > delta
+    scale, beta = smooth.calibrate(epsilon, delta=delta)
+    assert smooth.laplace_delta(epsilon, scale=scale, beta=beta) <= delta
+    assert smooth.laplace_delta(epsilon, scale=scale, beta=beta * (1 + 1e-9)) > delta
     for factor in (1.02, 1.1, 1.3, 1.5, 1.7, 1.9, 2.5):
-        other = smooth.calibrate(epsilon, delta, factor / epsilon)
+        other = smooth.calibrate(epsilon, delta=delta, scale=factor / epsilon)
         assert other[0] == pytest.approx(factor / epsilon)
         assert scale / beta <= 1.03 * other[0] / other[1]
     if epsilon <= 1:  # the published choice is valid
@@ -246,19 +246,23 @@ def test_calibration_attains_delta(epsilon, delta):
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 30.0, 1000.0])
 @pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-9, 0.999])
 def test_calibration_at_extreme_parameters(epsilon, delta):
-    scale, beta = smooth.calibrate(epsilon, delta)
+    scale, beta = smooth.calibrate(epsilon, delta=delta)
     assert beta > 0
-    assert 0 < smooth.laplace_delta(epsilon, scale, beta) <= delta
-    assert smooth.laplace_delta(epsilon, scale, 1.01 * beta) > delta
-    assert 0 < smooth.laplace_delta(epsilon, scale, 1e-300) <= smooth.laplace_delta(epsilon, scale, 1e-20)
+    assert 0 < smooth.laplace_delta(epsilon, scale=scale, beta=beta) <= delta
+    assert smooth.laplace_delta(epsilon, scale=scale, beta=1.01 * beta) > delta
+    assert (
+        0
+        < smooth.laplace_delta(epsilon, scale=scale, beta=1e-300)
+        <= smooth.laplace_delta(epsilon, scale=scale, beta=1e-20)
+    )
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.3, 1 / 3, 49.0])
 def test_without_delta_the_noise_is_that_of_the_global_sensitivity(epsilon):
-    scale, beta = smooth.calibrate(epsilon, 0.0)
+    scale, beta = smooth.calibrate(epsilon, delta=0.0)
     assert (scale, beta) == (pytest.approx(1 / epsilon, rel=1e-15), 0.0)
-    assert smooth.laplace_delta(epsilon, scale, 0.0) == 0.0
-    assert smooth.laplace_delta(epsilon, 1 / epsilon, 0.0) == 0.0
+    assert smooth.laplace_delta(epsilon, scale=scale, beta=0.0) == 0.0
+    assert smooth.laplace_delta(epsilon, scale=1 / epsilon, beta=0.0) == 0.0
     assert Fraction(scale) * Fraction(epsilon) >= 1
 
 
@@ -268,14 +272,14 @@ def test_delta_is_rounded_up():
         rng.uniform(0.1, 5, 50), rng.uniform(1, 3, 50), rng.uniform(0.01, 1, 50), strict=True
     ):
         exact = smooth._delta(Decimal(epsilon), Decimal(factor / epsilon), Decimal(beta))
-        assert Decimal(smooth.laplace_delta(epsilon, factor / epsilon, beta)) >= exact
+        assert Decimal(smooth.laplace_delta(epsilon, scale=factor / epsilon, beta=beta)) >= exact
 
 
 @pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-3), (1.0, 1e-6), (8.0, 1e-4)])
 @pytest.mark.parametrize("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2)])
 def test_delta_holds_for_all_neighboring_datasets_on_a_grid(kind, share, epsilon, delta):
     """The exact delta of the release, for every pair of neighboring datasets in {0, .., 3}^5."""
-    scale, beta = smooth.calibrate(epsilon, delta)
+    scale, beta = smooth.calibrate(epsilon, delta=delta)
     releases = {
         data: (statistic(kind, data, share), scale * sensitivity(kind, data, share, beta))
         for data in itertools.combinations_with_replacement(GRID, 5)
@@ -350,7 +354,7 @@ def test_bounds_of_neighbors_include_the_errors_of_doubles():
         assert Fraction(high) / Fraction(low) <= 1 + 3 * Fraction(smooth.ERROR)  # below exp(4 ERROR)
     assert smooth._rounded_up(5.0, 0.0) == 5.0
     for epsilon, delta in ((1.0, 1e-6), (1e-8, 1e-9), (1e-12, 0.5)):
-        scale, beta = smooth.calibrate(epsilon, delta)
+        scale, beta = smooth.calibrate(epsilon, delta=delta)
         used = smooth._calibrate_rounded(epsilon, delta)
         assert used[0] == scale
         assert used[1] == 0.0 or used[1] + 4 * smooth.ERROR <= beta
@@ -393,7 +397,7 @@ def test_the_seeded_release_is_stable():
 def test_the_trimmed_mean_is_released_as_calibrated():
     """The estimate is the release with the calibrated scale and the same stream, up to the grid."""
     x = np.random.default_rng(3).normal(0.1, 0.2, 500)
-    scale, beta = smooth.calibrate(1.0, 1e-6)
+    scale, beta = smooth.calibrate(1.0, delta=1e-6)
     step = 2 / (SIZE - 1)
     spread = smooth.smooth_sensitivity_trimmed_mean(x, 0.1, beta, -1, 1)
     estimate = smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1, rng=5)
@@ -408,7 +412,7 @@ def test_the_trimmed_mean_is_released_as_calibrated():
 
 def test_the_quantile_is_released_as_calibrated():
     x = np.random.default_rng(4).normal(0.1, 0.2, 501)
-    scale, beta = smooth.calibrate(1.0, 1e-6)
+    scale, beta = smooth.calibrate(1.0, delta=1e-6)
     step = 2 / (SIZE - 1)
     spread = smooth.smooth_sensitivity_quantile(x, 0.25, beta, -1, 1)
     got = smooth.smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
@@ -500,12 +504,16 @@ def test_the_interval_of_the_trimmed_mean_covers(epsilon):
             r"trim must be in \[0, 1/2\)",
         ),
         (lambda: smooth.smooth_sensitivity_trimmed_mean([1.0], -0.1, 0.1, 0, 1), ValueError, "trim must be in"),
-        (lambda: smooth.laplace_delta(1.0, 0.5, 0.1), ValueError, "scale must be at least 1 / epsilon = 1, got 0.5"),
-        (lambda: smooth.laplace_delta(0.0, 1.0, 0.1), ValueError, "epsilon must be a finite number > 0"),
-        (lambda: smooth.calibrate(1.0, 1.0), ValueError, r"delta must be in \[0, 1\), got 1"),
-        (lambda: smooth.calibrate(1.0, -1e-9), ValueError, r"delta must be in \[0, 1\)"),
-        (lambda: smooth.calibrate(1e9, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
-        (lambda: smooth.laplace_delta(1e-13, 1e14, 0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
+        (
+            lambda: smooth.laplace_delta(1.0, scale=0.5, beta=0.1),
+            ValueError,
+            "scale must be at least 1 / epsilon = 1, got 0.5",
+        ),
+        (lambda: smooth.laplace_delta(0.0, scale=1.0, beta=0.1), ValueError, "epsilon must be a finite number > 0"),
+        (lambda: smooth.calibrate(1.0, delta=1.0), ValueError, r"delta must be in \[0, 1\), got 1"),
+        (lambda: smooth.calibrate(1.0, delta=-1e-9), ValueError, r"delta must be in \[0, 1\)"),
+        (lambda: smooth.calibrate(1e9, delta=0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
+        (lambda: smooth.laplace_delta(1e-13, scale=1e14, beta=0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
         (
             lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=1, lower=0, upper=1, nan="drop"),
             ValueError,

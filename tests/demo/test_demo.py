@@ -99,7 +99,7 @@ def test_errors_follow_the_formulas(measured):
     """
     variances = {
         drug_use.CUBE: ldp.LinfBall(27, 0.5).scale ** 2,
-        drug_use.CENTERED: ldp.LinfBall(27, 0.5, 0.5).scale ** 2,
+        drug_use.CENTERED: ldp.LinfBall(27, 0.5, radius=0.5).scale ** 2,
         drug_use.LAPLACE: 2 * (27 / 0.5) ** 2,
     }
     margin = normal_margin(len(variances) * len(measured.sizes))

@@ -91,7 +91,7 @@ def test_records_of_columns_and_lists(people, table):
     regions = Frequencies(REGIONS, 1.0)
     found = ldpfast.spark.aggregate(people, regions, column="region", person="id", key=SECRET)
     assert found == regions.collect(table["region"], rng=ldp.PersonKeys(SECRET, ids, question="region"))
-    both, x = VectorMean(2, 1.0, "linf", 300.0), table[["age", "height"]].to_numpy()
+    both, x = VectorMean(2, 1.0, norm="linf", radius=300.0), table[["age", "height"]].to_numpy()
     keys = ldp.PersonKeys(SECRET, ids, question="age, height")
     found = ldpfast.spark.aggregate(people, both, column=["age", "height"], person="id", key=SECRET)
     assert found == both.collect(x, rng=keys)
@@ -102,9 +102,9 @@ def test_records_of_columns_and_lists(people, table):
 
 def test_problems_conclude_as_in_one_process(people, table):
     ids, age = table["id"].to_numpy(), table["age"].to_numpy()
-    box = VectorMean(2, 1.0, "linf", lower=0, upper=[120, 300])
+    box = VectorMean(2, 1.0, norm="linf", lower=0, upper=[120, 300])
     for problem, column, x in (
-        (TruncatedMean(1.0, 2, 60.0, len(ids)), "age", age),
+        (TruncatedMean(1.0, moment=2, radius=60.0, n=len(ids)), "age", age),
         (RangeQueries(N, 1.0), "id", ids),
         (box, ["age", "height"], table[["age", "height"]].to_numpy()),
     ):

@@ -89,9 +89,9 @@ def vector(estimate, truth, rng):
 # Truncated means ------------------------------------------------------------------------------------------------------
 
 
-def truncated(moment, epsilon, rule, noise, distribution):
+def truncated(moment, epsilon, method, noise, distribution):
     """A truncated mean; records have E|X|^k = 1. The worst distribution has mass (r / x0)^k at x0 = k T / (k - 1)."""
-    problem, n = TruncatedMean(epsilon, moment, 1.0, 100, rule, noise), 100
+    problem, n = TruncatedMean(epsilon, moment=moment, radius=1.0, n=100, method=method, noise=noise), 100
     place = moment * problem.level / (moment - 1)
     draw, mean, norm = {
         "worst": (lambda rng: place * (rng.random(n) < place**-moment), place ** (1 - moment), 1.0),
@@ -104,7 +104,7 @@ def truncated(moment, epsilon, rule, noise, distribution):
         estimate = problem.run(draw(rng) / norm, rng=rng)
         return {"interval": inside(estimate.interval(), mean / norm)}
 
-    name = f"truncated mean, k={moment}, epsilon={epsilon}, {rule}, {noise}, {distribution}"
+    name = f"truncated mean, k={moment}, epsilon={epsilon}, {method}, {noise}, {distribution}"
     return Case(name, "truncated mean", run, 160)
 
 
@@ -124,11 +124,11 @@ def quantile(name, q, mode, epsilon=1.0):
     """A quantile with n = `sufficient_n`; there are fewer runs where that is large."""
     distribution, ends, draw = DISTRIBUTIONS[name]
     truth = 0.0 if distribution is None else float(distribution.ppf(q))
-    n = MedianSGD(epsilon, *ends, quantile=q, n=1 if mode == "fixed" else None).sufficient_n
+    n = MedianSGD(epsilon, lower=ends[0], upper=ends[1], quantile=q, n=1 if mode == "fixed" else None).sufficient_n
 
     def run(rng):
-        server = MedianSGD(epsilon, *ends, quantile=q, n=n if mode == "fixed" else None)
-        return {"interval": inside(server.run(draw(rng, n), rng).interval(), truth)}
+        server = MedianSGD(epsilon, lower=ends[0], upper=ends[1], quantile=q, n=n if mode == "fixed" else None)
+        return {"interval": inside(server.run(draw(rng, n), rng=rng).interval(), truth)}
 
     title = f"quantile {q}, {name}, {mode} horizon, epsilon={epsilon}, n={n}"
     runs = (370, RUNS) if n < 20_000 else (40, RUNS // 2) if n < 200_000 else (20, RUNS // 4)
@@ -155,7 +155,7 @@ def vectors(problem, upper_probability, n=100):
 
 def frequencies(k, epsilon, method, n=100):
     """Frequencies; one category has probability 1/2."""
-    theta, problem = np.array([0.5, *[0.5 / (k - 1)] * (k - 1)]), Frequencies(k, epsilon, method)
+    theta, problem = np.array([0.5, *[0.5 / (k - 1)] * (k - 1)]), Frequencies(k, epsilon, mechanism=method)
 
     def run(rng):
         return vector(problem.run(rng.choice(k, n, p=theta), rng=rng), theta, rng)
@@ -228,7 +228,7 @@ def glm(family, dim, epsilon, mixing=MIXED, many=RUNS):
         else:
             y = z + rng.random(n) - 0.5 if family == "linear" else 2 * np.exp(z) * rng.integers(0, 2, n)
         model = GradientDescent(family, dim, epsilon, residual=RESIDUAL[family])
-        estimate, j = model.run(x, y, rng), rng.integers(dim)
+        estimate, j = model.run(x, y, rng=rng), rng.integers(dim)
         margin = stats.norm.isf(0.025) * math.sqrt(model.plug_in_covariance(hessian)[j, j])
         return {
             "random scaling": inside(estimate.interval(), theta)[j],
@@ -255,7 +255,7 @@ def newton(family, dim, epsilon, many=RUNS // 4, *, slope=None, projection=None)
     """
     options = {"radius": dim**0.5, "column": dim**0.5, "residual": {"poisson": 3.0, "linear": 2.0}.get(family)}
     options["projection"] = projection
-    n = NewtonStep(family, dim, epsilon, 4, **options).sufficient_n
+    n = NewtonStep(family, dim, epsilon, n=4, **options).sufficient_n
     norm = slope or (0.6 if family == "poisson" else 1)
     truth = np.append(np.resize([1.0, -1.0], dim) / dim**0.5 * norm, -0.3)
 
@@ -269,7 +269,7 @@ def newton(family, dim, epsilon, many=RUNS // 4, *, slope=None, projection=None)
         with warnings.catch_warnings():
             if slope is not None:  # near the border of the projection or beyond it
                 warnings.simplefilter("ignore", DoubtfulWarning)
-            estimate, j = NewtonStep(family, dim, epsilon, n, **options).run(x, y, rng), rng.integers(dim + 1)
+            estimate, j = NewtonStep(family, dim, epsilon, n=n, **options).run(x, y, rng=rng), rng.integers(dim + 1)
         return {"Newton step": inside(estimate.interval(), truth)[j]}
 
     size = "" if slope is None else f"coefficient {slope:g}, projection {projection or 5:g}, "
@@ -288,7 +288,7 @@ DOCUMENTED_ERRORS = {  # median and 95th percentile of |error| epsilon sqrt(n) /
 }
 
 
-def gaussian(known, rounds, epsilon, n, variant="robust"):
+def gaussian(known, rounds, epsilon, n, method="robust"):
     """A Gaussian mean at a random mean and standard deviation, with the documented quantiles of the errors.
 
     gaussian/test_accuracy.py has the few runs of `make test`.
@@ -298,7 +298,7 @@ def gaussian(known, rounds, epsilon, n, variant="robust"):
     def run(rng):
         mu, sigma = MEANS_AND_SIGMAS[rng.integers(len(MEANS_AND_SIGMAS))]
         scale = {"sigma": sigma} if known else {"sigma_bounds": (0.5, 16.0)}
-        server = GaussianMean(epsilon, mu_bound=4096.0, rounds=rounds, variant=variant, **scale)
+        server = GaussianMean(epsilon, mu_bound=4096.0, rounds=rounds, method=method, **scale)
         with warnings.catch_warnings():  # one search in thousands fails and warns: it does not cover
             warnings.simplefilter("ignore", DoubtfulWarning)
             estimate = server.simulate(n, mu, sigma, rng=rng)
@@ -307,7 +307,7 @@ def gaussian(known, rounds, epsilon, n, variant="robust"):
         found["most of the errors"] = error <= most
         return found if known else {**found, "sigma": inside(estimate.sigma.interval(), sigma)}
 
-    kind = f"{variant}, sigma {'known' if known else 'unknown'}, rounds={rounds}"
+    kind = f"{method}, sigma {'known' if known else 'unknown'}, rounds={rounds}"
     return Case(f"normal records, {kind}, epsilon={epsilon}, n={n}", "normal records", run, 0, RUNS // 4)
 
 
@@ -320,11 +320,11 @@ LESS = (0.9, HIGH)  # documented: curved likelihoods have less coverage
 
 WORST = [
     (2, 1.0, "paper", "laplace"),
-    (2, 1.0, "opt", "laplace"),
-    (1.5, 1.0, "opt", "sign-bit"),
-    (3, 4.0, "opt", "laplace"),
+    (2, 1.0, "optimal", "laplace"),
+    (1.5, 1.0, "optimal", "sign-bit"),
+    (3, 4.0, "optimal", "laplace"),
     (3, 1.0, "paper", "sign-bit"),
-    (2, 4.0, "opt", "sign-bit"),
+    (2, 4.0, "optimal", "sign-bit"),
 ]
 MODES = ("fixed", "any")
 
@@ -348,8 +348,8 @@ def checks() -> Iterator[tuple[Case, dict[str, tuple[float, float]]]]:
     for upper_probability in (0.5, 0.75, 1.0):
         for dim, epsilon in ((1, 1.0), (5, 4.0), (20, 4.0)):
             yield vectors(VectorMean(dim, epsilon), upper_probability), limits
-            yield vectors(VectorMean(dim, epsilon, "linf"), upper_probability), limits
-    yield vectors(VectorMean(2, 1.0, "linf", lower=0.0, upper=1.0), 0.75), limits
+            yield vectors(VectorMean(dim, epsilon, norm="linf"), upper_probability), limits
+    yield vectors(VectorMean(2, 1.0, norm="linf", lower=0.0, upper=1.0), 0.75), limits
     for k, epsilon, method in ((2, 1.0, "k-ary"), (5, 1.0, "k-ary"), (30, 1.0, "symmetric"), (30, 4.0, "optimized")):
         yield frequencies(k, epsilon, method), {"pointwise": VALID, "simultaneous": VALID}
     for terms, epsilon in ((2, 1.0), (5, 4.0), (15, 1.0)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ldpfast as ldp
 from ldpfast.estimation import Frequencies, frequencies, project_simplex
 
 from ..support.cases import each
@@ -169,7 +172,7 @@ def test_arrow_columns_whose_type_cannot_hold_the_labels_are_refused(labels, col
         ({"max_bits": 2.5}, TypeError, "max_bits must be an integer, got float"),
         ({"max_bits": 0}, ValueError, "max_bits must be an integer >= 1, got 0"),
         ({"max_bits": 6}, ValueError, "max_bits must be at least 7 for these arguments, got 6"),
-        ({"max_bits": 8, "mechanism": "k-ary"}, ValueError, "max_bits must be None for method='k-ary', got 8"),
+        ({"max_bits": 8, "mechanism": "k-ary"}, ValueError, "max_bits must be None for mechanism='k-ary', got 8"),
     ],
 )
 def test_bad_report_sizes(arguments, error, message):
@@ -183,3 +186,46 @@ def test_short_reports_are_used_and_described():
     assert Frequencies.from_dict(problem.to_dict()) == problem
     assert problem.fingerprint != Frequencies(100, 1.0).fingerprint
     assert "max_bits" not in Frequencies(100, 1.0).to_dict()
+
+
+# A mechanism instead of its name --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mechanism, name",
+    [
+        (ldp.RandomizedResponse(5, 1.0), "k-ary"),
+        (ldp.UnaryEncoding(5, 1.0, method="optimized"), "optimized"),
+        (ldp.SubsetSelection(5, 1.0), "subset"),
+        (ldp.SubsetSelection(5, 1.0, size=3), None),
+        (ldp.HadamardResponse(5, 1.0), "hadamard"),
+    ],
+    ids=repr,
+)
+def test_a_mechanism_is_used_as_it_is(mechanism, name):
+    problem = Frequencies(5, 1.0, mechanism=mechanism)
+    assert problem.mechanism == mechanism
+    assert Frequencies.from_dict(json.loads(json.dumps(problem.to_dict()))) == problem
+    assert pickle.loads(pickle.dumps(problem)) == problem
+    assert eval(repr(problem), vars(ldp) | {"Frequencies": Frequencies}) == problem
+    assert ldp.Aggregator.from_bytes(problem.aggregator().to_bytes()) == problem.aggregator()
+    assert problem.to_dict()["mechanism"] == (name or mechanism.to_dict())
+    if name:
+        assert Frequencies(5, 1.0, mechanism=name) == problem
+        assert Frequencies(5, 1.0, mechanism=name).fingerprint == problem.fingerprint
+
+
+def test_the_automatic_mechanism_is_the_one_of_its_name():
+    problem = Frequencies(100, 1.0, max_bits=8)
+    assert problem == Frequencies(100, 1.0, mechanism=problem.mechanism)
+    assert repr(problem) == "Frequencies(k=100, epsilon=1.0, mechanism='hadamard', project=False)"
+
+
+def test_a_mechanism_for_other_records_is_an_error():
+    for mechanism in (ldp.RandomizedResponse(4, 1.0), ldp.RandomizedResponse(5, 2.0)):
+        with pytest.raises(ValueError, match=r"^mechanism must be for k=5 and epsilon=1.0, got RandomizedResponse\("):
+            Frequencies(5, 1.0, mechanism=mechanism)
+    with pytest.raises(TypeError, match=r"^mechanism must be a name or one of RandomizedResponse, .*, got Warner$"):
+        Frequencies(2, 1.0, mechanism=ldp.Warner(1.0))
+    with pytest.raises(ValueError, match=r"^max_bits must be None for mechanism='RandomizedResponse', got 8$"):
+        Frequencies(5, 1.0, mechanism=ldp.RandomizedResponse(5, 1.0), max_bits=8)

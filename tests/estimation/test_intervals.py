@@ -69,13 +69,13 @@ def test_random_scaling_standard_error_follows_the_definition():
 
 
 SUFFICIENT = {
-    "truncated": (TruncatedMean(1.0, 2, 1.0, 100).run, 100),
+    "truncated": (TruncatedMean(1.0, moment=2, radius=1.0, n=100).run, 100),
     "l2": (lambda x: VectorMean(1, 1.0).run(x[:, np.newaxis]), 100),
     "series": (SeriesDensity(1.0, n_terms=1).run, 100),
     "histogram laplace": (HistogramDensity(1.0, bins=2, noise="laplace").run, 100),
-    "median": (lambda x: MedianSGD(3.0, 0, 1).run(x), MedianSGD(3.0, 0, 1).sufficient_n),
+    "median": (lambda x: MedianSGD(3.0, lower=0, upper=1).run(x), MedianSGD(3.0, lower=0, upper=1).sufficient_n),
     "histogram": (HistogramDensity(1.0, bins=2).run, 1),
-    "sparse": (lambda x: SparseMean(1, 1.0, 1.0).run(x[:, np.newaxis]), 1),
+    "sparse": (lambda x: SparseMean(1, 1.0, radius=1.0).run(x[:, np.newaxis]), 1),
     "frequencies": (lambda x: Frequencies(2, 1.0).run(x.astype(int)), 1),
 }
 

@@ -258,7 +258,7 @@ def test_number_of_bins_from_which_ranges_are_more_precise_than_with_a_flat_hist
     for k in sizes:
         flat = flat_variances(k, epsilon)
         for i, branching, method in ((0, best_branching(k, epsilon), "hierarchy"), (1, 2, "haar")):
-            tree = tree_variances(TreeResponse(k, epsilon, branching, method))
+            tree = tree_variances(TreeResponse(k, epsilon, branching=branching, method=method))
             if tree.mean() > 0.99 * flat.mean() or tree.max() > 0.99 * flat.max():
                 worse[i].append(k)
     assert tuple(2 * sizes[-1:][0] if not found else 2 * found[-1] for found in worse) == CROSSINGS[epsilon]
@@ -283,7 +283,7 @@ def test_automatic_branching():
     for k, epsilon in ((64, 1.0), (100, 0.5), (128, 2.0)):
         chosen, means = best_branching(k, epsilon), {}
         for b in (*range(2, 17), k):
-            means[b] = tree_variances(TreeResponse(k, epsilon, b)).mean()
+            means[b] = tree_variances(TreeResponse(k, epsilon, branching=b)).mean()
         assert means[chosen] <= 1.02 * min(means.values())  # nodes of incomplete trees are not equally frequent
 
 

@@ -12,15 +12,18 @@ from ldpfast.mechanisms import TreeResponse
 
 TREES = [
     TreeResponse(2, 1.0),
-    TreeResponse(8, 1.0, 2),
-    TreeResponse(13, 1.0, 2),
-    TreeResponse(13, 2.0, 3),
-    TreeResponse(27, 0.5, 3),
-    TreeResponse(20, 1.0, 4),
-    TreeResponse(65, 3.0, 8),
-    TreeResponse(11, 1.0, 16),
-    TreeResponse(33, 1.0, 2),
-    *(TreeResponse(k, epsilon, 2, "haar") for k, epsilon in ((2, 1.0), (8, 1.0), (13, 2.0), (33, 0.5))),
+    TreeResponse(8, 1.0, branching=2),
+    TreeResponse(13, 1.0, branching=2),
+    TreeResponse(13, 2.0, branching=3),
+    TreeResponse(27, 0.5, branching=3),
+    TreeResponse(20, 1.0, branching=4),
+    TreeResponse(65, 3.0, branching=8),
+    TreeResponse(11, 1.0, branching=16),
+    TreeResponse(33, 1.0, branching=2),
+    *(
+        TreeResponse(k, epsilon, branching=2, method="haar")
+        for k, epsilon in ((2, 1.0), (8, 1.0), (13, 2.0), (33, 0.5))
+    ),
 ]
 HIERARCHIES = [mechanism for mechanism in TREES if mechanism.method == "hierarchy"]
 
@@ -162,7 +165,7 @@ def test_mean_variance_of_all_ranges(mechanism):
 
 def test_mean_variance_is_that_of_uniform_populations_in_complete_trees():
     for k, branching in ((27, 3), (64, 4)):
-        mechanism = TreeResponse(k, 1.0, branching)
+        mechanism = TreeResponse(k, 1.0, branching=branching)
         counts = [1 / len(mechanism.levels)] * len(mechanism.levels)
         tree = tree_of(mechanism, [matrix @ np.full(k, 1 / k) for matrix in designs(mechanism)], counts)
         low, high = np.triu_indices(k + 1, 1)
@@ -202,7 +205,7 @@ def test_noisy_shares_give_variances_that_are_possible(mechanism):
 
 
 def test_a_level_without_reports_is_ignored_if_the_others_replace_it():
-    mechanism, rng = TreeResponse(27, 1.0, 3), np.random.default_rng(1)
+    mechanism, rng = TreeResponse(27, 1.0, branching=3), np.random.default_rng(1)
     numbers = [rng.normal(size=level.nodes) for level in mechanism.levels]
     without = [numbers[0], np.zeros(9), numbers[2]]
     tree = tree_of(mechanism, without, [100, 0, 100])

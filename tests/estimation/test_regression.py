@@ -113,7 +113,7 @@ def test_pipeline_and_partial_fit_equal_their_steps(kind):
         kind._family, 3, 1.0, norm="linf", radius=2.0, column=2.0, residual=getattr(batches, "residual", None)
     )
     for start in range(0, 400, 100):
-        protocol.run(scaled[start : start + 100], Y[start : start + 100].astype(float), 1)
+        protocol.run(scaled[start : start + 100], Y[start : start + 100].astype(float), rng=1)
     assert_same_estimate(batches.estimate_, protocol.estimate())
 
 
@@ -345,7 +345,7 @@ def test_shuffle_uses_each_row_once(kind):
     descent, kernel = model._protocol(3, None), model._protocol(3, None)._kernel
     run = lambda *arguments: (taken.append(arguments[4]), kernel.run(*arguments))  # noqa: E731
     descent._kernel = SimpleNamespace(rows=kernel.rows, padded=kernel.padded, run=run)
-    descent.run(X, Y.astype(float), 0, shuffle=True)
+    descent.run(X, Y.astype(float), rng=0, shuffle=True)
     order = np.concatenate(taken)
     np.testing.assert_array_equal(np.sort(order), np.arange(400))
     assert (order != np.arange(400)).any()

@@ -82,15 +82,15 @@ RISKS = {
     # problem; draw of records and the target; n times the risk, by the formula of the paper
     "l2": (VectorMean(3, 1.0, radius=2.0), vectors(3, 2.0), l2_scale(3, 1, 2.0) ** 2 - 1),
     "l2 wide": (VectorMean(40, 2.0), vectors(40, 1.0), l2_scale(40, 2) ** 2 - 0.25),
-    "linf odd": (VectorMean(5, 1.0, "linf"), vectors(5, 5**0.5), 5 * linf_scale(5, 1.0) ** 2 - 5 / 4),
-    "linf even": (VectorMean(4, 0.5, "linf", 3.0), vectors(4, 6.0), 4 * linf_scale(4, 0.5, 3.0) ** 2 - 9.0),
+    "linf odd": (VectorMean(5, 1.0, norm="linf"), vectors(5, 5**0.5), 5 * linf_scale(5, 1.0) ** 2 - 5 / 4),
+    "linf even": (VectorMean(4, 0.5, norm="linf", radius=3.0), vectors(4, 6.0), 4 * linf_scale(4, 0.5, 3.0) ** 2 - 9.0),
     "box": (
-        VectorMean(2, 1.0, "linf", lower=0.0, upper=1.0),
+        VectorMean(2, 1.0, norm="linf", lower=0.0, upper=1.0),
         lambda rng, n: ((rng.random((n, 2)) < 0.5).astype(float), np.full(2, 0.5)),
         2 * linf_scale(2, 1.0, 0.5) ** 2,
     ),
-    "symmetric": (Frequencies(4, 1.0, "symmetric"), categories, unary_risk(4, THETA, 1.0)),
-    "k-ary": (Frequencies(4, 1.0, "k-ary"), categories, kary_risk(4, THETA, 1.0)),
+    "symmetric": (Frequencies(4, 1.0, mechanism="symmetric"), categories, unary_risk(4, THETA, 1.0)),
+    "k-ary": (Frequencies(4, 1.0, mechanism="k-ary"), categories, kary_risk(4, THETA, 1.0)),
     "series": (
         SeriesDensity(1.0, n_terms=6),
         lambda rng, n: (draw_linear(rng, n), linear_coefficients(6)),
@@ -101,7 +101,11 @@ RISKS = {
         lambda rng, n: (draw_linear(rng, n), np.array([0.375, 0.625])),
         unary_risk(2, np.array([0.375, 0.625]), 1.0),
     ),
-    "sign-bit": (TruncatedMean(1.0, 2, 1.0, 16, 2.0, "sign-bit"), clipped_uniform, (2 * sign_bit_factor(1)) ** 2),
+    "sign-bit": (
+        TruncatedMean(1.0, moment=2, radius=1.0, n=16, method=2.0, noise="sign-bit"),
+        clipped_uniform,
+        (2 * sign_bit_factor(1)) ** 2,
+    ),
 }
 
 
@@ -144,22 +148,28 @@ def slope(n, risk):
 
 
 def series_bound(n, beta, epsilon=1.0, radius=1.0, terms=None):
-    problem = SeriesDensity(epsilon, n, beta, radius)
+    problem = SeriesDensity(epsilon, n=n, smoothness=beta, radius=radius)
     k = problem.terms if terms is None else terms
     return k * linf_scale(k, epsilon, math.sqrt(2)) ** 2 / n + radius**2 * (k + 1) ** (-2 * beta)
 
 
 def histogram_bound(n, noise, epsilon=1.0, slope=1.0, bins=None):
-    bins = HistogramDensity(epsilon, n, noise=noise, lipschitz=slope).n_bins if bins is None else bins
+    bins = HistogramDensity(epsilon, n=n, noise=noise, lipschitz=slope).n_bins if bins is None else bins
     e = math.exp(epsilon / 2)
     variance = e / (e - 1) ** 2 if noise == "unary" else 8 / epsilon**2
     return slope**2 / (12 * bins**2) + bins**2 * variance / n
 
 
 RATES = {
-    "truncated 2": (-1 / 2, lambda n: TruncatedMean(0.5, 2, 1.0, n, "opt").mean_squared_error().total),
-    "truncated 4": (-3 / 4, lambda n: TruncatedMean(0.5, 4, 1.0, n, "opt").mean_squared_error().total),
-    "truncated 1.5": (-1 / 3, lambda n: TruncatedMean(0.5, 1.5, 1.0, n).mean_squared_error().total),
+    "truncated 2": (
+        -1 / 2,
+        lambda n: TruncatedMean(0.5, moment=2, radius=1.0, n=n, method="optimal").mean_squared_error().total,
+    ),
+    "truncated 4": (
+        -3 / 4,
+        lambda n: TruncatedMean(0.5, moment=4, radius=1.0, n=n, method="optimal").mean_squared_error().total,
+    ),
+    "truncated 1.5": (-1 / 3, lambda n: TruncatedMean(0.5, moment=1.5, radius=1.0, n=n).mean_squared_error().total),
     "series 1": (-2 / 4, lambda n: series_bound(n, 1.0)),
     "series 2": (-4 / 6, lambda n: series_bound(n, 2.0)),
     "histogram": (-1 / 2, lambda n: histogram_bound(n, "unary")),
@@ -178,10 +188,10 @@ def test_risk_bounds_fall_at_the_optimal_rates(rate, risk):
 @pytest.mark.parametrize("n", [100, 10_000, 10**6, 10**9])
 @pytest.mark.parametrize("epsilon, beta, radius", [(1.0, 2.0, 1.0), (0.3, 1.0, 5.0), (4.0, 0.6, 0.5), (2.0, 6.0, 20.0)])
 def test_numbers_of_terms_and_bins_minimize_the_bound(n, epsilon, beta, radius):
-    terms = SeriesDensity(epsilon, n, beta, radius).terms
+    terms = SeriesDensity(epsilon, n=n, smoothness=beta, radius=radius).terms
     assert terms == min(range(1, 3 * terms + 50), key=lambda k: series_bound(n, beta, epsilon, radius, k))
     for noise in ("unary", "laplace"):
-        bins = HistogramDensity(epsilon, n, noise=noise, lipschitz=radius).n_bins
+        bins = HistogramDensity(epsilon, n=n, noise=noise, lipschitz=radius).n_bins
         for other in (bins - 1, bins + 1):
             if other >= 2:  # the package rounds the best real number of bins
                 assert histogram_bound(n, noise, epsilon, radius) <= 1.2 * histogram_bound(

@@ -11,7 +11,7 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast.estimation import MedianSGD, median, quantile
-from ldpfast.mechanisms import SmoothedBins
+from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 
 from ..support.statistics import assert_coverage
 
@@ -44,8 +44,8 @@ def coverage(case: str, n: int, runs: int) -> tuple[int, int]:
     exact = values[int(np.argmax(np.cumsum(probability) >= 0.5))]
     rng, found = np.random.default_rng(1), np.zeros(2, int)
     for _ in range(runs):
-        server = MedianSGD(1.0, *ends, n=n, spacing=spacing)
-        low, high = server.run(rng.choice(values, n, p=probability / probability.sum()), rng).interval()
+        server = MedianSGD(1.0, lower=ends[0], upper=ends[1], n=n, spacing=spacing)
+        low, high = server.run(rng.choice(values, n, p=probability / probability.sum()), rng=rng).interval()
         least, most = server.estimate(rounded=True).interval()
         found += low <= truth <= high, least - 1e-9 <= exact <= most + 1e-9
     return int(found[0]), int(found[1])
@@ -69,9 +69,9 @@ def test_coverage_is_at_least_93_percent(case, n):
 
 
 def test_the_step_by_step_protocol_asks_the_same_question():
-    server = MedianSGD(2.0, 0, 20, n=4000, spacing=1.0)
+    server = MedianSGD(2.0, lower=0, upper=20, n=4000, spacing=1.0)
     query = server.query()
-    assert query.mechanism == SmoothedBins((server.position,), 2.0, 1.0)
+    assert query.mechanism == SmoothedBins((server.position,), 2.0, spacing=1.0)
     rng = np.random.default_rng(1)
     for x in rng.poisson(3, 4000):
         query = server.query()
@@ -82,7 +82,7 @@ def test_the_step_by_step_protocol_asks_the_same_question():
     assert low < 2.8 < high
     again = MedianSGD.from_bytes(server.to_bytes())
     assert again.spacing == 1.0
-    assert repr(again) == "MedianSGD(2.0, 0.0, 20.0, quantile=0.5, n=4000, spacing=1.0)"
+    assert repr(again) == "MedianSGD(2.0, lower=0.0, upper=20.0, quantile=0.5, n=4000, spacing=1.0)"
 
 
 def test_records_that_are_equal_are_warned_about():
@@ -91,16 +91,16 @@ def test_records_that_are_equal_are_warned_about():
         ldp.DoubtfulWarning,
         match="of the first 1000 records are equal and next to the estimate: the interval of a quantile does",
     ):
-        median(x, 1.0, 0, 20, rng=1)
-    found = median(x, 1.0, 0, 20, rng=1, spacing=1.0)
+        median(x, 1.0, lower=0, upper=20, rng=1)
+    found = median(x, 1.0, lower=0, upper=20, rng=1, spacing=1.0)
     assert abs(found.value - 2.8) < 5 * found.stderr
-    exact = quantile(x, 0.5, 1.0, 0, 20, rng=1, spacing=1.0, rounded=True)
+    exact = quantile(x, 0.5, 1.0, lower=0, upper=20, rng=1, spacing=1.0, rounded=True)
     assert exact.value == 3.0
     assert exact.interval() == tuple(np.round(found.interval()))
 
 
 def test_offsets_are_used_once():
-    server, other = (MedianSGD(1.0, 0, 20, n=6000, spacing=1.0) for _ in range(2))
+    server, other = (MedianSGD(1.0, lower=0, upper=20, n=6000, spacing=1.0) for _ in range(2))
     x = np.random.default_rng(1).poisson(3, 3000).astype(float)
     server.run(x, rng=1)
     first = copy.copy(server)
@@ -113,11 +113,11 @@ def test_offsets_are_used_once():
 def test_bad_input_is_named():
     for spacing in (0, -1, float("inf")):
         with pytest.raises(ValueError, match="spacing must be"):
-            MedianSGD(1.0, 0, 1, spacing=spacing)
-    server = MedianSGD(1.0, 0, 1)
+            MedianSGD(1.0, lower=0, upper=1, spacing=spacing)
+    server = MedianSGD(1.0, lower=0, upper=1)
     query = server.query()
     server.update(query, query.privatize(0.5))
     with pytest.raises(ValueError, match="rounded must be False without spacing"):
         server.estimate(rounded=True)
     with pytest.raises(ValueError, match="rounded must be False without spacing"):
-        median(np.zeros(3), 1.0, 0, 1, rounded=True)
+        median(np.zeros(3), 1.0, lower=0, upper=1, rounded=True)

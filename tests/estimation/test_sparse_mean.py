@@ -26,11 +26,11 @@ def test_sparse_mean_is_thresholded():
     x[:, [3, 40]] = 2, -1.5
     bound = linf_scale(dim, 2.0, 2.0)
     penalty = bound * math.sqrt(2 * math.log(2 * dim / ALPHA) / n)
-    estimate = SparseMean(dim, 2.0, 2.0, penalty).run(x, rng=1)
+    estimate = SparseMean(dim, 2.0, radius=2.0, penalty=penalty).run(x, rng=1)
     np.testing.assert_allclose(estimate.value, np.sign(estimate.raw) * np.maximum(np.abs(estimate.raw) - penalty, 0))
     assert set(estimate.support) <= {3, 40}
     assert np.sum((estimate.value - x[0]) ** 2) <= 4 * 2 * penalty**2
-    default = SparseMean(dim, 2.0, 2.0).run(x, rng=1)
+    default = SparseMean(dim, 2.0, radius=2.0).run(x, rng=1)
     assert default.penalty == pytest.approx(bound * math.sqrt(2 * math.log(2 * dim * n) / n), rel=1e-6)
     np.testing.assert_array_equal(default.raw, estimate.raw)
     assert estimate.interval()[0].shape == (dim,)

@@ -46,17 +46,19 @@ ON_INTERVALS: dict[str, Callable[[float, float], object]] = {
     "series": lambda lower, upper: SeriesDensity(1.0, n_terms=5, lower=lower, upper=upper),
     "histogram": lambda lower, upper: HistogramDensity(1.0, bins=5, lower=lower, upper=upper),
     "histogram laplace": lambda lower, upper: HistogramDensity(1.0, bins=5, lower=lower, upper=upper, noise="laplace"),
-    "box": lambda lower, upper: VectorMean(2, 1.0, "linf", lower=lower, upper=upper),
+    "box": lambda lower, upper: VectorMean(2, 1.0, norm="linf", lower=lower, upper=upper),
     "SignBit": lambda lower, upper: ldp.SignBit(lower, upper, 1.0),
     "Laplace": lambda lower, upper: ldp.Laplace(lower, upper, 1.0),
     "Bins": lambda lower, upper: ldp.Bins([lower, upper], 1.0),
 }
 WITH_RADIUS: dict[str, Callable[[float], object]] = {
-    "l2": lambda radius: VectorMean(3, 1.0, "l2", radius),
-    "linf": lambda radius: VectorMean(3, 1.0, "linf", radius),
-    "sparse": lambda radius: SparseMean(20, 1.0, radius),
-    "truncated": lambda radius: TruncatedMean(1.0, 2, radius, 900),
-    "truncated sign-bit": lambda radius: TruncatedMean(1.0, 2, radius, 900, "opt", "sign-bit"),
+    "l2": lambda radius: VectorMean(3, 1.0, norm="l2", radius=radius),
+    "linf": lambda radius: VectorMean(3, 1.0, norm="linf", radius=radius),
+    "sparse": lambda radius: SparseMean(20, 1.0, radius=radius),
+    "truncated": lambda radius: TruncatedMean(1.0, moment=2, radius=radius, n=900),
+    "truncated sign-bit": lambda radius: TruncatedMean(
+        1.0, moment=2, radius=radius, n=900, method="optimal", noise="sign-bit"
+    ),
 }
 QUESTIONS = {
     **{name: problem for name, (problem, _) in PROBLEMS.items()},
@@ -190,7 +192,7 @@ def test_interval_beyond_single_precision_holds_its_finite_numbers_only(make, up
 @pytest.mark.parametrize("lower, upper", [(1.0, 1.0 + 1e-9), (0.0, 1e-100), (-1e-42, 1e-42), (1e6, 1e6 + 0.125)])
 def test_a_box_has_the_same_mean_in_single_and_double_precision(lower, upper):
     """The lower end of a narrow box far from zero, or of one that single precision cannot resolve."""
-    box = VectorMean(1, 8.0, "linf", lower=lower, upper=upper)
+    box = VectorMean(1, 8.0, norm="linf", lower=lower, upper=upper)
     half = (upper - lower) / 2
     for dtype in (np.float32, np.float64):
         found = box.run(np.full((2000, 1), lower, dtype), rng=1)
@@ -198,8 +200,8 @@ def test_a_box_has_the_same_mean_in_single_and_double_precision(lower, upper):
 
 
 PROTOCOLS: dict[str, Callable[[np.ndarray], object]] = {
-    "MedianSGD": lambda x: MedianSGD(1.0, 0.0, 1.0).run(x, rng=1),
-    "MedianSGD spacing": lambda x: MedianSGD(1.0, 0.0, 1.0, spacing=0.5).run(x, rng=1),
+    "MedianSGD": lambda x: MedianSGD(1.0, lower=0.0, upper=1.0).run(x, rng=1),
+    "MedianSGD spacing": lambda x: MedianSGD(1.0, lower=0.0, upper=1.0, spacing=0.5).run(x, rng=1),
     "GaussianMean": lambda x: GaussianMean(1.0, sigma=1.0, mu_bound=5.0, n=600).run(x, rng=1),
     "GradientDescent logistic": lambda x: GradientDescent("logistic", 1, 1.0).run(x[:, None], x, rng=1),
     "GradientDescent linear": lambda x: GradientDescent("linear", 1, 1.0, residual=1.0).run(x[:, None], x, rng=1),

@@ -20,7 +20,7 @@ NOISES = ["laplace", "sign-bit"]
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_mean_squared_error_is_the_sum_of_its_parts(noise, epsilon):
     values, level, n = np.array([-5.0, -1.0, 0.0, 0.5, 1.5, 9.0]), 2.0, 50
-    problem = TruncatedMean(epsilon, 2, 10.0, n, level, noise)
+    problem = TruncatedMean(epsilon, moment=2, radius=10.0, n=n, method=level, noise=noise)
     error, clipped = problem.mean_squared_error(values), np.clip(values, -level, level)
     assert error.sampling == pytest.approx(clipped.var() / n, rel=1e-12)
     exact = {
@@ -43,7 +43,7 @@ def test_mean_squared_error_is_the_sum_of_its_parts(noise, epsilon):
     ],
 )
 def test_bias_bound_is_attained(moment, level, values):
-    problem = TruncatedMean(1.0, moment, 1.0, 100, level)
+    problem = TruncatedMean(1.0, moment=moment, radius=1.0, n=100, method=level)
     assert np.mean(np.abs(values) ** moment) == pytest.approx(1, rel=1e-12)
     k = moment
     assert problem.bias_bound == pytest.approx((k - 1) ** (k - 1) / k**k * level ** (1 - k), rel=1e-12)
@@ -54,15 +54,15 @@ def test_bias_bound_is_attained(moment, level, values):
     st.lists(st.floats(-100, 100), min_size=1, max_size=20).filter(lambda v: max(map(abs, v)) > 1e-3),
     st.floats(1.01, 12),
     st.floats(0.01, 100),
-    st.sampled_from(["paper", "opt", 0.5, 30.0]),
+    st.sampled_from(["paper", "optimal", 0.5, 30.0]),
     st.sampled_from(NOISES),
     st.integers(1, 10**6),
 )
-def test_no_distribution_with_the_moment_exceeds_the_bounds(values, moment, radius, rule, noise, n):
+def test_no_distribution_with_the_moment_exceeds_the_bounds(values, moment, radius, method, noise, n):
     """Any population, scaled to E|X|^k = r^k."""
     x = np.array(values)
     x *= radius / np.mean(np.abs(x / np.abs(x).max()) ** moment) ** (1 / moment) / np.abs(x).max()
-    problem = TruncatedMean(1.0, moment, radius, n, rule, noise)
+    problem = TruncatedMean(1.0, moment=moment, radius=radius, n=n, method=method, noise=noise)
     error, bound = problem.mean_squared_error(x), problem.mean_squared_error()
     assert math.sqrt(error.squared_bias) <= problem.bias_bound * (1 + 1e-9) + 1e-12 * radius
     assert error.total <= bound.total * (1 + 1e-6)  # noise on a grid depends on the value in this digit
@@ -70,26 +70,26 @@ def test_no_distribution_with_the_moment_exceeds_the_bounds(values, moment, radi
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("moment", [1.2, 2, 3, 10])
-def test_level_rules(moment, noise):
-    """ "paper": r (n epsilon^2)^(1/(2k)). "opt": the smallest sum of noise and squared bias."""
+def test_levels_of_the_methods(moment, noise):
+    """ "paper": r (n epsilon^2)^(1/(2k)). "optimal": the smallest sum of noise and squared bias."""
     n, epsilon, radius = 10_000, 0.5, 3.0
-    assert TruncatedMean(epsilon, moment, radius, n, "paper", noise).level == pytest.approx(
-        radius * (n * epsilon**2) ** (1 / (2 * moment))
-    )
+    assert TruncatedMean(
+        epsilon, moment=moment, radius=radius, n=n, method="paper", noise=noise
+    ).level == pytest.approx(radius * (n * epsilon**2) ** (1 / (2 * moment)))
 
-    def cost(rule):
-        problem = TruncatedMean(epsilon, moment, radius, n, rule, noise)
+    def cost(method):
+        problem = TruncatedMean(epsilon, moment=moment, radius=radius, n=n, method=method, noise=noise)
         return float(problem.mechanism.variance(0.0)) / n + problem.bias_bound**2
 
-    level = TruncatedMean(epsilon, moment, radius, n, "opt", noise).level
-    assert all(cost("opt") <= cost(level * factor) * (1 + 1e-6) for factor in (0.5, 0.9, 0.97, 1.03, 1.1, 2.0))
-    assert cost("opt") <= cost("paper")
+    level = TruncatedMean(epsilon, moment=moment, radius=radius, n=n, method="optimal", noise=noise).level
+    assert all(cost("optimal") <= cost(level * factor) * (1 + 1e-6) for factor in (0.5, 0.9, 0.97, 1.03, 1.1, 2.0))
+    assert cost("optimal") <= cost("paper")
 
 
 def test_known_ends_shorten_the_interval():
-    both = TruncatedMean(1.0, 2, 10.0, 100, 5.0, lower=0.0, upper=3.0)
+    both = TruncatedMean(1.0, moment=2, radius=10.0, n=100, method=5.0, lower=0.0, upper=3.0)
     assert both.mechanism.domain.range == (0.0, 3.0)
     assert both.bias_bound == 0
-    one = TruncatedMean(1.0, 2, 10.0, 100, 5.0, lower=0.0)
+    one = TruncatedMean(1.0, moment=2, radius=10.0, n=100, method=5.0, lower=0.0)
     assert one.mechanism.domain.range == (0.0, 5.0)
     assert one.bias_bound > 0

@@ -24,7 +24,7 @@ def test_shrunken_mean_is_the_james_stein_estimate():
         noise = l2_scale(dim, epsilon) ** 2 / n
         factor = max(0.0, 1 - noise / (estimate.value @ estimate.value))
         np.testing.assert_allclose(estimate.shrunken, factor * estimate.value, rtol=1e-6, atol=1e-12)
-    box = VectorMean(2, 0.01, "linf", lower=[0, 10], upper=[1, 30]).run(np.full((100, 2), [0.5, 20.0]), rng=3)
+    box = VectorMean(2, 0.01, norm="linf", lower=[0, 10], upper=[1, 30]).run(np.full((100, 2), [0.5, 20.0]), rng=3)
     away = (box.value - [0.5, 20]) / [0.5, 10]
     factor = max(0.0, 1 - 2 * linf_scale(2, 0.01) ** 2 / 100 / (away @ away))
     np.testing.assert_allclose(box.shrunken, [0.5, 20] + factor * away * [0.5, 10], rtol=1e-6)

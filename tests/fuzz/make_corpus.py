@@ -92,10 +92,10 @@ def contents() -> dict[str, dict[str, bytes]]:
         "protocol": PROTOCOLS["descent"](),
         **{name: PROTOCOLS[name]() for name in ("spacing", "newton")},
         "series": SeriesDensity(1.0, n=1000),
-        "truncated": TruncatedMean(1.0, moment=2.0, radius=1.0, n=1000, rule=3.0),
+        "truncated": TruncatedMean(1.0, moment=2.0, radius=1.0, n=1000, method=3.0),
         "bins": HistogramDensity(1.0, n=1000),
         "ranges": RangeQueries(16, 1.0),
-        "sparse": SparseMean(3, 1.0, 1.0),
+        "sparse": SparseMean(3, 1.0, radius=1.0),
     }
     tables = {name: QUESTIONS[name].to_arrow(reports_of(QUESTIONS[name])) for name in ("k-ary", "linf", "l2", "labels")}
     records = np.array([(1.5, 1), (2.5, 0)], [("x", "f8"), ("c", "i4")])

@@ -78,15 +78,15 @@ SURVEY = Survey(
     answers=2,
 )
 PROTOCOLS: dict[str, Any] = {
-    "median": lambda: MedianSGD(1.0, 0.0, 1.0),
-    "spacing": lambda: MedianSGD(1.0, 0.0, 1.0, spacing=0.5, n=1000),
+    "median": lambda: MedianSGD(1.0, lower=0.0, upper=1.0),
+    "spacing": lambda: MedianSGD(1.0, lower=0.0, upper=1.0, spacing=0.5, n=1000),
     "descent": lambda: GradientDescent("linear", 2, 1.0, residual=1.0),
     "covariance": lambda: GradientDescent("logistic", 1, 1.0, covariance="full"),
-    "newton": lambda: NewtonStep("logistic", 1, 1.0, 20),
+    "newton": lambda: NewtonStep("logistic", 1, 1.0, n=20),
 }
 KINDS: dict[str, Any] = {
+    "problem": Problem,  # first: problems have a parameter "mechanism"
     "mechanism": Mechanism,
-    "problem": Problem,
     "protocol": Sequential,
     "survey": Survey,
     "repeated": Repeated,

@@ -13,7 +13,7 @@ SETS = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse | ldp.SubsetSelecti
 FINITE = [
     *(ldp.Warner(e) for e in EPSILONS),
     *(ldp.RandomizedResponse(k, e) for k in (2, 3, 7, 128) for e in EPSILONS),
-    *(ldp.UnaryEncoding(k, e, v) for k in (2, 3, 5) for e in EPSILONS for v in ("symmetric", "optimized")),
+    *(ldp.UnaryEncoding(k, e, method=v) for k in (2, 3, 5) for e in EPSILONS for v in ("symmetric", "optimized")),
     *(ldp.HadamardResponse(k, e) for k in (2, 5, 40) for e in EPSILONS),
     *(ldp.ProjectiveGeometryResponse(k, e) for k in (2, 5, 40) for e in EPSILONS),
     *(ldp.SubsetSelection(k, e) for k in (2, 5, 8) for e in EPSILONS),

@@ -47,7 +47,7 @@ def test_the_window_has_a_fraction_of_the_variance_of_laplace_noise(epsilon, fac
 def candidates(k, epsilon):
     kinds = [ldp.RandomizedResponse, ldp.HadamardResponse, ldp.ProjectiveGeometryResponse]
     if k <= 4096:
-        kinds += [ldp.SubsetSelection, ldp.UnaryEncoding, lambda k, e: ldp.UnaryEncoding(k, e, "optimized")]
+        kinds += [ldp.SubsetSelection, ldp.UnaryEncoding, lambda k, e: ldp.UnaryEncoding(k, e, method="optimized")]
     return [kind(k, epsilon) for kind in kinds]
 
 
@@ -82,11 +82,11 @@ def test_one_bit_numbers():
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
 @pytest.mark.parametrize("dim", [1, 2, 10, 100, 5000])
 def test_the_mechanism_of_the_box(dim, epsilon):
-    chosen = for_box(dim, epsilon, 2.0)
+    chosen = for_box(dim, epsilon, radius=2.0)
     assert chosen.worst_variance <= min(
-        ldp.SampledCube(dim, epsilon, 2.0).worst_variance, ldp.LinfBall(dim, epsilon, 2.0).worst_variance
+        ldp.SampledCube(dim, epsilon, radius=2.0).worst_variance, ldp.LinfBall(dim, epsilon, radius=2.0).worst_variance
     )
-    small = for_box(dim, epsilon, 2.0, max_bits=30)
+    small = for_box(dim, epsilon, radius=2.0, max_bits=30)
     assert small.report_bits <= 30
     assert small.worst_variance >= chosen.worst_variance
 

@@ -17,7 +17,9 @@ from ldpfast import _core, _threads, mechanisms
 from ldpfast._core.stream import Stream
 from ldpfast.estimation import SeriesDensity, VectorMean
 from ldpfast.mechanisms import _pipeline
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._likelihood import Examples
+from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.reports import SampledSigns
 
 from ..support.cases import each, each_example
@@ -360,6 +362,7 @@ def assert_equal_copy(mechanism, other):
 @each("mechanism", MECHANISMS, ids=repr)
 def test_the_repr_can_be_evaluated(mechanism):
     names = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
+    names |= {"LaplaceResidue": LaplaceResidue, "SmoothedBins": SmoothedBins}
     assert_equal_copy(mechanism, eval(repr(mechanism), {"__builtins__": {}, **names}))
 
 
@@ -384,8 +387,8 @@ def test_mechanisms_are_frozen(mechanism):
 
 
 def test_parameters_are_stored_as_plain_numbers():
-    numpy_made = ldp.LinfBall(np.int64(3), np.float32(0.5), np.float64(2), ties=np.str_("keep"))
-    assert numpy_made == ldp.LinfBall(3, 0.5, 2.0)
+    numpy_made = ldp.LinfBall(np.int64(3), np.float32(0.5), radius=np.float64(2), ties=np.str_("keep"))
+    assert numpy_made == ldp.LinfBall(3, 0.5, radius=2.0)
     assert repr(numpy_made) == "LinfBall(dim=3, epsilon=0.5, radius=2.0, ties='keep')"
     assert json.loads(json.dumps(numpy_made.to_dict())) == numpy_made.to_dict()
     assert ldp.Bins(np.array([1, 2]), 1) == ldp.Bins([1.0, 2.0], 1.0) == ldp.Bins((1, 2), epsilon=1)
@@ -395,9 +398,18 @@ def test_parameters_are_stored_as_plain_numbers():
 def test_parameters_of_a_gradient_are_stored_as_plain_numbers():
     family, norm, noise = map(np.str_, ("linear", "linf", "laplace"))
     made = mechanisms.Gradient(
-        family, np.zeros(2), np.float32(1), norm, np.float32(2), np.int8(1), np.float32(3), noise
+        family,
+        np.zeros(2),
+        np.float32(1),
+        norm=norm,
+        radius=np.float32(2),
+        column=np.int8(1),
+        residual=np.float32(3),
+        noise=noise,
     )
-    expected = mechanisms.Gradient("linear", (0.0, 0.0), 1.0, "linf", 2.0, 1.0, 3.0, "laplace")
+    expected = mechanisms.Gradient(
+        "linear", (0.0, 0.0), 1.0, norm="linf", radius=2.0, column=1.0, residual=3.0, noise="laplace"
+    )
     assert made == expected
     assert repr(made) == repr(expected)
     assert json.dumps(made.to_dict()) == json.dumps(expected.to_dict())
@@ -482,7 +494,7 @@ FLIPS = {
     "UnaryEncoding": lambda n: ldp.UnaryEncoding(2, 2.0).privatize(np.ones(n, np.uint8), rng=9) & 1,
     "LinfBall": lambda n: ldp.LinfBall(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
     "L2Ball": lambda n: ldp.L2Ball(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9) > 0,
-    "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, 2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
+    "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, radius=2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
     "SampledCube": lambda n: ldp.SampledCube(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
     "RankCodebook": lambda n: up(ldp.RankCodebook(1, 1.0, vectors=1), np.full((n, 1), -1.0)),
     "Window": lambda n: up(ldp.Window(0.0, 1.0, 1.0, outputs=2), np.zeros(n)),
@@ -619,7 +631,7 @@ def test_clip_projects_numbers_on_the_interval(mechanism, dtype):
 @pytest.mark.parametrize("ties", ["keep", "thin"])
 @pytest.mark.parametrize("dim", [1, 8, 27, 100])
 def test_clip_projects_coordinates_on_the_cube(dim, ties, dtype):
-    mechanism = ldp.LinfBall(dim, 1.0, 2.0, ties)
+    mechanism = ldp.LinfBall(dim, 1.0, radius=2.0, ties=ties)
     x = np.resize(np.array([-np.inf, -1e30, -2.5, np.nan, 0.25, 3.5, 1e30, np.inf], dtype), (200, dim))
     clean = np.where(np.isnan(x), 0, np.clip(x, -2, 2)).astype(dtype)
     assert_reports_equal_to(mechanism, mechanism.privatize(clean, rng=5), x, clip=True)
@@ -687,7 +699,7 @@ def test_clip_projects_rows_of_the_laplace_baseline(norm):
     The variance per coordinate is at most 2 (D / epsilon)^2 with D = 4. The tails are geometric, so the mean of 400 reports
     has an error of more than 25 standard errors with probability far below ALPHA.
     """
-    mechanism, n = ldp.LaplaceVector(2, 60.0, 1.0, norm), 400
+    mechanism, n = ldp.LaplaceVector(2, 60.0, radius=1.0, norm=norm), 400
     for row in ([3.0, 0.3], [-5.0, np.nan], [np.inf, 0.0], [0.0, -1e30], [np.nan, np.nan]):
         filled = np.clip(np.nan_to_num(row, nan=0.0, posinf=1e30, neginf=-1e30), -1e30, 1e30)
         if norm == "linf":
@@ -752,6 +764,7 @@ def test_categories_refuse_clip_before_the_data_are_read(mechanism, call):
 def test_every_mechanism_is_in_the_list():
     """All mechanisms of the package are in `MECHANISMS`."""
     kinds = {getattr(mechanisms, name) for name in mechanisms.__all__ if name[0].isupper()}
+    kinds |= {LaplaceResidue, SmoothedBins}
     kinds -= {ldp.Aggregator, ldp.Mechanism, ldp.Query}
     assert {type(m) for m in MECHANISMS} == kinds
 

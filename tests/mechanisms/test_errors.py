@@ -24,12 +24,12 @@ RESIDUE = ldp.Residue(1.0, 0.0, 4, 1.0)
 BINS = ldp.Bins([-1.0, 1.0], 1.0)
 SIGN = ldp.SignBit(-1.0, 3.0, 1.0)
 LAPLACE = ldp.Laplace(-1.0, 3.0, 1.0)
-CUBE = ldp.LinfBall(3, 1.0, 2.0)
-BALL = ldp.L2Ball(3, 1.0, 2.0)
-VECTOR = ldp.LaplaceVector(3, 1.0, 2.0)
+CUBE = ldp.LinfBall(3, 1.0, radius=2.0)
+BALL = ldp.L2Ball(3, 1.0, radius=2.0)
+VECTOR = ldp.LaplaceVector(3, 1.0, radius=2.0)
 NUMBERS = [RESIDUE, BINS, SIGN, LAPLACE, ldp.Window(-1.0, 3.0, 1.0)]
-ROWS = [CUBE, BALL, VECTOR, ldp.LaplaceVector(3, 1.0, 2.0, "linf"), ldp.RankCodebook(3, 1.0, 2.0)]
-ROWS += [ldp.SampledCube(3, 1.0, 2.0, sampled=3)]
+ROWS = [CUBE, BALL, VECTOR, ldp.LaplaceVector(3, 1.0, radius=2.0, norm="linf"), ldp.RankCodebook(3, 1.0, radius=2.0)]
+ROWS += [ldp.SampledCube(3, 1.0, radius=2.0, sampled=3)]
 
 
 def error_message(call, *arguments):
@@ -51,7 +51,7 @@ MAKERS = {
     "Warner": ldp.Warner,
     "RandomizedResponse": lambda e: ldp.RandomizedResponse(3, e),
     "UnaryEncoding": lambda e: ldp.UnaryEncoding(3, e),
-    "optimized": lambda e: ldp.UnaryEncoding(3, e, "optimized"),
+    "optimized": lambda e: ldp.UnaryEncoding(3, e, method="optimized"),
     "HadamardResponse": lambda e: ldp.HadamardResponse(3, e),
     "ProjectiveGeometryResponse": lambda e: ldp.ProjectiveGeometryResponse(10, e),
     "SubsetSelection": lambda e: ldp.SubsetSelection(10, e),
@@ -62,7 +62,7 @@ MAKERS = {
     "LinfBall": lambda e: ldp.LinfBall(3, e),
     "L2Ball": lambda e: ldp.L2Ball(3, e),
     "LaplaceVector": lambda e: ldp.LaplaceVector(3, e),
-    "LaplaceVector linf": lambda e: ldp.LaplaceVector(3, e, 1.0, "linf"),
+    "LaplaceVector linf": lambda e: ldp.LaplaceVector(3, e, radius=1.0, norm="linf"),
     "Window": lambda e: ldp.Window(0.0, 1.0, e),
     "SampledCube": lambda e: ldp.SampledCube(3, e),
     "RankCodebook": lambda e: ldp.RankCodebook(3, e),
@@ -114,7 +114,7 @@ def test_epsilon_must_be_certifiable(make, epsilon):
         (ldp.Warner, 44.3),
         (lambda e: ldp.RandomizedResponse(1000, e), 44.3),
         (lambda e: ldp.UnaryEncoding(3, e), 88.7),
-        (lambda e: ldp.UnaryEncoding(3, e, "optimized"), 44.3),
+        (lambda e: ldp.UnaryEncoding(3, e, method="optimized"), 44.3),
         (lambda e: ldp.HadamardResponse(9, e), 44.3),
         (lambda e: ldp.ProjectiveGeometryResponse(8, e), 46.3),
         (lambda e: ldp.SubsetSelection(8, e), 46.3),
@@ -152,25 +152,25 @@ def test_dim_and_radius_of_a_ball_are_checked(kind):
         kind(3.0, 1.0)
     for radius in (0, -1.0):
         with raises(ValueError, f"radius must be a finite number > 0, got {radius!r}"):
-            kind(3, 1.0, radius)
+            kind(3, 1.0, radius=radius)
     for radius in (NAN, INF):
         with raises(ValueError, f"radius must be a finite number, got {radius!r}"):
-            kind(3, 1.0, radius)
+            kind(3, 1.0, radius=radius)
     for radius in (1e-31, 1e31):
         with raises(
             ValueError, f"radius must be in [1e-18, 1e18], where single precision holds the reports, got {radius!r}"
         ):
-            kind(3, 1.0, radius)
+            kind(3, 1.0, radius=radius)
     with raises(TypeError, "radius must be a number, got str"):
-        kind(3, 1.0, "1")
+        kind(3, 1.0, radius="1")
 
 
 @pytest.mark.parametrize("word", ["Keep", "", None, 3, ["keep"]])
 def test_options_must_be_one_of_the_allowed_words(word):
     with raises(ValueError, f"ties must be one of 'keep', 'thin', got {word!r}"):
         ldp.LinfBall(3, 1.0, ties=word)
-    with raises(ValueError, f"variant must be one of 'symmetric', 'optimized', got {word!r}"):
-        ldp.UnaryEncoding(3, 1.0, variant=word)
+    with raises(ValueError, f"method must be one of 'symmetric', 'optimized', got {word!r}"):
+        ldp.UnaryEncoding(3, 1.0, method=word)
     with raises(ValueError, f"norm must be one of 'l2', 'linf', got {word!r}"):
         ldp.LaplaceVector(3, 1.0, norm=word)
 

@@ -25,7 +25,15 @@ def test_gradients_equal_the_reference(isa, family, features, column, norm, dtyp
     """Sums of up to 101 products of doubles; each number of a gradient is rounded to single precision twice."""
     x, y = random_examples(family, 20, features, dtype)
     position = np.random.default_rng(features).normal(size=features + (column > 0))
-    question = Gradient(family, tuple(position.tolist()), 1.0, norm, 0.9, column, None if family == "logistic" else 1.5)
+    question = Gradient(
+        family,
+        tuple(position.tolist()),
+        1.0,
+        norm=norm,
+        radius=0.9,
+        column=column,
+        residual=None if family == "logistic" else 1.5,
+    )
     records = np.column_stack([x, y]).astype(dtype)
     expected = [reference.glm_gradient(question, position, *row) for row in zip(x, y, strict=True)]
     got = question.encode(records)
@@ -49,7 +57,7 @@ def test_reports_of_two_records_are_equal_or_opposite(family, norm, dtype):
     So the probability of a report is between 1 - p and p times that of its direction, where p is the coin of the ball.
     """
     residual = None if family == "logistic" else 1.0
-    query = Query(0, Gradient(family, (0.5, -2.0, 1e9), 1.0, norm, 1.0, 0.5, residual))
+    query = Query(0, Gradient(family, (0.5, -2.0, 1e9), 1.0, norm=norm, radius=1.0, column=0.5, residual=residual))
     assert (
         query.mechanism.epsilon_realized == query.mechanism.ball.epsilon_realized == _coins.binary(1.0).epsilon_realized
     )

@@ -10,7 +10,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast._core import privatize, stream
-from ldpfast.mechanisms import half_space_constant
+from ldpfast.mechanisms._half_space import half_space_constant
 
 from ..support import reference
 from ..support.cases import each

@@ -47,7 +47,7 @@ def records_of(family, features, n, rng):
 def test_the_matrix_of_the_encoded_record_is_the_hessian(family, residual, features, norm, column):
     rng = np.random.default_rng(features)
     position = tuple(rng.normal(size=features + (column > 0)).tolist())
-    question = Hessian(family, position, 1.0, norm, 1.3, column, residual)
+    question = Hessian(family, position, 1.0, norm=norm, radius=1.3, column=column, residual=residual)
     records = records_of(family, features, 50, rng)
     encoded = question.encode(records)
     for record, entries in zip(records, encoded, strict=True):
@@ -62,7 +62,9 @@ def test_the_matrix_of_the_encoded_record_is_the_hessian(family, residual, featu
 def test_encoded_records_are_in_the_ball_and_reach_its_border(family, residual, dim, norm, column):
     """Rows of every length and the largest weight. A radius smaller by 5 % would be exceeded, so the bound is used."""
     rng = np.random.default_rng(dim)
-    question = Hessian(family, (0.0,) * (dim + (column > 0)), 1.0, norm, 1.0, column, residual)
+    question = Hessian(
+        family, (0.0,) * (dim + (column > 0)), 1.0, norm=norm, radius=1.0, column=column, residual=residual
+    )
     records = records_of(family, dim, 4000, rng)
     lengths = rng.choice([0.0, 1e-3, 1.0, 5.0, 1e20], (4000, 1))
     records[:, :-1] *= lengths
@@ -81,7 +83,7 @@ def test_encoded_records_are_in_the_ball_and_reach_its_border(family, residual, 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_the_mean_of_reports_is_the_hessian_with_the_stated_variances(norm, noise):
     """Normal limits for 200,000 reports. Variances within 3 %, of which the Hessian is at most 1 %."""
-    question = Hessian("logistic", (0.5, -0.2, 0.3), 1.0, norm, 1.0, 0.8, noise=noise)
+    question = Hessian("logistic", (0.5, -0.2, 0.3), 1.0, norm=norm, radius=1.0, column=0.8, noise=noise)
     rng, n = np.random.default_rng(1), 200_000
     records = np.column_stack([rng.uniform(-1, 1, (n, 2)), rng.integers(0, 2, n)])
     decoded = question.decode(question.privatize(records, rng=1))
@@ -94,7 +96,7 @@ def test_the_mean_of_reports_is_the_hessian_with_the_stated_variances(norm, nois
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_the_column_of_the_intercept_adds_as_much_noise_as_a_feature(norm):
     """Its value does not matter: it is scaled before."""
-    one, other = (Hessian("logistic", (0.0,) * 5, 1.0, norm, 2.0, column) for column in (0.1, 50.0))
+    one, other = (Hessian("logistic", (0.0,) * 5, 1.0, norm=norm, radius=2.0, column=column) for column in (0.1, 50.0))
     assert one.ball == other.ball
     square = 4.0 * (1 + 1 / 4) if norm == "l2" else 4.0
     largest = {"l2": 0.25 * square * math.sqrt(1 - 1 / 5), "linf": 0.25 * square}[norm]
@@ -113,7 +115,7 @@ def test_the_guarantee_is_that_of_a_gradient():
 
 def test_any_record_is_answered_in_the_ball():
     """Not a number, infinite and huge records, as a client with `clip` has them."""
-    question = Hessian("poisson", (1e9, 2.0), 1.0, "l2", 1.0, 0.5, 2.0)
+    question = Hessian("poisson", (1e9, 2.0), 1.0, norm="l2", radius=1.0, column=0.5, residual=2.0)
     records = np.array([[math.nan, 1.0], [math.inf, 0.0], [1e300, 1e300], [-1e300, math.nan], [0.0, -5.0]])
     encoded = question.encode(records)
     assert np.isfinite(encoded).all()

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import Query, _coins, _threads
 from ldpfast._core import privatize
-from ldpfast.mechanisms import LaplaceResidue, _pipeline
+from ldpfast.mechanisms import _pipeline
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 
 from ..support import reference
 from ..support.cases import each

@@ -24,26 +24,26 @@ def around(piece: int) -> list[int]:
     return [piece - 1, piece, piece + 1, 2 * piece + 1]
 
 
-@each("variant", ["symmetric", "optimized"])
+@each("method", ["symmetric", "optimized"])
 @each("k", around(UNARY_PIECE))
-def test_unary_reports_of_two_categories_differ_in_these_bits_only(isa, k, variant):
-    """Under one key. The bit of the symmetric variant is flipped; that of the optimized variant is replaced by a fair coin."""
+def test_unary_reports_of_two_categories_differ_in_these_bits_only(isa, k, method):
+    """Under one key. The bit of the symmetric method is flipped; that of the optimized method is replaced by a fair coin."""
     mechanism, ends = (
-        ldp.UnaryEncoding(k, 1.0, variant),
+        ldp.UnaryEncoding(k, 1.0, method=method),
         [0, 1, 63, 64, UNARY_PIECE - 64, UNARY_PIECE - 2, UNARY_PIECE - 1],
     )
     categories = sorted({c for c in [*ends, UNARY_PIECE, UNARY_PIECE + 1, 2 * UNARY_PIECE - 1, k - 2, k - 1] if c < k})
     own = {category: set() for category in categories}
-    for seed in range(1 if variant == "symmetric" else 8):
+    for seed in range(1 if method == "symmetric" else 8):
         reports = np.array([mechanism.privatize(category, rng=seed) for category in categories])
         bits = np.unpackbits(reports, axis=1, count=k, bitorder="little")
         for row, category in enumerate(categories):
             other = (row + 1) % len(categories)
             differ = set(np.nonzero(bits[row] != bits[other])[0].tolist())
             assert differ <= {category, categories[other]}
-            assert variant == "optimized" or differ == {category, categories[other]}
+            assert method == "optimized" or differ == {category, categories[other]}
             own[category].add((bits[row, category], bits[other, category]))
-    if variant == "optimized":  # own bit: fair; of others: heads with probability 1 / (1 + e)
+    if method == "optimized":  # own bit: fair; of others: heads with probability 1 / (1 + e)
         assert all(any(mine != theirs for mine, theirs in seen) for seen in own.values())
 
 
@@ -102,7 +102,7 @@ def test_reports_are_in_the_half_space_of_a_record_at_both_ends(isa, ball, dim, 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_gradients_share_no_coin_with_the_ball(norm):
     """Under one key. With shared coins all reports would be equal or opposite."""
-    gradient = Gradient("linear", (0.0,) * 24, 1.0, norm, residual=1.0)
+    gradient = Gradient("linear", (0.0,) * 24, 1.0, norm=norm, residual=1.0)
     rows = np.random.default_rng(1).uniform(-0.2, 0.2, (64, 25))
     mine = gradient.privatize(rows, rng=5)
     theirs = gradient.ball.privatize(gradient.encode(rows), rng=5)

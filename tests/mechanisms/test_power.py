@@ -25,7 +25,8 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast._core import privatize
 from ldpfast._core.kernel import Kernel
-from ldpfast.mechanisms import LaplaceOneHot, LaplaceResidue
+from ldpfast.mechanisms import LaplaceOneHot
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._window import MIXTURES, best_design
 
 from ..support.examples import KINDS
@@ -111,12 +112,10 @@ def at_least_ones(least: int) -> Callable[[np.ndarray], int]:
     return lambda reports: np.count_nonzero(np.bitwise_count(reports).sum(axis=1) >= least)
 
 
-def unary(k: int, epsilon: float, variant: str, x: int) -> list[Case]:
+def unary(k: int, epsilon: float, method: str, x: int) -> list[Case]:
     """Return the coin of the person's category and that of the others."""
-    mechanism = ldp.UnaryEncoding(k, epsilon, variant)
-    own, other = (
-        (logistic(epsilon / 2), logistic(-epsilon / 2)) if variant == "symmetric" else (0.5, logistic(-epsilon))
-    )
+    mechanism = ldp.UnaryEncoding(k, epsilon, method=method)
+    own, other = (logistic(epsilon / 2), logistic(-epsilon / 2)) if method == "symmetric" else (0.5, logistic(-epsilon))
     mine = [1 << (x - 8 * byte) if 0 <= x - 8 * byte < 8 else 0 for byte in range(-(-k // 8))]
     rest = [~mask & 255 for mask in mine]
     return [Case(mechanism, x, own, ones(mine)), Case(mechanism, x, other, ones(rest), k - 1)]
@@ -136,7 +135,7 @@ def cases() -> list[Case]:
     found.append(Case(hadamard, 2, logistic(1.0), in_set(hadamard, 2)))
     hyperplane = (space.order ** (space.length - 1) - 1) // (space.order - 1)
     found.append(Case(space, 2, of_set(hyperplane, space.report.k, 6.0), in_set(space, 2)))
-    sets = ldp.SubsetSelection(13, 6.0, 4)
+    sets = ldp.SubsetSelection(13, 6.0, size=4)
     found.append(Case(sets, 2, of_set(4, 13, 6.0), ones([1 << 2, 0])))
     window, design = ldp.Window(-1.0, 3.0, 1.0), best_design(1.0, 16)
     mixed, codes = design.mixed / MIXTURES, design.steps + design.width
@@ -192,7 +191,7 @@ def shifted() -> Iterator[Case]:
     coin = bit._coin
     kernel = privatize.SignBit(-1.0, 3.0, coin.heads + (1 << coin.bits - 12), coin.bits)
     yield Case(with_kernel(bit, kernel), 3.0, logistic(1.0), np.count_nonzero)
-    sets = ldp.SubsetSelection(13, 6.0, 4)
+    sets = ldp.SubsetSelection(13, 6.0, size=4)
     kernel = privatize.SubsetSelection(13, 4, sets._coin.heads + unit, 10)
     yield Case(with_kernel(sets, kernel), 2, of_set(4, 13, 6.0), ones([1 << 2, 0]))
     cube = ldp.LinfBall(27, 6.0)

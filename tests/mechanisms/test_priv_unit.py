@@ -14,7 +14,8 @@ import ldpfast as ldp
 from ldpfast import bounds
 from ldpfast._core.stream import Stream
 from ldpfast._random import Words
-from ldpfast.mechanisms import _priv_unit, half_space_constant
+from ldpfast.mechanisms import _priv_unit
+from ldpfast.mechanisms._half_space import half_space_constant
 from ldpfast.privacy import Guarantee, audit, compose
 from ldpfast.reports import Aggregator, Vectors
 
@@ -131,7 +132,7 @@ def test_the_ratio_of_the_densities_is_below_e_to_the_epsilon(dim, epsilon):
 @each("epsilon", EPSILONS)
 def test_the_threshold_is_the_mean_of_the_cosine(dim, epsilon):
     """gamma = m, the smallest error: neighbors of gamma have a larger one. The margin of p is seen at small epsilons."""
-    mechanism = ldp.PrivUnit(dim, epsilon, 3.0)
+    mechanism = ldp.PrivUnit(dim, epsilon, radius=3.0)
     assert mechanism.threshold * mechanism.scale / 3 == pytest.approx(1, abs=1e-11 + 4e-12 / epsilon)
 
     def slope(gamma):
@@ -187,7 +188,7 @@ def test_the_error_is_never_above_that_of_half_spaces():
 
 def test_bounds_compare_the_error_of_all_coordinates():
     """The largest error of a coordinate is not that of all of them at once: the norm of a report is B."""
-    cap = ldp.PrivUnit(50, 4.0, 2.0)
+    cap = ldp.PrivUnit(50, 4.0, radius=2.0)
     table = bounds.compare("mean_l2", 3000, 4.0, dim=50, radius=2.0, mechanisms=[cap])
     assert table.best.mechanism == repr(cap)
     assert table.best.error == pytest.approx(cap.scale**2 / 3000, rel=1e-12)
@@ -302,7 +303,7 @@ def test_reports_are_isotropic(length):
     Entries of Z Z^T are in [-B^2, B^2]: Hoeffding's inequality for all of them. Detects errors of 3 percent of B^2 / 2.
     """
     dim, x = 4, record(4, length * (1 - 1e-12))
-    mechanism = ldp.PrivUnit(dim, 2.0, 3.0)
+    mechanism = ldp.PrivUnit(dim, 2.0, radius=3.0)
     z = mechanism.privatize(np.tile(3 * x, (N, 1)), rng=STATISTICS_SEED) / mechanism.scale
     square = (3 / mechanism.scale) ** 2
     expected = (1 - square * (length > 0)) / dim * np.eye(dim) + square * np.outer(x, x)
@@ -327,7 +328,7 @@ def test_large_rows_are_drawn_in_blocks_that_depend_on_the_dimension_only():
 def test_standard_errors_are_exact_for_the_worst_population_and_conservative_for_others():
     """The worst population for coordinate j is +-r e_j with equal probabilities; total moments are at most B^2 always."""
     dim, n, radius = 5, 400, 2.0
-    mechanism = ldp.PrivUnit(dim, 4.0, radius)
+    mechanism = ldp.PrivUnit(dim, 4.0, radius=radius)
     stderr = mechanism.run(np.zeros((n, dim)), rng=1).stderr
     x = np.zeros((2, dim))
     x[:, 0] = radius, -radius
@@ -436,7 +437,7 @@ def test_epsilon_must_be_in_the_range_of_the_doubles(epsilon):
 )  # fmt: skip
 def test_parameters_are_checked(arguments, error, message):
     with raises(error, message):
-        ldp.PrivUnit(*arguments)
+        ldp.PrivUnit(*arguments[:2], **dict(zip(["radius"], arguments[2:], strict=False)))
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 40.0])

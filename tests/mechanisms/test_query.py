@@ -203,7 +203,7 @@ def test_every_number_is_accepted_and_every_answer_is_a_report(kind, data):
 def test_every_example_is_accepted(family, extra, norm, noise):
     """NaN and infinities in rows and in responses, large positions and an exponential that overflows."""
     position = (1e200, -1e-200, 3.0)
-    mechanism = Gradient(family, position, 1.0, norm, 1.0, 0.5, extra, noise)
+    mechanism = Gradient(family, position, 1.0, norm=norm, radius=1.0, column=0.5, residual=extra, noise=noise)
     hard = [np.nan, np.inf, -np.inf, 1e308, -1e308, 0.0]
     x = np.array([[a, b, y] for a in hard for b in hard for y in hard])
     for records in (x, np.clip(x, -3e38, 3e38).astype(np.float32)):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ldpfast as ldp
 from ldpfast import _coins, _core
 from ldpfast._core import privatize, stream
-from ldpfast.mechanisms import half_space_constant
+from ldpfast.mechanisms._half_space import half_space_constant
 from ldpfast.mechanisms._rank_codebook import MAX_DIM, _signal, best_top, top_moments
 
 from ..support import reference
@@ -45,19 +45,19 @@ def ball(n, dim, dtype=np.float64, radius=2.0):
 )
 def test_reports_equal_the_reference(isa, dim, vectors, n, dtype):
     """Products in double precision decide as those in single precision, as no two are that close here."""
-    mechanism, x = ldp.RankCodebook(dim, 2.0, 2.0, vectors=vectors), ball(n, dim, dtype)
+    mechanism, x = ldp.RankCodebook(dim, 2.0, radius=2.0, vectors=vectors), ball(n, dim, dtype)
     assert mechanism.privatize(x, rng=SEED).tolist() == reference.rank_codebook(mechanism, KEY, 0, x)
 
 
 @given(st.integers(2, 40), st.integers(1, 20), st.floats(0.05, 20), st.integers(1, 12))
 def test_reports_of_any_parameters_equal_the_reference(dim, vectors, epsilon, n):
-    mechanism, x = ldp.RankCodebook(dim, epsilon, 2.0, vectors=vectors), ball(n, dim)
+    mechanism, x = ldp.RankCodebook(dim, epsilon, radius=2.0, vectors=vectors), ball(n, dim)
     assert mechanism.privatize(x, rng=SEED).tolist() == reference.rank_codebook(mechanism, KEY, 0, x)
 
 
 @pytest.mark.parametrize("n", [*SIZES, 0, 2, 255, 256, 257])
 def test_sizes_around_the_blocks(n):
-    mechanism, x = ldp.RankCodebook(3, 2.0, 2.0, vectors=4), ball(n, 3)
+    mechanism, x = ldp.RankCodebook(3, 2.0, radius=2.0, vectors=4), ball(n, 3)
     blocks = range(-(-n // 256))
     expected = [
         report for b in blocks for report in reference.rank_codebook(mechanism, KEY, b, x[256 * b : 256 * (b + 1)])
@@ -132,7 +132,7 @@ def test_directions_are_the_same_on_all_instruction_sets_and_equal_the_reference
         for isa in _core.isas():
             _core.set_isa(isa)
             for dim in (1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 100, 511, 512, 513, 5000):
-                mechanism = ldp.RankCodebook(dim, 2.0, 3.0, vectors=4)
+                mechanism = ldp.RankCodebook(dim, 2.0, radius=3.0, vectors=4)
                 seeds = np.array([0, 1, (1 << 61) - 1, 12345678901234567], np.uint64)[:, np.newaxis]
                 decoded = mechanism.decode((seeds << np.uint64(3) | np.arange(8, dtype=np.uint64)).ravel())
                 np.testing.assert_allclose(np.linalg.norm(decoded, axis=1), mechanism.scale, rtol=1e-6)
@@ -304,7 +304,7 @@ def test_mean_and_variance_by_all_candidates_of_many_seeds(dim, vectors, epsilon
 @pytest.mark.parametrize("length", [1.0, 0.5, 0.0])
 def test_reports_have_the_record_as_mean_and_the_stated_variance(length):
     """Bernstein's inequality. Detects a bias of seven standard errors and a variance that is wrong by a few percent."""
-    n, mechanism = 60_000, ldp.RankCodebook(6, 4.0, 2.0, vectors=16)
+    n, mechanism = 60_000, ldp.RankCodebook(6, 4.0, radius=2.0, vectors=16)
     x = np.array([2.0, 0, -1, 0, 0, 1]) * (2 * length / math.sqrt(6)) * (1 - 1e-12)
     z = mechanism.decode(mechanism.privatize(np.tile(x, (n, 1)), rng=STATISTICS_SEED))
     variance, bound = mechanism.variance(x), 2 * mechanism.scale
@@ -318,7 +318,7 @@ def test_reports_have_the_record_as_mean_and_the_stated_variance(length):
 def test_the_stated_variance_is_largest_at_the_ends_of_the_axes():
     """`worst_variance` is the second moment along the record, at least that across it and that at the center."""
     for dim, vectors, epsilon in ((1, 1, 1.0), (2, 3, 0.5), (5, 16, 4.0), (100, 64, 8.0)):
-        mechanism = ldp.RankCodebook(dim, epsilon, 2.0, vectors=vectors)
+        mechanism = ldp.RankCodebook(dim, epsilon, radius=2.0, vectors=vectors)
         end = 2 * np.eye(dim)[0] * (1 - 1e-12)
         assert mechanism.worst_variance == pytest.approx(mechanism.variance(end)[0] + 4, rel=1e-9)
         assert mechanism.worst_variance * (1 + 1e-12) >= mechanism.scale**2 / dim
@@ -336,7 +336,7 @@ def test_the_stated_variance_is_largest_at_the_ends_of_the_axes():
         ((0, 1.0), {}, ValueError, "dim must be an integer in [1, 16384], got 0"),
         ((16_385, 1.0), {}, ValueError, "dim must be an integer in [1, 16384], got 16385"),
         ((2, 0.0), {}, ValueError, "epsilon must be a finite number > 0, got 0.0"),
-        ((2, 1.0, 1e19), {}, ValueError,
+        ((2, 1.0), {"radius": 1e19}, ValueError,
          "radius must be in [1e-18, 1e18], where single precision holds the reports, got 1e+19"),
         ((2, 1.0), {"vectors": 0}, ValueError, "vectors must be an integer in [1, 256], got 0"),
         ((2, 1.0), {"vectors": 257}, ValueError, "vectors must be an integer in [1, 256], got 257"),

@@ -59,7 +59,7 @@ def by_blocks(function, mechanism, key, x):
 )
 def test_reports_equal_the_reference(isa, dim, sampled, threshold, n, dtype):
     """Reports of one, two and four bytes; patterns as one number, sets of disagreements and rejected patterns."""
-    mechanism = ldp.SampledCube(dim, 2.0, 1.7, sampled=sampled, threshold=threshold)
+    mechanism = ldp.SampledCube(dim, 2.0, radius=1.7, sampled=sampled, threshold=threshold)
     x = rows_of(n, dim, dtype)
     got = mechanism.privatize(x, rng=SEED, clip=True)
     assert got.dtype == np.min_scalar_type(2 * dim - 1)
@@ -72,7 +72,7 @@ def cubes(draw):
     k = draw(st.integers(1, 62))
     dim, threshold = draw(st.integers(k, 70)), draw(st.integers(k // 2 + 1, k))
     least = max(0.1, 0.7 * threshold - 40)  # a coin with a signal
-    return ldp.SampledCube(dim, draw(st.floats(least, 10)), 1.7, sampled=k, threshold=threshold)
+    return ldp.SampledCube(dim, draw(st.floats(least, 10)), radius=1.7, sampled=k, threshold=threshold)
 
 
 @given(cubes(), st.integers(1, 40))
@@ -88,7 +88,7 @@ def test_reports_of_any_design_equal_the_reference(mechanism, n):
 
 @each("n", [*SIZES, 0, 2, 31, 32, 33])
 def test_sizes_around_the_blocks(isa, n):
-    mechanism = ldp.SampledCube(7, 4.0, 1.7)
+    mechanism = ldp.SampledCube(7, 4.0, radius=1.7)
     assert (mechanism.sampled, mechanism.threshold) == (4, 4)
     x = rows_of(n + 1, 7, np.float64)[:n]
     got = mechanism.privatize(x, rng=SEED)
@@ -116,7 +116,9 @@ def test_sizes_around_the_blocks(isa, n):
     ],
 )
 def test_reports_of_all_coordinates_equal_the_reference(isa, dim, threshold, n, dtype):
-    mechanism = ldp.SampledCube(dim, 3.0 if threshold < dim else dim / 2 + 1, 1.7, sampled=dim, threshold=threshold)
+    mechanism = ldp.SampledCube(
+        dim, 3.0 if threshold < dim else dim / 2 + 1, radius=1.7, sampled=dim, threshold=threshold
+    )
     x = rows_of(n, dim, dtype)
     got = mechanism.privatize(x, rng=SEED, clip=True)
     expected = by_blocks(reference.cap_cube, mechanism, KEY, x)
@@ -226,7 +228,7 @@ def all_reports(dim, k):
 @each("dim, k, threshold", SMALL)
 @each("epsilon", [0.3, 1.0, 4.0])
 def test_the_channel_has_the_stated_loss_mean_and_variance(dim, k, threshold, epsilon):
-    mechanism = ldp.SampledCube(dim, epsilon, 2.0, sampled=k, threshold=threshold)
+    mechanism = ldp.SampledCube(dim, epsilon, radius=2.0, sampled=k, threshold=threshold)
     channel = mechanism.channel()
     assert channel.epsilon() == mechanism.epsilon_realized <= epsilon
     vertices = 2 * (2.0 * (np.arange(1 << dim)[:, np.newaxis] >> np.arange(dim) & 1) - 1)
@@ -374,7 +376,7 @@ def test_reports_have_the_mean_and_the_variance_of_the_record(dim, epsilon, opti
 
     Also detects an error of 1.7 percentage points of the probability that a coordinate is sampled.
     """
-    n, mechanism = 60_000, ldp.SampledCube(dim, epsilon, 2.0, **options)
+    n, mechanism = 60_000, ldp.SampledCube(dim, epsilon, radius=2.0, **options)
     x = np.linspace(-2, 2, dim)
     decoded = mechanism.decode(mechanism.privatize(np.tile(x, (n, 1)), rng=STATISTICS_SEED))
     bound, variance = mechanism.scale + 2, mechanism.variance(x)

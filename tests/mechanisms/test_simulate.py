@@ -13,8 +13,10 @@ import pytest
 import ldpfast as ldp
 from ldpfast import mechanisms
 from ldpfast.estimation import Frequencies, HistogramDensity, RangeQueries, SeriesDensity, TruncatedMean, VectorMean
-from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, LaplaceResidue, SmoothedBins, TreeResponse
+from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, TreeResponse
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._linf_ball import SHARED, rounding
+from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.mechanisms._window import _rows
 from ldpfast.reports import Grid, SampledSigns
 
@@ -85,18 +87,18 @@ CATEGORIES = [
     ldp.Warner(1.0),
     ldp.RandomizedResponse(4, 1.0),
     ldp.UnaryEncoding(3, 1.0),
-    ldp.UnaryEncoding(3, 1.0, "optimized"),
+    ldp.UnaryEncoding(3, 1.0, method="optimized"),
     ldp.HadamardResponse(2, 1.0),
     ldp.HadamardResponse(5, 2.0),
     ldp.ProjectiveGeometryResponse(3, 0.5),
     ldp.ProjectiveGeometryResponse(5, 1.2),
     ldp.ProjectiveGeometryResponse(8, 0.8),
     ldp.SubsetSelection(2, 1.0),
-    ldp.SubsetSelection(4, 1.0, 2),
-    ldp.SubsetSelection(5, 1.0, 4),
-    TreeResponse(3, 3.0, 2),
-    TreeResponse(5, 0.5, 2),
-    TreeResponse(5, 0.5, 2, "haar"),
+    ldp.SubsetSelection(4, 1.0, size=2),
+    ldp.SubsetSelection(5, 1.0, size=4),
+    TreeResponse(3, 3.0, branching=2),
+    TreeResponse(5, 0.5, branching=2),
+    TreeResponse(5, 0.5, branching=2, method="haar"),
 ]
 
 
@@ -113,7 +115,7 @@ def test_states_of_few_people_have_the_distribution_of_the_channel(mechanism):
 
 def test_shares_are_those_of_people_who_are_drawn():
     """Two people of a population answer; the categories of both are random."""
-    mechanism, shares = ldp.SubsetSelection(4, 1.0, 2), [0.5, 0.3, 0.2, 0.0]
+    mechanism, shares = ldp.SubsetSelection(4, 1.0, size=2), [0.5, 0.3, 0.2, 0.0]
     rows = channel(mechanism)
     expected = states_of_people(mechanism, [np.array(shares) @ rows] * 2)
     assert_same_distribution(expected, state_drawer(mechanism, shares, 2), DRAWS)
@@ -126,11 +128,11 @@ def vertex_probabilities(plus):
 
 
 CUBES = [
-    *(ldp.LinfBall(dim, 1.0, 2.0, ties) for dim in (1, 2, 3, 4) for ties in ("keep", "thin")),
-    ldp.SampledCube(3, 2.0, 2.0, sampled=3, threshold=2),
-    ldp.SampledCube(4, 2.0, 2.0, sampled=4, threshold=4),
-    ldp.SampledCube(3, 2.0, 2.0, sampled=1),
-    ldp.SampledCube(3, 2.0, 2.0, sampled=2, threshold=2),
+    *(ldp.LinfBall(dim, 1.0, radius=2.0, ties=ties) for dim in (1, 2, 3, 4) for ties in ("keep", "thin")),
+    ldp.SampledCube(3, 2.0, radius=2.0, sampled=3, threshold=2),
+    ldp.SampledCube(4, 2.0, radius=2.0, sampled=4, threshold=4),
+    ldp.SampledCube(3, 2.0, radius=2.0, sampled=1),
+    ldp.SampledCube(3, 2.0, radius=2.0, sampled=2, threshold=2),
 ]
 
 
@@ -179,7 +181,7 @@ NUMBERS = [
         lambda m: np.array(_rows(m._coin)[:2]).T / 2**32 @ [0.7, 0.3],
     ),
     (
-        SmoothedBins([0.0, 1.0], 1.0, 2.0),
+        SmoothedBins([0.0, 1.0], 1.0, spacing=2.0),
         0.5,
         lambda m: channel(m).T @ [0.25, 0.5, 0.25],
     ),
@@ -194,7 +196,7 @@ def test_codes_of_a_number_have_the_distribution_of_the_channel(mechanism, x, ro
 
 def test_a_gradient_is_simulated_by_its_ball():
     """A row with features 1, -1 and the label 1 has the gradient (-1/2, 1/2) at the origin."""
-    mechanism = Gradient("logistic", (0.0, 0.0), 1.0, "linf")
+    mechanism = Gradient("logistic", (0.0, 0.0), 1.0, norm="linf")
     rows = channel(mechanism.ball)
     expected = states_of_people(mechanism, [vertex_probabilities([0.25, 0.75]) @ rows] * 2)
     assert_same_distribution(expected, state_drawer(mechanism, {(1.0, -1.0, 1.0): 2}, 2), DRAWS)
@@ -289,7 +291,7 @@ LARGE = [
     ldp.ProjectiveGeometryResponse(5, 1.2),
     ldp.ProjectiveGeometryResponse(8, 0.8),
     ldp.RandomizedResponse(9, 1.0),
-    TreeResponse(9, 1.0, 2, "haar"),
+    TreeResponse(9, 1.0, branching=2, method="haar"),
 ]
 
 
@@ -589,7 +591,7 @@ def test_frequencies_are_simulated_for_labels():
 
 @pytest.mark.parametrize("noise", ["laplace", "sign-bit"])
 def test_numbers_beyond_the_threshold_are_truncated(noise):
-    problem = TruncatedMean(1.0, moment=3, radius=9, n=10**6, rule=30.0, noise=noise, lower=0)
+    problem = TruncatedMean(1.0, moment=3, radius=9, n=10**6, method=30.0, noise=noise, lower=0)
     estimate = problem.estimate(ldp.simulate(problem, {1e6: 0.5, -1e6: 0.5}, 10**9, rng=SEED))
     assert estimate.value == pytest.approx(15, abs=0.02)
 
@@ -618,6 +620,6 @@ def test_a_problem_with_its_own_kernel_is_refused():
 def test_laplace_residues_and_hessians_are_simulated():
     residues = ldp.simulate(LaplaceResidue(2.0, 0.0, 1.0), {7.5: 1.0}, 10**9, rng=SEED).estimate()
     assert residues.value == pytest.approx(-0.5, abs=0.001)
-    question = Hessian("linear", (0.0,), 1.0, "linf", residual=1.0)
+    question = Hessian("linear", (0.0,), 1.0, norm="linf", residual=1.0)
     value = ldp.simulate(question, {(1.0, 0.0): 1.0}, 10**9, rng=SEED).estimate().value
     np.testing.assert_allclose(value, question.encode(np.array([[1.0, 0.0]]))[0], atol=0.001)

@@ -9,13 +9,13 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast._core.stream import StreamId, raw
-from ldpfast.mechanisms import SmoothedBins
+from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 
 KEY = 5
 
 
 def test_the_channel_is_that_of_bins_exactly():
-    smooth, plain = SmoothedBins([0.0, 2.0], 1.3, 0.5), ldp.Bins([0.0, 2.0], 1.3)
+    smooth, plain = SmoothedBins([0.0, 2.0], 1.3, spacing=0.5), ldp.Bins([0.0, 2.0], 1.3)
     assert smooth.channel_rows() == plain.channel_rows()
     assert smooth.epsilon_realized == plain.epsilon_realized
     keep, other = (Fraction(x) for x in sorted(set(smooth.channel_rows()[0]), reverse=True))
@@ -26,7 +26,7 @@ def test_the_channel_is_that_of_bins_exactly():
 
 
 def test_reports_follow_from_the_words():
-    mechanism, n = SmoothedBins([0.0, 2.0], 1.0, 1.0), 300
+    mechanism, n = SmoothedBins([0.0, 2.0], 1.0, spacing=1.0), 300
     x = np.random.default_rng(1).integers(-3, 5, n).astype(float)
     key = np.random.SeedSequence(KEY).generate_state(8, np.uint32).astype("<u4").tobytes()
     words = np.zeros(4 * n, np.uint64)
@@ -43,7 +43,7 @@ def test_reports_follow_from_the_words():
 
 
 def test_shares_are_those_of_the_smoothed_distribution():
-    mechanism, n = SmoothedBins([3.0], 2.0, 2.0), 60_000
+    mechanism, n = SmoothedBins([3.0], 2.0, spacing=2.0), 60_000
     estimate = mechanism.run(np.full(n, 2.5), rng=1)  # the offset is between -1 and 1
     assert abs(estimate.value[0] - 0.75) < 5 * estimate.stderr[0]
     x = np.array([0.0, 2.5, 9.0])
@@ -53,8 +53,8 @@ def test_shares_are_those_of_the_smoothed_distribution():
 
 
 def test_a_saved_mechanism_is_equal():
-    mechanism = SmoothedBins([3.0], 2.0, 2.0)
+    mechanism = SmoothedBins([3.0], 2.0, spacing=2.0)
     assert ldp.Mechanism.from_dict(mechanism.to_dict()) == mechanism
     for spacing in (0, -1, float("nan")):
         with pytest.raises(ValueError, match="spacing must be"):
-            SmoothedBins([3.0], 2.0, spacing)
+            SmoothedBins([3.0], 2.0, spacing=spacing)

@@ -56,7 +56,7 @@ def members(reports, k):
     ],
 )
 def test_reports_equal_the_reference(isa, k, size, n):
-    mechanism = ldp.SubsetSelection(k, 1.0, size)
+    mechanism = ldp.SubsetSelection(k, 1.0, size=size)
     x = np.random.default_rng(n).integers(0, k, n).astype(np.min_scalar_type(k - 1))
     x[0], x[-1] = 0, k - 1
     rows, expected = 1024 // -(-k // 64), []
@@ -71,7 +71,7 @@ def test_reports_equal_the_reference(isa, k, size, n):
 def test_indices_of_the_incomplete_interval_are_rejected(isa):
     """In these two record blocks, one of the first indices below n = 65175 is rejected: 2^32 mod n is nearly n."""
     k, n = 65_176, 65_175
-    mechanism, x = ldp.SubsetSelection(k, 1.0, 700), np.arange(54, dtype=np.uint16)
+    mechanism, x = ldp.SubsetSelection(k, 1.0, size=700), np.arange(54, dtype=np.uint16)
     reports, density = mechanism.privatize(x, rng=SEED), _density(n, 700)
     assert density == 0  # so about 700 indices are drawn
     for block, place in ((49, 12), (53, 318)):
@@ -84,7 +84,7 @@ def test_indices_of_the_incomplete_interval_are_rejected(isa):
 @pytest.mark.parametrize("density", [0, 1, 2, 32, 40, 63])
 def test_the_first_draw_may_have_any_density(isa, density):
     """The size is right, even if all bits of the first draw are wrong."""
-    mechanism, x = ldp.SubsetSelection(70, 1.0, 20), np.arange(70, dtype=np.uint8)
+    mechanism, x = ldp.SubsetSelection(70, 1.0, size=20), np.arange(70, dtype=np.uint8)
     out = np.empty((70, 9), np.uint8)
     kernel = privatize.SubsetSelection(70, 20, mechanism._coin.heads, density)
     kernel.privatize(stream.Stream(FIXED_KEY), 0, x, out)
@@ -107,7 +107,7 @@ def test_the_set_holds_the_category_exactly_below_the_threshold(isa, k, size):
 def test_sets_of_all_categories_but_one():
     """The largest size, and the only one for two categories."""
     for k in (2, 3, 64, 65, 300):
-        mechanism = ldp.SubsetSelection(k, 1.0, k - 1)
+        mechanism = ldp.SubsetSelection(k, 1.0, size=k - 1)
         reports = mechanism.privatize(np.arange(k), rng=SEED)
         assert set(np.bitwise_count(reports).sum(axis=1).tolist()) == {k - 1}
     assert ldp.SubsetSelection(2, 1.0).size == 1
@@ -167,7 +167,7 @@ def test_all_draws_give_each_set_its_probability(k, size):
 @each("epsilon", [1e-6, 0.1, 1.0, 4.0, 30.0, 43.0])
 @each("k, size", [(2, None), (3, 2), (6, None), (8, 3)])
 def test_the_guarantee_is_that_of_the_integers(k, size, epsilon):
-    mechanism = ldp.SubsetSelection(k, epsilon, size)
+    mechanism = ldp.SubsetSelection(k, epsilon, size=size)
     heads, s = mechanism._coin.heads, mechanism.size
     rows = mechanism.channel_rows()
     assert {sum(row) for row in rows} == {(1 << 64) * math.comb(k - 1, s) * math.comb(k - 1, s - 1)}
@@ -179,7 +179,7 @@ def test_the_guarantee_is_that_of_the_integers(k, size, epsilon):
 @pytest.mark.parametrize("k, size, epsilon", [(2, 1, 0.1), (3, 2, 1.0), (5, 2, 3.0), (7, 3, 0.5)])
 def test_decoded_reports_are_unbiased_with_the_stated_variance(k, size, epsilon):
     """Fractions, summed over all sets."""
-    mechanism = ldp.SubsetSelection(k, epsilon, size)
+    mechanism = ldp.SubsetSelection(k, epsilon, size=size)
     p = Fraction(mechanism._coin.heads, 1 << 64)
     q = (size - p) / (k - 1)
     line = mechanism.debiasing
@@ -195,7 +195,7 @@ def test_decoded_reports_are_unbiased_with_the_stated_variance(k, size, epsilon)
 
 def test_sets_of_one_category_are_randomized_response():
     for k, epsilon in ((2, 0.5), (5, 2.0), (20, 4.0)):
-        sets, response = ldp.SubsetSelection(k, epsilon, 1), ldp.RandomizedResponse(k, epsilon)
+        sets, response = ldp.SubsetSelection(k, epsilon, size=1), ldp.RandomizedResponse(k, epsilon)
         x = np.arange(k)
         np.testing.assert_allclose(sets.variance(x), response.variance(x), rtol=1e-6)
         if k < 10:
@@ -235,7 +235,7 @@ def test_one_category_is_best_for_few_categories(epsilon):
 def test_the_total_variance_is_the_closed_form(k, epsilon, data):
     size = data.draw(st.integers(1, k - 1))
     try:
-        mechanism = ldp.SubsetSelection(k, epsilon, size)
+        mechanism = ldp.SubsetSelection(k, epsilon, size=size)
     except ValueError:  # the coin cannot certify this epsilon
         return
     # For large epsilon and k the variances are differences of nearly equal numbers.
@@ -248,7 +248,7 @@ def test_the_total_variance_is_the_closed_form(k, epsilon, data):
 @pytest.mark.parametrize("k, size", [(5, 2), (7, 4)])
 def test_reports_follow_the_channel(k, size):
     """Detects errors of a cell above 0.9 percentage points, for the first and the last category."""
-    mechanism, n = ldp.SubsetSelection(k, 1.0, size), 200_000
+    mechanism, n = ldp.SubsetSelection(k, 1.0, size=size), 200_000
     for x in (0, k - 1):
         reports = mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED)[:, 0]
         counts = np.bincount(reports, minlength=1 << k)
@@ -258,7 +258,7 @@ def test_reports_follow_the_channel(k, size):
 @pytest.mark.parametrize("k, size", [(130, 40), (130, 129), (1000, 3)])
 def test_all_other_categories_are_equally_frequent(k, size):
     """Detects errors of the probability of a category above 1.3 percentage points, in all words of a report."""
-    mechanism, n, x = ldp.SubsetSelection(k, 1.0, size), 100_000, 64
+    mechanism, n, x = ldp.SubsetSelection(k, 1.0, size=size), 100_000, 64
     ones = mechanism.aggregator().update(mechanism.privatize(np.full(n, x), rng=STATISTICS_SEED)).counts
     p = mechanism._coin.heads / 2**64
     assert_counts(ones, n, np.where(np.arange(k) == x, p, (size - p) / (k - 1)), detects=0.013)
@@ -276,7 +276,7 @@ def test_a_wrong_number_of_categories_is_refused(k):
 @pytest.mark.parametrize("size", [0, 5, -1, 1.5])
 def test_a_wrong_size_is_refused(size):
     with pytest.raises((TypeError, ValueError), match=r"^size must be an integer"):
-        ldp.SubsetSelection(5, 1.0, size)
+        ldp.SubsetSelection(5, 1.0, size=size)
 
 
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-200, 1e-20, 50.0, 150.0, 1e300])

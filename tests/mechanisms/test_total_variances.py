@@ -46,8 +46,8 @@ def of_space(space, k, epsilon):
 def all_totals(k, epsilon):
     return {
         "k-RR": total(ldp.RandomizedResponse(k, epsilon)),
-        "SUE": total(ldp.UnaryEncoding(k, epsilon, "symmetric")),
-        "OUE": total(ldp.UnaryEncoding(k, epsilon, "optimized")),
+        "SUE": total(ldp.UnaryEncoding(k, epsilon, method="symmetric")),
+        "OUE": total(ldp.UnaryEncoding(k, epsilon, method="optimized")),
         "HR": total(ldp.HadamardResponse(k, epsilon)),
         "PGR": total(ldp.ProjectiveGeometryResponse(k, epsilon)),
         "SS": total(ldp.SubsetSelection(k, epsilon)) if k <= SUBSETS else of_subsets(k, epsilon),
@@ -158,7 +158,7 @@ def test_the_crossing_of_k_ary_response_and_optimized_unary_encoding():
         odds = math.exp(epsilon)
         edge = math.floor(1 + (1 + 2 * odds + math.sqrt(8 * odds**2 + 12 * odds + 5)) / 2)
         for k, better in ((edge, True), (edge + 1, False)):
-            response, unary = ldp.RandomizedResponse(k, epsilon), ldp.UnaryEncoding(k, epsilon, "optimized")
+            response, unary = ldp.RandomizedResponse(k, epsilon), ldp.UnaryEncoding(k, epsilon, method="optimized")
             assert (total(response) < total(unary)) == better
 
 

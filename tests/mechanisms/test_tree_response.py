@@ -23,15 +23,15 @@ from ..support.statistics import ALPHA, assert_counts
 KEY = 5
 TREES = [
     TreeResponse(2, 1.0),
-    TreeResponse(5, 1.0, 2),
-    TreeResponse(13, 0.5, 3),
-    TreeResponse(16, 1.0, 16),
-    TreeResponse(27, 3.0, 3),
-    TreeResponse(40, 1.0, 4),
-    TreeResponse(2, 1.0, 2, "haar"),
-    TreeResponse(13, 1.0, 2, "haar"),
-    TreeResponse(24, 0.5, 2, "haar"),
-    TreeResponse(33, 4.0, 2, "haar"),
+    TreeResponse(5, 1.0, branching=2),
+    TreeResponse(13, 0.5, branching=3),
+    TreeResponse(16, 1.0, branching=16),
+    TreeResponse(27, 3.0, branching=3),
+    TreeResponse(40, 1.0, branching=4),
+    TreeResponse(2, 1.0, branching=2, method="haar"),
+    TreeResponse(13, 1.0, branching=2, method="haar"),
+    TreeResponse(24, 0.5, branching=2, method="haar"),
+    TreeResponse(33, 4.0, branching=2, method="haar"),
 ]
 
 
@@ -147,7 +147,7 @@ def test_each_level_has_the_response_with_the_smaller_variance():
         (4096, 3.0, 4, "hierarchy"),
         (999, 2.0, 2, "haar"),
     ):
-        for level in TreeResponse(k, epsilon, branching, method).levels:
+        for level in TreeResponse(k, epsilon, branching=branching, method=method).levels:
             binary, response = _coins.binary(epsilon), _coins.response(level.symbols, epsilon, wide=True)
             c = float((2 * binary.p - 1) ** -2)
             gap, q = float(response.p - response.q), float(response.q)
@@ -160,7 +160,7 @@ def test_sizes_of_levels():
     assert tree_sizes(64, 4) == [1, 4, 16, 64]
     assert tree_sizes(65, 4) == [1, 2, 5, 17, 65]
     assert tree_sizes(5, 8) == [1, 5]
-    assert [level.span for level in TreeResponse(65, 1.0, 4).levels] == [64, 16, 4, 1]
+    assert [level.span for level in TreeResponse(65, 1.0, branching=4).levels] == [64, 16, 4, 1]
 
 
 @pytest.mark.parametrize("size", [1, 2, 8, 64])
@@ -194,7 +194,7 @@ def test_invalid_parameters():
 
 def test_a_record_out_of_range_has_the_report_of_the_last_bin():
     """If the memory changes after the check."""
-    mechanism, last = TreeResponse(13, 1.0, 3), np.full(50, 12)
+    mechanism, last = TreeResponse(13, 1.0, branching=3), np.full(50, 12)
     kernel, out, expected = mechanism._pipeline.kernel, *np.empty((2, 50), np.uint8)
     stream = ldp._random.open_stream(1)
     kernel.privatize(stream, 0, last, expected)

@@ -24,14 +24,14 @@ def reference_bits(mechanism, x):
         lanes = np.array(reference.coins_fill(words, mechanism._coin.other << 64, n * width))
     rows = lanes.reshape(n, width)[:, :k]
     for i, category in enumerate(x):
-        rows[i, category] = fair[i] if mechanism.variant == "optimized" else 1 - rows[i, category]
+        rows[i, category] = fair[i] if mechanism.method == "optimized" else 1 - rows[i, category]
     return rows
 
 
-@each("variant", ["symmetric", "optimized"])
+@each("method", ["symmetric", "optimized"])
 @each("k, n", [(2, 1), (2, 65), (8, 9), (9, 64), (13, 1), (64, 3), (65, 8), (128, 1), (128, 63), (1000, 7)])
-def test_reports_equal_the_reference(isa, k, n, variant):
-    mechanism = ldp.UnaryEncoding(k, 1.0, variant)
+def test_reports_equal_the_reference(isa, k, n, method):
+    mechanism = ldp.UnaryEncoding(k, 1.0, method=method)
     x = np.random.default_rng(n).integers(0, k, n)
     reports = mechanism.privatize(x, rng=SEED)
     bits = np.unpackbits(reports, axis=1, count=k, bitorder="little")

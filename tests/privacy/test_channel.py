@@ -325,7 +325,7 @@ FINITE = [
     ldp.Warner,
     lambda e: ldp.RandomizedResponse(5, e),
     lambda e: ldp.UnaryEncoding(4, e),
-    lambda e: ldp.UnaryEncoding(4, e, "optimized"),
+    lambda e: ldp.UnaryEncoding(4, e, method="optimized"),
     lambda e: ldp.Residue(1.0, 0.0, 3, e),
     lambda e: ldp.Bins([0.0], e),
     lambda e: ldp.SignBit(0.0, 1.0, e),

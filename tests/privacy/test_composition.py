@@ -88,7 +88,7 @@ def test_many_rounds_approach_the_normal_limit():
     """The loss of 10,000 rounds is within 1 % of the normal limit."""
     delta = privacy.composition_delta([0.01] * 10_000, [0.0, 1.0, 5.0])
     sigma = 1 / (0.01 * math.sqrt(10_000))
-    np.testing.assert_allclose(delta, privacy.gaussian_delta([0.0, 1.0, 5.0], sigma), rtol=0.01)
+    np.testing.assert_allclose(delta, privacy.gaussian_delta([0.0, 1.0, 5.0], sigma=sigma), rtol=0.01)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from ..support.channels import binned
 )
 def test_sigma_equals_known_values(epsilon, delta, sigma):
     assert privacy.gaussian_sigma(epsilon, delta) == pytest.approx(sigma, abs=5.1e-7)
-    assert privacy.gaussian_sigma(epsilon, delta, 3.0) == pytest.approx(3 * sigma, abs=1.6e-6)
+    assert privacy.gaussian_sigma(epsilon, delta, sensitivity=3.0) == pytest.approx(3 * sigma, abs=1.6e-6)
 
 
 def normal_tail(x):
@@ -60,16 +60,16 @@ def test_delta_equals_decimal_arithmetic(epsilon, sigma):
         s, e = Decimal(sigma), Decimal(epsilon)
         exact = normal_tail(e * s - 1 / (2 * s)) - e.exp() * normal_tail(e * s + 1 / (2 * s))
         if exact > Decimal("1e-60"):
-            assert exact <= Decimal(privacy.gaussian_delta(epsilon, sigma)) <= exact * (1 + Decimal("2e-11"))
+            assert exact <= Decimal(privacy.gaussian_delta(epsilon, sigma=sigma)) <= exact * (1 + Decimal("2e-11"))
         else:
-            assert privacy.gaussian_delta(epsilon, sigma) <= 1e-60
+            assert privacy.gaussian_delta(epsilon, sigma=sigma) <= 1e-60
 
 
 @given(st.floats(0, 20), st.floats(1e-15, 0.9), st.floats(1e-3, 1e3))
 def test_sigma_is_the_least_that_suffices(epsilon, delta, sensitivity):
-    sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity)
-    assert privacy.gaussian_delta(epsilon, sigma, sensitivity) <= delta * (1 + 1e-9)
-    assert privacy.gaussian_delta(epsilon, sigma * (1 - 1e-6), sensitivity) > delta
+    sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity=sensitivity)
+    assert privacy.gaussian_delta(epsilon, sigma=sigma, sensitivity=sensitivity) <= delta * (1 + 1e-9)
+    assert privacy.gaussian_delta(epsilon, sigma=sigma * (1 - 1e-6), sensitivity=sensitivity) > delta
     if epsilon > 0.01:
         log = math.log(1 / delta)
         assert sigma / sensitivity <= (math.sqrt(log + epsilon) + math.sqrt(log)) / (math.sqrt(2) * epsilon)
@@ -79,7 +79,7 @@ def test_sigma_is_the_least_that_suffices(epsilon, delta, sensitivity):
 def test_total_variation_and_kl(tv):
     sigma = privacy.gaussian_sigma(0.0, tv)
     assert privacy.gaussian_tv(sigma) == pytest.approx(tv, rel=1e-9)
-    assert privacy.gaussian_tv(sigma) == pytest.approx(privacy.gaussian_delta(0.0, sigma), rel=1e-9)
+    assert privacy.gaussian_tv(sigma) == pytest.approx(privacy.gaussian_delta(0.0, sigma=sigma), rel=1e-9)
     assert privacy.gaussian_tv(sigma) <= privacy.tv_from_kl(privacy.gaussian_kl(sigma)) + 1e-12
 
 
@@ -88,8 +88,8 @@ def test_binned_noise_nearly_attains_delta():
 
     channel = binned(ndtr, 1.0, np.linspace(-6, 7, 2601))
     for epsilon in (0.0, 0.5, 1.0, 2.0):
-        assert channel.delta(epsilon) == pytest.approx(privacy.gaussian_delta(epsilon, 1.0), abs=1e-5)
-        assert channel.delta(epsilon) <= privacy.gaussian_delta(epsilon, 1.0) + 1e-12
+        assert channel.delta(epsilon) == pytest.approx(privacy.gaussian_delta(epsilon, sigma=1.0), abs=1e-5)
+        assert channel.delta(epsilon) <= privacy.gaussian_delta(epsilon, sigma=1.0) + 1e-12
     assert channel.kl() == pytest.approx(privacy.gaussian_kl(1.0), rel=1e-4)
 
 
@@ -97,16 +97,16 @@ def test_binned_noise_nearly_attains_delta():
 def test_the_published_gaussian_noise_is_too_small(delta, true):
     """Variance 2 T^2 log(1/delta) / (n epsilon)^2 at sensitivity 2 T / n, so sigma is sqrt(log(1/delta) / 2) / epsilon."""
     published = math.sqrt(math.log(1 / delta) / 2)
-    assert privacy.gaussian_delta(1.0, published) == pytest.approx(true, rel=0.01)
-    assert privacy.gaussian_delta(1.0, published) > 10 * delta
+    assert privacy.gaussian_delta(1.0, sigma=published) == pytest.approx(true, rel=0.01)
+    assert privacy.gaussian_delta(1.0, sigma=published) > 10 * delta
     assert privacy.gaussian_sigma(1.0, delta) > published
 
 
 def test_the_published_variance_for_kl_has_twice_the_level():
     """At sensitivity 2 T / n, variance T^2 / (n^2 b) has divergence 2 b, and 2 T^2 / (n^2 b) has b."""
     n, t, b = 1000, 2.0, 0.05
-    assert privacy.gaussian_kl(math.sqrt(t**2 / (n**2 * b)), 2 * t / n) == pytest.approx(2 * b)
-    assert privacy.gaussian_kl(math.sqrt(2 * t**2 / (n**2 * b)), 2 * t / n) == pytest.approx(b)
+    assert privacy.gaussian_kl(math.sqrt(t**2 / (n**2 * b)), sensitivity=2 * t / n) == pytest.approx(2 * b)
+    assert privacy.gaussian_kl(math.sqrt(2 * t**2 / (n**2 * b)), sensitivity=2 * t / n) == pytest.approx(b)
 
 
 @pytest.mark.parametrize("rate, level", [(1.0, 2.0), (0.5, 1.0)])
@@ -133,7 +133,7 @@ def test_concentrated_delta_bounds_the_exact_sum_in_two_dimensions(sigma2, shift
     for epsilon in (0.1, 1.0, 3.0, 10.0):
         where = log_ratio > epsilon
         exact = np.sum(weight[where] * -np.expm1(epsilon - log_ratio[where]))
-        assert exact <= concentrated_delta(epsilon, square / (2 * sigma2)) * (1 + 1e-12)
+        assert exact <= concentrated_delta(epsilon, rho=square / (2 * sigma2)) * (1 + 1e-12)
 
 
 @each("rho", [1e-6, 1e-3, 0.1, 1.0, 20.0])
@@ -148,8 +148,8 @@ def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
     starts = np.linspace(math.log(1e-6), math.log(1e8), 400)
     best = min(starts, key=log_delta)
     found = optimize.minimize_scalar(log_delta, bounds=(best - 0.2, best + 0.2), method="bounded").fun
-    value = concentrated_delta(epsilon, rho)
-    assert value >= gaussian_delta(epsilon, 1 / math.sqrt(2 * rho))
+    value = concentrated_delta(epsilon, rho=rho)
+    assert value >= gaussian_delta(epsilon, sigma=1 / math.sqrt(2 * rho))
     if found > -600:
         assert math.log(value) == pytest.approx(found, abs=0.02)
 
@@ -159,14 +159,14 @@ def test_concentrated_delta_is_the_least_over_all_orders(rho, epsilon):
 def test_concentrated_rho_is_the_largest_that_gives_delta(epsilon, delta):
     """A slightly larger rho exceeds delta. Gaussian noise with this rho has at most this delta, exactly."""
     rho = privacy.concentrated_rho(epsilon, delta)
-    assert delta * (1 - 1e-6) <= privacy.concentrated_delta(epsilon, rho) <= delta
-    assert privacy.concentrated_delta(epsilon, rho * (1 + 1e-6)) > delta
-    assert privacy.gaussian_delta(epsilon, 1.0, math.sqrt(2 * rho)) <= delta
+    assert delta * (1 - 1e-6) <= privacy.concentrated_delta(epsilon, rho=rho) <= delta
+    assert privacy.concentrated_delta(epsilon, rho=rho * (1 + 1e-6)) > delta
+    assert privacy.gaussian_delta(epsilon, sigma=1.0, sensitivity=math.sqrt(2 * rho)) <= delta
 
 
 def test_concentrated_privacy_broadcasts_and_delta_is_at_most_one():
-    assert privacy.concentrated_delta([[0.5], [1.0]], [0.1, 0.2, 1e6]).shape == (2, 3)
-    assert privacy.concentrated_delta(0.5, 1e6) == 1.0
+    assert privacy.concentrated_delta([[0.5], [1.0]], rho=[0.1, 0.2, 1e6]).shape == (2, 3)
+    assert privacy.concentrated_delta(0.5, rho=1e6) == 1.0
     assert privacy.concentrated_rho([0.5, 1.0], 1e-6).shape == (2,)
     for arguments in ((0.0, 1e-6), (1.0, 0.0), (1.0, 1.0), (-1.0, 0.5)):
         with pytest.raises(ValueError, match=r"^(epsilon|delta) must be "):
@@ -181,8 +181,8 @@ def test_concentrated_privacy_broadcasts_and_delta_is_at_most_one():
     [
         (lambda: privacy.gaussian_sigma(1, 0), r"^delta must be in \(0, 1\), got 0.0$"),
         (lambda: privacy.gaussian_sigma(1, 1), r"^delta must be in \(0, 1\), got 1.0$"),
-        (lambda: privacy.gaussian_sigma(1, 0.1, 0), r"^sensitivity must be in \(0, inf\), got 0.0$"),
-        (lambda: privacy.gaussian_delta(1, 0), r"^sigma must be in \(0, inf\), got 0.0$"),
+        (lambda: privacy.gaussian_sigma(1, 0.1, sensitivity=0), r"^sensitivity must be in \(0, inf\), got 0.0$"),
+        (lambda: privacy.gaussian_delta(1, sigma=0), r"^sigma must be in \(0, inf\), got 0.0$"),
     ],
 )
 def test_bad_values(call, message):

@@ -11,6 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ldpfast import privacy
+from ldpfast.privacy._conversions import least_error, misses
 
 EPSILON, SHARE, DELTA = st.floats(1e-12, 40), st.floats(1e-300, 1 - 2**-53), st.floats(1e-300, 0.9)
 
@@ -26,10 +27,10 @@ def test_parameters_of_pure_and_approximate_privacy_are_not_too_small(epsilon, d
         for found, exact in (
             (privacy.tv_from_dp(epsilon, delta), d + (1 - d) * tanh),
             (privacy.kl_from_dp(epsilon), e * tanh),
-            (privacy.delta_from_dp(0.0, epsilon, delta), d + (1 - d) * (1 - (-e).exp()) / (1 + (-e).exp())),
+            (privacy.delta_from_dp(epsilon, delta, at=0.0), d + (1 - d) * (1 - (-e).exp()) / (1 + (-e).exp())),
         ):
             assert exact <= Decimal(found) <= exact * close
-        error = Decimal(privacy.least_error(epsilon, delta))
+        error = Decimal(least_error(epsilon, delta))
         exact = 2 * (1 - d) * (-e).exp() / (1 + (-e).exp())
         assert exact * (2 - close) <= error <= exact
 
@@ -74,7 +75,7 @@ def test_the_total_variation_of_a_divergence_is_not_too_small(kl):
     with localcontext() as context:
         context.prec = 700
         paper = min((Decimal(kl) / 2).sqrt(), (1 - (-Decimal(kl)).exp()).sqrt())
-        assert paper <= Decimal(privacy.tv_from_kl(kl, mode="paper")) <= paper * (1 + Decimal("1e-13"))
+        assert paper <= Decimal(privacy.tv_from_kl(kl, method="paper")) <= paper * (1 + Decimal("1e-13"))
 
 
 @given(st.floats(0, 5), st.floats(1e-6, 3), st.floats(1e-6, 1 - 1e-9), st.floats(0, 1))
@@ -87,8 +88,8 @@ def test_the_delta_of_a_divergence_is_above_every_pair_of_coins(epsilon, kl, x, 
         forward = p * (p / q).ln() + (1 - p) * ((1 - p) / (1 - q)).ln()
         backward = q * (q / p).ln() + (1 - q) * ((1 - q) / (1 - p)).ln()
         assume(max(forward, backward) <= Decimal(kl))
-        assert Decimal(privacy.delta_from_kl(epsilon, kl)) >= p - Decimal(epsilon).exp() * q
-    assert privacy.delta_from_kl(epsilon, kl) <= privacy.delta_from_kl(0.0, kl) <= privacy.tv_from_kl(kl)
+        assert Decimal(privacy.delta_from_kl(epsilon, kl=kl)) >= p - Decimal(epsilon).exp() * q
+    assert privacy.delta_from_kl(epsilon, kl=kl) <= privacy.delta_from_kl(0.0, kl=kl) <= privacy.tv_from_kl(kl)
 
 
 @given(EPSILON, st.sampled_from([0.0, 1e-12, 0.01, 0.5]), st.floats(0, 1))
@@ -98,14 +99,14 @@ def test_misses_are_not_too_large(epsilon, delta, alarms):
         context.prec = 60
         e, d, a = map(Decimal, (epsilon, delta, alarms))
         exact = max(Decimal(0), 1 - d - e.exp() * a, (-e).exp() * (1 - d - a))
-        assert exact - Decimal("1e-13") <= Decimal(privacy.misses(alarms, epsilon, delta)) <= exact
-    assert privacy.misses(0.0, epsilon) == 1.0
+        assert exact - Decimal("1e-13") <= Decimal(misses(alarms, epsilon, delta)) <= exact
+    assert misses(0.0, epsilon) == 1.0
 
 
 @given(st.floats(1e-6, 20), st.sampled_from([0.0, 1e-6, 0.01]), st.sampled_from([0.0, 1e-3, 0.05, 0.3]))
 def test_conditional_testing_is_not_too_small(epsilon, delta, mass):
     """Sets of reports of randomized response with marked true answers, in 60 digits."""
-    found = Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass))
+    found = Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass=mass))
     with localcontext() as context:
         context.prec = 60
         e, d = Decimal(epsilon), Decimal(delta)
@@ -119,21 +120,21 @@ def test_conditional_testing_is_not_too_small(epsilon, delta, mass):
                 assert sum(max(p[i] / mass_p - q[i] / mass_q, 0) for i in kept) <= found
         if delta == mass == 0:
             assert (1 - (-e).exp()) / (1 + (-e).exp()) <= found
-        paper = privacy.conditional_testing_from_dp(epsilon, delta, mass, mode="paper")
+        paper = privacy.conditional_testing_from_dp(epsilon, delta, mass=mass, method="paper")
         if Decimal(mass) * ((2 * e).exp() - e.exp()) >= d:
             assert Decimal(paper) >= min(Decimal(1), (1 + (-e).exp()) * (1 - (-2 * e).exp()))
 
 
 @given(st.floats(0, 30), DELTA, st.floats(1e-3, 1e3))
 def test_the_noise_for_a_delta_guarantees_it(epsilon, delta, sensitivity):
-    sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity)
-    assert privacy.gaussian_delta(epsilon, sigma, sensitivity) <= delta
-    assert privacy.gaussian_delta(epsilon, sigma * (1 - 1e-9), sensitivity) > delta
+    sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity=sensitivity)
+    assert privacy.gaussian_delta(epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
+    assert privacy.gaussian_delta(epsilon, sigma=sigma * (1 - 1e-9), sensitivity=sensitivity) > delta
 
 
 @given(st.floats(1e-6, 30), DELTA)
 def test_the_concentrated_privacy_for_a_delta_guarantees_it(epsilon, delta):
-    assert privacy.concentrated_delta(epsilon, privacy.concentrated_rho(epsilon, delta)) <= delta
+    assert privacy.concentrated_delta(epsilon, rho=privacy.concentrated_rho(epsilon, delta)) <= delta
 
 
 @given(st.lists(st.floats(0, 3), min_size=1, max_size=5), DELTA)
@@ -181,30 +182,30 @@ def test_upper_bounds_at_extreme_arguments(epsilon):
     with localcontext(prec=DIGITS):
         e, one = Decimal(epsilon), Decimal(1)
         bounded(privacy.kl_from_dp(epsilon), e * tanh(e / 2))
-        bounded(privacy.kl_from_dp(epsilon, mode="paper"), min(e * expm1(e), Decimal("inf")))
-        bounded(privacy.tv_from_kl(epsilon, mode="paper"), min((e / 2).sqrt(), (-expm1(-e)).sqrt()))
+        bounded(privacy.kl_from_dp(epsilon, method="paper"), min(e * expm1(e), Decimal("inf")))
+        bounded(privacy.tv_from_kl(epsilon, method="paper"), min((e / 2).sqrt(), (-expm1(-e)).sqrt()))
         for delta in DELTAS:
             d = Decimal(delta)
             bounded(privacy.tv_from_dp(epsilon, delta), d + (1 - d) * tanh(e / 2))
-            bounded(privacy.tv_from_dp(epsilon, delta, mode="paper"), min(one, e / 2 + d))
+            bounded(privacy.tv_from_dp(epsilon, delta, method="paper"), min(one, e / 2 + d))
             bounded(privacy.conditional_testing_from_dp(epsilon), tanh(e / 2))
             for at in EXTREMES:
                 more = -expm1(min(Decimal(at) - e, Decimal(0))) / (1 + (-e).exp())
-                bounded(privacy.delta_from_dp(at, epsilon, delta), d + (1 - d) * more)
+                bounded(privacy.delta_from_dp(epsilon, delta, at=at), d + (1 - d) * more)
             for mass in DELTAS:
                 enough = Decimal(mass) * expm1(e) * e.exp() >= d
                 paper = (1 + (-e).exp()) * -expm1(-2 * e) if enough else one
-                bounded(privacy.conditional_testing_from_dp(epsilon, delta, mass, mode="paper"), min(one, paper))
+                bounded(privacy.conditional_testing_from_dp(epsilon, delta, mass=mass, method="paper"), min(one, paper))
                 unmarked = (1 - d) / (1 + (-e).exp())
                 p = [d, unmarked, (-e).exp() * unmarked, Decimal(0)]
                 for kept in ([0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]):  # sets of reports
                     mass_p, mass_q = sum(p[i] for i in kept), sum(p[3 - i] for i in kept)
                     if min(mass_p, mass_q) >= Decimal(mass) and min(mass_p, mass_q) > 0:
                         exact = sum(max(p[i] / mass_p - p[3 - i] / mass_q, Decimal(0)) for i in kept)
-                        assert Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass)) >= exact
+                        assert Decimal(privacy.conditional_testing_from_dp(epsilon, delta, mass=mass)) >= exact
         if epsilon < 1:
             for mass in DELTAS:
-                found = privacy.dp_from_conditional_testing(epsilon, mass)
+                found = privacy.dp_from_conditional_testing(epsilon, mass=mass)
                 bounded(found[0], 2 * ((1 + e) / (1 - e)).ln())
                 bounded(found[1], min(one, Decimal(mass) * (1 + e) / (1 - e)))
 
@@ -216,11 +217,11 @@ def test_lower_bounds_at_extreme_arguments(epsilon):
         for delta in DELTAS:
             d = Decimal(delta)
             exact = 2 * (1 - d) / (1 + e.exp())
-            assert Decimal(privacy.least_error(epsilon, delta)) <= exact
+            assert Decimal(least_error(epsilon, delta)) <= exact
             assert Decimal(privacy.disclosure_risk(epsilon, delta)) <= exact / 2
             for alarms in (*DELTAS, 1.0):
-                misses = max(Decimal(0), 1 - d - e.exp() * Decimal(alarms), (1 - d - Decimal(alarms)) / e.exp())
-                assert Decimal(privacy.misses(alarms, epsilon, delta)) <= misses
+                least = max(Decimal(0), 1 - d - e.exp() * Decimal(alarms), (1 - d - Decimal(alarms)) / e.exp())
+                assert Decimal(misses(alarms, epsilon, delta)) <= least
             if d <= e <= 1:
                 allowed = privacy.epsilon_for_tv(epsilon, delta)
                 assert Decimal(allowed) <= ((1 + e - 2 * d) / (1 - e)).ln() if epsilon < 1 else math.isinf(allowed)
@@ -241,27 +242,30 @@ def test_gaussian_noise_at_extreme_arguments(sigma):
     with localcontext(prec=60):
         for sensitivity in SCALES:
             r = Decimal(sensitivity) / Decimal(sigma)
-            bounded(privacy.gaussian_kl(sigma, sensitivity), r * r / 2)
+            bounded(privacy.gaussian_kl(sigma, sensitivity=sensitivity), r * r / 2)
             tv = r * (1 - r * r / 24) / Decimal("2.50662827463100050241576528481")
-            for found in (privacy.gaussian_tv(sigma, sensitivity), privacy.gaussian_delta(0.0, sigma, sensitivity)):
+            for found in (
+                privacy.gaussian_tv(sigma, sensitivity=sensitivity),
+                privacy.gaussian_delta(0.0, sigma=sigma, sensitivity=sensitivity),
+            ):
                 assert 0 < found <= 1
                 assert Decimal(found) >= (tv if r < 1 else Decimal("0.382"))
             for epsilon in (5e-324, 1e-9, 5.0, 40.0, 1e5):
-                assert 0 < privacy.gaussian_delta(epsilon, sigma, sensitivity) <= 1
-    assert privacy.gaussian_delta(5, 9) == 5e-324
+                assert 0 < privacy.gaussian_delta(epsilon, sigma=sigma, sensitivity=sensitivity) <= 1
+    assert privacy.gaussian_delta(5, sigma=9) == 5e-324
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-320, 1e-310, 1e-300, 1e-16, 0.5, 1 - 2**-53])
 def test_noise_for_extreme_deltas_guarantees_them(delta):
     for epsilon in (1e-300, 1e-20, 1e-5, 0.5, 40.0, 1e3):
         for sensitivity in (5e-324, 1e-200, 1.0, 1e100):
-            sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity)
-            assert math.isinf(sigma) or privacy.gaussian_delta(epsilon, sigma, sensitivity) <= delta
+            sigma = privacy.gaussian_sigma(epsilon, delta, sensitivity=sensitivity)
+            assert math.isinf(sigma) or privacy.gaussian_delta(epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
         rho = privacy.concentrated_rho(epsilon, delta)
         assert rho >= 0 if delta < 1e-318 or epsilon < 1e-147 else rho > 0
         if rho > 0:
-            assert 0 < privacy.concentrated_delta(epsilon, rho) <= delta
-    assert privacy.concentrated_delta(40.0, 1e-5) == 5e-324
+            assert 0 < privacy.concentrated_delta(epsilon, rho=rho) <= delta
+    assert privacy.concentrated_delta(40.0, rho=1e-5) == 5e-324
 
 
 @pytest.mark.parametrize("rounds", [[5e-324], [5e-324] * 500, [1e-310] * 3, [0.1] * 50, [1e5], [1e100]])

@@ -17,9 +17,9 @@ from scipy import optimize, special, stats
 import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.mechanisms import Gradient
-from ldpfast.privacy import Channel, Guarantee, TwoLevel, shuffled, shuffled_delta
+from ldpfast.privacy import Channel, Guarantee, shuffled, shuffled_delta
 from ldpfast.privacy._exact import power_down
-from ldpfast.privacy._shuffling import ERROR, _binomial, _Counts
+from ldpfast.privacy._shuffling import ERROR, TwoLevel, _binomial, _Counts
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -88,7 +88,7 @@ def test_shuffled_epsilons_equal_the_table(n, epsilon, size, expected):
     for channel, value in (
         (ldp.RandomizedResponse(100, epsilon), k_ary),
         (ldp.Bins(np.arange(99.0), epsilon), k_ary),
-        (ldp.UnaryEncoding(7, epsilon, "optimized"), optimized),
+        (ldp.UnaryEncoding(7, epsilon, method="optimized"), optimized),
         (hadamard(100, odds), optimized),
         (ldp.UnaryEncoding(7, epsilon), symmetric),
         (subset_selection(100, size, odds), subsets),
@@ -150,9 +150,12 @@ CASES = [
     *((rows_of(m), m, n) for m, n in ((ldp.Warner(1.0), 6), (ldp.Warner(3.0), 5), (ldp.Warner(0.01), 4))),
     *((rows_of(m), m, 4) for m in (ldp.RandomizedResponse(3, 1.5), ldp.RandomizedResponse(4, 3.0))),
     (rows_of(ldp.Residue(1.0, 0.0, 3, 0.5)), ldp.Residue(1.0, 0.0, 3, 0.5), 5),
-    *((rows_of(m), m, 3) for m in (ldp.UnaryEncoding(3, 2.0, v) for v in ("symmetric", "optimized"))),
-    *((rows_of(m), m, 6) for m in (ldp.UnaryEncoding(2, 1.0, v) for v in ("symmetric", "optimized"))),
-    *((rows_of(ldp.LinfBall(2, 2.0, 1.0, ties)), ldp.LinfBall(2, 2.0, 1.0, ties), 4) for ties in ("keep", "thin")),
+    *((rows_of(m), m, 3) for m in (ldp.UnaryEncoding(3, 2.0, method=v) for v in ("symmetric", "optimized"))),
+    *((rows_of(m), m, 6) for m in (ldp.UnaryEncoding(2, 1.0, method=v) for v in ("symmetric", "optimized"))),
+    *(
+        (rows_of(ldp.LinfBall(2, 2.0, radius=1.0, ties=ties)), ldp.LinfBall(2, 2.0, radius=1.0, ties=ties), 4)
+        for ties in ("keep", "thin")
+    ),
     (rows_of(ldp.LinfBall(3, 1.0)), ldp.LinfBall(3, 1.0), 2),
     (SUBSETS, subset_selection(4, 2, 5), 3),
     (HADAMARD, hadamard(3, 5), 4),
@@ -219,7 +222,7 @@ def test_the_shorter_sum_is_exact_for_three_categories_if_all_others_have_the_th
         ldp.Bins([0.0, 1.0], 1.0),
         ldp.Residue(1.0, 0.0, 4, 1.0),
         ldp.SignBit(0.0, 1.0, 1.0),
-        *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 5) for variant in ("symmetric", "optimized")),
+        *(ldp.UnaryEncoding(k, 2.0, method=method) for k in (2, 5) for method in ("symmetric", "optimized")),
     ],
     ids=repr,
 )
@@ -244,13 +247,13 @@ def test_parameters_of_vectors_are_those_of_their_sign():
         ldp.L2Ball(7, 1.0),
         ldp.LinfBall(4, 1.0),
         ldp.LinfBall(3, 1.0),
-        ldp.LinfBall(3, 1.0, 1.0, "thin"),
+        ldp.LinfBall(3, 1.0, radius=1.0, ties="thin"),
     ):
         assert mechanism.two_level == TwoLevel.binary(mechanism.two_level.odds) == ldp.Warner(1.0).two_level
         assert mechanism.two_level.epsilon == mechanism.epsilon_realized
-    thin = ldp.LinfBall(2, 1.0, 1.0, "thin")  # S(x) is one of four vertices
+    thin = ldp.LinfBall(2, 1.0, radius=1.0, ties="thin")  # S(x) is one of four vertices
     assert thin.two_level == TwoLevel.of_sets(thin.two_level.odds, 1, 4, 1)
-    assert ldp.LinfBall(10_000, 1.0, 1.0, "thin").two_level is None
+    assert ldp.LinfBall(10_000, 1.0, radius=1.0, ties="thin").two_level is None
     assert Gradient("logistic", (0.5,), 1.0).two_level == ldp.L2Ball(1, 1.0).two_level
     assert Gradient("logistic", (0.5,), 1.0, noise="laplace").two_level is None
 
@@ -352,7 +355,7 @@ def test_deltas_equal_exact_sums_and_are_rounded_up(epsilon, n):
         TwoLevel.arbitrary(epsilon),
         TwoLevel.of_sets(coin.odds, 1, 50, 1),
         TwoLevel.of_sets(coin.odds, 1, 10**9, 1),
-        ldp.UnaryEncoding(9, epsilon, "optimized").two_level,
+        ldp.UnaryEncoding(9, epsilon, method="optimized").two_level,
         hadamard(5, coin.odds),
     ):
         for share in (0.0, 0.3, 0.9):
@@ -477,7 +480,7 @@ CHANNELS = [
     ldp.Warner(1.0),
     ldp.RandomizedResponse(20, 3.0),
     ldp.UnaryEncoding(5, 2.0),
-    ldp.UnaryEncoding(5, 6.0, "optimized"),
+    ldp.UnaryEncoding(5, 6.0, method="optimized"),
 ]
 
 

@@ -15,6 +15,7 @@ from scipy.optimize import linprog, minimize_scalar
 import ldpfast as ldp
 from ldpfast import privacy
 from ldpfast.privacy import Channel
+from ldpfast.privacy._conversions import least_error, misses
 
 from ..support.channels import as_doubles, events, integer_rows, ordered_pairs
 from ..support.exact import least_double_not_below
@@ -46,9 +47,9 @@ def test_privacy_bounds_every_test(rows, delta):
     epsilon = channel.epsilon(delta)
     if math.isfinite(epsilon):
         alarms = np.linspace(0, 1, 101)
-        assert (channel.misses(alarms) >= privacy.misses(alarms, epsilon, delta) - 1e-12).all()
+        assert (channel.misses(alarms) >= misses(alarms, epsilon, delta) - 1e-12).all()
         if epsilon > 1e-6:
-            allowed = privacy.misses(np.linspace(0, 1, 20_001), epsilon * 0.9, delta)
+            allowed = misses(np.linspace(0, 1, 20_001), epsilon * 0.9, delta)
             assert (channel.misses(np.linspace(0, 1, 20_001)) < allowed).any()
 
 
@@ -85,7 +86,7 @@ def test_the_published_error_of_tests_is_refuted():
     error = 2 * channel.disclosure_risk()
     assert error == pytest.approx(0.8)
     assert error < (2 - delta) / 2 - 0.09
-    assert error == pytest.approx(privacy.least_error(0.0, delta))
+    assert error == pytest.approx(least_error(0.0, delta))
 
 
 # Conditional testing --------------------------------------------------------------------------------------------------
@@ -184,11 +185,11 @@ def test_theorem_1_in_both_directions(rows, mass):
     for delta in (0.0, 0.02, 0.2):
         epsilon = channel.epsilon(delta)
         if math.isfinite(epsilon):
-            sharp = privacy.conditional_testing_from_dp(epsilon, delta, mass)
+            sharp = privacy.conditional_testing_from_dp(epsilon, delta, mass=mass)
             assert level <= sharp + 1e-9
-            assert sharp <= privacy.conditional_testing_from_dp(epsilon, delta, mass, mode="paper") + 1e-9
+            assert sharp <= privacy.conditional_testing_from_dp(epsilon, delta, mass=mass, method="paper") + 1e-9
     if level < 1:
-        epsilon, delta = privacy.dp_from_conditional_testing(level, mass)
+        epsilon, delta = privacy.dp_from_conditional_testing(level, mass=mass)
         assert channel.delta(epsilon) <= delta + 1e-9
 
 

@@ -164,7 +164,11 @@ def test_counts_of_flags_are_numbers_of_zeros_and_ones():
     [
         (ldp.Warner(1.0), ldp.Warner(2.0), "epsilon is 1, got 2"),
         (ldp.Warner(1.0), ldp.SignBit(0, 1, 1.0), 'mechanism is "Warner", got "SignBit"'),
-        (ldp.UnaryEncoding(8, 1.0), ldp.UnaryEncoding(8, 1.0, "optimized"), 'variant is "symmetric", got "optimized"'),
+        (
+            ldp.UnaryEncoding(8, 1.0),
+            ldp.UnaryEncoding(8, 1.0, method="optimized"),
+            'method is "symmetric", got "optimized"',
+        ),
         (ldp.LinfBall(8, 1.0), ldp.LinfBall(8, 1.0, ties="thin"), 'ties is "keep", got "thin"'),
         (ldp.LinfBall(8, 1.0), ldp.LinfBall(9, 1.0), "dim is 8, got 9"),
         (ldp.Laplace(0, 1, 1.0), ldp.Laplace(0, 2, 1.0), "upper is 1, got 2"),
@@ -173,12 +177,16 @@ def test_counts_of_flags_are_numbers_of_zeros_and_ones():
         (Frequencies(2, 1.0), Frequencies(["a", "b"], 1.0), 'k is 2, got ["a","b"]'),
         (Frequencies(2, 1.0), for_categories(2, 1.0), 'problem is "Frequencies", got nothing'),
         (
-            VectorMean(2, 1.0, "linf", lower=[-1, 0], upper=[1, 1]),
-            VectorMean(2, 1.0, "linf", lower=[-1, 0], upper=[1, 2]),
+            VectorMean(2, 1.0, norm="linf", lower=[-1, 0], upper=[1, 1]),
+            VectorMean(2, 1.0, norm="linf", lower=[-1, 0], upper=[1, 2]),
             "upper[1] is 1, got 2",
         ),
         (HistogramDensity(1.0, bins=4), HistogramDensity(1.0, bins=4, upper=100.0), "upper is 1, got 100"),
-        (TruncatedMean(1.0, 2, 1.0, 900), TruncatedMean(1.0, 2, 1.0, 901), "n is 900, got 901"),
+        (
+            TruncatedMean(1.0, moment=2, radius=1.0, n=900),
+            TruncatedMean(1.0, moment=2, radius=1.0, n=901),
+            "n is 900, got 901",
+        ),
         (SeriesDensity(1.0, n_terms=4), SeriesDensity(1.0, n_terms=4, lower=-1.0), "lower is 0, got -1"),
     ],
 )
@@ -247,19 +255,19 @@ def test_the_name_of_a_batch_is_text(name):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("theirs, ours", [("symmetric", "optimized"), ("optimized", "symmetric")])
-def test_reports_of_another_variant_are_a_warning(theirs, ours, epsilon):
+def test_reports_of_another_method_are_a_warning(theirs, ours, epsilon):
     """Plain arrays have no label, but the shares then do not add up to 1."""
-    reports = ldp.UnaryEncoding(20, epsilon, theirs).privatize(np.arange(10_000) % 20, rng=1)
-    mechanism = ldp.UnaryEncoding(20, epsilon, ours)
+    reports = ldp.UnaryEncoding(20, epsilon, method=theirs).privatize(np.arange(10_000) % 20, rng=1)
+    mechanism = ldp.UnaryEncoding(20, epsilon, method=ours)
     with pytest.warns(ldp.DoubtfulWarning, match=r"^the shares add up to -?[0-9.]+, .* another epsilon$") as caught:
         found = mechanism.estimate(reports)
     assert float(str(caught[0].message).split()[5].rstrip(",")) == pytest.approx(found.value.sum(), rel=0.01)
 
 
 @pytest.mark.parametrize("k, epsilon, n", [(2, 10.0, 1), (1000, 1.0, 3), (50, 5.0, 100_000), (3, 40.0, 1000)])
-@pytest.mark.parametrize("variant", ["symmetric", "optimized"])
-def test_shares_of_the_right_mechanism_are_no_warning(k, epsilon, n, variant):
-    mechanism = ldp.UnaryEncoding(k, epsilon, variant)
+@pytest.mark.parametrize("method", ["symmetric", "optimized"])
+def test_shares_of_the_right_mechanism_are_no_warning(k, epsilon, n, method):
+    mechanism = ldp.UnaryEncoding(k, epsilon, method=method)
     for seed in range(20):
         mechanism.run(np.arange(n) % k, rng=seed)  # warnings are errors
 

@@ -174,7 +174,7 @@ def test_a_schema_that_is_none_of_this_version_is_rejected(source):
         Aggregator.from_bytes(forged({"n": 1, "schema": {**WARNER, "asks": source}, "batches": []}))
 
 
-@pytest.mark.parametrize("source", [YesNo(), MedianSGD(1.0, 0.0, 1.0)], ids=short)
+@pytest.mark.parametrize("source", [YesNo(), MedianSGD(1.0, lower=0.0, upper=1.0)], ids=short)
 def test_a_schema_of_what_has_no_reports_is_rejected(source):
     with raises(ValueError, f"data must describe a question of this version: got a {type(source).__name__}"):
         Aggregator.from_bytes(forged({"n": 0, "schema": source.schema(), "batches": []}))
@@ -283,7 +283,7 @@ def test_names_of_batches_that_no_update_stores_are_rejected(batch):
 
 @pytest.mark.parametrize("label", ["\ud800", float("inf"), float("nan")], ids=ascii)
 def test_labels_that_json_does_not_have_are_rejected(label):
-    schema = {**Frequencies(["a", "b"], 1.0, "k-ary").schema()}
+    schema = {**Frequencies(["a", "b"], 1.0, mechanism="k-ary").schema()}
     schema["asks"] = {**schema["asks"], "k": ["a", label]}
     with pytest.raises(ValueError, match=r"^data must describe a question of this version: "):
         Aggregator.from_bytes(forged({"n": 0, "schema": schema, "batches": []}))
@@ -295,9 +295,9 @@ def test_labels_that_json_does_not_have_are_rejected(label):
 def test_a_description_of_a_long_vector_allocates_no_memory(norm):
     tracemalloc.start()
     try:
-        assert VectorMean(1 << 32, 1.0, norm).dim == 1 << 32
+        assert VectorMean(1 << 32, 1.0, norm=norm).dim == 1 << 32
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
     with raises(ValueError, "dim must be an integer in [1, 1048576], got 4294967296"):
-        VectorMean(1 << 32, 1.0, "linf", lower=0, upper=1)
+        VectorMean(1 << 32, 1.0, norm="linf", lower=0, upper=1)

@@ -16,7 +16,7 @@ from ..support.errors import raises
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import assert_coverage
 
-MECHANISM = ldp.RankCodebook(5, 4.0, 2.0, vectors=3)
+MECHANISM = ldp.RankCodebook(5, 4.0, radius=2.0, vectors=3)
 
 
 def reports_of(n, seed=1, mechanism=MECHANISM):
@@ -27,7 +27,7 @@ def reports_of(n, seed=1, mechanism=MECHANISM):
 @pytest.mark.parametrize("dim, n", [(1, 3), (5, 1), (5, 64), (5, 4000), (100, 165), (5000, 4), (16_384, 3)])
 def test_sums_are_those_of_the_decoded_reports_as_vectors(isa, dim, n):
     """Steps of bound 2^-30; pieces of as many rows as 16384 numbers hold."""
-    mechanism = ldp.RankCodebook(dim, 4.0, 2.0, vectors=3)
+    mechanism = ldp.RankCodebook(dim, 4.0, radius=2.0, vectors=3)
     reports = reports_of(n, 1, mechanism)
     decoded, state = mechanism.decode(reports), np.zeros((dim, 2), np.uint64)
     tally.add_directions(reports, dim, mechanism.scale, mechanism.report.index_bits, state)

@@ -149,8 +149,8 @@ def test_what_is_not_a_report_gets_no_label(label, report, kind):
 
 
 def test_tables_of_another_question_are_refused():
-    ours = VectorMean(2, 1.0, "linf", lower=[0, 0], upper=[1, 1])
-    theirs = VectorMean(2, 1.0, "linf", lower=[0, 0], upper=[1, 2])
+    ours = VectorMean(2, 1.0, norm="linf", lower=[0, 0], upper=[1, 1])
+    theirs = VectorMean(2, 1.0, norm="linf", lower=[0, 0], upper=[1, 2])
     reports = ours.privatize([[0.5, 0.5]], rng=1)
     plain = ours.to_arrow(reports)
     for table, kind, message in (
@@ -244,7 +244,7 @@ def labels() -> list[dict]:
     found = []
     for question, record in (
         (ldp.Warner(1.0), 1),
-        (ldp.UnaryEncoding(10, 2.0, "optimized"), 3),
+        (ldp.UnaryEncoding(10, 2.0, method="optimized"), 3),
         (ldp.SignBit(0.0, 20.0, 0.5), 7.0),
         (Frequencies(["no", "yes", "não"], 1.0), "não"),
     ):

@@ -15,7 +15,7 @@ from ..support.errors import raises
 from ..support.keys import STATISTICS_SEED
 from ..support.statistics import assert_coverage
 
-MECHANISM = ldp.SampledCube(7, 4.0, 2.0, sampled=3, threshold=2)
+MECHANISM = ldp.SampledCube(7, 4.0, radius=2.0, sampled=3, threshold=2)
 
 
 def reports_of(n, seed=1):

@@ -198,7 +198,7 @@ def test_vectors_of_a_wrong_norm(dtype, factor):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_vectors_of_the_mechanism_are_accepted(dim, dtype):
     """The tolerance of the check covers the rounding of the kernel in every dimension."""
-    mechanism = ldp.L2Ball(dim, 0.1, 1e-3)
+    mechanism = ldp.L2Ball(dim, 0.1, radius=1e-3)
     reports = mechanism.privatize(np.zeros((max(2, 20_000 // dim), dim), dtype), rng=1)
     assert mechanism.aggregator().update(reports).n == len(reports)
 

@@ -22,7 +22,7 @@ from ..support.statistics import assert_counts
 def test_the_exact_risk_of_the_series_follows_its_formula():
     """The noise contributes k B^2 of the mechanism without clipping, and nothing for infinite n."""
     kept, left = np.split(djw_corollary_7.coefficients() ** 2, [4])
-    scale = ldp.LinfBall(4, 1.0, np.sqrt(2)).scale
+    scale = ldp.LinfBall(4, 1.0, radius=np.sqrt(2)).scale
     assert djw_corollary_7.exact_risk(1_000, 4) == pytest.approx(
         (4 * scale**2 - kept.sum()) / 1_000 + left.sum(), rel=1e-12
     )

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, LaplaceResidue, Mechanism, SmoothedBins, TreeResponse
+from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, Mechanism, TreeResponse
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
+from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -57,26 +59,26 @@ CATEGORIES = [
     *CHANNELS,
     ldp.Warner(1.0),
     *(ldp.RandomizedResponse(k, 1.5) for k in (2, 3, 8, 9, 128, 300, 70_000)),
-    *(ldp.UnaryEncoding(k, 2.0, variant) for k in (2, 8, 13, 128, 1000) for variant in ("symmetric", "optimized")),
+    *(ldp.UnaryEncoding(k, 2.0, method=method) for k in (2, 8, 13, 128, 1000) for method in ("symmetric", "optimized")),
     *(LaplaceOneHot(k, 2.0) for k in (2, 13, 300)),
     *(ldp.HadamardResponse(k, 1.5) for k in (2, 13, 256, 300, 65_536, 70_000)),
     ldp.HadamardResponse(9, 20.0),
     *(ldp.ProjectiveGeometryResponse(k, 2.0) for k in (2, 13, 256, 300, 65_536, 70_000)),
     *(ldp.SubsetSelection(k, 1.5) for k in (2, 8, 13, 128, 1000)),
-    *(ldp.SubsetSelection(k, 2.0, size) for k, size in ((13, 1), (13, 12), (65, 40))),
+    *(ldp.SubsetSelection(k, 2.0, size=size) for k, size in ((13, 1), (13, 12), (65, 40))),
 ]
 TREES = [
     TreeResponse(2, 1.0),
-    TreeResponse(13, 3.0, 3),
-    TreeResponse(40, 1.0, 2),
-    TreeResponse(21, 0.5, 2, "haar"),
-    TreeResponse(5000, 1.0, 8),
+    TreeResponse(13, 3.0, branching=3),
+    TreeResponse(40, 1.0, branching=2),
+    TreeResponse(21, 0.5, branching=2, method="haar"),
+    TreeResponse(5000, 1.0, branching=8),
 ]
 SYMBOLS = [
     ldp.Residue(0.7, -0.1, 4, 1.0),
     ldp.Bins([0.25], 1.0),
     ldp.Bins([-3, -2, -1, 0, 1, 2, 3], 2.0),
-    SmoothedBins([0.5, 2.5], 1.0, 1.0),
+    SmoothedBins([0.5, 2.5], 1.0, spacing=1.0),
 ]
 INTERVALS = [
     ldp.SignBit(-1.0, 3.0, 1.0),
@@ -88,28 +90,28 @@ INTERVALS = [
 ]
 WRAPPED = [LaplaceResidue(2.0, 0.25, 1.0), LaplaceResidue(7.5, -3.0, 0.25)]
 VECTORS = [
-    *(ldp.LinfBall(d, 1.0, 2.0, ties) for d in (1, 2, 8, 27, 64, 100, 1000) for ties in ("keep", "thin")),
-    *(ldp.L2Ball(d, 1.0, 2.0) for d in (1, 2, 3, 32, 100, 5000)),
-    *(ldp.LaplaceVector(d, 1.0, 2.0, norm) for d in (1, 3, 50) for norm in ("l2", "linf")),
-    *(ldp.PrivUnit(d, epsilon, 2.0) for d, epsilon in ((1, 1.0), (2, 1.0), (3, 4.0), (100, 1.0), (300, 4.0))),
-    *(ldp.SampledCube(d, 2.0, 2.0) for d in (1, 2, 8, 27, 100, 200)),
-    ldp.SampledCube(9, 4.0, 2.0, sampled=9),
-    ldp.SampledCube(64, 1.0, 2.0, sampled=64),
-    ldp.SampledCube(200, 1.0, 2.0, sampled=62),
-    *(ldp.RankCodebook(d, 2.0, 2.0, vectors=vectors) for d, vectors in ((1, 16), (2, 16), (100, 64), (300, 1))),
+    *(ldp.LinfBall(d, 1.0, radius=2.0, ties=ties) for d in (1, 2, 8, 27, 64, 100, 1000) for ties in ("keep", "thin")),
+    *(ldp.L2Ball(d, 1.0, radius=2.0) for d in (1, 2, 3, 32, 100, 5000)),
+    *(ldp.LaplaceVector(d, 1.0, radius=2.0, norm=norm) for d in (1, 3, 50) for norm in ("l2", "linf")),
+    *(ldp.PrivUnit(d, epsilon, radius=2.0) for d, epsilon in ((1, 1.0), (2, 1.0), (3, 4.0), (100, 1.0), (300, 4.0))),
+    *(ldp.SampledCube(d, 2.0, radius=2.0) for d in (1, 2, 8, 27, 100, 200)),
+    ldp.SampledCube(9, 4.0, radius=2.0, sampled=9),
+    ldp.SampledCube(64, 1.0, radius=2.0, sampled=64),
+    ldp.SampledCube(200, 1.0, radius=2.0, sampled=62),
+    *(ldp.RankCodebook(d, 2.0, radius=2.0, vectors=vectors) for d, vectors in ((1, 16), (2, 16), (100, 64), (300, 1))),
 ]
 GRADIENTS = [
     Gradient("logistic", (0.5,), 1.0),
-    Gradient("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, "linf", 2.0, 1.0),
+    Gradient("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, norm="linf", radius=2.0, column=1.0),
     Gradient("linear", tuple(np.linspace(-1, 1, 33).tolist()), 1.0, residual=2.0),
-    Gradient("poisson", (0.1, -0.2, 0.5), 1.0, "l2", 1.0, 0.5, 3.0, "laplace"),
-    Gradient("linear", (0.1, -0.2), 1.0, "linf", residual=0.5, noise="laplace"),
+    Gradient("poisson", (0.1, -0.2, 0.5), 1.0, norm="l2", radius=1.0, column=0.5, residual=3.0, noise="laplace"),
+    Gradient("linear", (0.1, -0.2), 1.0, norm="linf", residual=0.5, noise="laplace"),
 ]
 HESSIANS = [
     Hessian("logistic", (0.5,), 1.0),
-    Hessian("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, "linf", 2.0, 1.0),
+    Hessian("logistic", (0.5, -0.25, 1.0, 0.0), 1.0, norm="linf", radius=2.0, column=1.0),
     Hessian("linear", (0.1, -0.2, 0.3, 0.1, 0.5), 1.0, residual=2.0),
-    Hessian("poisson", (0.1, -0.2, 0.5), 1.0, "l2", 1.0, 0.5, 3.0, "laplace"),
+    Hessian("poisson", (0.1, -0.2, 0.5), 1.0, norm="l2", radius=1.0, column=0.5, residual=3.0, noise="laplace"),
 ]
 MECHANISMS: list[Mechanism] = [*CATEGORIES, *TREES, *SYMBOLS, *INTERVALS, *WRAPPED, *VECTORS, *GRADIENTS, *HESSIANS]
 

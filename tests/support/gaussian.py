@@ -18,13 +18,13 @@ SEED = 20261124
 N = 20_000
 KNOWN, UNKNOWN = {"sigma": 2.0}, {"sigma_bounds": (0.5, 16.0)}
 PROTOCOLS = {
-    f"{variant}-{'known' if scale is KNOWN else 'unknown'}-{rounds}": {"variant": variant, "rounds": rounds, **scale}
-    for variant in ("robust", "paper", "efficient")
+    f"{method}-{'known' if scale is KNOWN else 'unknown'}-{rounds}": {"method": method, "rounds": rounds, **scale}
+    for method in ("robust", "paper", "efficient")
     for scale in (KNOWN, UNKNOWN)
     for rounds in (2, 1)
-    if (variant, rounds) != ("efficient", 1)
+    if (method, rounds) != ("efficient", 1)
 }
-LIKELIHOOD_PROTOCOLS = [options for options in PROTOCOLS.values() if options["variant"] != "paper"]
+LIKELIHOOD_PROTOCOLS = [options for options in PROTOCOLS.values() if options["method"] != "paper"]
 STAGES = ("new", "some", "searched", "open", "answered", "closed")
 
 
@@ -33,7 +33,7 @@ def make(options: dict[str, Any], epsilon: float = 1.0, mu_bound: float = 100.0,
 
 
 def quiet(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return the result of a call without its warnings; every variant warns if there are few people."""
+    """Return the result of a call without its warnings; every method warns if there are few people."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return call(*arguments, **options)

@@ -43,13 +43,16 @@ def rows(dim: int, norm: str = "l2") -> Draw:
 
 
 PROBLEMS = {
-    "truncated": (TruncatedMean(1.0, 2, 1.0, 900), numbers),
-    "truncated sign-bit": (TruncatedMean(1.0, 2, 1.0, 900, "opt", "sign-bit", lower=-0.5), numbers),
+    "truncated": (TruncatedMean(1.0, moment=2, radius=1.0, n=900), numbers),
+    "truncated sign-bit": (
+        TruncatedMean(1.0, moment=2, radius=1.0, n=900, method="optimal", noise="sign-bit", lower=-0.5),
+        numbers,
+    ),
     "l2": (VectorMean(3, 1.0), rows(3)),
-    "linf": (VectorMean(9, 1.0, "linf"), rows(9, "linf")),
-    "box": (VectorMean(2, 1.0, "linf", lower=[-1, -2], upper=[1, 3]), rows(2, "linf")),
-    "sparse": (SparseMean(20, 1.0, 1.0), rows(20, "linf")),
-    "k-ary": (Frequencies(5, 1.0, "k-ary"), lambda rng, n: rng.integers(0, 5, n)),
+    "linf": (VectorMean(9, 1.0, norm="linf"), rows(9, "linf")),
+    "box": (VectorMean(2, 1.0, norm="linf", lower=[-1, -2], upper=[1, 3]), rows(2, "linf")),
+    "sparse": (SparseMean(20, 1.0, radius=1.0), rows(20, "linf")),
+    "k-ary": (Frequencies(5, 1.0, mechanism="k-ary"), lambda rng, n: rng.integers(0, 5, n)),
     "unary": (Frequencies(40, 1.0), lambda rng, n: rng.integers(0, 40, n)),
     "labels": (Frequencies(WORDS, 1.0), words),
     "series": (SeriesDensity(1.0, n_terms=5, lower=-1.0, upper=3.0), lambda rng, n: rng.uniform(-1, 3, n)),

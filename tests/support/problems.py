@@ -11,27 +11,27 @@ from ldpfast import bounds
 from ldpfast.bounds._central_privacy import DEFINITIONS
 
 LOCAL: dict[str, Callable[..., bounds.Bound]] = {
-    "mean_1d 1.2": lambda n, a: bounds.mean_1d(n, a, 1.2, 3.0),
-    "mean_1d 2": lambda n, a: bounds.mean_1d(n, a, 2.0),
-    "mean_1d 7": lambda n, a: bounds.mean_1d(n, a, 7.0),
-    "mean_1d inf": lambda n, a: bounds.mean_1d(n, a, math.inf, 0.1),
-    "median": lambda n, a: bounds.median(n, a, 2.0),
+    "mean_1d 1.2": lambda n, a: bounds.mean_1d(n, a, moment=1.2, radius=3.0),
+    "mean_1d 2": lambda n, a: bounds.mean_1d(n, a, moment=2.0),
+    "mean_1d 7": lambda n, a: bounds.mean_1d(n, a, moment=7.0),
+    "mean_1d inf": lambda n, a: bounds.mean_1d(n, a, moment=math.inf, radius=0.1),
+    "median": lambda n, a: bounds.median(n, a, radius=2.0),
     "mean_l2 1": lambda n, a: bounds.mean_l2(n, 1, a),
-    "mean_l2 6": lambda n, a: bounds.mean_l2(n, 6, a, 2.0),
+    "mean_l2 6": lambda n, a: bounds.mean_l2(n, 6, a, radius=2.0),
     "mean_l2 5000": lambda n, a: bounds.mean_l2(n, 5000, a),
     "sparse_mean 1": lambda n, a: bounds.sparse_mean(n, 1, a),
     "sparse_mean 40": lambda n, a: bounds.sparse_mean(n, 40, a),
     "multinomial 2": lambda n, a: bounds.multinomial(n, 2, a),
     "multinomial 7": lambda n, a: bounds.multinomial(n, 7, a),
     "multinomial 10**6": lambda n, a: bounds.multinomial(n, 10**6, a),
-    "logistic 1": lambda n, a: bounds.logistic(n, 1, a, 3.0),
+    "logistic 1": lambda n, a: bounds.logistic(n, 1, a, radius=3.0),
     "logistic 25": lambda n, a: bounds.logistic(n, 25, a),
-    "density 0.6": lambda n, a: bounds.density(n, a, 0.6, 4.0),
-    "density 2": lambda n, a: bounds.density(n, a, 2.0),
-    "density 9": lambda n, a: bounds.density(n, a, 9.0, 100.0),
-    "density Lipschitz": lambda n, a: bounds.density(n, a, 1, 2.5, family="lipschitz"),
-    "gaussian_mean": lambda n, a: bounds.gaussian_mean(n, a, 2.0),
-    "gaussian_mean far": lambda n, a: bounds.gaussian_mean(n, a, 1.0, 0.3, mu_bound=1e6),
+    "density 0.6": lambda n, a: bounds.density(n, a, smoothness=0.6, radius=4.0),
+    "density 2": lambda n, a: bounds.density(n, a, smoothness=2.0),
+    "density 9": lambda n, a: bounds.density(n, a, smoothness=9.0, radius=100.0),
+    "density Lipschitz": lambda n, a: bounds.density(n, a, smoothness=1, radius=2.5, family="lipschitz"),
+    "gaussian_mean": lambda n, a: bounds.gaussian_mean(n, a, sigma=2.0),
+    "gaussian_mean far": lambda n, a: bounds.gaussian_mean(n, a, sigma=1.0, beta=0.3, mu_bound=1e6),
 }
 
 
@@ -47,7 +47,7 @@ def definition(privacy, epsilon):
 CENTRAL: dict[str, Callable[..., bounds.Bound]] = {
     **{
         f"{privacy} mean {dim} {moment}": lambda n, a, p=privacy, d=dim, k=moment: bounds.central_mean(
-            n, d, k, 2.0, **definition(p, a)
+            n, d, moment=k, radius=2.0, **definition(p, a)
         )
         for privacy in DEFINITIONS
         for dim, moment in ((1, 1.3), (1, 2.0), (20, 2.0), (20, math.inf))
@@ -56,11 +56,11 @@ CENTRAL: dict[str, Callable[..., bounds.Bound]] = {
         f"{privacy} support": lambda n, a, p=privacy: bounds.central_support(n, t=3.0, **definition(p, a))
         for privacy in DEFINITIONS
     },
-    "density 1": lambda n, a: bounds.central_density(n, a, 1),
-    "density 4": lambda n, a: bounds.central_density(n, a, 4),
-    "range": lambda n, a: bounds.central_range(n, a, -1, 2),
-    "ges": lambda n, a: bounds.central_ges(n, a, 0.0, 2.0),
-    "ges with delta": lambda n, a: bounds.central_ges(n, a, 1e-4, 2.0),
+    "density 1": lambda n, a: bounds.central_density(n, 1, a),
+    "density 4": lambda n, a: bounds.central_density(n, 4, a),
+    "range": lambda n, a: bounds.central_range(n, a, low=-1, high=2),
+    "ges": lambda n, a: bounds.central_ges(n, a, 0.0, ges=2.0),
+    "ges with delta": lambda n, a: bounds.central_ges(n, a, 1e-4, ges=2.0),
 }
 PROBLEMS = {**{f"local {k}": v for k, v in LOCAL.items()}, **{f"central {k}": v for k, v in CENTRAL.items()}}
 

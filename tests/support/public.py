@@ -17,6 +17,8 @@ import ldpfast as ldp
 from ldpfast import bench, bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
 from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
+from ldpfast.mechanisms._smoothed_bins import SmoothedBins
+from ldpfast.privacy._shuffling import TwoLevel
 
 from .examples import KINDS
 
@@ -58,7 +60,6 @@ WITHOUT_INSTANCES = {
     reports.Question,
     results.ClippedWarning,
     results.DoubtfulWarning,
-    results.IntervalRule,
     results.SmallSampleWarning,
 }
 
@@ -81,15 +82,15 @@ def instances() -> list[Any]:
         estimation.HistogramDensity(1.0, bins=4),
         estimation.RangeQueries(16, 1.0),
         estimation.SeriesDensity(1.0, n_terms=4),
-        estimation.SparseMean(3, 1.0, 1.0),
+        estimation.SparseMean(3, 1.0, radius=1.0),
         estimation.TruncatedMean(1.0, moment=2.0, radius=1.0, n=500),
         estimation.VectorMean(3, 1.0),
     ]
     protocols: list[Any] = [
         estimation.GaussianMean(1.0, sigma=1.0, mu_bound=10.0),
         estimation.GradientDescent("logistic", 2, 1.0),
-        estimation.MedianSGD(1.0, 0, 1),
-        estimation.NewtonStep("logistic", 2, 1.0, 1000),
+        estimation.MedianSGD(1.0, lower=0, upper=1),
+        estimation.NewtonStep("logistic", 2, 1.0, n=1000),
     ]
     binary = ldp.Warner(1.0)
     gaussian = estimation.GaussianMean(1.0, sigma_bounds=(0.5, 2.0), mu_bound=10.0)
@@ -146,9 +147,9 @@ def instances() -> list[Any]:
         ldp.RandomizedResponse(100, 1.0).channel(),
         privacy.Channel([[0.5, 0.5], [0.25, 0.75]]),
         binary.guarantee,
-        *(results.Normal(), results.RandomScaling(), results.Debiasing(-1.0, 2.0)),
-        privacy.TwoLevel.of_sets(3, size=1, outputs=10, difference=1),
-        mechanisms.SmoothedBins([0.5], 1.0, 1.0),
+        results.Debiasing(-1.0, 2.0),
+        TwoLevel.of_sets(3, size=1, outputs=10, difference=1),
+        SmoothedBins([0.5], 1.0, spacing=1.0),
         ldp.ProjectiveGeometryResponse(16, 1.0).debiasing,
         *(results.MatrixDebiasing(np.eye(2)), results.NumberDebiasing(np.arange(2.0))),
         results.Binomial(np.array([3, 4]), 10, results.Debiasing(-1.0, 2.0)),

@@ -12,12 +12,12 @@ import ldpfast as ldp
 from .statistics import normal_margin
 
 
-def run_ignoring_small_samples(server, *records):
+def run_ignoring_small_samples(server, *records, rng):
     """Return the estimate of a protocol, without the warnings that its interval is unreliable."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.SmallSampleWarning)
         warnings.simplefilter("ignore", ldp.DoubtfulWarning)
-        return server.run(*records).value
+        return server.run(*records, rng=rng).value
 
 
 def assert_mean_error_between(bound, errors, near):

@@ -101,7 +101,7 @@ def test_every_saved_state_is_opened_by_one_function():
     assert isinstance(found, Aggregator)
     assert found == WHOLE
     assert found.question == SURVEY
-    assert isinstance(ldp.Aggregator.from_bytes(MedianSGD(1.0, 0, 100).to_bytes()), MedianSGD)
+    assert isinstance(ldp.Aggregator.from_bytes(MedianSGD(1.0, lower=0, upper=100).to_bytes()), MedianSGD)
     assert isinstance(ldp.Aggregator.from_bytes(GaussianMean(1.0, sigma=1.0, mu_bound=10).to_bytes()), GaussianMean)
     mechanism = ldp.Warner(1.0).aggregator()
     assert ldp.Aggregator.from_bytes(mechanism.to_bytes()) == mechanism

@@ -204,7 +204,8 @@ def test_simultaneous_limits_divide_the_tail_by_all_reported_numbers():
 
 
 @pytest.mark.parametrize(
-    "mechanism", [ldp.RandomizedResponse(4, 1.0), ldp.UnaryEncoding(4, 1.0), ldp.UnaryEncoding(4, 1.0, "optimized")]
+    "mechanism",
+    [ldp.RandomizedResponse(4, 1.0), ldp.UnaryEncoding(4, 1.0), ldp.UnaryEncoding(4, 1.0, method="optimized")],
 )
 def test_the_covariance_is_that_of_the_mechanism(mechanism):
     shares, n = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8)], 1 << 12

@@ -37,10 +37,14 @@ def median(any_time: bool, scale: float = 1.0) -> Case:
     """Return the case of the median by descent, for float64 records of density 2x on [0, 1]."""
     n = people(1_000_000, scale)
     x, few, horizon = np.sqrt(np.random.default_rng(8).random(n)), min(n, 1 << 16), None if any_time else n
-    model = problems.MedianSGD(EPSILON, 0, 1, n=horizon)
+    model = problems.MedianSGD(EPSILON, lower=0, upper=1, n=horizon)
 
     def ours() -> Estimate[Any]:
-        return problems.MedianSGD(EPSILON, 0, 1).run(x) if any_time else problems.median(x, EPSILON, 0, 1)
+        return (
+            problems.MedianSGD(EPSILON, lower=0, upper=1).run(x)
+            if any_time
+            else problems.median(x, EPSILON, lower=0, upper=1)
+        )
 
     return Case(
         f"median, float64, {'any-time' if any_time else 'known horizon'}", "person", n, 8, 8, 0,
@@ -70,7 +74,7 @@ def logistic(dtype: DTypeLike, scale: float = 1.0) -> Case:
 def frequencies(scale: float = 1.0) -> Case:
     """Return the case of the shares of 1024 categories, for uint16 records."""
     k = 1024
-    problem, x = problems.Frequencies(k, EPSILON, "optimized"), categories(people(1_000_000, scale), k)
+    problem, x = problems.Frequencies(k, EPSILON, mechanism="optimized"), categories(people(1_000_000, scale), k)
     mechanism: Any = problem.mechanism
     return Case(
         f"frequencies, k = {k}", "person", len(x), k * DIGIT_BYTES, 2, 0,

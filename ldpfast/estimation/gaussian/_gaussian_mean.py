@@ -15,6 +15,7 @@ from ..._warnings import warn
 from ...domains import Reals
 from ...mechanisms import Mechanism, Query
 from ...results import DoubtfulWarning, SmallSampleWarning
+from ..protocols import warn_clipped_records
 from ._design import MIN_KAPPA, Design, Located, Model
 from ._group import Group, Groups
 from ._paper import Paper
@@ -27,7 +28,7 @@ from ._storage import load, save
 if TYPE_CHECKING:
     from ..._typing import RNGLike
 
-VARIANTS, DECODERS = ("robust", "paper", "efficient"), ("likelihood", "pairs")
+METHODS = ("robust", "paper", "efficient", "robust-pairs", "efficient-pairs")
 LEAST, MOST, FINEST = 1e-100, 1e100, 2.0**40  # range of sigma; largest mu_bound / sigma and sigma_max / sigma_min
 SAME = 1e-6  # of sigma: what a saved center may differ from the computed one, because machines round differently
 
@@ -52,16 +53,16 @@ class GaussianMean(Described):
         Public bound > 0: the mean is in [-mu_bound, mu_bound]. A generous bound costs little: a factor of two is one
         more level.
     beta : float, default 0.05
-        Failure probability for which the thresholds of ``variant="paper"`` are made.
+        Failure probability for which the thresholds of ``method="paper"`` are made.
     rounds : {2, 1}
         2: the second questions depend on the answers to the search. 1: all people can be asked at once.
-    variant : {"robust", "paper", "efficient"}
+    method : {"robust", "paper", "efficient", "robust-pairs", "efficient-pairs"}
         "robust": maximum likelihood of all answers. "paper": the published protocol with safe noise, which needs many
-        more people. "efficient" (two rounds): a small search, then the most informative bins for the mean.
-    decoder : {"likelihood", "pairs"}
-        Decoder of the search. "pairs" uses no likelihood of the levels and needs three to five times as many answers.
+        more people. "efficient" (two rounds): a small search, then the most informative bins for the mean. With "-pairs", the
+        search is decoded by pairs of neighboring cells instead of the likelihood of all levels, and needs three to five times
+        as many answers.
     n : int, optional
-        Number of people who will be asked. ``variant="paper"`` requires it for one round. Other variants ignore it.
+        Number of people who will be asked. ``method="paper"`` requires it for one round. The other methods ignore it.
 
     Attributes
     ----------
@@ -76,23 +77,23 @@ class GaussianMean(Described):
     ------
     TypeError, ValueError
         If an argument is out of range; if both or none of `sigma` and `sigma_bounds` are given; for ``rounds=1`` with
-        ``variant="efficient"``.
+        ``method="efficient"``.
 
     Notes
     -----
     The records must be about normal, with the given `sigma`. The answers measure the middle of the records and roughly
     their spread; all else is assumed by the model. A mean beyond `mu_bound` is detected up to the range of the top
     level. The search mistakes a mean farther away for another one, which the second answers usually contradict (not
-    those of ``variant="paper"``). `GaussianEstimate.goodness` tests the model, and `doubts` reports clear
+    those of ``method="paper"``). `GaussianEstimate.goodness` tests the model, and `doubts` reports clear
     contradictions.
 
     Missing answers make groups smaller. They cause no bias if answering does not depend on the record.
 
     Privacy
     -------
-    Each person sends one report, of `Residue` or `Bins` (``variant="paper"`` with unknown sigma: `Laplace` or
-    `LaplaceResidue`), exactly `epsilon_realized`-LDP whatever was published before. The second questions are functions
-    of the counts of the first. A person answers one query in all: the client has to remember that it has answered.
+    Each person sends one report, of `Residue` or `Bins` (``method="paper"`` with unknown sigma: Laplace noise), exactly
+    `epsilon_realized`-LDP whatever was published before. The second questions are functions of the counts of the first. A
+    person answers one query in all: the client has to remember that it has answered.
 
     References
     ----------
@@ -119,8 +120,7 @@ class GaussianMean(Described):
         mu_bound: float,
         beta: float = 0.05,
         rounds: int = 2,
-        variant: str = "robust",
-        decoder: str = "likelihood",
+        method: str = "robust",
         n: int | None = None,
     ) -> None:
         self.epsilon = _check.positive("epsilon", epsilon)
@@ -131,12 +131,9 @@ class GaussianMean(Described):
         self.mu_bound, self.beta = _check.positive("mu_bound", mu_bound), _check.probability("beta", beta)
         _check_resolution(self.mu_bound, *(self.sigma_bounds or (self.sigma, self.sigma)))
         self.rounds = _check.integer("rounds", rounds, 1, 2)
-        self.variant, self.decoder = (
-            _check.choice("variant", variant, VARIANTS),
-            _check.choice("decoder", decoder, DECODERS),
-        )
-        if self.variant == "efficient" and self.rounds == 1:
-            raise ValueError('rounds must be 2 for variant="efficient": its questions need a center')
+        self.method = _check.choice("method", method, METHODS)
+        if self.method.startswith("efficient") and self.rounds == 1:
+            raise ValueError(f'rounds must be 2 for method="{self.method}": its questions need a center')
         self.horizon = None if n is None else _check.people("n", n)
         self._design = self._make(Model(self.epsilon, self.sigma, self.sigma_bounds, self.mu_bound, self.beta))
         self._asked: list[Groups] = []  # groups of each round that has begun
@@ -148,16 +145,17 @@ class GaussianMean(Described):
     @property
     def _is_planned(self) -> bool:
         """Whether the first questions are known before the number of people is."""
-        return self.rounds == 2 or self.variant != "paper" or self.horizon is not None
+        return self.rounds == 2 or self.method != "paper" or self.horizon is not None
 
     def _pinned(self) -> dict[str, Any]:
         return {"coins": [question.schema()["coins"] for question in self._first()] if self._is_planned else []}
 
     def _make(self, model: Model) -> Design:
-        """Return the design of the variant."""
-        if self.variant == "paper":
+        """Return the design of the method."""
+        if self.method == "paper":
             return Paper(model, self.rounds)
-        return (Efficient if self.variant == "efficient" else Robust)(model, self.rounds, self.decoder)
+        kind, _, decoder = self.method.partition("-")
+        return (Efficient if kind == "efficient" else Robust)(model, self.rounds, decoder or "likelihood")
 
     # Queries and answers --------------------------------------------------------------------------------------------
 
@@ -313,7 +311,7 @@ class GaussianMean(Described):
         Warns
         -----
         SmallSampleWarning
-            If kappa, the effective sample size of the search, is below 8 (``variant="paper"``: 130): the search may
+            If kappa, the effective sample size of the search, is below 8 (``method="paper"``: 130): the search may
             have failed.
         DoubtfulWarning
             If the answers contradict the model or the search.
@@ -347,7 +345,7 @@ class GaussianMean(Described):
 
     # Simulation -----------------------------------------------------------------------------------------------------
 
-    def run(self, x: ArrayLike, rng: RNGLike = None) -> GaussianEstimate:
+    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False) -> GaussianEstimate:
         """Run the whole protocol in one process, on a new server with the same parameters.
 
         Answers that this server has are neither used nor changed.
@@ -360,6 +358,8 @@ class GaussianMean(Described):
             permuted first.
         rng : None, int, SeedSequence, Generator or BitGenerator
             Source of randomness; only ``None`` is private.
+        clip : bool, default False
+            Map NaN to 0 and infinite numbers to the largest finite ones, instead of raising ValueError.
 
         Returns
         -------
@@ -368,26 +368,31 @@ class GaussianMean(Described):
         Raises
         ------
         TypeError, ValueError
-            If there is no record, or one that is not a finite number; if n is too small, as for `plan`.
+            If there is no record, or one that is not a finite number and `clip` is false; if n is too small, as for `plan`.
 
         Warns
         -----
         SmallSampleWarning, DoubtfulWarning
             As for `estimate`.
+        ClippedWarning
+            With `clip`, if records were not finite; with their share.
 
         Notes
         -----
         About 1.5 ns per person, and 5 ms (20 if sigma is unknown); memory does not depend on n.
         """
-        records, _ = Reals().records(x)
+        domain = Reals()
+        domain.check_clip(clip)
+        records, _ = domain.records(x)
         if not len(records):
             raise ValueError("x must hold at least 1 record, got none")
         plan, stream = self.plan(len(records)), open_stream(rng)
-        return self._warned(
-            self._simulate_parts(plan, lambda part, questions: ask(plan, part, questions, records, stream))
-        )
+        estimate = self._simulate_parts(plan, lambda part, questions: ask(plan, part, questions, records, stream, clip))
+        if clip:
+            warn_clipped_records(domain, records)
+        return self._warned(estimate)
 
-    def simulate(self, n: int, mu: float, sigma: float, rng: RNGLike = None) -> GaussianEstimate:
+    def simulate(self, n: int, mu: float, sigma: float, *, rng: RNGLike = None) -> GaussianEstimate:
         """Simulate the estimate from n records of N(mu, sigma^2), with counts drawn from their exact distribution.
 
         Parameters
@@ -415,7 +420,7 @@ class GaussianMean(Described):
 
         Notes
         -----
-        Time does not depend on n, except for ``variant="paper"`` with unknown sigma: half of its messages are not
+        Time does not depend on n, except for ``method="paper"`` with unknown sigma: half of its messages are not
         codes, and n / 2 records are drawn.
         """
         mu, sigma = _check.real("mu", mu), _check.positive("sigma", sigma)
@@ -555,14 +560,13 @@ class GaussianMean(Described):
             "mu_bound": self.mu_bound,
             "beta": self.beta,
             "rounds": self.rounds,
-            "variant": self.variant,
-            "decoder": self.decoder,
+            "method": self.method,
             "n": self.horizon,
         }
 
     def __repr__(self) -> str:
         scale = f"sigma={self.sigma!r}" if self.sigma is not None else f"sigma_bounds={self.sigma_bounds!r}"
-        defaults = {"beta": 0.05, "rounds": 2, "variant": "robust", "decoder": "likelihood", "n": None}
+        defaults = {"beta": 0.05, "rounds": 2, "method": "robust", "n": None}
         given = self._parameters()
         rest = "".join(f", {name}={given[name]!r}" for name, usual in defaults.items() if given[name] != usual)
         return f"GaussianMean({self.epsilon!r}, {scale}, mu_bound={self.mu_bound!r}{rest})"

@@ -12,7 +12,8 @@ from typing import cast
 import numpy as np
 
 from ..._formulas import normal_density
-from ...mechanisms import Bins, Laplace, LaplaceResidue, Mechanism, Residue
+from ...mechanisms import Bins, Laplace, Mechanism, Residue
+from ...mechanisms._laplace_residue import LaplaceResidue
 from ...results import Estimate, Normal
 from ._design import Design, Located, Model
 from ._group import Group, Groups, counts_of
@@ -99,7 +100,7 @@ class Paper(Design):
 
     def nonadaptive_questions(self, n: int | None) -> tuple[Mechanism, ...]:
         if n is None:
-            raise ValueError('n must be given for rounds=1 and variant="paper": how many people will be asked')
+            raise ValueError('n must be given for rounds=1 and method="paper": how many people will be asked')
         epsilon, (low, high) = self.model.epsilon, self.model.bounds
         root = math.sqrt(math.log(4 * n))
         if self.known:

@@ -22,7 +22,7 @@ class GaussianEstimate(Estimate[float]):
         Effective noise-free sample size of the smallest group of the search. From 8 on the search seldom fails (one or
         two times in 1000); published decoders need 130.
     goodness : float or None
-        p-value of Pearson's test of all answers against the fitted normal distribution; None for ``variant="paper"``.
+        p-value of Pearson's test of all answers against the fitted normal distribution; None for ``method="paper"``.
     doubts : tuple of str
         Reasons to doubt the value and its interval. Each is also issued as a `DoubtfulWarning`.
 

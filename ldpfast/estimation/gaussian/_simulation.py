@@ -19,7 +19,9 @@ PIECE_ROWS = 1 << 17  # records that are gathered, checked and privatized while 
 DRAWN_ROWS = 1 << 20  # records that are drawn at a time, for reports that are not codes
 
 
-def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, stream: Stream) -> Groups:
+def ask(
+    plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, stream: Stream, clip: bool = False
+) -> Groups:
     """Collect the answers of all people of a part, without storing reports.
 
     Parameters
@@ -34,6 +36,8 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
         Records of all people.
     stream : Stream
         Source of randomness.
+    clip : bool, default False
+        Whether records that are not finite are replaced.
 
     Returns
     -------
@@ -42,7 +46,7 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
     Raises
     ------
     ValueError
-        If a record is not a finite number.
+        If a record is not a finite number and `clip` is false.
     """
     domain, period, pipelines = Reals(), plan.second.stop, [question._pipeline for question in questions]
     rows = pipelines[0].kernel.rows
@@ -56,9 +60,11 @@ def ask(plan: Plan, part: Part, questions: tuple[Mechanism, ...], x: AnyArray, s
 
     def check(records: AnyArray) -> AnyArray:
         piece = domain.convert(records)
-        if domain.first_invalid(piece) >= 0:
-            raise domain.invalid_error(x)
-        return piece
+        if domain.first_invalid(piece) < 0:
+            return piece
+        if not clip:
+            raise domain.invalid_error(x, can_clip=True)
+        return domain.clip(piece)
 
     def work(start: int, stop: int) -> list[AnyArray]:
         states = [question.report.new_state() for question in questions]

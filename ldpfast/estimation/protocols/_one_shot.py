@@ -17,7 +17,7 @@ from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Domain
 from ...mechanisms import Mechanism
-from ...mechanisms._pipeline import Kernel, Pipeline
+from ...mechanisms._pipeline import Clipped, Kernel, Pipeline, warn_clipped
 from ...mechanisms._record_question import RecordQuestion
 from ...privacy import Guarantee
 from ...reports import Aggregator
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ...mechanisms._draws import Counts
 
+CLIPPED_ROWS = 1 << 17  # records that are counted at a time
 FEW_REPORTS = 100  # below this number, normal intervals are not reliable
 
 
@@ -139,3 +140,11 @@ def warn_few(n: int, least: int, what: str) -> None:
     """Warn that `what` is not reliable if there are fewer than `least` reports."""
     if n < least:
         warn(f"n = {n} is too small for {what} to be reliable: it needs at least {least}", SmallSampleWarning)
+
+
+def warn_clipped_records(domain: Domain, records: AnyArray) -> None:
+    """Warn if some results of ``domain.records`` were clipped, with their share."""
+    clipped = Clipped(0, 0)
+    for start in range(0, len(records), CLIPPED_ROWS):
+        clipped = clipped.plus(domain.clipped(domain.convert(records[start : start + CLIPPED_ROWS])))
+    warn_clipped(len(records), clipped)

@@ -133,7 +133,9 @@ class GradientDescent(Sequential):
         full = _check.choice("covariance", covariance, ("diagonal", "full")) == "full"
         features = _check.integer("features", features, 1, MAX_FULL if full else MAX_FEATURES)
         dim = features + (_check.real("column", column) > 0)
-        self._question = Gradient(family, (0.0,) * dim, epsilon, norm, radius, column, residual, noise)
+        self._question = Gradient(
+            family, (0.0,) * dim, epsilon, norm=norm, radius=radius, column=column, residual=residual, noise=noise
+        )
         self.exponent = _check.real("exponent", exponent)
         if not 0.5 < self.exponent < 1:
             raise ValueError(f"exponent must be in (1/2, 1), got {exponent!r}")
@@ -223,7 +225,7 @@ class GradientDescent(Sequential):
         rates *= self.eta0
         return rates
 
-    def run(self, x: ArrayLike, y: ArrayLike, rng: RNGLike = None, *, shuffle: bool = False) -> Estimate[Floats]:
+    def run(self, x: ArrayLike, y: ArrayLike, *, rng: RNGLike = None, shuffle: bool = False) -> Estimate[Floats]:
         """Run the whole protocol in one process; people are asked in the order of the rows or at random.
 
         Parameters

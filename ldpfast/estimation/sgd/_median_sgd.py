@@ -20,10 +20,10 @@ from ..._random import words
 from ..._typing import AnyArray, Floats
 from ..._warnings import warn
 from ...domains import Reals
-from ...mechanisms import Bins, SmoothedBins
-from ...mechanisms._smoothed_bins import add_offsets
+from ...mechanisms import Bins
+from ...mechanisms._smoothed_bins import SmoothedBins, add_offsets
 from ...results import DoubtfulWarning, Estimate, Normal
-from ..protocols import Sequential, warn_few
+from ..protocols import Sequential, warn_clipped_records, warn_few
 from ._local_fit import Sums, crossing, join
 from ._segments import Segments
 
@@ -103,7 +103,7 @@ class MedianSGD(Sequential):
     Examples
     --------
     >>> import ldpfast as ldp
-    >>> server = ldp.estimation.MedianSGD(1.0, 0, 100)
+    >>> server = ldp.estimation.MedianSGD(1.0, lower=0, upper=100)
     >>> query = server.query()
     >>> server = server.update(query, query.privatize(37.0))
     """
@@ -111,9 +111,9 @@ class MedianSGD(Sequential):
     def __init__(
         self,
         epsilon: float,
+        *,
         lower: float,
         upper: float,
-        *,
         quantile: float = 0.5,
         n: int | None = None,
         spacing: float | None = None,
@@ -161,7 +161,7 @@ class MedianSGD(Sequential):
     def _question(self, position: float) -> Bins | SmoothedBins:
         if self.spacing is None:
             return Bins((position,), self.epsilon)
-        return SmoothedBins((position,), self.epsilon, self.spacing)
+        return SmoothedBins((position,), self.epsilon, spacing=self.spacing)
 
     def _current(self) -> Bins | SmoothedBins:
         return self._question(self.position)
@@ -195,9 +195,7 @@ class MedianSGD(Sequential):
         """
         if self.n == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
-        if _check.flag("rounded", rounded):
-            if self.spacing is None:
-                raise ValueError("rounded must be False without spacing, got True")
+        if self._check_rounded(rounded) and self.spacing is not None:
             smooth = self.estimate()
             value, rule = rounded_to(smooth.value, self.spacing), Rounded(smooth, self.spacing)
             return Estimate(float(value), smooth.stderr, self.n, self.guarantee, None, rule)
@@ -209,7 +207,12 @@ class MedianSGD(Sequential):
         root, error = fit.root()
         return Estimate(kept.origin, math.hypot(error, kept.origin - root), self.n, self.guarantee, None, fit)
 
-    def run(self, x: ArrayLike, rng: RNGLike = None) -> Estimate[float]:
+    def _check_rounded(self, rounded: bool) -> bool:
+        if _check.flag("rounded", rounded) and self.spacing is None:
+            raise ValueError("rounded must be False without spacing, got True")
+        return rounded
+
+    def run(self, x: ArrayLike, *, rng: RNGLike = None, clip: bool = False, rounded: bool = False) -> Estimate[float]:
         """Run the whole protocol in one process; people are asked in the order of the records.
 
         Parameters
@@ -218,6 +221,11 @@ class MedianSGD(Sequential):
             Finite numbers; a memory map is read once. The order should not depend on the values.
         rng : None, int, SeedSequence, Generator or BitGenerator
             An `rng` that was given once must be given to later calls as well; its stream continues.
+        clip : bool, default False
+            Map NaN to the middle of [lower, upper] and infinite numbers to the largest finite ones, instead of raising
+            ValueError.
+        rounded : bool, default False
+            Whether value and limits are rounded to multiples of `spacing`.
 
         Returns
         -------
@@ -227,10 +235,13 @@ class MedianSGD(Sequential):
         Raises
         ------
         TypeError, ValueError
-            If a record is not a finite number. The protocol is then unchanged.
+            If a record is not a finite number and `clip` is false; if `rounded` without `spacing`. The protocol is then
+            unchanged.
 
         Warns
         -----
+        ClippedWarning
+            With `clip`, if records were not finite; with their share.
         DoubtfulWarning
             Without `spacing`, if more than a twentieth of the first 1000 records are equal to the value next to the estimate.
 
@@ -238,26 +249,30 @@ class MedianSGD(Sequential):
         -----
         O(n) time, about 3 ns per person, 6 with `spacing`; memory does not depend on n.
         """
-        domain = Reals()
+        domain = Reals(self.lower + (self.upper - self.lower) / 2)
+        domain.check_clip(clip)
+        self._check_rounded(rounded)
         records, _ = domain.records(x)
         stream = self._randomness.stream(rng)
 
         def ask(start: int, stop: int, state: QuantileState) -> None:
             piece, block = domain.convert(records[start:stop]), stream.take(1)
-            shifted = piece
+            shifted = piece = domain.clip(piece) if clip else piece
             if self.spacing is not None:
                 shifted = add_offsets(piece, self.spacing, words(stream, StreamId.MEDIAN_OFFSET, len(piece), block))
             finite = self._kernel.run(stream, block, shifted, state)
             if not finite and domain.first_invalid(piece) >= 0:
-                raise domain.invalid_error(records)
+                raise domain.invalid_error(records, can_clip=True)
 
         with self._alone():
             self._advance(len(records), ask)
             self._randomness.keep(rng, stream)
+        if clip:
+            warn_clipped_records(domain, records)
         estimate = self.estimate()
         if self.spacing is None and self.n >= self.sufficient_n:
             _warn_heaped(records, estimate.value)
-        return estimate
+        return self.estimate(rounded=True) if rounded else estimate
 
     def _advance(self, n: int, ask: Callable[[int, int, QuantileState], None]) -> None:
         """Ask n people by ``ask(start, stop, state)``, in pieces that stay within a segment.
@@ -310,7 +325,9 @@ class MedianSGD(Sequential):
     def __repr__(self) -> str:
         given = {"n": self.horizon, "spacing": self.spacing}
         more = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-        return f"MedianSGD({self.epsilon!r}, {self.lower!r}, {self.upper!r}, quantile={self.quantile!r}{more})"
+        return (
+            f"MedianSGD({self.epsilon!r}, lower={self.lower!r}, upper={self.upper!r}, quantile={self.quantile!r}{more})"
+        )
 
 
 @dataclass(frozen=True)

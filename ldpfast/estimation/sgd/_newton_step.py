@@ -44,7 +44,7 @@ class NewtonStep(Sequential):
     ----------
     family, features, epsilon, norm, radius, noise, column, residual, eta0, exponent, projection
         As for `GradientDescent`; at most 512 coefficients.
-    people : int
+    n : int
         Number of people who will be asked, >= 4. Further people report their gradient.
     covariance : {"diagonal", "full"}
         Whether the estimate has standard errors only, or the covariance matrix as well.
@@ -84,7 +84,7 @@ class NewtonStep(Sequential):
     >>> import numpy as np
     >>> from ldpfast.estimation import NewtonStep
     >>> x = np.random.default_rng(1).uniform(-0.7, 0.7, (300_000, 2))
-    >>> server = NewtonStep("linear", 2, 2.0, len(x), residual=1.0)
+    >>> server = NewtonStep("linear", 2, 2.0, n=len(x), residual=1.0)
     >>> bool(np.abs(server.run(x, x @ [0.6, -0.4], rng=1).value - [0.6, -0.4]).max() < 0.1)
     True
     """
@@ -94,8 +94,8 @@ class NewtonStep(Sequential):
         family: str,
         features: int,
         epsilon: float,
-        people: int,
         *,
+        n: int,
         norm: str = "l2",
         radius: float = 1.0,
         noise: str = "half-space",
@@ -120,9 +120,9 @@ class NewtonStep(Sequential):
             exponent=exponent,
             projection=projection,
         )
-        self.people = _check.people("people", people, 4)
+        self.horizon = _check.people("n", n, 4)
         self.covariance = _check.choice("covariance", covariance, ("diagonal", "full"))
-        self._n_steps, self._n_hessians = round(STEP_SHARE * self.people), round(HESSIAN_SHARE * self.people)
+        self._n_steps, self._n_hessians = round(STEP_SHARE * self.horizon), round(HESSIAN_SHARE * self.horizon)
         gradient = self._steps.query().mechanism
         self._gradient = Gradient(**gradient._parameters())
         self._hessian = Hessian(**gradient._parameters())
@@ -180,7 +180,7 @@ class NewtonStep(Sequential):
 
     def _parameters(self) -> dict[str, Any]:
         steps = self._steps._parameters()
-        return {**steps, "people": self.people, "covariance": self.covariance}
+        return {**steps, "n": self.horizon, "covariance": self.covariance}
 
     def _pinned(self) -> dict[str, Any]:
         return {question: getattr(self, f"_{question}").schema()["coins"] for question in ("gradient", "hessian")}
@@ -220,7 +220,7 @@ class NewtonStep(Sequential):
             self._add_gradients(self._gradient.decode(report))
         self._n += 1
 
-    def run(self, x: ArrayLike, y: ArrayLike, rng: RNGLike = None, *, shuffle: bool = False) -> Estimate[Floats]:
+    def run(self, x: ArrayLike, y: ArrayLike, *, rng: RNGLike = None, shuffle: bool = False) -> Estimate[Floats]:
         """Run the whole protocol in one process; people are asked in the order of the rows or at random.
 
         Parameters

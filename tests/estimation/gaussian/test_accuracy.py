@@ -51,7 +51,7 @@ def test_errors_and_coverage_are_as_documented(scale, rounds, epsilon, n):
     assert_coverage([covered] if scale == "known" else [covered, covered_sigma], runs, 0.95, detects=0.63)
 
 
-def test_stated_variance_of_the_efficient_variant_is_small():
+def test_stated_variance_of_the_efficient_method_is_small():
     """n Var / sigma^2 is below 8.5 for epsilon = 1 and n = 20 000, by the mean square of the standard errors.
 
     The limit is 7.36; a search with half of the people gives 15. Standard errors vary little between runs. The mean
@@ -60,7 +60,7 @@ def test_stated_variance_of_the_efficient_variant_is_small():
     """
     n, each, stated, found = 20_000, 25, [], []
     for cell, (mu, sigma) in enumerate(GRID):
-        server = GaussianMean(1.0, sigma=sigma, mu_bound=4096.0, variant="efficient")
+        server = GaussianMean(1.0, sigma=sigma, mu_bound=4096.0, method="efficient")
         for run in range(each):
             estimate = server.simulate(n, mu, sigma, rng=1000 * cell + run)
             stated.append(estimate.stderr**2 * n / sigma**2)
@@ -70,7 +70,7 @@ def test_stated_variance_of_the_efficient_variant_is_small():
 
 
 @pytest.mark.slow
-def test_errors_of_the_efficient_variant_have_the_stated_variance():
+def test_errors_of_the_efficient_method_have_the_stated_variance():
     """The mean square of 1500 errors for each mean and standard deviation.
 
     Its relative standard error over the grid is 0.013. Failed searches are counted
@@ -78,7 +78,7 @@ def test_errors_of_the_efficient_variant_have_the_stated_variance():
     """
     n, squares, failed = 20_000, [], 0
     for cell, (mu, sigma) in enumerate(GRID):
-        server = GaussianMean(1.0, sigma=sigma, mu_bound=4096.0, variant="efficient")
+        server = GaussianMean(1.0, sigma=sigma, mu_bound=4096.0, method="efficient")
         for run in range(1500):
             error = (quiet(server.simulate, n, mu, sigma, rng=10_000 * cell + run).value - mu) / sigma
             failed += abs(error) > 2
@@ -89,7 +89,7 @@ def test_errors_of_the_efficient_variant_have_the_stated_variance():
 
 @pytest.mark.parametrize("epsilon, limit", [(3.0, 1.685), (4.0, 1.330), (8.0, 1.044)])
 def test_variance_for_large_epsilon_is_that_of_the_best_bins(epsilon, limit):
-    server = GaussianMean(epsilon, sigma=2.0, mu_bound=100.0, variant="efficient")
+    server = GaussianMean(epsilon, sigma=2.0, mu_bound=100.0, method="efficient")
     estimate = server.simulate(10**8, 3.7, 2.0, rng=SEED)
     assert estimate.stderr**2 * 1e8 / 4 == pytest.approx(limit, rel=0.02)
     assert abs(estimate.value - 3.7) < normal_margin() * estimate.stderr
@@ -131,15 +131,15 @@ def test_published_protocols_work_with_enough_people():
         assert estimate.doubts == ()
 
 
-@pytest.mark.parametrize("variant", ["robust", "efficient"])
+@pytest.mark.parametrize("method", ["robust", "efficient"])
 @pytest.mark.parametrize("form", [np.sort, lambda x: -np.sort(-x)])
-def test_sorted_records_do_not_bias(variant, form):
+def test_sorted_records_do_not_bias(method, form):
     """Consecutive people are in different groups, so every group has the whole range.
 
     Sorting can only make the groups more alike. Normal limits: detects a bias of 0.12 sigma.
     """
     for scale in (KNOWN, UNKNOWN):
-        estimate = make({"variant": variant, **scale}).run(form(normals(200_000)), rng=SEED)
+        estimate = make({"method": method, **scale}).run(form(normals(200_000)), rng=SEED)
         assert abs(estimate.value - 3.7) < normal_margin() * estimate.stderr < 0.25
         assert estimate.goodness > 1e-6
 

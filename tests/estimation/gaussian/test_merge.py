@@ -55,10 +55,10 @@ OTHERS = [
     {"epsilon": 1.5},
     {"mu_bound": 101.0},
     {"beta": 0.01},
-    {"decoder": "pairs"},
+    {"method": "robust-pairs"},
     {"n": N + 1},
     {"rounds": 1},
-    {"variant": "paper"},
+    {"method": "paper"},
     {"sigma": 2.5},
     {"sigma": None, "sigma_bounds": (1.0, 2.0)},
 ]
@@ -87,7 +87,7 @@ def test_servers_in_other_states_do_not_merge():
         with pytest.raises(ValueError, match=message):
             server.merge(other)
         assert (server.to_bytes(), other.to_bytes()) == before
-    for other in (first.to_bytes(), None, ldp.Warner(1.0).aggregator(), MedianSGD(1.0, 0, 1)):
+    for other in (first.to_bytes(), None, ldp.Warner(1.0).aggregator(), MedianSGD(1.0, lower=0, upper=1)):
         with pytest.raises(TypeError, match=rf"^other must be a GaussianMean, got {type(other).__name__}$"):
             first.merge(other)
 

@@ -93,5 +93,5 @@ def test_second_questions_are_as_published():
     (window,) = two.adaptive_questions(Located(3.0, 2.0), n)
     half = 2.0 * (2 + math.sqrt(math.log(4 * n)))
     assert (window.lower, window.upper) == (3.0 - half, 3.0 + half)
-    with pytest.raises(ValueError, match=r"^n must be given for rounds=1 and variant=\"paper\""):
+    with pytest.raises(ValueError, match=r"^n must be given for rounds=1 and method=\"paper\""):
         known.nonadaptive_questions(None)

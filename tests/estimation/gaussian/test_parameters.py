@@ -40,12 +40,15 @@ INVALID = [
     ({"rounds": 0}, ValueError, "rounds must be an integer in [1, 2], got 0"),
     ({"rounds": 3}, ValueError, "rounds must be an integer in [1, 2], got 3"),
     ({"rounds": 1.0}, TypeError, "rounds must be an integer, got float"),
-    ({"variant": "best"}, ValueError, "variant must be one of 'robust', 'paper', 'efficient', got 'best'"),
-    ({"decoder": ""}, ValueError, "decoder must be one of 'likelihood', 'pairs', got ''"),
     (
-        {"variant": "efficient", "rounds": 1},
+        {"method": "best"},
         ValueError,
-        'rounds must be 2 for variant="efficient": its questions need a center',
+        "method must be one of 'robust', 'paper', 'efficient', 'robust-pairs', 'efficient-pairs', got 'best'",
+    ),
+    (
+        {"method": "efficient", "rounds": 1},
+        ValueError,
+        'rounds must be 2 for method="efficient": its questions need a center',
     ),
     ({"n": 0}, ValueError, "n must be an integer in [1, 9007199254740992], got 0"),
     ({"n": 2.0}, TypeError, "n must be an integer, got float"),
@@ -77,11 +80,11 @@ def test_epsilon_that_coins_cannot_certify_is_an_error(epsilon):
         ({"sigma_bounds": (1.0, 1e308)}, 1.0),
     ],
 )
-@pytest.mark.parametrize("variant", ["robust", "paper", "efficient"])
-def test_bounds_that_doubles_cannot_resolve_are_errors(variant, scale, mu_bound):
+@pytest.mark.parametrize("method", ["robust", "paper", "efficient"])
+def test_bounds_that_doubles_cannot_resolve_are_errors(method, scale, mu_bound):
     """Near means of 2^50 sigma the probabilities themselves have no accurate digits."""
     with pytest.raises(ValueError, match=r"^(mu_bound|sigma|sigma_bounds) must be "):
-        GaussianMean(1.0, mu_bound=mu_bound, variant=variant, **scale)
+        GaussianMean(1.0, mu_bound=mu_bound, method=method, **scale)
 
 
 @pytest.mark.parametrize("mu", [0.0, -3.7, 2.0**39 / 3, -(2.0**40) / 3])
@@ -93,7 +96,11 @@ def test_wide_bound_on_the_mean_works(mu):
 
 
 def test_repr_can_be_evaluated(options):
-    for more in ({}, {"beta": 0.01, "decoder": "pairs", "n": 12_345}, {"epsilon": 0.1 + 0.2, "mu_bound": 1e3 / 3}):
+    for more in (
+        {},
+        {"beta": 0.01, "method": "robust-pairs", "n": 12_345},
+        {"epsilon": 0.1 + 0.2, "mu_bound": 1e3 / 3},
+    ):
         server = make(options, **more)
         again = eval(repr(server), {"GaussianMean": GaussianMean})
         assert repr(again) == repr(server)

@@ -59,9 +59,9 @@ def test_share_of_the_search_follows_the_formula(epsilon):
             expected = min(max(12 * len(server._design.levels) * factor**2, least * n), n / 2) / n
             plan = server.plan(n)
             assert sum(plan.rounds[0][: plan.search.groups]) / n == pytest.approx(expected, abs=0.03)
-            half = make({"variant": "paper", "rounds": rounds, **(KNOWN if known else UNKNOWN)}, epsilon).plan(n)
+            half = make({"method": "paper", "rounds": rounds, **(KNOWN if known else UNKNOWN)}, epsilon).plan(n)
             assert sum(half.rounds[0][: half.search.groups]) / n == pytest.approx(0.5, abs=0.03)
-    assert sum(make({"variant": "efficient", **KNOWN}, 1.0).plan(10**8).rounds[0]) < 0.02 * 10**8
+    assert sum(make({"method": "efficient", **KNOWN}, 1.0).plan(10**8).rounds[0]) < 0.02 * 10**8
 
 
 @each("epsilon", [0.5, 1.0, 2.0, 4.0])

@@ -14,7 +14,7 @@ import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast.estimation import GaussianMean
 from ldpfast.estimation.gaussian import _design, _distribution, _fit, _group, _levels, _paper, _robust, _storage
-from ldpfast.mechanisms import LaplaceResidue
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 
 from ...support.cases import each
 from ...support.gaussian import KNOWN, N, answer, make, normals, quiet

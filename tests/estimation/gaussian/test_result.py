@@ -18,7 +18,7 @@ def test_estimate_holds_its_attributes(options):
     assert isinstance(estimate, GaussianEstimate)
     assert estimate.n == 200_000
     assert (estimate.sigma is None) == ("sigma" in options)
-    assert (estimate.goodness is None) == (options["variant"] == "paper")
+    assert (estimate.goodness is None) == (options["method"] == "paper")
     assert estimate.kappa == make(options).plan(200_000).kappa
     assert abs(estimate.center - 3.7) < 4
     low, high = estimate.interval()

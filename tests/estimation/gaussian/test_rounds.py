@@ -11,7 +11,7 @@ import pytest
 
 import ldpfast as ldp
 from ldpfast import Query
-from ldpfast.mechanisms import LaplaceResidue
+from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 
 from ...support.cases import each
 from ...support.gaussian import (
@@ -304,7 +304,7 @@ def test_round_with_too_few_answers_stays_open(options):
 
 def test_published_questions_of_one_round_need_the_number_of_people():
     server = make(PROTOCOLS["paper-known-1"])
-    message = r"^n must be given for rounds=1 and variant=\"paper\": how many people will be asked$"
+    message = r"^n must be given for rounds=1 and method=\"paper\": how many people will be asked$"
     for call in (server.query, server.close_round, lambda: server.groups):
         with pytest.raises(ValueError, match=message):
             call()

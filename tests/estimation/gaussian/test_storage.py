@@ -160,7 +160,7 @@ def test_crafted_bytes_are_errors(change):
     [
         GaussianMean(1.0, sigma=2.0, mu_bound=100),
         GaussianMean(1.0, sigma_bounds=(0.5, 8.0), mu_bound=100, rounds=1, n=5000),
-        GaussianMean(1.0, sigma=2.0, mu_bound=100, rounds=1, variant="paper"),
+        GaussianMean(1.0, sigma=2.0, mu_bound=100, rounds=1, method="paper"),
     ],
     ids=repr,
 )

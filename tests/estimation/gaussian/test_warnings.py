@@ -65,7 +65,7 @@ def test_kappa_between_2_and_8_is_a_warning(scale):
 
 
 def test_published_thresholds_need_a_larger_kappa():
-    server = make({"variant": "paper", **KNOWN})
+    server = make({"method": "paper", **KNOWN})
     found, estimate = warnings_of(server.simulate, people_for(server, 20), 3.7, 2.0, rng=SEED)
     assert estimate.kappa < 130
     assert (ldp.DoubtfulWarning, "the published thresholds need more answers to the search") in found

@@ -28,7 +28,7 @@ assert not [name for name in sys.modules if name.startswith("ldpfast.estimation"
 MEDIAN_SERVER = (
     FRAMES
     + """
-server = ldp.estimation.MedianSGD(2.0, 0, 100)
+server = ldp.estimation.MedianSGD(2.0, lower=0, upper=100)
 for _ in range(int(sys.argv[1])):
     query = server.query()
     send(query.to_bytes())
@@ -39,7 +39,7 @@ print(json.dumps([server.position, *estimate.interval(), estimate.value, estimat
 """
 )
 
-PROBLEM = """VectorMean(5, 2.0, "linf", lower=0.0, upper=[1, 2, 3, 4, 5])"""
+PROBLEM = """VectorMean(5, 2.0, norm="linf", lower=0.0, upper=[1, 2, 3, 4, 5])"""
 VECTOR_CLIENT = (
     FRAMES
     + f"""
@@ -66,7 +66,7 @@ def test_median_between_two_processes():
     """The positions equal those of one process. Records stay in the process of the client."""
     records = np.random.default_rng(3).normal(60, 20, N).tolist()
     result = json.loads(run_client_and_server((MEDIAN_CLIENT, json.dumps(records)), (MEDIAN_SERVER, str(N))))
-    server, rng = MedianSGD(2.0, 0, 100), np.random.default_rng(1)
+    server, rng = MedianSGD(2.0, lower=0, upper=100), np.random.default_rng(1)
     for record in records:
         query = server.query()
         server.update(query, query.privatize(record, rng=rng))

@@ -16,8 +16,8 @@ from ...support.one_shot import PROBLEMS, rows
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 
 PROTOCOLS = {
-    "median": lambda x: MedianSGD(1.0, -1, 1).run(x[:, 0], 1),
-    "descent": lambda x: GradientDescent("linear", 2, 1.0, residual=1.0).run(x[:, :2], x[:, 2], 1),
+    "median": lambda x: MedianSGD(1.0, lower=-1, upper=1).run(x[:, 0], rng=1),
+    "descent": lambda x: GradientDescent("linear", 2, 1.0, residual=1.0).run(x[:, :2], x[:, 2], rng=1),
 }
 
 

@@ -119,8 +119,8 @@ def test_clip_projects_records_out_of_range(name):
 
 VALUES = {name: problem for name, (problem, _) in PROBLEMS.items()} | {
     "listed": Frequencies(list(WORDS), 1.0),
-    "terms from n": SeriesDensity(1.0, 100),
-    "bins from n": HistogramDensity(1.0, 100),
+    "terms from n": SeriesDensity(1.0, n=100),
+    "bins from n": HistogramDensity(1.0, n=100),
 }
 
 
@@ -133,16 +133,28 @@ def test_problems_compare_and_pickle_by_value(problem):
 
 
 SHORTCUTS = {
-    "truncated_mean": ({"epsilon": 1.0, "moment": 2, "radius": 1.0}, TruncatedMean(1.0, 2, 1.0, 300), numbers),
-    "vector_mean": ({"epsilon": 1.0, "norm": "linf", "radius": 1.0}, VectorMean(4, 1.0, "linf", 1.0), rows(4, "linf")),
-    "sparse_mean": ({"epsilon": 1.0, "radius": 1.0}, SparseMean(4, 1.0, 1.0), rows(4, "linf")),
-    "frequencies": ({"k": WORDS, "epsilon": 1.0, "mechanism": "k-ary"}, Frequencies(WORDS, 1.0, "k-ary"), words),
-    "series_density": ({"epsilon": 1.0, "smoothness": 1.0}, SeriesDensity(1.0, 300, 1.0), uniform),
-    "histogram_density": ({"epsilon": 1.0, "lipschitz": 9.0}, HistogramDensity(1.0, 300, lipschitz=9.0), uniform),
-    "median": ({"epsilon": 1.0, "lower": -1, "upper": 1}, MedianSGD(1.0, -1, 1, n=300), numbers),
+    "truncated_mean": (
+        {"epsilon": 1.0, "moment": 2, "radius": 1.0},
+        TruncatedMean(1.0, moment=2, radius=1.0, n=300),
+        numbers,
+    ),
+    "vector_mean": (
+        {"epsilon": 1.0, "norm": "linf", "radius": 1.0},
+        VectorMean(4, 1.0, norm="linf", radius=1.0),
+        rows(4, "linf"),
+    ),
+    "sparse_mean": ({"epsilon": 1.0, "radius": 1.0}, SparseMean(4, 1.0, radius=1.0), rows(4, "linf")),
+    "frequencies": (
+        {"k": WORDS, "epsilon": 1.0, "mechanism": "k-ary"},
+        Frequencies(WORDS, 1.0, mechanism="k-ary"),
+        words,
+    ),
+    "series_density": ({"epsilon": 1.0, "smoothness": 1.0}, SeriesDensity(1.0, n=300, smoothness=1.0), uniform),
+    "histogram_density": ({"epsilon": 1.0, "lipschitz": 9.0}, HistogramDensity(1.0, n=300, lipschitz=9.0), uniform),
+    "median": ({"epsilon": 1.0, "lower": -1, "upper": 1}, MedianSGD(1.0, lower=-1, upper=1, n=300), numbers),
     "quantile": (
         {"q": 0.1, "epsilon": 1.0, "lower": -1, "upper": 1},
-        MedianSGD(1.0, -1, 1, quantile=0.1, n=300),
+        MedianSGD(1.0, lower=-1, upper=1, quantile=0.1, n=300),
         numbers,
     ),
 }

@@ -28,14 +28,14 @@ SEED = 20261201
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 
 SERVERS = {
-    "median": lambda: MedianSGD(1.0, 0, 100),
-    "quantile": lambda: MedianSGD(0.5, -3, 5, quantile=0.9, n=500),
+    "median": lambda: MedianSGD(1.0, lower=0, upper=100),
+    "quantile": lambda: MedianSGD(0.5, lower=-3, upper=5, quantile=0.9, n=500),
     "l2": lambda: GradientDescent("logistic", 3, 2.0, covariance="full"),
     "linf": lambda: GradientDescent("linear", 2, 1.0, norm="linf", column=0.5, residual=2.0),
     "laplace": lambda: GradientDescent("poisson", 2, 1.0, noise="laplace", residual=2.0),
-    "newton": lambda: NewtonStep("logistic", 2, 2.0, 20, column=1.0, covariance="full"),
-    "newton laplace": lambda: NewtonStep("logistic", 2, 2.0, 20, noise="laplace"),
-    "newton linf": lambda: NewtonStep("poisson", 2, 2.0, 12, norm="linf", residual=2.0),
+    "newton": lambda: NewtonStep("logistic", 2, 2.0, n=20, column=1.0, covariance="full"),
+    "newton laplace": lambda: NewtonStep("logistic", 2, 2.0, n=20, noise="laplace"),
+    "newton linf": lambda: NewtonStep("poisson", 2, 2.0, n=12, norm="linf", residual=2.0),
 }
 
 
@@ -409,7 +409,7 @@ def test_parameters_cannot_ask_for_gigabytes(covariance, most):
 @pytest.mark.parametrize("name", ["median", "gradient descent"])
 def test_two_threads_at_once_are_refused_or_both_counted(name):
     """Every accepted answer is counted once."""
-    server = MedianSGD(1.0, 0, 100) if name == "median" else GradientDescent("linear", 2, 1.0, residual=1.0)
+    server = MedianSGD(1.0, lower=0, upper=100) if name == "median" else GradientDescent("linear", 2, 1.0, residual=1.0)
     accepted, errors = [0] * 4, set()
 
     def answer(thread: int) -> None:
@@ -435,7 +435,7 @@ def test_two_threads_at_once_are_refused_or_both_counted(name):
 
 
 def test_a_second_thread_is_refused_while_the_first_changes_the_protocol():
-    server = MedianSGD(1.0, 0, 100)
+    server = MedianSGD(1.0, lower=0, upper=100)
     query = server.query()
     with server._alone(), pytest.raises(RuntimeError, match="must not be changed by two threads at once"):
         server.update(query, query.privatize(3.0))

@@ -39,7 +39,7 @@ def test_plug_in_covariance_follows_the_formula(norm):
     inverse = np.linalg.inv(hessian)
     noise = l2_scale(3, 2, math.hypot(1, 2)) ** 2 / 3 if norm == "l2" else linf_scale(3, 2, 2.0) ** 2
     model = GradientDescent("logistic", 2, 2.0, norm=norm, column=2.0)
-    model.run(x, y, 1)
+    model.run(x, y, rng=1)
     expected = inverse @ np.diag([noise, noise, noise / 4]) @ inverse / 42
     np.testing.assert_allclose(model.plug_in_covariance(hessian), expected, rtol=1e-6)
 

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 @pytest.mark.parametrize("mode", [{}, {"n": 300}])
 def test_estimate_is_the_mean_of_positions_and_interval_a_parabola_through_the_answers(mode):
     """The burn-in is left out: the largest power of two up to a quarter of all."""
-    server, rng, positions, bits = MedianSGD(1.0, -1.0, 1.0, **mode), np.random.default_rng(1), [], []
+    server, rng, positions, bits = MedianSGD(1.0, lower=-1.0, upper=1.0, **mode), np.random.default_rng(1), [], []
     for _ in range(300):
         query = server.query()
         positions.append(server.position)
@@ -54,7 +54,7 @@ def test_estimate_is_the_mean_of_positions_and_interval_a_parabola_through_the_a
 
 
 def test_too_few_answers_give_infinite_limits():
-    few = MedianSGD(1.0, 0.0, 1.0).run([0.5] * 5, rng=1)
+    few = MedianSGD(1.0, lower=0.0, upper=1.0).run([0.5] * 5, rng=1)
     assert few.stderr == math.inf
     assert few.interval() == (-math.inf, math.inf)
 
@@ -71,8 +71,8 @@ def test_quantile_loss_is_within_its_bound(mode, factor, n):
     bound = factor * 2 * (sign_bit_factor(epsilon) / 2) / math.sqrt(n)
     gaps = []
     for _ in range(runs):
-        server = MedianSGD(epsilon, -1.0, 1.0, n=n if mode == "fixed" else None)
-        gaps.append((1 - server.run(np.where(rng.random(n) < 0.55, 1.0, -1.0), rng).value) / 20)
+        server = MedianSGD(epsilon, lower=-1.0, upper=1.0, n=n if mode == "fixed" else None)
+        gaps.append((1 - server.run(np.where(rng.random(n) < 0.55, 1.0, -1.0), rng=rng).value) / 20)
     assert np.mean(gaps) <= bound + bernstein_radius(0.1 * bound, 0.1, runs, ALPHA)
 
 
@@ -87,8 +87,8 @@ def test_quantile_loss_is_within_its_bound(mode, factor, n):
 def test_results_scale_with_the_interval(lower, upper):
     """All intervals that the constructor accepts: results are those of the unit interval, shifted and scaled."""
     x = np.random.default_rng(1).uniform(0.2, 0.9, 3000)
-    unit = MedianSGD(1.0, 0, 1).run(x, rng=SEED)
-    result = MedianSGD(1.0, lower, upper).run(lower + (upper - lower) * x, rng=SEED)
+    unit = MedianSGD(1.0, lower=0, upper=1).run(x, rng=SEED)
+    result = MedianSGD(1.0, lower=lower, upper=upper).run(lower + (upper - lower) * x, rng=SEED)
     for ours, theirs in zip((result.value, *result.interval()), (unit.value, *unit.interval()), strict=True):
         assert (ours - lower) / (upper - lower) == pytest.approx(theirs, rel=0, abs=1e-3)
 
@@ -142,7 +142,7 @@ def test_a_run_equals_the_reference(isa, epsilon, quantile, horizon, monkeypatch
     """Steps and coin follow the documentation. Each piece of people has its own record block."""
     monkeypatch.setattr(_median_sgd, "PIECE_ROWS", 700)
     x = np.random.default_rng(4).exponential(20, 3200)
-    server = MedianSGD(epsilon, 0, 100, quantile=quantile, n=horizon)
+    server = MedianSGD(epsilon, lower=0, upper=100, quantile=quantile, n=horizon)
     coin = _coins.response(2, epsilon)
     c = float(1 / (2 * coin.p - 1))
     size = 100 / math.sqrt(2) if horizon is None else 50 / math.sqrt(horizon)
@@ -166,7 +166,7 @@ def test_a_run_equals_the_reference(isa, epsilon, quantile, horizon, monkeypatch
 def test_a_run_equals_the_protocol_step_by_step(isa, horizon):
     """The bits of a run as reports to another server give the same positions, and the same sums up to rounding."""
     x = np.random.default_rng(4).normal(60, 20, 200)
-    server, other = (MedianSGD(1.0, 0, 100, n=horizon) for _ in range(2))
+    server, other = (MedianSGD(1.0, lower=0, upper=100, n=horizon) for _ in range(2))
     result, coin = server.run(x, rng=KEY_SEED), _coins.response(2, 1.0)
     for block, (start, stop) in enumerate(reference.pieces(0, 200, 200)):
         words = reference.Words(KEY, "MEDIAN", block)
@@ -189,7 +189,7 @@ def test_the_bit_has_the_realized_epsilon(epsilon, options, monkeypatch):
     """In the channel of the query, and in the integer that the kernel of `run` compares whole words with."""
     given, make = [], sgd.MedianSGD
     monkeypatch.setattr(sgd, "MedianSGD", lambda *arguments: given.append(arguments) or make(*arguments))
-    server = MedianSGD(epsilon, 0.0, 8.0, **options)
+    server = MedianSGD(epsilon, lower=0.0, upper=8.0, **options)
     ((lower, upper, up, down, keep, bits, any_time),) = given
     channel = server.query().mechanism.channel()
     assert channel.epsilon() == server.guarantee.epsilon <= epsilon
@@ -222,7 +222,7 @@ def probabilities_of_bits(records, **options):
     """P(bits) for all sequences of bits that the people with these records can report, one after the other."""
     probabilities = {}
     for bits in itertools.product((0, 1), repeat=len(records)):
-        server, probability = MedianSGD(1.0, 0.0, 8.0, **options), Fraction(1)
+        server, probability = MedianSGD(1.0, lower=0.0, upper=8.0, **options), Fraction(1)
         for x, bit in zip(records, bits, strict=True):
             query = server.query()
             row = query.mechanism.channel()._exact[int(x >= query.mechanism.cuts[0])]
@@ -247,4 +247,4 @@ def test_the_protocol_has_the_realized_epsilon(options):
             other = distributions[(*people[:person], x, *people[person + 1 :])]
             worst = max(worst, *(probability / other[bits] for bits, probability in probabilities.items()))
     assert worst == Fraction(coin.keep, coin.words_per_symbol)
-    assert _coins.log_up(worst) == MedianSGD(1.0, 0.0, 8.0).guarantee.epsilon <= 1.0
+    assert _coins.log_up(worst) == MedianSGD(1.0, lower=0.0, upper=8.0).guarantee.epsilon <= 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def data(n, features=2, seed=0):
 
 
 def test_people_are_asked_in_three_phases():
-    server, (x, y) = NewtonStep("logistic", 2, 2.0, 40), data(60)
+    server, (x, y) = NewtonStep("logistic", 2, 2.0, n=40), data(60)
     kinds = []
     for record in np.column_stack([x, y]):
         query = server.query()
@@ -38,7 +39,7 @@ def test_people_are_asked_in_three_phases():
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 def test_the_first_phase_is_gradient_descent():
     x, y = data(400)
-    server, steps = NewtonStep("logistic", 2, 2.0, 400, column=0.5), GradientDescent("logistic", 2, 2.0, column=0.5)
+    server, steps = NewtonStep("logistic", 2, 2.0, n=400, column=0.5), GradientDescent("logistic", 2, 2.0, column=0.5)
     found, expected = server.run(x[:100], y[:100], rng=SEED), steps.run(x[:100], y[:100], rng=SEED)
     np.testing.assert_array_equal(found.value, expected.value)
     np.testing.assert_array_equal(server.position, steps._average.mean()[:3])
@@ -48,7 +49,7 @@ def test_the_first_phase_is_gradient_descent():
 def test_a_run_equals_the_estimate_from_the_reports_of_its_parts():
     """The same reports, with the record blocks in the same order."""
     x, y = data(4000, seed=3)
-    server = NewtonStep("logistic", 2, 4.0, 4000, radius=1.4, column=1.0, covariance="full")
+    server = NewtonStep("logistic", 2, 4.0, n=4000, radius=1.4, column=1.0, covariance="full")
     estimate = server.run(x, y, rng=SEED)
     twin = GradientDescent("logistic", 2, 4.0, radius=1.4, column=1.0)
     stream = twin._randomness.stream(SEED)
@@ -56,9 +57,9 @@ def test_a_run_equals_the_estimate_from_the_reports_of_its_parts():
 
     twin._walk(stream, examples_of(twin._question.domain, x[:1000], y[:1000]), 1000)
     position = twin._average.mean()[:3]
-    arguments = ("logistic", tuple(position.tolist()), 4.0, "l2", 1.4, 1.0)
+    arguments = ("logistic", tuple(position.tolist()), 4.0)
     records = np.column_stack([x, y])
-    second, first = Hessian(*arguments), Gradient(*arguments)
+    second, first = (kind(*arguments, radius=1.4, column=1.0) for kind in (Hessian, Gradient))
     hessian_sum = second.decode(second.privatize(records[1000:1600], rng=stream)).mean(axis=0)
     slope = first.decode(first.privatize(records[1600:], rng=stream)).mean(axis=0)
     inverse = np.linalg.inv(second.matrix(hessian_sum))
@@ -78,7 +79,7 @@ def test_the_intercept_is_the_coefficient_of_one():
     """Whatever its column is."""
     x, y = data(200_000)
     for column in (0.5, 2.0):
-        server = NewtonStep("logistic", 2, 8.0, len(x), radius=1.5, column=column, covariance="full")
+        server = NewtonStep("logistic", 2, 8.0, n=len(x), radius=1.5, column=column, covariance="full")
         estimate = server.run(x, y + 0.0, rng=SEED)
         low, high = estimate.interval(1 - 1e-9)
         assert (low < [1.0, 1.0, 0.0]).all()
@@ -90,24 +91,24 @@ def test_the_intercept_is_the_coefficient_of_one():
 def test_the_noise_of_the_hessian_at_the_sufficient_n(norm, noise):
     """It is the limit times the assumed curvature, or the likelihood is the reason."""
     for dim in (1, 2, 6):
-        server = NewtonStep("linear", dim, 1.0, 100, norm=norm, noise=noise, radius=2.0, column=1.0, residual=1.0)
+        server = NewtonStep("linear", dim, 1.0, n=100, norm=norm, noise=noise, radius=2.0, column=1.0, residual=1.0)
         n = server.sufficient_n
         square = 4.0 / (dim if norm == "l2" else 1)
         assert server._row_noise() / math.sqrt(0.15 * n) == pytest.approx(0.1 * square / 3, rel=1e-3)
-        other = NewtonStep("logistic", dim, 1.0, 100, norm=norm, noise=noise, radius=2.0, column=1.0)
+        other = NewtonStep("logistic", dim, 1.0, n=100, norm=norm, noise=noise, radius=2.0, column=1.0)
         variance = other._steps.variance * square / (square / 12) ** 2
         assert math.sqrt(variance / (0.6 * other.sufficient_n)) <= 0.12 * (1 + 1e-9)
 
 
 def test_too_few_people_are_a_warning_and_rows_that_hardly_vary_too():
-    server, (x, y) = NewtonStep("logistic", 2, 8.0, 2000), data(2000)
+    server, (x, y) = NewtonStep("logistic", 2, 8.0, n=2000), data(2000)
     with pytest.warns(SmallSampleWarning, match=rf"at least {server.sufficient_n} people"):
         server.run(x, y, rng=SEED)
     n = 2 * server.sufficient_n
     x, y = data(n)
     x[:, 1] = 0.01 * x[:, 0]
     with pytest.warns(DoubtfulWarning, match="smallest eigenvalue"):
-        found = NewtonStep("logistic", 2, 8.0, n).run(x, y, rng=SEED)
+        found = NewtonStep("logistic", 2, 8.0, n=n).run(x, y, rng=SEED)
     assert found.stderr[1] > 0.2
 
 
@@ -118,11 +119,11 @@ def test_coefficients_beyond_the_projection_are_a_warning(protocol, separated):
     rng, n = np.random.default_rng(SEED), 200_000
     x = rng.uniform(-1, 1, (n, 1))
     y = (x[:, 0] > 0) * 1.0 if separated else (rng.random(n) < 1 / (1 + np.exp(-20 * x[:, 0]))) * 1.0
-    people = [n] if protocol is NewtonStep else []
+    people: Any = {"n": n} if protocol is NewtonStep else {}
     with pytest.warns(DoubtfulWarning, match=r"near the largest one, projection=5: .* Choose a larger projection"):
-        protocol("logistic", 1, 8.0, *people).run(x, y, rng=SEED)
+        protocol("logistic", 1, 8.0, **people).run(x, y, rng=SEED)
     y = (rng.random(n) < 1 / (1 + np.exp(-2 * x[:, 0]))) * 1.0
-    protocol("logistic", 1, 8.0, *people, projection=5.0).run(x, y, rng=SEED)  # warnings are errors
+    protocol("logistic", 1, 8.0, **people, projection=5.0).run(x, y, rng=SEED)  # warnings are errors
 
 
 def test_a_response_beyond_the_projection_is_a_warning():
@@ -131,11 +132,11 @@ def test_a_response_beyond_the_projection_is_a_warning():
     with pytest.warns(
         DoubtfulWarning, match="projection=5: the coefficients may be beyond it, .* or divide the response"
     ):
-        NewtonStep("linear", 1, 8.0, n, residual=1.0).run(x, 4.5 * x[:, 0], rng=SEED)
+        NewtonStep("linear", 1, 8.0, n=n, residual=1.0).run(x, 4.5 * x[:, 0], rng=SEED)
 
 
 def test_an_invalid_record_changes_nothing():
-    server, (x, y) = NewtonStep("logistic", 2, 2.0, 100), data(100)
+    server, (x, y) = NewtonStep("logistic", 2, 2.0, n=100), data(100)
     before = server.to_bytes()
     for i in (3, 30, 99):
         bad = x.copy()
@@ -147,15 +148,15 @@ def test_an_invalid_record_changes_nothing():
 
 @pytest.mark.parametrize("people", [3, 0, -1, 2.5, "9", None])
 def test_bad_numbers_of_people(people):
-    with pytest.raises((TypeError, ValueError), match=r"^people must be"):
-        NewtonStep("logistic", 2, 1.0, people)
+    with pytest.raises((TypeError, ValueError), match=r"^n must be"):
+        NewtonStep("logistic", 2, 1.0, n=people)
 
 
 def test_sums_of_nobody_are_refused():
     from ldpfast._envelope import seal, unseal
     from ldpfast.estimation.protocols import _sequential
 
-    server, (x, y) = NewtonStep("logistic", 2, 2.0, 100), data(20)
+    server, (x, y) = NewtonStep("logistic", 2, 2.0, n=100), data(20)
     with pytest.warns(SmallSampleWarning):
         server.run(x, y, rng=SEED)  # steps only
     header, payload = unseal(_sequential.MAGIC, _sequential.WHAT, server.to_bytes())
@@ -174,7 +175,7 @@ def test_laplace_intervals_cover_with_many_clipped_residuals():
         rng = np.random.default_rng(seed)
         x = rng.uniform(-1, 1, (50_000, 1))
         y = 0.3 * x[:, 0] + 0.2 + rng.normal(0, 4, 50_000)
-        found = NewtonStep("linear", 1, 60.0, 50_000, column=1.0, residual=1.0, noise="laplace").run(x, y, rng=seed)
+        found = NewtonStep("linear", 1, 60.0, n=50_000, column=1.0, residual=1.0, noise="laplace").run(x, y, rng=seed)
         z.append((found.value - [0.3, 0.2]) / found.stderr)
     assert (np.abs(z) < 1.96).mean() > 0.85
 
@@ -186,5 +187,5 @@ def test_large_counts_are_doubtful(mean, doubtful):
     y = rng.poisson(mean * np.exp(0.3 * x[:, 0]))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        NewtonStep("poisson", 1, 8.0, n, column=1.0, residual=3.0).run(x, y, rng=SEED)
+        NewtonStep("poisson", 1, 8.0, n=n, column=1.0, residual=3.0).run(x, y, rng=SEED)
     assert doubtful == any("fitted mean of a row of zeros" in str(warning.message) for warning in seen)

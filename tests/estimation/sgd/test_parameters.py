@@ -11,14 +11,14 @@ from ...support.cases import each
 from ...support.errors import raises
 
 INVALID = [
-    (MedianSGD, (0.0, 0, 1), {}, "epsilon must be a finite number > 0, got 0.0"),
-    (MedianSGD, (1.0, 1, 1), {}, "lower and upper must be finite with lower < upper, got 1 and 1"),
-    (MedianSGD, (1.0, 0, math.inf), {}, "upper must be a finite number, got inf"),
-    (MedianSGD, (1.0, 0, 1), {"quantile": 0}, "quantile must be in (0, 1), got 0"),
-    (MedianSGD, (1.0, 0, 1), {"quantile": 1.0}, "quantile must be in (0, 1), got 1.0"),
-    (MedianSGD, (1.0, 0, 1), {"n": 0}, "n must be an integer in [1, 9007199254740992], got 0"),
+    (MedianSGD, (0.0,), {"lower": 0, "upper": 1}, "epsilon must be a finite number > 0, got 0.0"),
+    (MedianSGD, (1.0,), {"lower": 1, "upper": 1}, "lower and upper must be finite with lower < upper, got 1 and 1"),
+    (MedianSGD, (1.0,), {"lower": 0, "upper": math.inf}, "upper must be a finite number, got inf"),
+    (MedianSGD, (1.0,), {"lower": 0, "upper": 1, "quantile": 0}, "quantile must be in (0, 1), got 0"),
+    (MedianSGD, (1.0,), {"lower": 0, "upper": 1, "quantile": 1.0}, "quantile must be in (0, 1), got 1.0"),
+    (MedianSGD, (1.0,), {"lower": 0, "upper": 1, "n": 0}, "n must be an integer in [1, 9007199254740992], got 0"),
     (Gradient, ("normal", (0.0,), 1.0), {}, "family must be one of 'logistic', 'linear', 'poisson', got 'normal'"),
-    (Gradient, ("logistic", (0.0,), 1.0, "l1"), {}, "norm must be one of 'l2', 'linf', got 'l1'"),
+    (Gradient, ("logistic", (0.0,), 1.0), {"norm": "l1"}, "norm must be one of 'l2', 'linf', got 'l1'"),
     (Gradient, ("logistic", (0.0,), 1.0), {"noise": ""}, "noise must be one of 'half-space', 'laplace', got ''"),
     (Gradient, ("logistic", 0.0, 1.0), {}, "position must have shape (dim,), got shape ()"),
     (Gradient, ("logistic", ((0.0,),), 1.0), {}, "position must have shape (dim,), got shape (1, 1)"),
