@@ -39,7 +39,7 @@ class NumberQuestion(ColumnQuestion):
     outside: ClassVar[str] = "is outside. clip=True moves numbers to the nearest end"
     clipped: ClassVar[str] = "numbers were moved to the nearest end"
 
-    def read(self, name: str, values: Any, clip: bool) -> Column:
+    def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         if isinstance(values, Coded):
             raise TypeError(f"column {name!r} must hold {self.describe()}, got symbols of labels")
         return _numbers(name, self, values)
@@ -47,12 +47,14 @@ class NumberQuestion(ColumnQuestion):
     def read_cell(self, value: Any) -> Column:
         return Column("float64", np.array([_number(value, self.valid_range())]), None, 0, 1)
 
-    def faults(self, column: Column, first: int, n: int, clip: bool) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def faults(
+        self, column: Column, first: int, n: int, *, clip: bool = False
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         numbers, (lower, upper) = column.numbers(first, n), self.valid_range()
         missing = np.isnan(numbers) & (not self.optional)
         return missing, ((numbers < lower) | (numbers > upper)) & (not clip)
 
-    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool) -> Any:
+    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool = False) -> Any:
         first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
         numbers, (lower, upper) = column.numbers(first, stop - first)[rows - first], self.valid_range()
         outside = (numbers < lower) | (numbers > upper)

@@ -169,7 +169,7 @@ class People:
             for name in self.layout.columns:
                 question = self.layout.declared[name]
                 column = question.column or name
-                columns.append(question.read(column, piece.columns[column], self.clip))
+                columns.append(question.read(column, piece.columns[column], clip=self.clip))
             people = piece.start + piece.n
             yield piece, columns
         if self.keys is not None and person is None:  # raises unless there was one person per row of the whole table
@@ -192,7 +192,7 @@ class People:
             def place(row: int) -> str:
                 return piece.place(piece.start + row)
 
-            raise question.first_fault(question.column or name, columns[part], first, n, self.clip, place)
+            raise question.first_fault(question.column or name, columns[part], first, n, clip=self.clip, place=place)
 
     def _clipped(self, piece: Piece, columns: list[Column]) -> dict[str, int]:
         """Return the number of cells of each question that are out of range, or hold an undeclared category."""

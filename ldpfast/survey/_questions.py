@@ -117,7 +117,7 @@ class ColumnQuestion(SurveyQuestion):
     # Cells ------------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def read(self, name: str, values: Any, clip: bool) -> Column:
+    def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         """Return a column in the form that the kernel reads.
 
         Parameters
@@ -144,11 +144,13 @@ class ColumnQuestion(SurveyQuestion):
         """Return one cell of a client as a column. What is missing or unknown is "no answer"; numbers are not clipped."""
 
     @abstractmethod
-    def faults(self, column: Column, first: int, n: int, clip: bool) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def faults(
+        self, column: Column, first: int, n: int, *, clip: bool = False
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which of n cells lack a value that they need, and which are outside of the declared set."""
 
     @abstractmethod
-    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool) -> Any:
+    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool = False) -> Any:
         """Return the canonical values of some rows in ascending order, on which personal keys depend.
 
         They are symbols, numbers of steps, or numbers in the declared range. A missing number is NaN, or the number after that
@@ -166,11 +168,11 @@ class ColumnQuestion(SurveyQuestion):
     def number_clipped(self, name: str, values: Any, column: Column) -> int:
         """Return the number of cells that are outside of the declared set, and are moved or count as "no answer"."""
         return sum(
-            int(self.faults(column, i, min(ROWS, column.n - i), False)[1].sum()) for i in range(0, column.n, ROWS)
+            int(self.faults(column, i, min(ROWS, column.n - i), clip=False)[1].sum()) for i in range(0, column.n, ROWS)
         )
 
     def first_fault(
-        self, name: str, column: Column, first: int, n: int, clip: bool, place: Callable[[int], str]
+        self, name: str, column: Column, first: int, n: int, *, clip: bool = False, place: Callable[[int], str]
     ) -> Exception:
         """Return the error for a column with an invalid cell among n rows.
 
@@ -186,7 +188,7 @@ class ColumnQuestion(SurveyQuestion):
             Function that returns the position of a row of the column.
         """
         rule = f"column {name!r} must hold {self.describe()}"
-        missing, outside = self.faults(column, first, n, clip)
+        missing, outside = self.faults(column, first, n, clip=clip)
         bad = np.flatnonzero(missing | outside)
         if not len(bad):
             return ValueError(f"{rule}; it changed while it was read")

@@ -330,10 +330,10 @@ class RepeatedRound(ReportQuestion[Answer]):
             raise TypeError(f"rng must be PersonKeys, got {type(rng).__name__}")
         _check.flag("clip", clip)
         question = self.repeated.question
-        column = question.read("x", whole_column("x", x), clip)
+        column = question.read("x", whole_column("x", x), clip=clip)
         cells = question.canonical(column, np.arange(column.n), clip=clip)
         if cells is None:
-            raise question.first_fault("x", column, 0, column.n, clip, "row {}".format)
+            raise question.first_fault("x", column, 0, column.n, clip=clip, place="row {}".format)
         return self._respond(cells, rng)
 
     def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:

@@ -19,7 +19,7 @@ MAX_ENTRIES = 1 << 16  # of a table of symbols for integers
 class SymbolQuestion(ColumnQuestion):
     """Base class of questions whose cells are declared values."""
 
-    def read(self, name: str, values: Any, clip: bool) -> Column:
+    def read(self, name: str, values: Any, *, clip: bool = False) -> Column:
         if isinstance(values, Coded) and values.labels is not None and tuple(values.labels) != self.cells:
             shown = ", ".join(map(repr, values.labels[:20])) + (", ..." if len(values.labels) > 20 else "")
             raise ValueError(
@@ -32,11 +32,13 @@ class SymbolQuestion(ColumnQuestion):
         symbols = Symbols(self, clip=True)
         return Column("uint32", np.array([symbols.of(value)], np.uint32), None, 0, 1, 0, symbols.identity)
 
-    def faults(self, column: Column, first: int, n: int, clip: bool) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def faults(
+        self, column: Column, first: int, n: int, *, clip: bool = False
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         symbols = column.symbols(first, n)
         return symbols == MISSING, symbols == UNDECLARED
 
-    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool) -> Any:
+    def canonical(self, column: Column, rows: NDArray[np.intp], *, clip: bool = False) -> Any:
         first, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
         symbols = column.symbols(first, stop - first)[rows - first]
         return None if len(symbols) and symbols.max() >= self.k else symbols

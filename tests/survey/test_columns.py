@@ -24,12 +24,12 @@ TEXTS = [WORDS[code] for code in CODES]
 
 
 def symbols(question, values, clip=False):
-    column = question.read("c", whole_column("c", values), clip)
+    column = question.read("c", whole_column("c", values), clip=clip)
     return column.symbols(0, column.n).tolist()
 
 
 def numbers(question, values):
-    column = question.read("c", whole_column("c", values), False)
+    column = question.read("c", whole_column("c", values), clip=False)
     return column.numbers(0, column.n).tolist()
 
 
