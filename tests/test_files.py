@@ -22,6 +22,7 @@ import pytest
 import ldpfast as ldp
 from ldpfast import files
 from ldpfast.files import FileTable
+from ldpfast.files._base import TableFile
 from ldpfast.survey import Answer, Choice, ColumnQuestion, Histogram, Mean, Survey, YesNo
 
 from .support.cases import each
@@ -129,8 +130,8 @@ def test_arrays_from_npy(tmp_path):
 
 
 def test_chunks_are_all_counted_and_progress_grows_to_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(files, "CHUNK_ROWS", 1 << 10)
+    monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(TableFile, "CHUNK_ROWS", 1 << 10)
     values = np.arange(10_000) % 11
     path = text_file(tmp_path, "x\n" + "\n".join(map(str, values)) + "\n")
     parquet.write_table(pa.table({"x": values}), tmp_path / "t.parquet")
@@ -147,8 +148,8 @@ def test_chunks_are_all_counted_and_progress_grows_to_one(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_memory_does_not_grow_with_the_length_of_a_file(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)
-    monkeypatch.setattr(files, "CHUNK_ROWS", 1 << 14)
+    monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(TableFile, "CHUNK_ROWS", 1 << 14)
     path = tmp_path / f"survey.{kind}"
     if kind == "csv":
         path.write_text("x\n" + "5\n" * 8_000_000)
@@ -195,7 +196,7 @@ def test_invalid_numbers_in_csv(tmp_path, line, fault, newline):
 
 
 def test_an_error_in_a_later_block_has_the_right_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 10)
     path = text_file(tmp_path, "x\n" + "5\n" * 5000 + "11\n")
     assert "line 5002 " in error_message(path)
 
@@ -224,7 +225,7 @@ def test_invalid_categories_in_csv(tmp_path):
     ],
 )
 def test_damaged_csv(tmp_path, monkeypatch, text, fault):
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 12)
     assert error_message(text_file(tmp_path, text)) == f"FILE must be a readable CSV file: {fault}"
 
 
@@ -535,8 +536,8 @@ SURVEY = Survey(
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_gives_the_same_reports(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(files, "CHUNK_ROWS", 5000)
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(TableFile, "CHUNK_ROWS", 5000)
+    monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 16)
     write_as(tmp_path / f"t{suffix}", COLUMNS)
     shares: list[float] = []
     found = SURVEY.privatize(
@@ -721,8 +722,8 @@ PEOPLE = {
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_groups_and_persons_of_every_format_are_those_of_the_columns(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(files, "CHUNK_ROWS", 5000)
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(TableFile, "CHUNK_ROWS", 5000)
+    monkeypatch.setattr(TableFile, "BLOCK_BYTES", 1 << 16)
     write_as(tmp_path / f"t{suffix}", PEOPLE)
     table = FileTable([tmp_path / f"t{suffix}"], SURVEY.column_questions)
     for keys in (1, ldp.PersonKeys(bytes(32), "id")):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PATTERNS = [
     "src/kernels/**/*.[ch]",
     "src/ldpfast/_core/*.pyx",
-    "ldpfast/_coins.py",
+    "ldpfast/_coins/*.py",
     "ldpfast/_person_keys.py",
     "ldpfast/_random.py",
     "ldpfast/central/_noise.py",

@@ -120,7 +120,7 @@ TESTS = {
     "src/ldpfast/_core/tally.pyx": [*TALLY, *CENTRAL],
     "src/ldpfast/_core/transform.pyx": ["tests/core/test_transform.py", *mechanisms("tree_response")],
     "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *CORE, *KEYS, "tests/test_threads.py"],
-    "ldpfast/_coins.py": ["tests/test_coins.py", "tests/privacy/test_rounding.py", *TWINS, *LAPLACE, *SHARED],
+    "ldpfast/_coins/*": ["tests/test_coins.py", "tests/privacy/test_rounding.py", *TWINS, *LAPLACE, *SHARED],
     "ldpfast/_person_keys.py": [*KEYS, "tests/survey"],
     "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
     "ldpfast/central/_noise.py": CENTRAL,

@@ -47,7 +47,7 @@ DIGITS = 3
 @pytest.fixture(params=[1, 2, 3])
 def group_digits(request, monkeypatch):
     """Small instances with three digits in one, two or three groups."""
-    monkeypatch.setattr(_coins, "GROUP_DIGITS", request.param)
+    monkeypatch.setattr(_coins._geometric, "GROUP_DIGITS", request.param)
 
 
 def small_instance(width, epsilon):
@@ -105,7 +105,7 @@ def test_a_wrong_coin_exceeds_the_budget_of_the_right_one(width, which, sign):
 
 def test_the_budget_is_attained(monkeypatch):
     """If digit 0 is too improbable and the others are exact within 2^-100, the loss of one step is a + eta."""
-    monkeypatch.setattr(_coins, "GROUP_DIGITS", 1)
+    monkeypatch.setattr(_coins._geometric, "GROUP_DIGITS", 1)
     with localcontext(_coins.CONTEXT):
         rate = Decimal(1) / SPAN
         groups, carry = _coins.geometric_integers(rate, DIGITS, 110)

@@ -215,7 +215,7 @@ def test_the_words_can_be_divided_for_all_designs(epsilon):
 
 @pytest.mark.parametrize("divisor", [4, 6, 8, 10, 12, 14, (1 << 31) - 2, 1 << 31, (1 << 31) + 2, (1 << 32) - 8])
 def test_the_division_by_a_multiplication_is_exact(divisor):
-    factor, shift = _coins._division(divisor)
+    factor, shift = _coins.division(divisor)
     assert factor < 1 << 32
     assert 0 <= (factor * (divisor // 2) - (1 << 32 + shift)) * ((1 << 31) - 1) < 1 << 32 + shift
 

@@ -2,7 +2,7 @@
  *
  * N is G or -1 - G with a fair sign, so that every integer has one representation. The binary digits of G below 2^digits are
  * drawn in groups of up to five. The value of a group has integer weights, and is drawn by an alias table. The rest of G is a
- * multiple of 2^digits, and the multiplier is the number of successive heads of the carry coin. ldpfast/_coins.py bounds the
+ * multiple of 2^digits, and the multiplier is the number of successive heads of the carry coin. ldpfast/_coins bounds the
  * two-sided rounding error of the weights. */
 #ifndef LDP_GEOMETRIC_H
 #define LDP_GEOMETRIC_H

@@ -39,7 +39,8 @@ cdef class CodeKernel(Kernel):
     """Base class of kernels whose reports are codes below k. The state is int64 counts[k]."""
     cdef size_t k
 
-    cdef void count(self, size_t k):
+    cdef void configure_counts(self, size_t k):
+        """Set the layout of records, reports and state for k codes."""
         self.k = k
         self.format = &self.k
         self.state_bytes = 8 * k
@@ -60,12 +61,13 @@ cdef class RandomizedResponse(CodeKernel):
     cdef randomized_response p
 
     def __init__(self, coin):
-        self.respond(coin, STREAM_RANDOMIZED_RESPONSE)
+        self.set_response(coin, STREAM_RANDOMIZED_RESPONSE)
 
-    cdef int respond(self, coin, int stream) except -1:
+    cdef int set_response(self, coin, int stream) except -1:
+        """Set the coin, the stream and the kernels."""
         self.p = response_of(coin, stream)
         self.params = &self.p
-        self.count(coin.k)
+        self.configure_counts(coin.k)
         self.by_size = [privatize_randomized_response_u8, privatize_randomized_response_u16,
                         privatize_randomized_response_u32, privatize_randomized_response_u64]
         self.tally_by_size = [tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64]
@@ -76,17 +78,18 @@ cdef class Warner(RandomizedResponse):
     """Randomized response for k = 2, with its own stream."""
 
     def __init__(self, coin):
-        self.respond(coin, STREAM_WARNER)
+        self.set_response(coin, STREAM_WARNER)
 
 
 cdef class SetCodes(CodeKernel):
     """Base class of kernels whose records are categories and whose reports are codes of another, larger number."""
 
-    cdef int count_codes(self, size_t codes, privatize_fn u8_u8, privatize_fn u8_u16, privatize_fn u16_u16,
-                         privatize_fn u16_u32, privatize_fn u32_u32) except -1:
+    cdef int configure_codes(self, size_t codes, privatize_fn u8_u8, privatize_fn u8_u16, privatize_fn u16_u16,
+                             privatize_fn u16_u32, privatize_fn u32_u32) except -1:
+        """Set the number of codes and the kernels for the smallest dtype that holds them."""
         if codes > <size_t>1 << 32:
             raise ValueError("too many codes")
-        self.count(codes)
+        self.configure_counts(codes)
         if codes <= 1 << 8:
             self.report_size = 1
             self.by_size = [u8_u8, NULL, NULL, NULL]
@@ -111,9 +114,9 @@ cdef class HadamardResponse(SetCodes):
             raise ValueError("the number of codes must be a power of two above k")
         self.p = hadamard_response(heads, k, codes - 1, bits)
         self.params = &self.p
-        self.count_codes(codes, privatize_hadamard_response_u8_u8, privatize_hadamard_response_u8_u16,
-                         privatize_hadamard_response_u16_u16, privatize_hadamard_response_u16_u32,
-                         privatize_hadamard_response_u32_u32)
+        self.configure_codes(codes, privatize_hadamard_response_u8_u8, privatize_hadamard_response_u8_u16,
+                             privatize_hadamard_response_u16_u16, privatize_hadamard_response_u16_u32,
+                             privatize_hadamard_response_u32_u32)
 
 
 cdef class ProjectiveResponse(SetCodes):
@@ -143,17 +146,18 @@ cdef class ProjectiveResponse(SetCodes):
                 if products[i][j] == 1:
                     self.p.inverse[i] = j
         self.params = &self.p
-        self.count_codes(self.p.first[length], privatize_projective_response_u8_u8, privatize_projective_response_u8_u16,
-                         privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
-                         privatize_projective_response_u32_u32)
+        self.configure_codes(self.p.first[length], privatize_projective_response_u8_u8, privatize_projective_response_u8_u16,
+                             privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
+                             privatize_projective_response_u32_u32)
 
 
 cdef class FloatCodes(CodeKernel):
     """Base class of kernels with float or double records and codes of one byte."""
     cdef number_range valid
 
-    cdef void count_numbers(self, size_t k, double lower, double upper, double center):
-        self.count(k)
+    cdef void configure_numbers(self, size_t k, double lower, double upper, double center):
+        """Set the number of codes, the range of valid records, and the record that NaN becomes with clipping."""
+        self.configure_counts(k)
         self.report_size = 1
         self.tally_by_size = [NULL, NULL, tally_codes_u8, tally_codes_u8]
         self.valid = number_range(1, lower, upper, center)
@@ -170,7 +174,7 @@ cdef class Residue(FloatCodes):
         self.p.per_width, self.p.offset, self.p.per_modulus = 1 / width, offset, 1.0 / coin.k
         self.p.power_of_two = coin.k & (coin.k - 1) == 0
         self.params = &self.p
-        self.count_numbers(coin.k, -DBL_MAX, DBL_MAX, offset)
+        self.configure_numbers(coin.k, -DBL_MAX, DBL_MAX, offset)
         self.by_size = [NULL, NULL, privatize_residue_f32, privatize_residue_f64]
 
 
@@ -185,7 +189,7 @@ cdef class Bins(FloatCodes):
         for i, cut in enumerate(cuts):
             self.p.cuts[i] = cut
         self.params = &self.p
-        self.count_numbers(coin.k, -DBL_MAX, DBL_MAX, -DBL_MAX)
+        self.configure_numbers(coin.k, -DBL_MAX, DBL_MAX, -DBL_MAX)
         self.by_size = [NULL, NULL, privatize_bins_f32, privatize_bins_f64]
 
 
@@ -197,7 +201,7 @@ cdef class SignBit(FloatCodes):
         cdef uint64_t low = -heads if bits == 64 else (<uint64_t>1 << bits) - heads
         self.p = sign_bit(lower, upper, 1 / (upper - lower), low, heads - low, bits)
         self.params = &self.p
-        self.count_numbers(2, lower, upper, lower + (upper - lower) / 2)
+        self.configure_numbers(2, lower, upper, lower + (upper - lower) / 2)
         self.by_size = [NULL, NULL, privatize_sign_bit_f32, privatize_sign_bit_f64]
 
 
@@ -224,7 +228,7 @@ cdef class Window(FloatCodes):
         self.p.bit_slope = ((coin.heads - coin.tails) << 32) // positions
         self.p.first_bit = coin.outputs
         self.params = &self.p
-        self.count_numbers(coin.outputs + (2 if bit_words else 0), lower, upper, lower + (upper - lower) / 2)
+        self.configure_numbers(coin.outputs + (2 if bit_words else 0), lower, upper, lower + (upper - lower) / 2)
         self.by_size = [NULL, NULL, privatize_window_f32, privatize_window_f64]
 
 
@@ -235,7 +239,8 @@ cdef class BitKernel(Kernel):
     """Base class of kernels whose reports are k packed bits. The state is int64 counts[k]."""
     cdef size_t k
 
-    cdef void count_bits(self, size_t k):
+    cdef void configure_bits(self, size_t k):
+        """Set the layout of reports and state for k bits."""
         self.k = k
         self.format = &self.k
         self.state_bytes = 8 * k
@@ -254,7 +259,7 @@ cdef class UnaryEncoding(BitKernel):
     def __init__(self, size_t k, uint64_t other, bint optimized):
         self.p = unary_encoding(k, other, optimized)
         self.params = &self.p
-        self.count_bits(k)
+        self.configure_bits(k)
         self.items = 1
         self.rows = unary_encoding_rows(k)
         self.by_size = [privatize_unary_encoding_u8, privatize_unary_encoding_u16, privatize_unary_encoding_u32,
@@ -262,7 +267,7 @@ cdef class UnaryEncoding(BitKernel):
 
 
 cdef class SubsetSelection(BitKernel):
-    """Sets of `size` of k categories. `heads` / 2^64 is the probability that a set holds the person's own."""
+    """Sets of `size` of k categories. `heads` / 2^64 is the probability that a set holds the person's category."""
     cdef subset_selection p
 
     def __init__(self, uint32_t k, uint32_t size, uint64_t heads, uint32_t density):
@@ -270,7 +275,7 @@ cdef class SubsetSelection(BitKernel):
             raise ValueError("the sets do not fit the kernel")
         self.p = subset_selection(heads, k, size, density)
         self.params = &self.p
-        self.count_bits(k)
+        self.configure_bits(k)
         self.items = 1
         self.rows = subset_selection_rows(k)
         self.by_size = [privatize_subset_selection_u8, privatize_subset_selection_u16, NULL, NULL]
@@ -287,7 +292,7 @@ cdef class LinfBall(BitKernel):
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
-        self.count_bits(dim)
+        self.configure_bits(dim)
         self.items = dim
         self.rows = linf_ball_rows(dim)
         self.by_size = [NULL, NULL, privatize_linf_ball_f32, privatize_linf_ball_f64]
@@ -306,7 +311,7 @@ cdef class CapCube(BitKernel):
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
-        self.count_bits(dim)
+        self.configure_bits(dim)
         self.items = dim
         self.rows = CUBE_ROWS
         self.by_size = [NULL, NULL, privatize_cap_cube_f32, privatize_cap_cube_f64]
@@ -325,7 +330,7 @@ cdef int load_cube(sampled_cube *p, number_range *valid, uint32_t dim, uint32_t 
 
 
 cdef class SampledCube(Kernel):
-    """Items 2 j + sign of `sampled` of the coordinates. The other arguments are those of `CapCube`."""
+    """Items 2 j + sign of `sampled` of the coordinates. See `CapCube` for the other arguments."""
     cdef sampled_cube p
     cdef number_range valid
     cdef code_rows codes
@@ -358,7 +363,7 @@ cdef class SampledCube(Kernel):
 
 
 cdef class Series(BitKernel):
-    """Packed signs for the terms of a trigonometric series on an interval; reports are those of `LinfBall`."""
+    """Packed signs for the terms of a trigonometric series on an interval, in the layout of `LinfBall`."""
     cdef series p
     cdef number_range valid
 
@@ -368,7 +373,7 @@ cdef class Series(BitKernel):
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_numbers_f32, clip_numbers_f64]
         self.params = &self.p
-        self.count_bits(terms)
+        self.configure_bits(terms)
         self.items = 1
         self.rows = series_rows(terms)
         self.by_size = [NULL, NULL, privatize_series_f32, privatize_series_f64]

@@ -1,0 +1,42 @@
+"""Base class of the readers whose columns are Arrow arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._extras import optional
+from ._base import TableFile
+
+
+class ArrowFile(TableFile):
+    """Columns that are Arrow arrays."""
+
+    def numbers(self, name: str, values: Any, start: int) -> NDArray[Any]:
+        pa = optional("pyarrow", "files")
+        kind = values.type
+        if pa.types.is_null(kind):
+            return np.full(len(values), np.nan)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            raise TypeError(f"{self.subject(name)} must hold numbers, got type {kind}")
+        floats = values if pa.types.is_floating(kind) else values.cast(pa.float64(), safe=False)
+        numbers: NDArray[Any] = floats.to_numpy(zero_copy_only=False)
+        return numbers
+
+    def texts(self, name: str, values: Any, start: int) -> Any:
+        pa, pc = optional("pyarrow", "files"), optional("pyarrow.compute", "files")
+        try:
+            if pa.types.is_floating(values.type):  # NaN is no text
+                values = pc.if_else(pc.is_nan(values), None, values)
+            return values.cast(pa.string())
+        except pa.ArrowNotImplementedError:
+            raise TypeError(f"{self.subject(name)} must hold categories, got type {values.type}") from None
+
+    def plain(self, name: str, values: Any) -> Any:
+        pa = optional("pyarrow", "files")
+        try:
+            return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        except pa.ArrowException:  # an index outside of the dictionary; the message may quote a value
+            raise TypeError(f"{self.subject(name)} must hold valid values, got type {values.type}") from None

@@ -1,0 +1,30 @@
+"""Results of an estimation: a value, its uncertainty, and its privacy guarantee."""
+
+from ._debiasing import AnyDebiasing as AnyDebiasing
+from ._debiasing import Debiasing, MatrixDebiasing
+from ._debiasing import NumberDebiasing as NumberDebiasing
+from ._debiasing import SupportDebiasing as SupportDebiasing
+from ._debiasing import line_of as line_of
+from ._estimate import SHARES as SHARES
+from ._estimate import Estimate
+from ._intervals import NORMAL_FROM as NORMAL_FROM
+from ._intervals import Binomial as Binomial
+from ._intervals import BoundedSum
+from ._intervals import IntervalRule as IntervalRule
+from ._intervals import Normal as Normal
+from ._random_scaling import RandomScaling as RandomScaling
+from ._random_scaling import random_scaling as random_scaling
+from ._random_scaling import random_scaling_quantile as random_scaling_quantile
+from ._range_check import FALSE_ALARM as FALSE_ALARM
+from ._range_check import warn_outside as warn_outside
+from ._warnings import ClippedWarning, DoubtfulWarning, SmallSampleWarning
+
+__all__ = [
+    "BoundedSum",
+    "ClippedWarning",
+    "Debiasing",
+    "DoubtfulWarning",
+    "Estimate",
+    "MatrixDebiasing",
+    "SmallSampleWarning",
+]

@@ -1,0 +1,275 @@
+"""An estimate, as tables, plots and texts show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from .. import _check, _plots
+from .._table import Table, estimate_columns, html_table, shown_places
+from .._typing import Floats
+from .._warnings import warn
+from ..privacy import Guarantee
+from ._intervals import IntervalRule, Normal
+from ._warnings import SmallSampleWarning
+
+Value = TypeVar("Value", bound=float | Floats, covariant=True)
+SHARES = (0.0, 1.0)  # range of a share
+
+
+def _json_numbers(value: Any) -> Any:
+    """Return a float or nested lists of floats for JSON, with None for numbers that are not finite."""
+    if np.ndim(value) == 0:
+        return float(value) if math.isfinite(value) else None
+    return [_json_numbers(part) for part in value]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate(Generic[Value]):
+    """An estimate with its standard error, number of reports and privacy guarantee.
+
+    Attributes
+    ----------
+    value : float or ndarray of float64
+        The unbiased estimate.
+    stderr : float or ndarray
+        Standard error, of the shape of `value`, for the mean of the population that the records were drawn from. For the
+        mean of the given records it is conservative.
+    n : int
+        Number of reports.
+    guarantee : privacy.Guarantee
+        Privacy guarantee of each person, from the integers of the coins.
+    covariance : ndarray or None
+        Covariance matrix of a vector value, if it is known and small enough. It is a plug-in estimate: for few reports,
+        its diagonal may be smaller than the square of the conservative `stderr`.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> estimate = ldp.Warner(1.0).run(np.arange(10_000) % 4 == 0, rng=1)
+    >>> bool(abs(estimate.value - 0.25) < 5 * estimate.stderr)
+    True
+    >>> low, high = estimate.interval(confidence=0.99)
+    >>> low < estimate.value < high
+    True
+    >>> estimate.n, estimate.epsilon <= 1.0
+    (10000, True)
+    """
+
+    value: Value
+    stderr: Value
+    n: int
+    guarantee: Guarantee
+    covariance: Floats | None = field(default=None, repr=False, compare=False)
+    rule: IntervalRule = field(default=Normal(), repr=False, compare=False)
+    _span: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for array in (self.value, self.stderr, self.covariance):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the numbers and the guarantees are equal; interval rules are not compared."""
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        return (
+            (self.n, self.guarantee) == (other.n, other.guarantee)
+            and np.array_equal(self.value, other.value)
+            and np.array_equal(self.stderr, other.stderr)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.n, self.guarantee, np.asarray(self.value).tobytes()))
+
+    @property
+    def epsilon(self) -> float:
+        """The realized epsilon of the guarantee."""
+        return self.guarantee.epsilon
+
+    def interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Value, Value]:
+        """Return limits that contain the true value with the given probability.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level, in (0, 1).
+        simultaneous : bool, default False
+            Whether the limits hold for all coordinates simultaneously (Bonferroni), instead of for each separately.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            Limits of the shape of `value`. For binomial counts they are Clopper-Pearson limits, which are valid for
+            every n. For means of codes of bounded size they follow `results.BoundedSum`, which cover for few reports,
+            too. Otherwise they follow the rule that the estimator documents: normal limits (possibly widened for a bias),
+            random scaling, or the inversion of a test. They are not clipped to the range of the parameter, for
+            differences need them as they are; texts, tables and plots show limits of shares cut at 0 and 1.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+
+        Warns
+        -----
+        SmallSampleWarning
+            If the limits are normal and there are fewer than 30 reports, or 30 dim / k reports of k sampled coordinates.
+            With one or two, 95 % limits cover 90 %.
+        """
+        tail = (1 - _check.probability("confidence", confidence)) / 2
+        self._warn_few()
+        return self._limits_at(tail / np.size(self.value) if simultaneous else tail)
+
+    @property
+    def _needed(self) -> int:
+        """Number of reports that are needed if there are too few for the limits, else 0."""
+        return int(getattr(self.rule, "needed", 0))
+
+    def _warn_few(self) -> None:
+        """Warn if there are too few reports for the limits."""
+        if self._needed:
+            warn(
+                f"n = {self.n} is too small for normal limits to be reliable: at least {self._needed} reports are needed",
+                SmallSampleWarning,
+            )
+
+    def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
+        """Return limits with a probability `tail` on each side."""
+        low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
+        limits: Any = (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
+        return limits  # type: ignore[no-any-return]
+
+    def _bounds(self, limits: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+        """Return limits as texts, tables and plots show them: cut at the range of the parameter. By default those of 95 %."""
+        low, high = (np.clip(limit, *self._span) for limit in limits or self._limits_at())
+        return low, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return value, standard error, 95 % interval, n and guarantee as types for JSON; None for non-finite numbers."""
+        low, high = self._limits_at()
+        return {
+            "value": _json_numbers(self.value),
+            "stderr": _json_numbers(self.stderr),
+            "interval": [_json_numbers(low), _json_numbers(high)],
+            "confidence": 0.95,
+            "n": self.n,
+            "guarantee": self.guarantee.to_dict(),
+        }
+
+    def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
+        """Draw the value with its interval, one row per number.
+
+        Limits of shares are cut at 0 and 1. An estimate outside of its interval, such as a negative share, is a hollow point at
+        the nearer limit.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; those of a new figure by default.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+        simultaneous : bool, default False
+            Whether the intervals hold for all numbers at once.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (extra "plot").
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        low, high = self._bounds(self.interval(confidence, simultaneous))
+        labels = self._entries(range(np.size(self.value)))
+        ax = _plots.axes(ax, _plots.height_of_rows(len(labels)))
+        is_hollow = _plots.draw_intervals(ax, labels, *map(np.ravel, (self.value, low, high)))
+        quantity, entry = self._names()
+        known = np.isfinite(low).any() and np.isfinite(high).any()
+        kind = f" with {self._interval_text(confidence, simultaneous)}" if known else ", no interval"
+        ax.set_xlabel(f"{quantity}{kind}{self._unit()}\n{self._source_text()}{_plots.caption(is_hollow)}")
+        ax.set_ylabel(entry if len(labels) > 1 else "")
+        return ax
+
+    def _entry_table(self, confidence: float, simultaneous: bool) -> Table:
+        """Return all numbers as a table with one row per number, after a column of labels if there are several numbers."""
+        rows: dict[str, list[Any]] = {name: [] for name in ("entry", "estimate", "stderr", "low", "high", "n")}
+        for label, part in self._parts():
+            low, high = part.interval(confidence, simultaneous)
+            size = np.size(part.value)
+            numbers = (np.ravel(x).tolist() for x in (part.value, part.stderr, low, high))
+            entries = [label] if label else part._entries(range(size))
+            for column, values in zip(rows.values(), (entries, *numbers, [part.n] * size), strict=True):
+                column += values
+        entries = rows.pop("entry")
+        return Table({self._names()[1]: entries, **rows} if any(entries) else rows)
+
+    def _names(self) -> tuple[str, str]:
+        """Return what the numbers are, and what each of several numbers is about.
+
+        If the intervals are for something else, this follows after a comma, such as "projected share, and share".
+        """
+        return "estimate", "entry"
+
+    def _unit(self) -> str:
+        """Return the unit of the numbers as the end of a label, or no text if they have none, as shares."""
+        return " (unit of the parameter)"
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        """Return the labels of the numbers at places of the flattened value; an empty text for a single number."""
+        shape = np.shape(self.value)
+        return [", ".join(map(str, np.unravel_index(index, shape))) for index in places]
+
+    def _parts(self) -> list[tuple[str, Estimate[Any]]]:
+        """Return this estimate, with an empty name, and further ones of single numbers that its tables have."""
+        return [("", self)]
+
+    def _interval_text(self, confidence: float = 0.95, simultaneous: bool = False) -> str:
+        return f"{100 * confidence:g} % interval{', simultaneous' * simultaneous}"
+
+    def _band_text(self, confidence: float, simultaneous: bool) -> str:
+        return f"{100 * confidence:g} %, {'simultaneous' if simultaneous else 'pointwise'}"
+
+    def _source_text(self) -> str:
+        return f"n = {self.n:,}, {self._short_guarantee()}"
+
+    def _repr_html_(self) -> str:
+        (names, entry), parts = self._names(), self._parts()
+        quantity = names.partition(",")[0] if len(parts) == 1 else "estimate"
+        columns: dict[str, list[str]] = {entry: []}
+        for label, part in parts:
+            places = shown_places(np.size(part.value))
+            columns[entry] += [label] if label else part._entries(places)
+            for name, texts in estimate_columns(part.value, part.stderr, *part._bounds(), places).items():
+                columns.setdefault(quantity if name == "estimate" else name, []).extend(texts)
+        if not any(columns[entry]):
+            del columns[entry]
+        total = sum(np.size(part.value) for _, part in parts)
+        return html_table(columns, {entry}, f"{self._source_text()}, {self._interval_text()}", total)
+
+    def _short_guarantee(self) -> str:
+        """Return a short text of the guarantee, with the name of its parameter."""
+        guarantee = self.guarantee
+        name = {"kl": "kl", "tv": "tv", "smooth": "smooth epsilon"}.get(guarantee.definition, "epsilon")
+        delta = f", delta = {guarantee.delta:.3g}" if guarantee.delta else ""
+        return f"{name} = {guarantee.epsilon:.6g}{delta}{', ideal only' if guarantee.ideal else ''}"
+
+    def __repr__(self) -> str:
+        ending = f"n = {self.n}, {self._short_guarantee()})"
+        low, high = map(np.asarray, self._limits_at())
+        if np.ndim(self.value) == 0:
+            margin = (high - low) / 2
+            low, high = self._bounds((low, high))
+            digits = max(0, 1 - int(np.floor(np.log10(margin)))) if 0 < margin < np.inf else 3
+            return (
+                f"{self.value:.{digits}f} +- {margin:.{digits}f} (95 %: {low:.{digits}f} to {high:.{digits}f}, {ending}"
+            )
+        with np.printoptions(precision=4, threshold=8, suppress=True):
+            return f"{self.value} +- {(high - low) / 2} (95 %, {ending}"

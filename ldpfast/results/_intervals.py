@@ -1,0 +1,155 @@
+"""Rules for limits of estimates, apart from random scaling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _limits
+from .._typing import Floats
+from ._debiasing import Debiasing
+
+NORMAL_FROM = 30  # reports; fewer have no nearly normal mean, and no reliable sample variance
+MAX_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit are exact in double precision
+
+
+class IntervalRule(Protocol):
+    """A rule for limits: `tail` is the probability that one coordinate is beyond one of its limits."""
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Normal limits, value +- z stderr, for sums of many reports. A known bound on the bias widens the interval.
+
+    With bias b the margin is c stderr where P(|Z + b / stderr| <= c) is the confidence. The coverage is exact if the
+    bias is as large as its bound, on either side (T. B. Armstrong, M. Kolesar, "Optimal inference in a class of
+    regression models", 2018).
+
+    Attributes
+    ----------
+    bias : float
+        Bound on the bias.
+    needed : int
+        Number of reports that are needed if there are too few for a nearly normal sum, else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import Normal
+    >>> low, high = Normal().bounds(np.array(3.0), np.array(1.0), tail=0.025)
+    >>> round(float(low), 2), round(float(high), 2)
+    (1.04, 4.96)
+    """
+
+    bias: float = 0.0
+    needed: int = 0
+
+    @classmethod
+    def of_sum(cls, n: int, share: float = 1.0) -> Normal:
+        """Return the limits for a mean of n reports, a random share of which is about the same coordinate."""
+        needed = math.ceil(NORMAL_FROM / share)
+        return cls(needed=needed if n < needed else 0)
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        from scipy.special import ndtri
+
+        z = -ndtri(tail)
+        margin = z * stderr if self.bias == 0 else self._biased(z, stderr, tail)
+        return value - margin, value + margin
+
+    def _biased(self, z: float, stderr: Floats, tail: float) -> Floats:
+        """Return the margin c stderr, by bisection of c between z and z + b."""
+        from scipy.special import ndtr
+
+        bias = self.bias / stderr
+        low, high = np.full(np.shape(stderr), z), z + bias
+        for _ in range(60):
+            middle = (low + high) / 2
+            outside = ndtr(-middle - bias) + ndtr(bias - middle)
+            low, high = np.where(outside > 2 * tail, middle, low), np.where(outside > 2 * tail, high, middle)
+        return np.asarray(high * stderr)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedSum:
+    """Limits for a mean of reports of bounded size, also where few of them decide it, such as rare values.
+
+    A standard error s belongs to h = (s / a)^2 independent hits, each of which moves the estimate by a. The upper margin is
+    a (q - h): q is the upper confidence limit of the mean of a Poisson variable that was observed as h (Garwood 1936), and
+    a is the largest amount by which one report raises the estimate. So hits that did not occur by chance are in the
+    interval. For the lower margin, a is the largest amount by which one report lowers the estimate.
+
+    For many hits the margins approach normal limits: they are 2 % larger for 2500 hits. For few, hits of the largest
+    possible size are the worst case (G. Bennett, "Probability inequalities for the sum of independent random variables",
+    1962), so the limits are conservative for smaller ones. The standard error is an estimate; docs/coverage.md has the
+    coverage by enumeration.
+
+    Attributes
+    ----------
+    up, down : float or ndarray
+        Largest amounts by which one report raises and lowers the estimate. Where one is 0, its margin is normal.
+    needed : int
+        Number of reports that are needed if there are too few for a nearly normal sum, else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import BoundedSum
+    >>> rule = BoundedSum.of_mean(0.0, 0.0, 1.0, n=100)  # 100 reports in [0, 1], all of which are 0
+    >>> low, high = rule.bounds(np.array(0.0), np.array(0.0), tail=0.025)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.0369)
+    """
+
+    up: Any
+    down: Any
+    needed: int = 0
+
+    @classmethod
+    def of_mean(cls, mean: Any, lowest: Any, highest: Any, n: int, needed: int = 0) -> BoundedSum:
+        """Return the rule for a mean of n decoded reports in [lowest, highest]."""
+        return cls((highest - mean) / n, (mean - lowest) / n, needed)
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        return value - self._margin(stderr, self.down, tail), value + self._margin(stderr, self.up, tail)
+
+    def _margin(self, stderr: Floats, size: Any, tail: float) -> Floats:
+        from scipy.special import gammainccinv, ndtri
+
+        z, size = -ndtri(tail), np.asarray(size, np.float64)
+        hits = np.divide(stderr, size, out=np.full(np.shape(stderr), np.inf), where=size > 0) ** 2
+        few = np.minimum(hits, MAX_HITS)
+        poisson = size * (gammainccinv(few + 1, tail) - few)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.where(hits < MAX_HITS, poisson, z * stderr + size * (z * z + 2) / 3))
+
+
+@dataclass(frozen=True)
+class Binomial:
+    """Debiased Clopper-Pearson limits of a share of hits among n.
+
+    They are valid for every n, and also for records that are fixed rather than random (Hoeffding 1956).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast.results import Binomial, Debiasing
+    >>> rule = Binomial(np.array(3), 10, Debiasing(0.0, 1.0))
+    >>> low, high = rule.bounds(np.array(0.3), np.array(0.145), tail=0.025)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.067, 0.652)
+    """
+
+    hits: NDArray[np.int64]
+    n: int
+    debiasing: Debiasing
+
+    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+        low, high = _limits.clopper_pearson(self.hits, self.n, tail)
+        return self.debiasing(low), self.debiasing(high)
