@@ -797,7 +797,7 @@ def test_arrays_of_an_estimate_are_read_only():
 @each("n", [1, 5, 5000])
 def test_the_layout_of_the_records_changes_nothing(mechanism, n):
     """Every second record, records in reverse, a column of a table, and the other byte order."""
-    n = min(n, 1_000_000 // (mechanism.domain.width or 1))
+    n = min(n, 300_000 // (mechanism.domain.width or 1))
     x = records_of(mechanism, n)
     expected, estimate = mechanism.privatize(x, rng=SEED), mechanism.run(x, rng=SEED)
     wide = np.empty((2 * n, *x.shape[1:]), x.dtype)
