@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -88,7 +88,7 @@ class Pipeline:
         Return None if `x` is not a number or an array in the form that the kernel reads, or if it may be invalid.
         """
         domain, kind = self.domain, type(x)
-        if not self.checks or isinstance(domain, Labels):
+        if not self._reads_single:
             return None
         if isinstance(domain, Categories):
             if kind is not int or not 0 <= x < domain.k:
@@ -116,7 +116,12 @@ class Pipeline:
         record_bytes = max(records.dtype.itemsize * (records.size // max(1, len(records))), 8 * self.width)
         return rows * max(1, PIECE_BYTES // (rows * record_bytes))
 
-    @property
+    @cached_property
+    def _reads_single(self) -> bool:
+        """Whether a number in Python can be what the kernel reads. The code of a label is not a label."""
+        return self.checks and not isinstance(self.domain, Labels)
+
+    @cached_property
     def checks(self) -> bool:
         """Whether the kernel checks the records while it reads them, so that no other pass is needed."""
         return self.translate is None and self.encode is None and self.kernel.checks and not self.always_clip
