@@ -415,7 +415,7 @@ def test_batches_are_counted_once(name):
 # Engines --------------------------------------------------------------------------------------------------------------
 
 
-@each("name", [name for name in KINDS if not CASES[name].only_personal])
+@each("name", KINDS)
 def test_tasks_of_an_engine_give_the_same_bytes(name):
     case, by = CASES[name], groups_of(CASES[name])
     cuts = [slice(0, 5), slice(5, 5), slice(5, case.n // 2), slice(case.n // 2, None)]
