@@ -214,7 +214,7 @@ class People:
 def warn_public(layout: SurveyLayout, by: Any) -> None:
     """Warn if a question asks for the column that divides people, whose values are not protected."""
     for name, question in layout.declared.items():
-        if (question.column or name) == by:
+        if isinstance(by, str) and (question.column or name) == by:
             warn(
                 f"by must be a public column, which is not protected, got {by!r}: question {name!r} asks for it; a Cross "
                 "with this question estimates groups privately",
