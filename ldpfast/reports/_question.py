@@ -185,7 +185,7 @@ class Question(Described, ABC, Generic[Result]):
         aggregator : Aggregator or GroupedAggregator
             Equal to ``aggregator().update(privatize(x))`` with the same key. Aggregators of parts of the records can be
             merged, and saved with `to_bytes`. With `by` a mapping of aggregators by the values, in the order in which they
-            are first seen.
+            are first seen. The groups do not change the reports.
 
         Raises
         ------
