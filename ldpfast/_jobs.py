@@ -25,6 +25,7 @@ from ._person_keys import PersonKeys, Persons
 from .domains import Reals
 from .estimation import GaussianMean
 from .estimation.protocols import Sequential
+from .mechanisms._record_question import RecordQuestion
 from .mechanisms._records import RecordPiece, Records
 from .reports import Collected, Question, hash_of_batch
 
@@ -168,13 +169,13 @@ class Job:
             with _place(f" (partition {number})"):
                 task = self._with_secret()
                 state, counts["clipped"] = task._collect(partition, persons)
+                counts["state"] = state.to_bytes()  # not every value of a group can be saved
         except (TypeError, ValueError) as error:
             counts["error"] = (number, type(error).__name__, str(error))
             return counts
         if task.key is not None:
             assert not callable(task.key)
             counts["secret"] = hmac.digest(task.key, b"ldpfast: secret of a job", "sha256").hex()
-        counts["state"] = state.to_bytes()
         return counts
 
     def number_of_people(self, partition: Any) -> int:
@@ -382,8 +383,8 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
     if hasattr(what, "column_questions"):
         if column is not None:
             raise ValueError(f"column must be None for a survey, whose questions name their columns, got {column!r}")
-    elif isinstance(what, Question):
-        what.domain.check_clip(clip)  # type: ignore[attr-defined]
+    elif isinstance(what, RecordQuestion):
+        what.domain.check_clip(clip)
     if isinstance(what, Question):
         what._check_groups(by)
         return Job(asked, _names(column), by, person, key, clip)

@@ -7,7 +7,7 @@ from typing import Any
 from ._described import from_dict
 from ._envelope import as_bytes
 from ._registry import class_of_state
-from ._schema import read_json
+from ._schema import first_difference, read_json
 
 
 def load(data: bytes) -> Any:
@@ -44,7 +44,14 @@ def load(data: bytes) -> Any:
             from .mechanisms import Query
 
             return Query.from_bytes(whole)
-        return from_dict(described.get("asks", described))
+        try:
+            found = from_dict(described.get("asks", described))
+            difference = first_difference(found.schema(), described) if "asks" in described else ""
+        except RecursionError:
+            raise ValueError("data must be nested less deeply") from None
+        if difference:
+            raise ValueError(f"data must be of this version of {found!r}: {difference}")
+        return found
     kind = class_of_state(whole[:7])
     if kind is None:
         raise ValueError("data must be the bytes of an aggregator, a protocol or a query: the magic number is wrong")

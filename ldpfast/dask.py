@@ -33,7 +33,7 @@ def aggregate(
     ----------
     data : dask.dataframe.DataFrame, dask.array.Array, Delayed, or sequence of Delayed
         One row per person. A Delayed object must give a table or an array.
-    what : Survey, Problem, Mechanism or GaussianMean
+    what : Survey, Problem, Mechanism, survey.RepeatedRound or GaussianMean
         What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round.
     column : str or sequence of str, optional
         Column of the records in a table, or columns of the coordinates. Required for tables, except with a survey. It is also

@@ -37,7 +37,7 @@ def aggregate(
     ----------
     data : pyspark.sql.DataFrame
         One row per person.
-    what : Survey, Problem, Mechanism or GaussianMean
+    what : Survey, Problem, Mechanism, survey.RepeatedRound or GaussianMean
         What people are asked. A `GaussianMean` needs one pass to count the people, and one for each round.
     column : str or sequence of str, optional
         Column of the records, which can hold arrays of numbers, or columns of the coordinates. Required, except with a

@@ -196,6 +196,15 @@ def test_a_batch_is_counted_once():
             first[region].merge(second[region])
 
 
+def test_groups_that_cannot_be_saved_are_an_error_of_the_job():
+    """A task that raised the error would be repeated, and engines log its records."""
+    task = job(RECORDS["age"], "age", "when", **KEYED)
+    counts = task.count({**TABLE, "when": np.full(N, np.inf)}, 3)
+    assert counts["state"] is None
+    with pytest.raises(TypeError, match=r"^parameters and labels must be equal .* got inf \(partition 3\)$"):
+        task.finish(counts)
+
+
 # Messages -------------------------------------------------------------------------------------------------------------
 
 

@@ -356,12 +356,12 @@ def test_a_changed_survey_moves_only_the_people_who_draw_the_change(answers, wei
     assert table.column("code") != first.column("code")
 
 
-def test_questions_are_drawn_with_their_weights():
-    weights = {"a": 1, "b": 2, "c": 5}
-    survey, n = Survey({name: YesNo() for name in weights}, 1.0, weights=weights), 40_000
+@pytest.mark.parametrize("weights, n", [({"a": 1, "b": 2, "c": 5}, 40_000), ({"a": 1000, "b": 24}, 4_000)])
+def test_questions_are_drawn_with_their_weights(weights, n):
+    survey = Survey({name: YesNo() for name in weights}, 1.0, weights=weights)
     table = survey.privatize({name: np.zeros(n, bool) for name in weights}, rng=ldp.PersonKeys(SECRET, np.arange(n)))
     counts = [int(table.column(name).is_valid().to_numpy().sum()) for name in weights]
-    expected = np.array(list(weights.values())) * n / 8
+    expected = np.array(list(weights.values())) * n / sum(weights.values())
     assert chisquare(counts, expected).pvalue > 1e-5
 
 

@@ -305,3 +305,21 @@ def test_the_fingerprint_contains_the_channel_of_a_custom_mechanism():
         changed.aggregator().merge(before.aggregator())
     with pytest.raises(ValueError, match=r"^reports must answer question 0 "):
         changed.aggregator().update([before.message(np.uint8(1))])
+
+
+@pytest.mark.parametrize("change", [{"version": 99}, {"coins": {}}, {"more": 1}])
+def test_load_refuses_schemas_of_other_versions(change):
+    schema = ldp.Warner(1.0).schema()
+    assert (
+        ldp.load(_schema.canonical_json(schema)) == ldp.load(_schema.canonical_json(schema["asks"])) == ldp.Warner(1.0)
+    )
+    with pytest.raises(ValueError, match=r"^data must be of this version of Warner\(epsilon=1\.0\): "):
+        ldp.load(_schema.canonical_json({**schema, **change}))
+
+
+@pytest.mark.parametrize("depth", [300, 600, 900, 5000])
+@pytest.mark.parametrize("name", ["epsilon", "more"])
+def test_deep_json_is_an_error(name, depth):
+    nested = b"[" * depth + b"]" * depth
+    with pytest.raises((TypeError, ValueError), match="must"):
+        ldp.load(b'{"version":1,"asks":{"mechanism":"Warner","' + name.encode() + b'":' + nested + b"}}")

@@ -9,7 +9,6 @@ ROWS: int
 MISSING: int
 FIRST_ROWS: NDArray[Any]
 UNDECLARED: int
-MAX_BUCKETS: int
 ENCODINGS: dict[str, int]
 FAULTS: tuple[str, ...]
 

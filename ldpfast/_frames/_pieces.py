@@ -132,16 +132,21 @@ def require_columns(names: Sequence[str], existing: list[Any]) -> None:
 def _mapping(frame: Any, names: Sequence[str], existing: list[Any]) -> Piece:
     require_columns(names, existing)
     given = {name: frame[name] for name in names}
-    series = [name for name in names if package_of(given[name]) == "pandas" and hasattr(given[name], "index")]
-    for name in series[1:]:
-        if not given[name].index.equals(given[series[0]].index):
-            raise ValueError(f"columns {series[0]!r} and {name!r} must have the same pandas index, for rows are people")
+    require_one_index(given)
     columns = {name: whole_column(name, values) for name, values in given.items()}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
         raise ValueError(f"frame must have columns of one length, got: {listed}")
     return Piece(0, next(iter(lengths.values()), 0), columns)
+
+
+def require_one_index(columns: Mapping[str, Any]) -> None:
+    """Raise ValueError if pandas columns have different indices."""
+    series = [name for name, values in columns.items() if package_of(values) == "pandas" and hasattr(values, "index")]
+    for name in series[1:]:
+        if not columns[name].index.equals(columns[series[0]].index):
+            raise ValueError(f"columns {series[0]!r} and {name!r} must have the same pandas index, for rows are people")
 
 
 def whole_column(name: str, values: Any) -> Any:

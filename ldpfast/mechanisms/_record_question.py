@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._frames import Groups, whole_column
+from .._frames import Groups, require_one_index, whole_column
 from .._person_keys import is_personal
 from .._typing import AnyArray
 from ..domains import FLOAT64, Domain
@@ -110,6 +110,7 @@ class RecordQuestion(ReportQuestion[Result]):
                 with piece.place():
                     self._collect_piece(collected, piece.x, piece.by, piece.rng, clip)
             return collected
+        require_one_index({"x": x, "by": by})
         collected = Collected(self, None if by is None else Groups("by"))
         self._collect_piece(collected, x, None if by is None else whole_column("by", by), rng, clip)
         return collected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -201,9 +201,9 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             listed = ", ".join(map(repr, empty[:20])) + (", ..." if len(empty) > 20 else "")
             warn(f"groups are left out because a question has no answer there: {listed}", SmallSampleWarning)
         left_out = set(empty)
-        return GroupedResults(
-            [value for value in self if value not in left_out], lambda value: self[value].estimate(**options)
-        )
+        # `merge` replaces the arrays, so that the results are those of the people so far.
+        counted = type(self)(self.question, list(self), self._states, self._n)
+        return GroupedResults([value for value in self if value not in left_out], counted, options)
 
     def to_bytes(self) -> bytes:
         """Return the schema of the question, the groups and their counts as bytes, with a checksum.
@@ -273,7 +273,8 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupedAggregator):
             return NotImplemented
-        return self.to_bytes() == other.to_bytes()
+        same = self.question == other.question and self._batches == other._batches and set(self) == set(other)
+        return same and all(self[value] == other[value] for value in self)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -297,13 +298,13 @@ class GroupedResults(Mapping[Any, Any]):
     ['N', 'S']
     """
 
-    def __init__(self, values: Sequence[Any], estimate: Callable[[Any], Any]) -> None:
+    def __init__(self, values: Sequence[Any], counted: Mapping[Any, Aggregator], options: Mapping[str, Any]) -> None:
         self._results: dict[Any, Any] = dict.fromkeys(values)
-        self._estimate = estimate
+        self._counted, self._options = counted, dict(options)
 
     def __getitem__(self, value: Any) -> Any:
         if self._results[value] is None:
-            self._results[value] = self._estimate(value)
+            self._results[value] = self._counted[value].estimate(**self._options)
         return self._results[value]
 
     def __iter__(self) -> Iterator[Any]:

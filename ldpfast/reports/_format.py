@@ -122,6 +122,25 @@ class Format(ABC):
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         """Add valid, contiguous reports to a state, in place."""
 
+    def tally_groups(self, reports: AnyArray, members: AnyArray, states: AnyArray) -> NDArray[np.int64]:
+        """Add valid reports to the states of their groups, in place, and return the number of reports of each group.
+
+        Parameters
+        ----------
+        reports : ndarray
+            Result of `arrange`.
+        members : ndarray of unsigned integers, shape (n,)
+            Number of the group of each report.
+        states : ndarray
+            One state per group.
+        """
+        order = np.argsort(members, kind="stable")
+        cuts = np.searchsorted(members[order], np.arange(len(states) + 1))
+        ordered = np.ascontiguousarray(reports[order])
+        for group in np.flatnonzero(np.diff(cuts)).tolist():
+            self.tally(ordered[cuts[group] : cuts[group + 1]], states[group])
+        return np.diff(cuts).astype(np.int64)
+
     def tally_valid(self, reports: AnyArray, state: AnyArray) -> bool:
         """Add contiguous reports to a state, in place, if their values are valid, and return whether they are.
 

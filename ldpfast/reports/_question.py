@@ -185,7 +185,7 @@ class Question(Described, ABC, Generic[Result]):
         aggregator : Aggregator or GroupedAggregator
             Equal to ``aggregator().update(privatize(x))`` with the same key. Aggregators of parts of the records can be
             merged, and saved with `to_bytes`. With `by` a mapping of aggregators by the values, in the order in which they
-            are first seen.
+            are first seen. The groups do not change the reports.
 
         Raises
         ------
@@ -319,17 +319,12 @@ class ReportQuestion(Question[Result]):
         """Add valid reports to the counts of the groups of people, if `by` is a column, or of all people."""
         if by is not None and len(by) != len(reports):
             raise ValueError(f"by must have one value per record, got {len(by)} for {len(reports)} records")
-        members, groups = collected.members(by)
+        members, _ = collected.members(by)
         if members is None:
             self.combine([collected.states[0][0]], [self.report.count(reports)])
             collected.n += len(reports)
             return
-        order = np.argsort(members, kind="stable")
-        cuts = np.searchsorted(members[order], np.arange(groups + 1))
-        ordered = np.ascontiguousarray(reports[order])
-        for group in np.flatnonzero(np.diff(cuts)).tolist():
-            self.report.tally(ordered[cuts[group] : cuts[group + 1]], collected.states[0][group])
-        collected.n += np.diff(cuts)
+        collected.n += self.report.tally_groups(reports, members, collected.states[0])
 
     @cached_property
     def _head(self) -> bytes:

@@ -53,7 +53,10 @@ def is_possible(layout: SurveyLayout, states: Sequence[AnyArray], n: int) -> boo
     """Return whether n people can have these counts."""
     counts, pairs = states[0].tolist(), states[1].tolist()
     possible = sum(counts) == n * layout.answers and all(0 <= count <= n for count in counts)
-    possible &= all(0 <= both <= min(counts[a], counts[b]) for both, (a, b) in zip(pairs, layout.pairs, strict=True))
+    possible &= all(
+        max(0, counts[a] + counts[b] - n) <= both <= min(counts[a], counts[b])
+        for both, (a, b) in zip(pairs, layout.pairs, strict=True)
+    )
     return possible and all(
         mechanism.report.is_possible(state, answers)
         for mechanism, state, answers in zip(layout.mechanisms, states[2:], counts, strict=True)
@@ -81,6 +84,31 @@ def count_rows(
         states[0][q] += len(packed)
     for i, (a, b) in enumerate(layout.pairs):
         states[1][i] += int((asked[:, a] & asked[:, b]).sum())
+
+
+def count_groups(
+    layout: SurveyLayout,
+    reports: Sequence[NDArray[np.uint8]],
+    asked: NDArray[np.bool_],
+    members: NDArray[np.uint32],
+    states: list[AnyArray],
+) -> None:
+    """Add packed reports, which are valid, to the counts of groups of people.
+
+    Parameters
+    ----------
+    layout, reports, asked
+        As for `count_rows`.
+    members : ndarray of uint32, shape (n,)
+        Number of the group of each person.
+    states : list of ndarray
+        The counts, with one row per group, changed in place.
+    """
+    for q, (mechanism, packed) in enumerate(zip(layout.mechanisms, reports, strict=True)):
+        arranged = mechanism.report.arrange(mechanism.report.unpack(packed))
+        states[0][:, q] += mechanism.report.tally_groups(arranged, members[asked[:, q]], states[2 + q])
+    for i, (a, b) in enumerate(layout.pairs):
+        states[1][:, i] += np.bincount(members[asked[:, a] & asked[:, b]], minlength=len(states[1]))
 
 
 def _no_counts(layout: SurveyLayout) -> list[AnyArray]:

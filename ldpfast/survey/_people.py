@@ -19,7 +19,7 @@ from .._typing import AnyArray
 from .._warnings import warn
 from ..reports import SCHEMA_KEY, Collected
 from ..results import ClippedWarning
-from ._counts import LABEL, combine, count_rows
+from ._counts import LABEL, combine, count_groups, count_rows
 from ._layout import SurveyLayout
 from ._persons import person_answers
 
@@ -103,10 +103,10 @@ class People:
                 self._run_piece(piece, columns, members, groups, collected.states)
             else:
                 reports, asked = self._person_answers(piece, columns, self.keys)
-                for group in range(groups):
-                    chosen = np.ones(piece.n, np.bool_) if members is None else members == group
-                    rows = [packed[chosen[asked[:, q]]] for q, packed in enumerate(reports)]
-                    count_rows(self.layout, rows, asked[chosen], [state[group] for state in collected.states])
+                if members is None:
+                    count_rows(self.layout, reports, asked, [state[0] for state in collected.states])
+                else:
+                    count_groups(self.layout, reports, asked, members, collected.states)
             collected.n += piece.n if members is None else np.bincount(members, minlength=groups)
             if self.clip:
                 collected.add_clipped(self._clipped(piece, columns))
@@ -208,7 +208,7 @@ class People:
 def warn_public(layout: SurveyLayout, by: Any) -> None:
     """Warn if a question asks for the column that divides people, whose values are not protected."""
     for name, question in layout.declared.items():
-        if (question.column or name) == by:
+        if isinstance(by, str) and (question.column or name) == by:
             warn(
                 f"by must be a public column, which is not protected, got {by!r}: question {name!r} asks for it; a Cross "
                 "with this question estimates groups privately",

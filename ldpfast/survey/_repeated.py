@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _coins, _schema
 from .._described import Described, made_again
 from .._described import from_dict as described
-from .._frames import Groups, whole_column
+from .._frames import Groups, require_one_index, whole_column
 from .._person_keys import NO_SERIES, PIECE_ROWS, PersonKeys, category_fields, is_personal
 from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse
+from ..mechanisms._records import RecordPiece, Records
 from ..privacy import Channel, Guarantee
 from ..reports import Aggregator, Codes, Collected, ReportQuestion
 from ..reports._labels import messages_of
@@ -337,13 +338,25 @@ class RepeatedRound(ReportQuestion[Answer]):
         return self._respond(cells, rng)
 
     def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
-        collected = Collected(self, None if by is None else Groups("by"))
-        reports = self.privatize(x, rng=rng, clip=clip)
-        self.count_groups(collected, reports, None if by is None else whole_column("by", by))
+        collected = Collected(self, None if by is None else Groups(by if isinstance(x, Records) else "by"))
+        for piece in self._pieces(x, by, rng):
+            with piece.place():
+                self.count_groups(collected, self.privatize(piece.x, rng=piece.rng, clip=clip), piece.by)
         return collected
 
     def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
-        yield messages_of(self, self.privatize(x, rng=rng, clip=clip))
+        for piece in self._pieces(x, None, rng):
+            with piece.place():
+                reports = self.privatize(piece.x, rng=piece.rng, clip=clip)
+            yield messages_of(self, reports)
+
+    def _pieces(self, x: Any, by: Any, rng: RNGLike) -> Iterator[RecordPiece]:
+        """Yield the people of a column of a table, or of an array, with their groups."""
+        if isinstance(x, Records):
+            yield from x.pieces(True, by, rng)
+        else:
+            require_one_index({"x": x, "by": by})
+            yield RecordPiece(x, None if by is None else whole_column("by", by), rng, 0)
 
     def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
         """Do nothing: clients clip, and do not count what they clipped."""

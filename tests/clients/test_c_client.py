@@ -110,6 +110,26 @@ def test_symmetric_unary_encoding(driver, tmp_path, monkeypatch, epsilon):
     assert answers(driver, write(tmp_path / "cases", [(survey, cases)])) == [case.message for case in cases]
 
 
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 64, 65, 69, 70])
+def test_any_number_of_answers_is_chosen_by_the_same_tickets(driver, tmp_path, count):
+    """The client in C has no memory for all tickets and finds 32 questions at a time."""
+    survey = Survey({f"q{i}": YesNo(optional=True) for i in range(70)}, 40.0, answers=count)
+    cases = []
+    for i, person in enumerate([*range(12), "p\u00e9", b"", "x" * 99]):
+        record, secret = {f"q{j}": (i + j) % 3 == 0 for j in range(70)}, hashlib.sha256(bytes([i])).digest()
+        cases.append(Case(record, secret, person, survey.client(secret, person).answer(record)))
+    assert answers(driver, write(tmp_path / "cases", [(survey, cases)])) == [case.message for case in cases]
+
+
+def test_hundreds_of_tickets_give_the_same_question(driver, tmp_path):
+    weights = {"a": 300, "\u00fc\U0001f600": 700, "c": 1, "d": 23}
+    survey = Survey({name: YesNo(optional=True) for name in weights}, 1.0, weights=weights, series="\u00e9tude")
+    record, secret = dict.fromkeys(weights, True), bytes(range(32))
+    cases = [Case(record, secret, i, survey.client(secret, i).answer(record)) for i in range(200)]
+    assert answers(driver, write(tmp_path / "cases", [(survey, cases)])) == [case.message for case in cases]
+    assert len({case.message[9:11] for case in cases}) > 2
+
+
 def test_a_server_counts_messages_of_both_clients(driver, tmp_path):
     for survey, cases in vectors():
         made = answers(driver, write(tmp_path / "cases", [(survey, cases)]))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import datetime
+import hashlib
 import itertools
+import struct
 from decimal import Decimal
 
 import numpy as np
@@ -320,3 +322,16 @@ def test_clients_need_optional_questions():
         SURVEY.client().answer([1])
     with pytest.raises(ValueError, match="secret and person must be given together"):
         SURVEY.client(secret=bytes(32))
+
+
+def test_counts_of_pairs_hold_all_who_answered_both():
+    """With all questions answered, everybody is in every pair; fewer were possible once."""
+    survey = SURVEYS["all"]
+    data = survey.collect(people(300), rng=1).to_bytes()
+    (length,) = struct.unpack_from("<Q", data, 8)
+    place = 16 + length + 8 * len(survey.mechanisms)  # the first pair
+    assert struct.unpack_from("<q", data, place) == (300,)
+    for both in (299, 301):
+        body = data[:place] + struct.pack("<q", both) + data[place + 8 : -16]
+        with pytest.raises(ValueError, match="data must hold a state that n = 300 reports can have"):
+            ldp.load(body + hashlib.blake2b(body, digest_size=16).digest())

@@ -19,7 +19,6 @@ from ldpfast._core.kernels cimport (
 
 ROWS = SURVEY_ROWS
 MISSING, UNDECLARED = SYMBOL_MISSING, SYMBOL_UNDECLARED
-MAX_BUCKETS = 1 << 22  # questions times groups
 FIRST_ROWS = np.arange(SURVEY_ROWS, dtype=np.uint16)
 
 # Kinds of columns by the names of NumPy's dtypes, and "bits", and bytes per value.
@@ -147,14 +146,16 @@ cdef struct workspace:
     uint16_t *question  # of each row, for one answer per person
     uint16_t *left      # answers that are left, for more than one
     uint8_t *picked     # per asked question and row, for more than one
-    uint16_t *row       # rows in the order of question and group
-    uint32_t *start     # of each question and group in `row`
+    uint16_t *row       # rows in the order of the questions, or those that are asked one
+    uint32_t *start     # of each question in `row`
+    uint32_t *group     # start of each group in `sorted`
     double *number
     uint64_t *word
     uint32_t *symbol
     uint32_t *other
     uint8_t *record
     uint8_t *report
+    uint8_t *sorted     # reports in the order of the groups
     stream_key *key     # of each question
     uint8_t *opened
 
@@ -301,32 +302,29 @@ cdef class SurveyKernel:
             at += 1
             i += now
 
-    cdef void assign(self, stream_key *key, uint64_t block, size_t n, const uint32_t *group, size_t groups,
-                     workspace *w) noexcept nogil:
-        """Sort the rows of a block by question and group, for one answer per person."""
-        cdef size_t i, bucket, total = 0, buckets = self.item_count * groups
+    cdef void assign(self, stream_key *key, uint64_t block, size_t n, workspace *w) noexcept nogil:
+        """Sort the rows of a block by question, for one answer per person."""
+        cdef size_t i, q, total = 0
         cdef uint32_t count
         assign_one(key, block, &self.thresholds[0] if self.item_count > 1 else NULL, self.item_count - 1, n, w.question)
-        memset(w.start, 0, (buckets + 1) * sizeof(uint32_t))
+        memset(w.start, 0, (self.item_count + 1) * sizeof(uint32_t))
         for i in range(n):
-            w.start[w.question[i] * groups + (group[i] if groups > 1 else 0)] += 1
-        for bucket in range(buckets):
-            count = w.start[bucket]
-            w.start[bucket] = total
+            w.start[w.question[i]] += 1
+        for q in range(self.item_count):
+            count = w.start[q]
+            w.start[q] = total
             total += count
         for i in range(n):
-            bucket = w.question[i] * groups + (group[i] if groups > 1 else 0)
-            w.row[w.start[bucket]] = <uint16_t>i
-            w.start[bucket] += 1
-        for bucket in range(buckets, 0, -1):
-            w.start[bucket] = w.start[bucket - 1]
+            q = w.question[i]
+            w.row[w.start[q]] = <uint16_t>i
+            w.start[q] += 1
+        for q in range(self.item_count, 0, -1):
+            w.start[q] = w.start[q - 1]
         w.start[0] = 0
 
-    cdef void pick(self, stream_key *key, uint64_t block, size_t q, size_t n, const uint32_t *group, size_t groups,
-                   workspace *w) noexcept nogil:
-        """Sort the rows of a block that are asked question q by group, for several answers per person."""
-        cdef size_t i, bucket, total = 0
-        cdef uint32_t count
+    cdef size_t pick(self, stream_key *key, uint64_t block, size_t q, size_t n, workspace *w) noexcept nogil:
+        """Find the rows of a block that are asked question q, for several answers per person. Return their number."""
+        cdef size_t i, count = 0
         cdef uint8_t *picked = w.picked + q * SURVEY_ROWS
         if q == 0:
             for i in range(n):
@@ -335,21 +333,28 @@ cdef class SurveyKernel:
             memset(picked, 1, n)
         else:
             assign_step(key, block, q, <uint32_t>(self.item_count - q), n, w.left, picked)
-        memset(w.start, 0, (groups + 1) * sizeof(uint32_t))
-        for i in range(n):
-            w.start[group[i] if groups > 1 else 0] += picked[i]
-        for bucket in range(groups):
-            count = w.start[bucket]
-            w.start[bucket] = total
-            total += count
         for i in range(n):
             if picked[i]:
-                bucket = group[i] if groups > 1 else 0
-                w.row[w.start[bucket]] = <uint16_t>i
-                w.start[bucket] += 1
-        for bucket in range(groups, 0, -1):
-            w.start[bucket] = w.start[bucket - 1]
-        w.start[0] = 0
+                w.row[count] = <uint16_t>i
+                count += 1
+        return count
+
+    cdef void sort_reports(self, const uint16_t *row, size_t n, const uint32_t *member, size_t groups, size_t size,
+                           workspace *w) noexcept nogil:
+        """Sort n reports of `size` bytes, which are those of the given rows, by the groups of the rows."""
+        cdef size_t i, g
+        memset(w.group, 0, (groups + 1) * sizeof(uint32_t))
+        for i in range(n):
+            w.group[member[row[i]] + 1] += 1
+        for g in range(groups):
+            w.group[g + 1] += w.group[g]
+        for i in range(n):
+            g = member[row[i]]
+            memcpy(w.sorted + w.group[g] * size, w.report + i * size, size)
+            w.group[g] += 1
+        for g in range(groups, 0, -1):
+            w.group[g] = w.group[g - 1]
+        w.group[0] = 0
 
     cdef stream_key *key_of(self, stream_key *master, size_t q, workspace *w) noexcept nogil:
         """Return the key of a question, derived from that of the survey."""
@@ -370,10 +375,7 @@ cdef class SurveyKernel:
         """Prepare a loop over n rows that end with row `stop` - 1. Whether or not this raises, `close_workspace` follows."""
         cdef size_t i
         cdef size_t rows = min(<size_t>SURVEY_ROWS, n + 2)
-        cdef size_t buckets = (self.item_count if self.answers == 1 else 1) * groups + 1
         memset(w, 0, sizeof(workspace))
-        if buckets > MAX_BUCKETS:
-            raise ValueError("there are too many groups for this number of questions")
         load_key(key, &w.master)
         w.columns = self.columns_of(columns, stop)
         w.to = <uint8_t **>malloc(len(buffers) * sizeof(uint8_t *))
@@ -381,18 +383,20 @@ cdef class SurveyKernel:
         w.row = <uint16_t *>malloc(2 * rows)
         w.left = <uint16_t *>malloc(2 * rows)
         w.picked = <uint8_t *>malloc(SURVEY_ROWS * self.item_count if self.answers > 1 else 1)
-        w.start = <uint32_t *>malloc(4 * buckets)
+        w.start = <uint32_t *>malloc(4 * (self.item_count + 1))
+        w.group = <uint32_t *>malloc(4 * (groups + 1))
         w.number = <double *>malloc(8 * rows)
         w.word = <uint64_t *>malloc(8 * rows + 8)
         w.symbol = <uint32_t *>malloc(4 * rows)
         w.other = <uint32_t *>malloc(4 * rows)
         w.record = <uint8_t *>malloc(2 * rows)
         w.report = <uint8_t *>malloc(rows * self.largest_report)
+        w.sorted = <uint8_t *>malloc(rows * self.largest_report if groups > 1 else 1)
         w.key = <stream_key *>malloc(self.item_count * sizeof(stream_key))
         w.opened = <uint8_t *>calloc(self.item_count, 1)
         if (w.question is NULL or w.row is NULL or w.left is NULL or w.picked is NULL or w.start is NULL or w.number is NULL
                 or w.word is NULL or w.symbol is NULL or w.other is NULL or w.record is NULL or w.report is NULL
-                or w.key is NULL or w.opened is NULL or w.to is NULL):
+                or w.key is NULL or w.opened is NULL or w.to is NULL or w.group is NULL or w.sorted is NULL):
             raise MemoryError()
         for i in range(<size_t>len(buffers)):
             w.to[i] = address_of(buffers[i])
@@ -409,7 +413,7 @@ cdef class SurveyKernel:
             key_wipe(w.key, self.item_count * sizeof(stream_key))
         for memory in (<size_t>w.question, <size_t>w.row, <size_t>w.left, <size_t>w.picked, <size_t>w.start, <size_t>w.number,
                        <size_t>w.word, <size_t>w.symbol, <size_t>w.other, <size_t>w.record, <size_t>w.report, <size_t>w.key,
-                       <size_t>w.opened, <size_t>w.columns, <size_t>w.to):
+                       <size_t>w.opened, <size_t>w.columns, <size_t>w.to, <size_t>w.group, <size_t>w.sorted):
             free(<void *><size_t>memory)
         if exhausted:
             raise OverflowError("a stream of random words is exhausted")
@@ -471,13 +475,12 @@ cdef class SurveyKernel:
                     if invalid >= 0:
                         break
                     if self.answers == 1:
-                        self.assign(&w.master, block + at // SURVEY_ROWS, now, NULL, 1, &w)
+                        self.assign(&w.master, block + at // SURVEY_ROWS, now, &w)
                     for q in range(self.item_count):
                         if self.answers == 1:
                             row, count = w.row + w.start[q], w.start[q + 1] - w.start[q]
                         else:
-                            self.pick(&w.master, block + at // SURVEY_ROWS, q, now, NULL, 1, &w)
-                            row, count = w.row, w.start[1]
+                            row, count = w.row, self.pick(&w.master, block + at // SURVEY_ROWS, q, now, &w)
                         if count == 0:
                             continue
                         own = self.key_of(&w.master, q, &w)
@@ -498,12 +501,12 @@ cdef class SurveyKernel:
         `groups` is None or has the number of the group of each row, below `group_count`. `states` has one buffer per asked
         question, with a state for each group, and a row of `counts` has the numbers of reports of a group to each question.
         `pairs` has the numbers of two asked questions in each row, and a row of `pair_counts` how many people of a group
-        answered both. The result is that of `privatize`.
+        answered both. The reports are those of `privatize`, whatever the groups are.
         """
         cdef workspace w
         cdef stream_key *own
-        cdef size_t q, g, i, j, at, now, size, first
-        cdef const uint32_t *starts
+        cdef size_t q, g, i, j, at, now, size, count
+        cdef const uint16_t *row
         cdef int invalid = -1
         cdef const uint32_t[::1] group = groups if groups is not None else np.zeros(1, np.uint32)
         cdef const int32_t[:, ::1] pair = pairs
@@ -530,23 +533,28 @@ cdef class SurveyKernel:
                         break
                     member = &group[at] if group_count > 1 else NULL
                     if self.answers == 1:
-                        self.assign(&w.master, block + at // SURVEY_ROWS, now, member, group_count, &w)
+                        self.assign(&w.master, block + at // SURVEY_ROWS, now, &w)
                     for q in range(self.item_count):
-                        starts = w.start + q * group_count
-                        if self.answers > 1:
-                            self.pick(&w.master, block + at // SURVEY_ROWS, q, now, member, group_count, &w)
-                            starts = w.start
-                        first = starts[0]
-                        if starts[group_count] == first:
+                        if self.answers == 1:
+                            row, count = w.row + w.start[q], w.start[q + 1] - w.start[q]
+                        else:
+                            row, count = w.row, self.pick(&w.master, block + at // SURVEY_ROWS, q, now, &w)
+                        if count == 0:
                             continue
                         own = self.key_of(&w.master, q, &w)
-                        self.answer(q, w.columns, at, w.row + first, starts[group_count] - first, own, block + at // SURVEY_ROWS, &w)
+                        self.answer(q, w.columns, at, row, count, own, block + at // SURVEY_ROWS, &w)
                         size = self.items[q].report_bytes
+                        if group_count == 1:
+                            self.items[q].tally(self.items[q].format, w.report, count, w.to[q])
+                            counts[0, q] += count
+                            continue
+                        self.sort_reports(row, count, member, group_count, size, &w)
                         for g in range(group_count):
-                            if starts[g + 1] > starts[g]:
-                                self.items[q].tally(self.items[q].format, w.report + (starts[g] - first) * size,
-                                                    starts[g + 1] - starts[g], w.to[q] + g * self.items[q].state_bytes)
-                                counts[g, q] += starts[g + 1] - starts[g]
+                            count = w.group[g + 1] - w.group[g]
+                            if count:
+                                self.items[q].tally(self.items[q].format, w.sorted + w.group[g] * size, count,
+                                                    w.to[q] + g * self.items[q].state_bytes)
+                                counts[g, q] += count
                     for j in range(<size_t>pair.shape[0]):
                         for i in range(now):
                             pair_counts[member[i] if group_count > 1 else 0, j] += (

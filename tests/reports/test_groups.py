@@ -1,0 +1,130 @@
+"""Groups of people: values that divide them, equality, and results that stay."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ldpfast as ldp
+from ldpfast.survey import Repeated, Survey, YesNo
+
+from ..support.errors import raises
+
+MECHANISM = ldp.RandomizedResponse(3, 1.0)
+X = np.arange(12) % 3
+BY = np.repeat(["N", "S"], 6)
+
+
+def collect(by=BY, rng=1):
+    return MECHANISM.collect(X, by=by, rng=rng)
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_results_do_not_change_when_other_people_are_merged():
+    grouped = collect()
+    results = grouped.estimate()
+    grouped.merge(collect(rng=2))
+    assert {value: result.n for value, result in results.items()} == {"N": 6, "S": 6}
+    assert {value: result.n for value, result in grouped.estimate().items()} == {"N": 12, "S": 12}
+
+
+def test_the_aggregators_of_groups_are_copies():
+    grouped = collect()
+    alone = grouped["N"]
+    alone.merge(MECHANISM.collect(X, rng=3)).name_batch("one")
+    assert alone.n == 18
+    assert grouped == collect()
+
+
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_results_can_be_pickled_and_copied():
+    results = collect().estimate()
+    for again in (pickle.loads(pickle.dumps(results)), copy.copy(results), copy.deepcopy(results)):
+        assert again.table().columns == results.table().columns
+
+
+def test_groups_are_equal_in_any_order_if_their_counts_are():
+    first, second = collect(), collect(np.repeat(["W", "N"], 6), rng=2)
+    assert copy.copy(first).merge(second) == copy.copy(second).merge(first)
+    assert collect() == collect()
+    assert collect() != collect(rng=2)
+    assert collect() != collect(np.repeat(["N", "W"], 6))
+    assert collect() != collect().name_batch("one")
+    assert collect() != MECHANISM.collect(X, rng=1)
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        np.repeat([np.inf, 1.0], 6),
+        np.arange(12).astype("timedelta64[s]"),
+        pa.array(range(12), pa.time32("s")),
+        pa.array(range(12), pa.timestamp("ns")),
+    ],
+    ids=["infinite", "duration", "time", "nanoseconds"],
+)
+def test_values_that_cannot_be_saved_can_be_compared(by):
+    assert collect(by) == collect(by)
+    assert collect(by) != collect(by, rng=2)
+    with pytest.raises(TypeError, match="parameters and labels must be"):
+        collect(by).to_bytes()
+
+
+@pytest.mark.parametrize(
+    "by, values",
+    [
+        ([None, 1, None] * 4, [None, 1]),
+        (np.array([np.nan, 1.0, -np.nan] * 4), [None, 1.0]),
+        (np.array([0.0, -0.0] * 6), [0.0]),
+        ([True, False] * 6, [True, False]),
+        (pd.Categorical(["b", "a", None] * 4), ["b", "a", None]),
+    ],
+    ids=["None", "NaN", "zeros", "bool", "categorical"],
+)
+def test_missing_and_equal_values_are_one_group(by, values):
+    grouped = collect(by)
+    assert list(grouped) == values
+    assert list(map(type, grouped)) == list(map(type, values))
+    assert grouped.n == 12
+    assert ldp.load(grouped.to_bytes()) == grouped
+
+
+@pytest.mark.parametrize("by", [[1, True, 1.0] * 4, np.array([1, "1"] * 6, object), np.zeros(12, complex)])
+def test_values_of_several_types_are_refused(by):
+    with raises(TypeError, "column 'by' must hold values of one type that Arrow has"):
+        collect(by)
+
+
+def test_records_and_groups_have_one_pandas_index():
+    x, by = pd.Series(X), pd.Series(BY)
+    assert MECHANISM.collect(x, by=by, rng=1) == collect()
+    asked = Repeated(YesNo(), permanent=2.0, round=1.0, rounds=2).in_round(0)
+    keys = ldp.PersonKeys(bytes(32), np.arange(12), question="q")
+    message = "columns 'x' and 'by' must have the same pandas index, for rows are people"
+    with raises(ValueError, message):
+        MECHANISM.collect(x, by=by[::-1], rng=1)
+    with raises(ValueError, message):
+        asked.collect(x == 1, by=by[::-1], rng=keys)
+
+
+@pytest.mark.parametrize("by", [BY, pd.Series(BY), BY.tolist(), 3, b"by"], ids=lambda by: type(by).__name__)
+def test_groups_of_a_survey_are_a_column_of_its_table(by):
+    frame = {"smokes": X == 1, "by": BY}
+    with raises(TypeError, f"by must be the name of a column, got {type(by).__name__}"):
+        Survey({"smokes": YesNo()}, 1.0).collect(frame, by=by, rng=1)
+
+
+def test_the_reports_of_a_seed_do_not_depend_on_the_groups():
+    survey = Survey({"a": YesNo(), "b": YesNo()}, 2.0)
+    n = 5000
+    frame = {"a": np.arange(n) % 2 == 0, "b": np.arange(n) % 3 == 0, "by": np.arange(n) * 7919 % 11}
+    grouped = survey.collect(frame, by="by", rng=1)
+    total = survey.aggregator()
+    for aggregator in grouped.values():
+        total.merge(aggregator)
+    assert total == survey.collect(frame, rng=1)
