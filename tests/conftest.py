@@ -84,7 +84,7 @@ def isa(request: pytest.FixtureRequest):
     _core.set_isa(before)
 
 
-@pytest.fixture(params=[1, 2, 7])
+@pytest.fixture(params=[1, 7])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     """Several numbers of threads, which are used even for small inputs."""
     before = ldp.get_num_threads()

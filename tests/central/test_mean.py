@@ -285,6 +285,7 @@ def test_l2_noise_has_its_distribution_and_variance(dim):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("privacy", DEFINITIONS)
 @pytest.mark.parametrize("moment", [1.5, 2.0, 4.0])
 def test_intervals_cover_the_mean_of_the_population(privacy, moment):

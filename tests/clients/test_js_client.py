@@ -163,6 +163,7 @@ ELSEWHERE = ["x86_64-windows-gnu", "aarch64-macos", "thumb-freestanding-eabi", "
 TARGETS = {"x86": "x86-linux-musl", "aarch64": "aarch64-linux-musl", "arm": "arm-linux-musleabihf"}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="runs programs for Linux")
 @pytest.mark.parametrize("machine", TARGETS)
 def test_messages_of_c_on_other_machines(machine, tmp_path):

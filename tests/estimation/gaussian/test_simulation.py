@@ -179,9 +179,9 @@ def test_records_that_are_not_finite_are_errors(options, bad):
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_record_that_is_not_finite_is_an_error_at_every_place(options, bad):
     """Every person of a period can be in another group, and groups have different questions."""
-    server = make(options, 2.0)
+    server, records = make(options, 2.0), normals(10_007)
     for place in range(120):
-        x = normals(10_007)
+        x = records.copy()
         x[place] = bad
         with pytest.raises(ValueError, match=rf"^x must be finite numbers; index {place} is {state_of_record(bad)}"):
             server.run(x, rng=1)
