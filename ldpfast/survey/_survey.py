@@ -131,7 +131,7 @@ class Survey(Question[SurveyResult]):
             questions=questions,
             epsilon=epsilon,
             answers=answers,
-            weights=None if self.weights is None else {name: weights[name] for name in self.weights},
+            weights={name: weights[name] for name in self.weights} if self.weights else None,
             mechanisms=mechanisms,
             _guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
         )
