@@ -1,7 +1,6 @@
 """Jobs that an engine divides among tasks: each task privatizes and counts the people of one partition.
 
-A task returns counts, which merge in any order. Reports do not leave it. `dask` and `spark` move partitions and counts; what
-is done with them is here.
+A task returns counts, which merge in any order. Reports do not leave it. `dask` and `spark` move partitions and counts.
 """
 
 from __future__ import annotations
@@ -403,10 +402,9 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
 def _names(column: Any) -> Any:
     if column is None or isinstance(column, str):
         return column
-    names = tuple(column) if isinstance(column, list | tuple) else ()
-    if not names or not all(isinstance(name, str) for name in names):
+    if not isinstance(column, list | tuple) or not column or not all(isinstance(name, str) for name in column):
         raise TypeError(f"column must be the name of a column or a list of names, got {column!r}")
-    return names
+    return tuple(column)
 
 
 def conduct(job: Job, batch: str | None, run: Callable[[Job], Counts], count_people: Callable[[], int]) -> Any:

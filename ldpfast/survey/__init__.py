@@ -17,7 +17,8 @@ from ._histogram import Histogram, HistogramAnswer
 from ._mean import Mean
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
-from ._repeated import Repeated, RepeatedClient, RepeatedRound
+from ._repeated import Repeated, RepeatedRound
+from ._repeated_client import RepeatedClient
 from ._result import SurveyResult
 from ._survey import Survey
 from ._yes_no import YesNo

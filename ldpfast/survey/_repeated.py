@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check, _coins, _schema
 from .._described import Described, made_again
@@ -29,12 +27,12 @@ from ..results import Debiasing
 from ._answers import Answer
 from ._persons import ROUNDING, fields_of
 from ._questions import ColumnQuestion
+from ._repeated_client import MAX_ROUNDS, RepeatedClient
 from ._shares import Shares
+from ._two_responses import product, second_response
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
-
-MAX_ROUNDS = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -118,8 +116,8 @@ class Repeated(Described):
             raise ValueError(f"round must be below permanent = {permanent!r}, got {once!r}")
         rounds = _check.integer("rounds", self.rounds, 1, MAX_ROUNDS)
         first = RandomizedResponse(self.question.k, permanent)
-        second = _second_response(first, once)
-        keep, other = _product(first, second)
+        second = second_response(first, once)
+        keep, other = product(first, second)
         self._set(
             permanent=permanent,
             round=once,
@@ -174,7 +172,7 @@ class Repeated(Described):
         -------
         channel : privacy.Channel
         """
-        keep, other = _product(self.first, self.second)
+        keep, other = product(self.first, self.second)
         k = self.question.k
         rows: Any = [[keep if i == j else other for j in range(k)] for i in range(k)]
         return Channel(rows)
@@ -425,93 +423,3 @@ class RepeatedRound(ReportQuestion[Answer]):
 
     def _pinned(self) -> dict[str, Any]:
         return self.repeated._pinned()
-
-
-class RepeatedClient:
-    """The device of one person that answers a repeated question, with a ledger of the rounds.
-
-    Attributes
-    ----------
-    answered : frozenset of int
-        Rounds that were answered. The device must store it, for the next client.
-
-    Examples
-    --------
-    >>> from ldpfast.survey import Repeated, YesNo
-    >>> question = Repeated(YesNo(optional=True), permanent=3.0, round=1.0, rounds=30)
-    >>> client = question.client(bytes(32), "person 7", question="smoker")  # use secrets.token_bytes(32)
-    >>> len(client.answer(True, 0))
-    12
-    """
-
-    def __init__(self, repeated: Repeated, keys: PersonKeys, answered: Iterable[int]) -> None:
-        if not repeated.question.optional:
-            raise ValueError("question must be optional for a client, which cannot refuse a missing value")
-        self._repeated, self._keys = repeated, keys
-        self.answered = frozenset(_check.integer("answered", number, 0, MAX_ROUNDS) for number in answered)
-
-    def answer(self, value: Any, round: int) -> bytes:
-        """Return the report of a round. It never raises because of the value.
-
-        Parameters
-        ----------
-        value : object
-            The present value; what is missing or unknown counts as "no answer".
-        round : int
-            Number of the round, which may be any number that was not used before.
-
-        Returns
-        -------
-        message : bytes
-            As of `Question.message`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the round was answered before, or the declared number of rounds is used up, whatever the value is.
-
-        Privacy
-        -------
-        See `Repeated`.
-        """
-        number = _check.integer("round", round, 0, MAX_ROUNDS - 1)
-        if number in self.answered:
-            raise ValueError(f"round must be one that was not answered before, got {number}")
-        if len(self.answered) >= self._repeated.rounds:
-            raise ValueError(f"a person must answer at most {self._repeated.rounds} rounds, which are used up")
-        self.answered |= {number}
-        asked = self._repeated.in_round(number)
-        return asked.message(asked._respond(_cell_of(value, self._repeated.question), self._keys))
-
-
-def _cell_of(value: Any, question: ColumnQuestion) -> NDArray[Any]:
-    """Return the canonical value of one cell."""
-
-    return np.asarray(question.canonical(question.read_cell(value), np.arange(1), clip=True))
-
-
-def _product(first: RandomizedResponse, second: RandomizedResponse) -> tuple[Fraction, Fraction]:
-    """Return the probabilities of the true symbol and of each other one after both responses."""
-    k, a, b = first.k, first._coin, second._coin
-    keep = a.p * b.p + (k - 1) * a.q * b.q
-    return keep, (1 - keep) / (k - 1)
-
-
-def _second_response(first: RandomizedResponse, epsilon: float) -> RandomizedResponse:
-    """Return the response with the largest epsilon, up to rounding, for which both together have a loss of at most epsilon."""
-    with decimal.localcontext(_coins.CONTEXT):
-        most = Decimal(epsilon).exp()
-
-    def fits(candidate: float) -> bool:
-        keep, other = _product(first, RandomizedResponse(first.k, candidate))
-        ratio = keep / other
-        with decimal.localcontext(_coins.CONTEXT):
-            return Decimal(ratio.numerator) <= most * Decimal(ratio.denominator)
-
-    low, high = epsilon, epsilon  # the second response alone has a loss of at most epsilon
-    while high < 40 and fits(high):
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return RandomizedResponse(first.k, low)

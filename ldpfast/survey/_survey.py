@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,26 +18,20 @@ from ..privacy import Guarantee
 from ..reports import MESSAGE_VERSION, Aggregator, Collected, Question
 from ..reports._question import StateLayout
 from . import _design, _toml
-from ._answers import Answer
+from ._arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
-from ._counts import LABEL, combine, count, is_possible
-from ._cross import Cross
+from ._conclude import conclude
+from ._counts import combine, count, is_possible
 from ._design import Item, SurveyPlan
 from ._layout import SurveyLayout
-from ._mechanisms import uses_numbers
 from ._messages import messages_of
 from ._people import People, warn_clipped, warn_public
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._result import SurveyResult
-from ._shares import Shares, pooled
 
 if TYPE_CHECKING:
     from .._typing import RNGLike
-
-MAX_QUESTIONS = 1 << 12
-MAX_WEIGHTS = 1024  # sum of the weights, each of which is a number of tickets
-MAX_CELLS = 1 << 24  # different answers to a question
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +105,8 @@ class Survey(Question[SurveyResult]):
     _layout: SurveyLayout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        questions, epsilon = _checked_questions(self.questions), _check.positive("epsilon", self.epsilon)
-        weights = _checked_weights(self.weights, questions)
+        questions, epsilon = checked_questions(self.questions), _check.positive("epsilon", self.epsilon)
+        weights = checked_weights(self.weights, questions)
         total = sum(weights.values())
         items = [
             Item(name, question.parts_of(name), weights[name], Fraction(weights[name], total))
@@ -122,10 +115,10 @@ class Survey(Question[SurveyResult]):
         ]
         if self.series is not None and (not isinstance(self.series, str) or not self.series):
             raise TypeError(f"series must be a non-empty text or None, got {self.series!r}")
-        answers = _checked_answers(self.answers, items, questions, epsilon)
+        answers = checked_answers(self.answers, items, questions, epsilon)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
-        mechanisms = _mechanisms(items, questions, _design.epsilon_per_answer(epsilon, answers))
+        mechanisms = mechanisms_of(items, questions, _design.epsilon_per_answer(epsilon, answers))
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
         self._set(
             questions=questions,
@@ -175,8 +168,8 @@ class Survey(Question[SurveyResult]):
         TypeError, ValueError
             If `n` is not an integer in [1, 2^53].
         """
-        n = _check.people("n", n)
-        return _design.plan(self._layout.items, dict(self.questions), self.epsilon, self.answers, n)
+        asked, n = dict(self.questions), _check.people("n", n)
+        return _design.plan(self._layout.items, asked, self.epsilon, self.answers, n)
 
     # People -----------------------------------------------------------------------------------------------------------
 
@@ -213,8 +206,7 @@ class Survey(Question[SurveyResult]):
         -------
         Each row is `guarantee.epsilon`-LDP.
         """
-        pa = optional("pyarrow", "files")
-        return pa.concat_tables(self.privatize_pieces(frame, rng=rng, clip=clip))
+        return optional("pyarrow", "files").concat_tables(self.privatize_pieces(frame, rng=rng, clip=clip))
 
     def privatize_pieces(self, frame: Any, *, rng: RNGLike = None, clip: bool = False) -> Iterator[Any]:
         """Yield the result of `privatize` in pieces, in constant memory.
@@ -236,7 +228,7 @@ class Survey(Question[SurveyResult]):
 
         Privacy
         -------
-        Each row is `guarantee.epsilon`-LDP.
+        As for `privatize`.
         """
         yield from People(self, frame, rng, clip).tables()
 
@@ -365,58 +357,7 @@ class Survey(Question[SurveyResult]):
         ValueError
             If a question has no answers.
         """
-        layout, states = self._layout, counted._states
-        together = dict(zip(layout.pairs, states[1].tolist(), strict=True))
-        counters = [
-            Aggregator.of_states(mechanism, [state], answers)
-            for mechanism, state, answers in zip(layout.mechanisms, states[2:], states[0].tolist(), strict=True)
-        ]
-        for item, counter in zip(layout.items, counters, strict=True):
-            if counter.n == 0:
-                raise ValueError(f"question {item.name!r} must have at least 1 answer for an estimate, got n = 0")
-        numbers = sum(self._numbers_of(item) for item in layout.items)
-        shares = {
-            item.name: Shares.of(counter)
-            for item, counter in zip(layout.items, counters, strict=True)
-            if not uses_numbers(self.mechanisms[item.name])
-        }
-        answers: dict[str, Answer] = {}
-        for item, counter in zip(layout.items, counters, strict=True):
-            parts = [layout.declared[part] for part in item.parts]
-            if len(parts) == 2:
-                cross = self.questions[item.name]
-                assert isinstance(cross, Cross)
-                names = (item.parts[0], item.parts[1])
-                answers[item.name] = cross.answer(names, (parts[0], parts[1]), shares[item.name], numbers)
-            elif item.name in shares:
-                known = self._pooled(item.name, shares, together) if _check.flag("pooled", pooled) else None
-                answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
-            else:
-                answers[item.name] = Answer.of_number(counter.estimate(), parts[0].range, numbers)
-        return SurveyResult(answers, counted.n, self.guarantee)
-
-    def _pooled(self, name: str, shares: dict[str, Shares], together: dict[tuple[int, int], int]) -> Shares | None:
-        """Return the shares of a question from all answers that hold it; None if it was only asked alone."""
-        places, sources = [], []
-        for place, item in enumerate(self._layout.items):
-            if name in item.parts and item.name in shares:
-                places.append(place)
-                if len(item.parts) == 2:
-                    a, b = (self._layout.declared[part].k for part in item.parts)
-                    sources.append(shares[item.name].margin((a, b), item.parts.index(name)))
-                else:
-                    sources.append(shares[item.name])
-        if len(sources) < 2:
-            return None
-        return pooled(sources, lambda i, j: together.get((min(places[i], places[j]), max(places[i], places[j])), 0))
-
-    def _numbers_of(self, item: Item) -> int:
-        """Return how many numbers are reported about a question, with margins, conditional shares and quantile limits."""
-        parts = [self._layout.declared[part] for part in item.parts]
-        if len(parts) == 1:
-            return parts[0].numbers
-        a, b = (part.k for part in parts)
-        return 3 * a * b + a + b + sum(part.functions for part in parts)
+        return conclude(self, counted, _check.flag("pooled", pooled))
 
     # Identity ---------------------------------------------------------------------------------------------------------
 
@@ -435,12 +376,11 @@ class Survey(Question[SurveyResult]):
     def _from_packed(cls, arguments: dict[str, Any]) -> Self:
         questions: dict[str, SurveyQuestion] = {}
         for data in arguments["questions"]:
-            if not isinstance(data, dict) or not isinstance(data.get("name"), str) or data["name"] in questions:
+            name = data.get("name") if isinstance(data, dict) else None
+            if not isinstance(name, str) or name in questions:
                 raise ValueError("data must hold questions with different names")
-            name = data["name"]
             questions[name] = described({key: value for key, value in data.items() if key != "name"}, "question")
-        options = {name: arguments[name] for name in ("answers", "weights", "series")}
-        return cls(questions, arguments["epsilon"], **options)
+        return cls(**{**arguments, "questions": questions})
 
     def to_toml(self) -> str:
         """Return the survey as TOML, which `from_toml` and the command line read.
@@ -494,10 +434,6 @@ class Survey(Question[SurveyResult]):
         """
         return cls(**_toml.parse(text))
 
-    @classmethod
-    def parameter_names(cls) -> list[str]:
-        return ["questions", "epsilon", "answers", "weights", "series"]
-
     def _pinned(self) -> dict[str, Any]:
         return {
             "mechanisms": [
@@ -513,69 +449,3 @@ class Survey(Question[SurveyResult]):
 
     def __hash__(self) -> int:
         return hash(self._layout.head)
-
-
-# Arguments ------------------------------------------------------------------------------------------------------------
-
-
-def _checked_questions(questions: Any) -> dict[str, Any]:
-    if not isinstance(questions, Mapping):
-        raise TypeError(f"questions must be a mapping from names to questions, got {type(questions).__name__}")
-    if not 1 <= len(questions) <= MAX_QUESTIONS:
-        raise ValueError(f"questions must be between 1 and {MAX_QUESTIONS}, got {len(questions)}")
-    for name, question in questions.items():
-        if not isinstance(name, str) or not name or name == LABEL:
-            raise ValueError(f"questions must have non-empty names other than {LABEL!r}, got {name!r}")
-        if not isinstance(question, SurveyQuestion):
-            raise TypeError(f"question {name!r} must be a YesNo, Choice, Mean, Histogram or Cross, got {question!r}")
-    plain = declared(questions)
-    for name, question in questions.items():
-        if isinstance(question, Cross):
-            for part in (question.a, question.b):
-                if part not in plain:
-                    listed = ", ".join(map(repr, plain))
-                    raise ValueError(f"question {name!r} must combine two of the questions {listed}, got {part!r}")
-    return dict(questions)
-
-
-def _checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, int]:
-    if weights is not None and not isinstance(weights, Mapping):
-        raise TypeError(f"weights must be a mapping from names of questions, got {type(weights).__name__}")
-    given = weights or {}
-    unknown = [name for name in given if name not in questions]
-    if unknown:
-        raise ValueError(f"weights must be of the questions {', '.join(map(repr, questions))}, got {unknown[0]!r}")
-    numbers = {name: _check.real(f"weights[{name!r}]", given.get(name, 1)) for name in questions}
-    found = {name: int(number) for name, number in numbers.items()}
-    is_valid = found == numbers and min(found.values()) >= 0 and any(found.values())
-    if not is_valid or (given and sum(found.values()) > MAX_WEIGHTS):
-        raise ValueError(
-            f"weights must be integers >= 0, not all 0, with a sum of at most {MAX_WEIGHTS}, got {weights!r}"
-        )
-    return found
-
-
-def _checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float) -> int:
-    if answers == "all":
-        return len(items)
-    if answers == "auto":
-        if len({item.weight for item in items}) > 1:
-            return 1  # other numbers of answers have no weights
-        return _design.best_answers(items, questions, epsilon)
-    if isinstance(answers, str):
-        raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
-    return _check.integer("answers", answers, 1, len(items))
-
-
-def _mechanisms(items: list[Item], questions: dict[str, Any], epsilon: float) -> dict[str, Mechanism]:
-    """Return the mechanism of each item."""
-    found = {}
-    for item in items:
-        cells = math.prod(questions[part].k for part in item.parts)
-        if cells > MAX_CELLS:
-            raise ValueError(f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {cells}")
-        try:
-            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon)
-        except ValueError as error:
-            raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
-    return found

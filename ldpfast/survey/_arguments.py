@@ -1,0 +1,85 @@
+"""The checks of the arguments of a survey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .. import _check
+from ..mechanisms import Mechanism
+from . import _design
+from ._counts import LABEL
+from ._cross import Cross
+from ._design import Item
+from ._questions import SurveyQuestion, declared
+
+MAX_QUESTIONS = 1 << 12
+MAX_WEIGHTS = 1024  # sum of the weights, each of which is a number of tickets
+MAX_CELLS = 1 << 24  # different answers to a question
+
+
+def checked_questions(questions: Any) -> dict[str, Any]:
+    """Return the questions by their names."""
+    if not isinstance(questions, Mapping):
+        raise TypeError(f"questions must be a mapping from names to questions, got {type(questions).__name__}")
+    if not 1 <= len(questions) <= MAX_QUESTIONS:
+        raise ValueError(f"questions must be between 1 and {MAX_QUESTIONS}, got {len(questions)}")
+    for name, question in questions.items():
+        if not isinstance(name, str) or not name or name == LABEL:
+            raise ValueError(f"questions must have non-empty names other than {LABEL!r}, got {name!r}")
+        if not isinstance(question, SurveyQuestion):
+            raise TypeError(f"question {name!r} must be a YesNo, Choice, Mean, Histogram or Cross, got {question!r}")
+    plain = declared(questions)
+    for name, question in questions.items():
+        if isinstance(question, Cross):
+            for part in (question.a, question.b):
+                if part not in plain:
+                    listed = ", ".join(map(repr, plain))
+                    raise ValueError(f"question {name!r} must combine two of the questions {listed}, got {part!r}")
+    return dict(questions)
+
+
+def checked_weights(weights: Any, questions: dict[str, Any]) -> dict[str, int]:
+    """Return the weight of every question."""
+    if weights is not None and not isinstance(weights, Mapping):
+        raise TypeError(f"weights must be a mapping from names of questions, got {type(weights).__name__}")
+    given = weights or {}
+    unknown = [name for name in given if name not in questions]
+    if unknown:
+        raise ValueError(f"weights must be of the questions {', '.join(map(repr, questions))}, got {unknown[0]!r}")
+    numbers = {name: _check.real(f"weights[{name!r}]", given.get(name, 1)) for name in questions}
+    found = {name: int(number) for name, number in numbers.items()}
+    is_valid = found == numbers and min(found.values()) >= 0 and any(found.values())
+    if not is_valid or (given and sum(found.values()) > MAX_WEIGHTS):
+        raise ValueError(
+            f"weights must be integers >= 0, not all 0, with a sum of at most {MAX_WEIGHTS}, got {weights!r}"
+        )
+    return found
+
+
+def checked_answers(answers: Any, items: list[Item], questions: dict[str, Any], epsilon: float) -> int:
+    """Return the number of answers per person."""
+    if answers == "all":
+        return len(items)
+    if answers == "auto":
+        if len({item.weight for item in items}) > 1:
+            return 1  # other numbers of answers have no weights
+        return _design.best_answers(items, questions, epsilon)
+    if isinstance(answers, str):
+        raise ValueError(f"answers must be an integer, 'all' or 'auto', got {answers!r}")
+    return _check.integer("answers", answers, 1, len(items))
+
+
+def mechanisms_of(items: list[Item], questions: dict[str, Any], epsilon: float) -> dict[str, Mechanism]:
+    """Return the mechanism of each item."""
+    found = {}
+    for item in items:
+        cells = math.prod(questions[part].k for part in item.parts)
+        if cells > MAX_CELLS:
+            raise ValueError(f"question {item.name!r} must have at most {MAX_CELLS} different answers, got {cells}")
+        try:
+            found[item.name] = _design.mechanism_for([questions[part] for part in item.parts], epsilon)
+        except ValueError as error:
+            raise ValueError(f"question {item.name!r} cannot be asked with epsilon / answers: {error}") from error
+    return found

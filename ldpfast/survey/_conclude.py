@@ -1,0 +1,86 @@
+"""The result of a survey from its counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..reports import Aggregator
+from ._answers import Answer
+from ._cross import Cross
+from ._design import Item
+from ._layout import SurveyLayout
+from ._mechanisms import uses_numbers
+from ._result import SurveyResult
+from ._shares import Shares, pooled
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+
+def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResult:
+    """Return the answers to all questions from counts.
+
+    Parameters
+    ----------
+    survey : Survey
+    counted : Aggregator
+        Aggregator of the survey.
+    is_pooled : bool
+        Whether a question is estimated from all answers that hold it.
+    """
+    layout, states = survey._layout, counted._states
+    together = dict(zip(layout.pairs, states[1].tolist(), strict=True))
+    counters = [
+        Aggregator.of_states(mechanism, [state], answers)
+        for mechanism, state, answers in zip(layout.mechanisms, states[2:], states[0].tolist(), strict=True)
+    ]
+    for item, counter in zip(layout.items, counters, strict=True):
+        if counter.n == 0:
+            raise ValueError(f"question {item.name!r} must have at least 1 answer for an estimate, got n = 0")
+    numbers = sum(_numbers_of(layout, item) for item in layout.items)
+    shares = {
+        item.name: Shares.of(counter)
+        for item, counter in zip(layout.items, counters, strict=True)
+        if not uses_numbers(survey.mechanisms[item.name])
+    }
+    answers: dict[str, Answer] = {}
+    for item, counter in zip(layout.items, counters, strict=True):
+        parts = [layout.declared[part] for part in item.parts]
+        if len(parts) == 2:
+            cross = survey.questions[item.name]
+            assert isinstance(cross, Cross)
+            names = (item.parts[0], item.parts[1])
+            answers[item.name] = cross.answer(names, (parts[0], parts[1]), shares[item.name], numbers)
+        elif item.name in shares:
+            known = _pooled(layout, item.name, shares, together) if is_pooled else None
+            answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
+        else:
+            answers[item.name] = Answer.of_number(counter.estimate(), parts[0].range, numbers)
+    return SurveyResult(answers, counted.n, survey.guarantee)
+
+
+def _pooled(
+    layout: SurveyLayout, name: str, shares: dict[str, Shares], together: dict[tuple[int, int], int]
+) -> Shares | None:
+    """Return the shares of a question from all answers that hold it; None if it was only asked alone."""
+    places, sources = [], []
+    for place, item in enumerate(layout.items):
+        if name in item.parts and item.name in shares:
+            places.append(place)
+            if len(item.parts) == 2:
+                a, b = (layout.declared[part].k for part in item.parts)
+                sources.append(shares[item.name].margin((a, b), item.parts.index(name)))
+            else:
+                sources.append(shares[item.name])
+    if len(sources) < 2:
+        return None
+    return pooled(sources, lambda i, j: together.get((min(places[i], places[j]), max(places[i], places[j])), 0))
+
+
+def _numbers_of(layout: SurveyLayout, item: Item) -> int:
+    """Return how many numbers are reported about a question, with margins, conditional shares and quantile limits."""
+    parts = [layout.declared[part] for part in item.parts]
+    if len(parts) == 1:
+        return parts[0].numbers
+    a, b = (part.k for part in parts)
+    return 3 * a * b + a + b + sum(part.functions for part in parts)
