@@ -129,7 +129,6 @@ class Survey(Question[SurveyResult]):
             _guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
         )
         head = bytes([MESSAGE_VERSION]) + _schema.digest(self.schema())[:8]
-        # What personal keys share is what a next survey of the series has, too. "waves" and "turns" are those of one survey.
         series = {"series": self.series or "", "epsilon": epsilon, "answers": answers, "waves": None, "turns": 1}
         layout = SurveyLayout.of(
             declared(questions), items, list(mechanisms.values()), answers, _schema.digest(series), head
