@@ -22,7 +22,10 @@ PATTERNS = [
     "ldpfast/_random.py",
     "ldpfast/central/_noise.py",
     "ldpfast/central/_quantile.py",
+    "ldpfast/survey/_mean.py",
+    "ldpfast/survey/_number_question.py",
     "ldpfast/survey/_persons.py",
+    "ldpfast/survey/_symbol_question.py",
 ]
 # Operators with a space on both sides: pointers, casts and signs have none.
 OPERATOR_PAIRS = [

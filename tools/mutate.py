@@ -125,7 +125,7 @@ TESTS = {
     "ldpfast/_random.py": ["tests/test_random.py", *CENTRAL, "tests/central/test_m_grid.py", *SGD],
     "ldpfast/central/_noise.py": CENTRAL,
     "ldpfast/central/_quantile.py": CENTRAL,
-    "ldpfast/survey/_persons.py": [*KEYS, "tests/survey"],
+    "ldpfast/survey/*.py": [*KEYS, "tests/survey", "tests/test_files.py"],
 }
 
 
