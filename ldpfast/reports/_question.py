@@ -72,6 +72,14 @@ class Question(Described, ABC, Generic[Result]):
     def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
         """Privatize records and yield the messages of people, as Arrow arrays of binary values."""
 
+    @abstractmethod
+    def message(self, report: Any) -> bytes:
+        """Return one report as a message that says which question it answers."""
+
+    @abstractmethod
+    def to_arrow(self, reports: Any) -> Any:
+        """Return reports as an Arrow table that says which question they answer."""
+
     @property
     @abstractmethod
     def state_layouts(self) -> list[StateLayout]:

@@ -1,4 +1,4 @@
-"""Surveys: many questions, and one total epsilon per person."""
+"""Surveys: many questions, and one total epsilon per person. One class; most lines are the documentation of its methods."""
 
 from __future__ import annotations
 
@@ -230,6 +230,59 @@ class Survey(Question[SurveyResult]):
         As for `privatize`.
         """
         yield from People(self, frame, rng, clip).tables()
+
+    def to_arrow(self, reports: Any) -> Any:
+        """Return reports as an Arrow table, after a check that they answer this survey: a result of `privatize`, unchanged.
+
+        Parameters
+        ----------
+        reports : pyarrow.Table, or an object that exports an Arrow stream
+            Result of `privatize`.
+
+        Returns
+        -------
+        table : pyarrow.Table
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not reports of this survey.
+        ImportError
+            If pyarrow is not installed.
+        """
+        self.count(reports)
+        return optional("pyarrow", "files").table(reports)
+
+    def message(self, report: Any) -> bytes:
+        """Return the report of one person as a message, as `client` makes it.
+
+        Parameters
+        ----------
+        report : pyarrow.Table
+            One row of a result of `privatize`.
+
+        Returns
+        -------
+        message : bytes
+            Version, fingerprint of the survey, and the reports with the numbers of their questions.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not one report of this survey.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Survey, YesNo
+        >>> survey = Survey({"smoker": YesNo()}, 1.0)
+        >>> len(survey.message(survey.privatize({"smoker": [True]}, rng=1)))
+        12
+        """
+        table = self.to_arrow(report)
+        if table.num_rows != 1:
+            raise ValueError(f"report must be one report, got {table.num_rows}")
+        message: bytes = messages_of(self, table)[0].as_py()
+        return message
 
     def client(self, secret: bytes | None = None, person: int | str | bytes | None = None) -> SurveyClient:
         """Return the client of one person, which turns a record into a message.

@@ -335,3 +335,24 @@ def test_counts_of_pairs_hold_all_who_answered_both():
         body = data[:place] + struct.pack("<q", both) + data[place + 8 : -16]
         with pytest.raises(ValueError, match="data must hold a state that n = 300 reports can have"):
             ldp.load(body + hashlib.blake2b(body, digest_size=16).digest())
+
+
+# Reports of a survey as those of other questions ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_a_row_becomes_the_message_of_a_client(name):
+    survey = SURVEYS[name]
+    table = survey.privatize(people(3), rng=3)
+    assert survey.to_arrow(table).equals(table)
+    assert [survey.message(table.slice(i, 1)) for i in range(3)] == messages_of(survey, table)
+    with pytest.raises(ValueError, match=r"^report must be one report, got 3$"):
+        survey.message(table)
+
+
+def test_reports_of_other_surveys_are_neither_messages_nor_tables():
+    for call in (SURVEY.to_arrow, SURVEY.message):
+        with pytest.raises(ValueError, match="reports must answer the same survey"):
+            call(OTHER.privatize(people(1, missing=0.1)))
+        with pytest.raises(TypeError, match="reports must be an Arrow table"):
+            call(3)
