@@ -6,12 +6,12 @@ A task returns counts, which merge in any order. Reports do not leave it. `dask`
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from . import _check, _schema
 from ._described import from_dict
 from ._frames import MAX_GROUPS, Groups, package_of, pieces
+from ._job_counts import Counts, no_counts
 from ._load import load
 from ._person_keys import PersonKeys, Persons
 from .domains import Reals
@@ -26,26 +27,12 @@ from .estimation import GaussianMean
 from .estimation.protocols import Sequential
 from .mechanisms._record_question import RecordQuestion
 from .mechanisms._records import RecordPiece, Records
-from .reports import Collected, Question, hash_of_batch
+from .reports import Collected, GroupedAggregator, Question, hash_of_batch
 
 FAN_IN = 16  # counts that one task merges
 REPORT = "report"  # column of messages in a privatized table
 
 Secret = bytes | Callable[[], bytes]
-
-
-class Counts(TypedDict):
-    """What a task returns: built-in types only, so that every version of the package can read it.
-
-    An error is a result, too. A task that raised it would be repeated, and engines write the input of failed tasks, which
-    are records, to their logs.
-    """
-
-    partitions: list[int]
-    state: bytes | None  # result of `to_bytes`; None without people
-    clipped: dict[str, int]
-    secret: str  # hash of the secret of the personal keys, which must be the same in all tasks; "" without them
-    error: tuple[int, str, str] | None  # partition, "TypeError" or "ValueError", and the message
 
 
 # Jobs -----------------------------------------------------------------------------------------------------------------
@@ -169,6 +156,8 @@ class Job:
                 task = self._with_secret()
                 state, counts["clipped"] = task._collect(partition, persons)
                 counts["state"] = state.to_bytes()  # not every value of a group can be saved
+                if isinstance(state, GroupedAggregator):
+                    counts["groups"] = {value: (number, place) for place, value in enumerate(state)}
         except (TypeError, ValueError) as error:
             counts["error"] = (number, type(error).__name__, str(error))
             return counts
@@ -204,6 +193,8 @@ class Job:
             result: Any = Collected(self.what(), groups).aggregator()
         else:
             result = load(counts["state"])
+            if isinstance(result, GroupedAggregator):  # in the order of one process, however tasks were merged
+                result = result.ordered(sorted(result, key=counts["groups"].__getitem__))
         if self.by is not None and len(result) > MAX_GROUPS:
             raise ValueError(f"column {self.by!r} must have at most {MAX_GROUPS} different values")
         if batch is not None:
@@ -311,43 +302,6 @@ def _numbers(keys: PersonKeys, digest: bytes, persons: Persons, n: int) -> NDArr
 
 
 # Running a job --------------------------------------------------------------------------------------------------------
-
-
-def no_counts(partitions: list[int]) -> Counts:
-    """Return the counts of some partitions without people."""
-    return {"partitions": partitions, "state": None, "clipped": {}, "secret": "", "error": None}
-
-
-def merge(parts: Iterable[Counts]) -> Counts:
-    """Return the sum of the counts of different partitions.
-
-    Raises
-    ------
-    ValueError
-        If a partition was counted twice, or tasks had different secrets.
-    """
-    ordered = sorted(parts, key=lambda part: part["partitions"][:1])
-    partitions = sorted(number for part in ordered for number in part["partitions"])
-    if len(set(partitions)) != len(partitions):
-        raise ValueError("every partition must be counted once, got one twice")
-    merged = no_counts(partitions)
-    errors = [part["error"] for part in ordered if part["error"] is not None]
-    if errors:
-        return {**merged, "error": min(errors)}
-    secrets = {part["secret"] for part in ordered if part["secret"]}
-    if len(secrets) > 1:
-        raise ValueError("key must return the same secret in every task, got different ones")
-    merged["secret"] = max(secrets, default="")
-    for part in ordered:
-        for name, count in part["clipped"].items():
-            merged["clipped"][name] = merged["clipped"].get(name, 0) + count
-    states = [part["state"] for part in ordered if part["state"] is not None]
-    if states:
-        total = load(states[0])
-        for state in states[1:]:
-            total.merge(load(state))
-        merged["state"] = total.to_bytes() if len(states) > 1 else states[0]
-    return merged
 
 
 def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any, reports: bool = False) -> Job:

@@ -13,7 +13,8 @@ from typing import Any
 
 from ._extras import optional
 from ._frames import require_columns
-from ._jobs import FAN_IN, REPORT, Counts, Job, Secret, conduct, merge, new_job, no_counts
+from ._job_counts import Counts, merge, no_counts
+from ._jobs import FAN_IN, REPORT, Job, Secret, conduct, new_job
 
 __all__ = ["aggregate", "privatize"]
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast import _jobs
+from ldpfast import _job_counts, _jobs
 from ldpfast._schema import canonical_json
 from ldpfast.reports import Aggregator, GroupedAggregator, Question
 from ldpfast.survey import Choice, Histogram, Mean, Repeated, YesNo
@@ -426,7 +426,7 @@ def test_tasks_of_an_engine_give_the_same_bytes(name):
         )
         counts = [job.count(case.table(chosen, by), number) for number, chosen in enumerate(cuts)]
         assert [part["error"] for part in counts] == [None] * len(cuts)
-        tree = _jobs.merge([_jobs.merge(counts[2:]), _jobs.merge(counts[:2])])
+        tree = _job_counts.merge([_job_counts.merge(counts[2:]), _job_counts.merge(counts[:2])])
         assert job.finish(tree).to_bytes() == wanted
     messages = [m for number, chosen in enumerate(cuts) for m in job.messages(case.table(chosen, by), number)]
     assert case.counted(pa.chunked_array(messages, pa.binary())).to_bytes() == expected[None]

@@ -30,6 +30,7 @@ ROOMS = (
     {"central"},
     {"bounds"},
     {"_load"},
+    {"_job_counts"},
     {"_jobs"},
     {"arrow", "files", "dask", "spark"},
     {"demo"},

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ldpfast as ldp
-from ldpfast import _jobs, _schema
+from ldpfast import _job_counts, _jobs, _schema
 from ldpfast.estimation import (
     Frequencies,
     GaussianMean,
@@ -59,7 +59,7 @@ def rows(table, chosen):
 
 def counted(task, parts, table=TABLE):
     """Return the merged counts of partitions, which are arrays of rows."""
-    return _jobs.merge(task.count(rows(table, chosen), number) for number, chosen in enumerate(parts))
+    return _job_counts.merge(task.count(rows(table, chosen), number) for number, chosen in enumerate(parts))
 
 
 def keys_of(column, table=TABLE):
@@ -103,7 +103,7 @@ def test_counts_merge_in_any_tree(order, fan_in):
     expected = task.finish(counted(task, parts)).to_bytes()
     found = [task.count(rows(TABLE, parts[number]), number) for number in order]
     while len(found) > 1:
-        found = [_jobs.merge(found[start : start + fan_in]) for start in range(0, len(found), fan_in)]
+        found = [_job_counts.merge(found[start : start + fan_in]) for start in range(0, len(found), fan_in)]
     assert found[0]["partitions"] == list(range(12))
     assert task.finish(found[0]).to_bytes() == expected
 
@@ -168,15 +168,15 @@ def test_arrays_are_records():
     what, x = RECORDS["age"], TABLE["age"]
     task = job(what, "age", **KEYED)
     parts = [task.count(x[start : start + 700], start, TABLE["id"][start : start + 700]) for start in range(0, N, 700)]
-    assert task.finish(_jobs.merge(parts)) == what.collect(x, rng=keys_of("age"))
+    assert task.finish(_job_counts.merge(parts)) == what.collect(x, rng=keys_of("age"))
 
 
 def test_no_partitions_and_no_people_give_an_empty_aggregator():
     task = job(SURVEYS["one"])
-    assert task.finish(_jobs.merge([])) == SURVEYS["one"].aggregator()
+    assert task.finish(_job_counts.merge([])) == SURVEYS["one"].aggregator()
     assert task.finish(counted(task, [np.arange(0)])) == SURVEYS["one"].aggregator()
     with pytest.warns(UserWarning, match="by must be a public column, which is not protected, got 'region'"):
-        assert len(job(SURVEYS["one"], by="region").finish(_jobs.merge([]))) == 0
+        assert len(job(SURVEYS["one"], by="region").finish(_job_counts.merge([]))) == 0
 
 
 def test_jobs_travel_and_hide_the_secret():
@@ -295,7 +295,7 @@ def test_the_first_partition_with_an_error_is_reported():
         parts = [task.count(rows(table, np.arange(number, N, 3)), number) for number in order]
         good = task.count(rows(TABLE, np.arange(3)), 0)  # is first in the tree
         with pytest.raises(ValueError, match=r"\(partition 1\)$"):
-            task.finish(_jobs.merge([_jobs.merge([good, parts[0]]), _jobs.merge(parts[1:])]))
+            task.finish(_job_counts.merge([_job_counts.merge([good, parts[0]]), _job_counts.merge(parts[1:])]))
 
 
 def test_a_bad_record_far_down_a_stream_is_found():
@@ -352,7 +352,7 @@ def test_a_partition_that_is_counted_twice_is_refused():
     task = job(SURVEYS["one"], **KEYED)
     part = task.count(TABLE, 0)
     with raises(ValueError, "every partition must be counted once, got one twice"):
-        _jobs.merge([part, task.count(TABLE, 1), part])
+        _job_counts.merge([part, task.count(TABLE, 1), part])
 
 
 def test_different_secrets_are_refused():
@@ -417,7 +417,7 @@ def test_empty_partitions_have_no_groups(container, keyed, clip):
         empty, full = (container(rows(TABLE, slice(stop))) for stop in (0, 300))
         assert len(task.finish(task.count(empty, 0))) == 0
         assert task.number_of_people(empty) == 0
-        counts = _jobs.merge([task.count(empty, 0), task.count(full, 1), task.count(empty, 2)])
+        counts = _job_counts.merge([task.count(empty, 0), task.count(full, 1), task.count(empty, 2)])
         found = task.finish(counts)
         assert set(found) == set(REGIONS)
         assert sum(aggregator.n for aggregator in found.values()) == 300
@@ -444,7 +444,7 @@ def test_the_number_of_groups_is_limited_over_all_partitions():
     task = job(SURVEYS["single"], by="region")
     counts = [task.count(rows(table, slice(start, start + n // 2)), start) for start in (0, n // 2)]
     with raises(ValueError, "column 'region' must have at most 10000 different values"):
-        task.finish(_jobs.merge(counts))
+        task.finish(_job_counts.merge(counts))
 
 
 def test_clipped_records_are_warned_about():
@@ -527,3 +527,17 @@ def test_tables_need_a_column_and_arrays_have_no_groups():
     )
     error = job(RECORDS["age"], "age", "region").count(TABLE["age"], 0)["error"]
     assert error == (0, "ValueError", "by must be None for an array of records, got 'region' (partition 0)")
+
+
+@pytest.mark.parametrize("keyed", [{}, KEYED])
+def test_groups_are_in_the_order_of_one_process(keyed):
+    """An engine may merge partitions that are not neighbors."""
+    order = ["c", "a", "b"]
+    table = {**TABLE, "region": np.repeat(order, N // 3)}
+    task = job(SURVEYS["single"], by="region", **keyed)
+    counts = [task.count(rows(table, slice(start, start + 500)), i) for i, start in enumerate(range(0, N, 500))]
+    scattered = _job_counts.merge([_job_counts.merge(counts[1::2]), _job_counts.merge(counts[::2])])
+    assert list(task.finish(scattered)) == order
+    if keyed:
+        whole = SURVEYS["single"].collect(table, by="region", rng=ldp.PersonKeys(SECRET, "id"))
+        assert task.finish(scattered).to_bytes() == whole.to_bytes()

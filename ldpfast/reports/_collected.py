@@ -127,6 +127,13 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     def __len__(self) -> int:
         return len(self._numbers)
 
+    def ordered(self, values: Sequence[Any]) -> GroupedAggregator:
+        """Return the aggregators with the groups in another order."""
+        places = [self._numbers[value] for value in values]
+        ordered = type(self)(self.question, values, [state[places] for state in self._states], self._n[places])
+        ordered._batches = set(self._batches)
+        return ordered
+
     def merge(self, other: GroupedAggregator, *, batch: str | None = None) -> Self:
         """Add the people of other groups of the same question. Groups of the same value are joined.
 
