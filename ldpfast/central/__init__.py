@@ -10,13 +10,12 @@ from ._m_estimate import Custom, Huber, Logistic, Quantile, m_estimate_sample_si
 from ._m_grid import m_estimate
 from ._mean import MeanEstimate, mean
 from ._quantile import QuantileEstimate, median, quantile
-from ._smooth import (
-    calibrate,
-    laplace_delta,
+from ._smooth_calibration import calibrate, laplace_delta
+from ._smooth_release import trimmed_mean
+from ._smooth_sensitivity import (
     smooth_sensitivity_mean,
     smooth_sensitivity_quantile,
     smooth_sensitivity_trimmed_mean,
-    trimmed_mean,
 )
 
 __all__ = [

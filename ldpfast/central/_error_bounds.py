@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import _check
-from ._smooth import calibrate
+from ._smooth_calibration import calibrate
 
 
 def smooth_sensitivity_error(

@@ -15,7 +15,7 @@ from .. import _check
 from .._plots import CURVES, LINES, axes
 from .._typing import Floats
 from ._m_estimate import Huber, Logistic, Quantile
-from ._smooth import trim_share
+from ._smooth_sensitivity import trim_share
 
 
 @dataclass(frozen=True)
