@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._plots import CURVES, LINES, axes
 from .._typing import Floats
-from ._m_estimate import Huber, Logistic, Quantile
+from ._m_psi import Huber, Logistic, Quantile
 from ._smooth_sensitivity import trim_share
 
 
