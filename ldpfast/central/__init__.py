@@ -4,19 +4,18 @@ This package is provisional: its names can change in a minor release.
 """
 
 from ._density import CubeHistogram, histogram_density
-from ._error_bounds import mean_error, smooth_sensitivity_error
+from ._error_bounds import m_estimate_sample_size, mean_error, quantile_error, smooth_sensitivity_error
 from ._influence import Mean, TrimmedMean, gross_error_sensitivity, influence, plot_influence
-from ._m_estimate import Custom, Huber, Logistic, Quantile, m_estimate_sample_size, quantile_error
 from ._m_grid import m_estimate
+from ._m_psi import Custom, Huber, Logistic, Quantile
 from ._mean import MeanEstimate, mean
 from ._quantile import QuantileEstimate, median, quantile
-from ._smooth import (
-    calibrate,
-    laplace_delta,
+from ._smooth_calibration import calibrate, laplace_delta
+from ._smooth_release import trimmed_mean
+from ._smooth_sensitivity import (
     smooth_sensitivity_mean,
     smooth_sensitivity_quantile,
     smooth_sensitivity_trimmed_mean,
-    trimmed_mean,
 )
 
 __all__ = [

@@ -22,7 +22,8 @@ from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import Estimate
 from . import _records
-from ._m_estimate import GRID, PRIORS, Custom, MonotoneEM, Prior, Psi, Uniforms, as_psi, check_epsilon
+from ._m_psi import GRID, Custom, Psi, as_psi
+from ._m_sampler import PRIORS, MonotoneEM, Prior, Uniforms, check_epsilon
 from ._quantile import weights
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ..privacy import Guarantee
 from ..results import Estimate, Normal
 from ._public_grid import SIZE, PublicGrid
 from ._records import array
-from ._smooth import smooth_quantile
+from ._smooth_release import smooth_quantile
 
 if TYPE_CHECKING:
     from .._typing import RNGLike

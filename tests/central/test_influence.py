@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from ldpfast.central import gross_error_sensitivity, influence, plot_influence
-from ldpfast.central._influence import Huber, Logistic, Mean, Quantile, TrimmedMean
+from ldpfast.central import (
+    Huber,
+    Logistic,
+    Mean,
+    Quantile,
+    TrimmedMean,
+    gross_error_sensitivity,
+    influence,
+    plot_influence,
+)
 
 from ..support.cases import each
 

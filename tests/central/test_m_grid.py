@@ -13,8 +13,8 @@ import pytest
 from ldpfast import _coins
 from ldpfast._core.stream import Stream
 from ldpfast.central import Custom, Huber, Logistic, Quantile, _m_grid, m_estimate
-from ldpfast.central._m_estimate import Prior
 from ldpfast.central._m_grid import FINER, UNITS, PublicGrids, draw
+from ldpfast.central._m_sampler import Prior
 
 PSIS = [
     Huber(0.3),

@@ -13,8 +13,17 @@ from scipy import stats
 
 from ldpfast import central
 from ldpfast._random import open_stream
-from ldpfast.central import _smooth as smooth
 from ldpfast.central._public_grid import SIZE, PublicGrid
+from ldpfast.central._smooth_calibration import DIGITS, _delta, _hockey_stick
+from ldpfast.central._smooth_release import _calibrate_rounded, _release, _rounded_up, smooth_quantile
+from ldpfast.central._smooth_sensitivity import (
+    ERROR,
+    SortedRecords,
+    rank,
+    rank_sensitivity,
+    trimmed,
+    trimmed_sum_sensitivity,
+)
 from ldpfast.privacy import Guarantee, compose, group
 
 from ..support.cases import each
@@ -59,8 +68,8 @@ def brute_force(kind, share, n, beta):
 
 def sensitivity(kind, data, share, beta):
     if kind == "quantile":
-        return smooth.smooth_sensitivity_quantile(data, share, beta, GRID[0], GRID[-1])
-    return smooth.smooth_sensitivity_trimmed_mean(data, share, beta, GRID[0], GRID[-1])
+        return central.smooth_sensitivity_quantile(data, share, beta, GRID[0], GRID[-1])
+    return central.smooth_sensitivity_trimmed_mean(data, share, beta, GRID[0], GRID[-1])
 
 
 @each("beta", [0.0, 0.05, 0.5, 3.0])
@@ -73,14 +82,14 @@ def test_smooth_sensitivity_equals_brute_force(kind, share, n, beta):
     for data, expected in brute_force(kind, share, n, beta).items():
         assert sensitivity(kind, rng.permutation(data), share, beta) == pytest.approx(expected, rel=1e-14)
         if kind == "trimmed" and share == 0.0:
-            assert smooth.smooth_sensitivity_mean(data, beta, 0.0, 3.0) == pytest.approx(expected, rel=1e-14)
+            assert central.smooth_sensitivity_mean(data, beta, 0.0, 3.0) == pytest.approx(expected, rel=1e-14)
 
 
 def test_ranks_are_those_of_decimal_fractions():
     """0.07 * 100 is a little more than 7 in doubles, 0.29 * 100 a little less than 29."""
-    assert [smooth.rank(q, 100) for q in (1e-9, 0.01, 0.07, 0.0701, 0.5, 0.999)] == [1, 1, 7, 8, 50, 100]
-    assert [smooth.trimmed(t, 100) for t in (0.0, 0.01, 0.29, 0.2899, 0.499)] == [0, 1, 29, 28, 49]
-    assert [smooth.rank(0.5, n) for n in (1, 2, 3, 4)] == [1, 1, 2, 2]
+    assert [rank(q, 100) for q in (1e-9, 0.01, 0.07, 0.0701, 0.5, 0.999)] == [1, 1, 7, 8, 50, 100]
+    assert [trimmed(t, 100) for t in (0.0, 0.01, 0.29, 0.2899, 0.499)] == [0, 1, 29, 28, 49]
+    assert [rank(0.5, n) for n in (1, 2, 3, 4)] == [1, 1, 2, 2]
 
 
 def over_all_pairs(z, beta, i_high, j_low, least):
@@ -109,33 +118,33 @@ def test_smooth_sensitivity_equals_the_maximum_over_all_pairs(kind, beta):
         for q in (0.001, 0.3, 0.5, 0.999):
             m = max(1, math.ceil(q * n - 1e-9))
             expected = over_all_pairs(z, beta, m, m, 1)
-            assert smooth.smooth_sensitivity_quantile(x, q, beta, -1, 1) == pytest.approx(expected, rel=1e-12)
+            assert central.smooth_sensitivity_quantile(x, q, beta, -1, 1) == pytest.approx(expected, rel=1e-12)
         for trim in (0.0, 0.1, 0.49):
             m = math.floor(trim * n + 1e-9)
             expected = over_all_pairs(z, beta, m + 1, n - m, n - 2 * m) / (n - 2 * m)
-            assert smooth.smooth_sensitivity_trimmed_mean(x, trim, beta, -1, 1) == pytest.approx(expected, rel=1e-12)
+            assert central.smooth_sensitivity_trimmed_mean(x, trim, beta, -1, 1) == pytest.approx(expected, rel=1e-12)
 
 
 def test_order_dtype_and_layout_do_not_matter():
     x = np.random.default_rng(2).uniform(-3, 3, 2000).astype(np.float32)
-    expected = smooth.smooth_sensitivity_quantile(np.sort(x).astype(np.float64), 0.5, 0.02, -1, 1)
+    expected = central.smooth_sensitivity_quantile(np.sort(x).astype(np.float64), 0.5, 0.02, -1, 1)
     strided = np.zeros(4000)
     strided[::2] = np.sort(x)
     read_only = np.sort(x).astype(">f8")
     read_only.flags.writeable = False
     for same in (x, x[::-1], strided[::2], read_only, x.astype(np.float64)):
         before = same.copy()
-        assert smooth.smooth_sensitivity_quantile(same, 0.5, 0.02, -1, 1) == expected
+        assert central.smooth_sensitivity_quantile(same, 0.5, 0.02, -1, 1) == expected
         np.testing.assert_array_equal(same, before)
 
 
 def test_records_that_are_not_finite_are_centered_or_rejected():
     for x in ([0.2, np.nan, 0.4], [np.nan, 0.2, 0.4], [0.2, 0.3, np.inf], [-np.inf, 0.0, 0.5], [0.1, 0.2, np.nan]):
         with pytest.raises(ValueError, match=r"x must be finite numbers .*; index \d is outside \(1 of 3 are\)"):
-            smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1)
+            central.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1)
         centered = np.where(np.isfinite(x), x, 0.5)
-        assert smooth.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1, nan="center") == (
-            smooth.smooth_sensitivity_quantile(centered, 0.5, 0.1, 0, 1)
+        assert central.smooth_sensitivity_quantile(x, 0.5, 0.1, 0, 1, nan="center") == (
+            central.smooth_sensitivity_quantile(centered, 0.5, 0.1, 0, 1)
         )
 
 
@@ -165,8 +174,8 @@ def hockey_stick_by_quadrature(epsilon, p, q):
 
 
 def closed_form(epsilon, p, q):
-    with localcontext(smooth.DIGITS):
-        return float(smooth._hockey_stick(Decimal(epsilon), tuple(map(Decimal, p)), tuple(map(Decimal, q))))
+    with localcontext(DIGITS):
+        return float(_hockey_stick(Decimal(epsilon), tuple(map(Decimal, p)), tuple(map(Decimal, q))))
 
 
 @each("epsilon", [0.0, 0.3, 2.0, 9.0])
@@ -181,7 +190,7 @@ def test_the_closed_form_equals_the_quadrature(epsilon, shift, ratio):
 
 def test_true_delta_of_the_published_noise():
     def published(epsilon, delta):
-        return smooth.laplace_delta(epsilon, scale=2 / epsilon, beta=epsilon / (2 * math.log(1 / delta)))
+        return central.laplace_delta(epsilon, scale=2 / epsilon, beta=epsilon / (2 * math.log(1 / delta)))
 
     assert published(1, 1e-6) == pytest.approx(8.5e-9, rel=0.01)
     assert published(16, 1e-6) == pytest.approx(3.9e-6, rel=0.01)  # above the required delta
@@ -202,7 +211,7 @@ def test_the_published_noise_exceeds_delta_on_explicit_datasets(epsilon, delta, 
     releases = []
     for ks in (powers, others):
         data = [0.0 if k is None else math.exp(-k * beta) for k in ks]
-        spread = smooth.smooth_sensitivity_quantile(data, 0.5, beta, 0, 1)
+        spread = central.smooth_sensitivity_quantile(data, 0.5, beta, 0, 1)
         releases.append((data[len(data) // 2], 2 / epsilon * spread))
     true = max(closed_form(epsilon, *releases), closed_form(epsilon, *releases[::-1]))
     assert true == pytest.approx(expected, rel=0.01)
@@ -214,7 +223,7 @@ def test_the_worst_case_is_the_largest_shift_and_ratio(epsilon):
     """On a grid of smaller shifts and ratios, for scales that `laplace_delta` accepts."""
     for factor, beta in itertools.product((1.0, 1.3, 2.0, 6.0), (0.01, 0.3, 2.0)):
         scale = factor / epsilon
-        worst = smooth.laplace_delta(epsilon, scale=scale, beta=beta)
+        worst = central.laplace_delta(epsilon, scale=scale, beta=beta)
         last = np.zeros(9)
         for ratio in np.exp(beta * np.linspace(0, 1, 9)):
             deltas = [
@@ -232,11 +241,11 @@ def test_the_worst_case_is_the_largest_shift_and_ratio(epsilon):
 
 @pytest.mark.parametrize("epsilon, delta", [(0.01, 1e-9), (0.1, 0.3), (1.0, 1e-6), (16.0, 1e-6), (50.0, 1e-2)])
 def test_calibration_attains_delta(epsilon, delta):
-    scale, beta = smooth.calibrate(epsilon, delta=delta)
-    assert smooth.laplace_delta(epsilon, scale=scale, beta=beta) <= delta
-    assert smooth.laplace_delta(epsilon, scale=scale, beta=beta * (1 + 1e-9)) > delta
+    scale, beta = central.calibrate(epsilon, delta=delta)
+    assert central.laplace_delta(epsilon, scale=scale, beta=beta) <= delta
+    assert central.laplace_delta(epsilon, scale=scale, beta=beta * (1 + 1e-9)) > delta
     for factor in (1.02, 1.1, 1.3, 1.5, 1.7, 1.9, 2.5):
-        other = smooth.calibrate(epsilon, delta=delta, scale=factor / epsilon)
+        other = central.calibrate(epsilon, delta=delta, scale=factor / epsilon)
         assert other[0] == pytest.approx(factor / epsilon)
         assert scale / beta <= 1.03 * other[0] / other[1]
     if epsilon <= 1:  # the published choice is valid
@@ -246,23 +255,23 @@ def test_calibration_attains_delta(epsilon, delta):
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 30.0, 1000.0])
 @pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-9, 0.999])
 def test_calibration_at_extreme_parameters(epsilon, delta):
-    scale, beta = smooth.calibrate(epsilon, delta=delta)
+    scale, beta = central.calibrate(epsilon, delta=delta)
     assert beta > 0
-    assert 0 < smooth.laplace_delta(epsilon, scale=scale, beta=beta) <= delta
-    assert smooth.laplace_delta(epsilon, scale=scale, beta=1.01 * beta) > delta
+    assert 0 < central.laplace_delta(epsilon, scale=scale, beta=beta) <= delta
+    assert central.laplace_delta(epsilon, scale=scale, beta=1.01 * beta) > delta
     assert (
         0
-        < smooth.laplace_delta(epsilon, scale=scale, beta=1e-300)
-        <= smooth.laplace_delta(epsilon, scale=scale, beta=1e-20)
+        < central.laplace_delta(epsilon, scale=scale, beta=1e-300)
+        <= central.laplace_delta(epsilon, scale=scale, beta=1e-20)
     )
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.3, 1 / 3, 49.0])
 def test_without_delta_the_noise_is_that_of_the_global_sensitivity(epsilon):
-    scale, beta = smooth.calibrate(epsilon, delta=0.0)
+    scale, beta = central.calibrate(epsilon, delta=0.0)
     assert (scale, beta) == (pytest.approx(1 / epsilon, rel=1e-15), 0.0)
-    assert smooth.laplace_delta(epsilon, scale=scale, beta=0.0) == 0.0
-    assert smooth.laplace_delta(epsilon, scale=1 / epsilon, beta=0.0) == 0.0
+    assert central.laplace_delta(epsilon, scale=scale, beta=0.0) == 0.0
+    assert central.laplace_delta(epsilon, scale=1 / epsilon, beta=0.0) == 0.0
     assert Fraction(scale) * Fraction(epsilon) >= 1
 
 
@@ -271,15 +280,15 @@ def test_delta_is_rounded_up():
     for epsilon, factor, beta in zip(
         rng.uniform(0.1, 5, 50), rng.uniform(1, 3, 50), rng.uniform(0.01, 1, 50), strict=True
     ):
-        exact = smooth._delta(Decimal(epsilon), Decimal(factor / epsilon), Decimal(beta))
-        assert Decimal(smooth.laplace_delta(epsilon, scale=factor / epsilon, beta=beta)) >= exact
+        exact = _delta(Decimal(epsilon), Decimal(factor / epsilon), Decimal(beta))
+        assert Decimal(central.laplace_delta(epsilon, scale=factor / epsilon, beta=beta)) >= exact
 
 
 @pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-3), (1.0, 1e-6), (8.0, 1e-4)])
 @pytest.mark.parametrize("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2)])
 def test_delta_holds_for_all_neighboring_datasets_on_a_grid(kind, share, epsilon, delta):
     """The exact delta of the release, for every pair of neighboring datasets in {0, .., 3}^5."""
-    scale, beta = smooth.calibrate(epsilon, delta=delta)
+    scale, beta = central.calibrate(epsilon, delta=delta)
     releases = {
         data: (statistic(kind, data, share), scale * sensitivity(kind, data, share, beta))
         for data in itertools.combinations_with_replacement(GRID, 5)
@@ -299,7 +308,7 @@ def test_delta_holds_for_all_neighboring_datasets_on_a_grid(kind, share, epsilon
 
 def law(place, scale, reach):
     """Return the probabilities of the integers from -reach to reach for Laplace noise rounded down, from its definition."""
-    with localcontext(smooth.DIGITS):
+    with localcontext(DIGITS):
         b = Decimal(scale)
 
         def below(t):
@@ -314,13 +323,13 @@ def law(place, scale, reach):
 @each("kind, share", [("quantile", 0.5), ("quantile", 0.2), ("trimmed", 0.2), ("trimmed", 0.0)])
 def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delta):
     """The hockey-stick divergence of the integers that are released, for all neighbors in {0, .., 3}^n."""
-    scale, beta = smooth._calibrate_rounded(epsilon, delta)
-    m = smooth.rank(share, n) if kind == "quantile" else smooth.trimmed(share, n)
+    scale, beta = _calibrate_rounded(epsilon, delta)
+    m = rank(share, n) if kind == "quantile" else trimmed(share, n)
     laws = {}
     for data in itertools.combinations_with_replacement(range(len(GRID)), n):
-        z = smooth._Sorted(np.array(data, np.uint32), 0.0, GRID[-1], 1.0)
-        find = smooth._rank_sensitivity if kind == "quantile" else smooth._trimmed_sum_sensitivity
-        bound = smooth._rounded_up(find(z, m, beta), beta)
+        z = SortedRecords(np.array(data, np.uint32), 0.0, GRID[-1], 1.0)
+        find = rank_sensitivity if kind == "quantile" else trimmed_sum_sensitivity
+        bound = _rounded_up(find(z, m, beta), beta)
         total = data[m - 1] if kind == "quantile" else sum(data[m : n - m])
         laws[tuple(map(float, data))] = (total, scale * bound)
     reach = math.ceil(60 * max(width for _, width in laws.values()))
@@ -332,7 +341,7 @@ def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delt
             pair: law(*pair, reach)
             for pair in {(t, s / factor) for t, s, _ in pairs} | {(0, s / factor) for *_, s in pairs}
         }
-        with localcontext(smooth.DIGITS):
+        with localcontext(DIGITS):
             rate = Decimal(epsilon).exp()
             return max(
                 sum(
@@ -349,16 +358,16 @@ def test_the_exact_law_of_all_neighboring_datasets(kind, share, n, epsilon, delt
 def test_bounds_of_neighbors_include_the_errors_of_doubles():
     """A sensitivity with an error of `ERROR` still gives an upper bound, and a ratio of at most exp(beta + 4 ERROR)."""
     for true in (0.3, 1.0, 7.0, 2.0**31):
-        low, high = (smooth._rounded_up(true * (1 + sign * smooth.ERROR), 0.1) for sign in (-1, 1))
+        low, high = (_rounded_up(true * (1 + sign * ERROR), 0.1) for sign in (-1, 1))
         assert Fraction(low) >= max(Fraction(true), 1)
-        assert Fraction(high) / Fraction(low) <= 1 + 3 * Fraction(smooth.ERROR)  # below exp(4 ERROR)
-    assert smooth._rounded_up(5.0, 0.0) == 5.0
+        assert Fraction(high) / Fraction(low) <= 1 + 3 * Fraction(ERROR)  # below exp(4 ERROR)
+    assert _rounded_up(5.0, 0.0) == 5.0
     for epsilon, delta in ((1.0, 1e-6), (1e-8, 1e-9), (1e-12, 0.5)):
-        scale, beta = smooth.calibrate(epsilon, delta=delta)
-        used = smooth._calibrate_rounded(epsilon, delta)
+        scale, beta = central.calibrate(epsilon, delta=delta)
+        used = _calibrate_rounded(epsilon, delta)
         assert used[0] == scale
-        assert used[1] == 0.0 or used[1] + 4 * smooth.ERROR <= beta
-    assert smooth._calibrate_rounded(1e-12, 1e-30)[1] == 0.0
+        assert used[1] == 0.0 or used[1] + 4 * ERROR <= beta
+    assert _calibrate_rounded(1e-12, 1e-30)[1] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["uniform", "ties", "constant", "heavy"])
@@ -371,52 +380,52 @@ def test_the_error_of_the_sensitivity_of_integers_is_far_below_its_bound(kind):
         "constant": np.full(n, 12345),
         "heavy": (2.0 ** rng.uniform(0, 32, n)).astype(np.int64),
     }[kind]
-    z = smooth._Sorted(np.sort(x).astype(np.uint32), 0.0, SIZE - 1.0, 1.0)
+    z = SortedRecords(np.sort(x).astype(np.uint32), 0.0, SIZE - 1.0, 1.0)
     exact = [0, *sorted(map(int, x)), SIZE - 1]
     for beta in (1e-6, 0.01, 0.3, 2.0):
-        with localcontext(smooth.DIGITS):
+        with localcontext(DIGITS):
             e = Decimal(beta)
             pairs = [(i, j) for i in range(m + 1) for j in range(m, n + 2) if j > i]
-            rank = max((-e * (j - i - 1)).exp() * (exact[j] - exact[i]) for i, j in pairs)
+            of_rank = max((-e * (j - i - 1)).exp() * (exact[j] - exact[i]) for i, j in pairs)
             pairs = [(i, j) for i in range(7) for j in range(n - 5, n + 2)]
             kept = n - 10
             trim = max((-e * (j - i - kept)).exp() * (exact[j] - exact[i]) for i, j in pairs if j - i >= kept)
             for got, want in (
-                (smooth._rank_sensitivity(z, m, beta), rank),
-                (smooth._trimmed_sum_sensitivity(z, 5, beta), trim),
+                (rank_sensitivity(z, m, beta), of_rank),
+                (trimmed_sum_sensitivity(z, 5, beta), trim),
             ):
                 if want >= 1:  # below 1 the bound is 1
-                    assert abs(Decimal(got) / want - 1) <= Decimal(smooth.ERROR) / 1000
+                    assert abs(Decimal(got) / want - 1) <= Decimal(ERROR) / 1000
 
 
 def test_the_seeded_release_is_stable():
     """A change here changes the results of a given `rng` and belongs in the changelog."""
-    assert smooth._release(0, 1e6, 1.0, open_stream(1)) == RELEASED
+    assert _release(0, 1e6, 1.0, open_stream(1)) == RELEASED
 
 
 def test_the_trimmed_mean_is_released_as_calibrated():
     """The estimate is the release with the calibrated scale and the same stream, up to the grid."""
     x = np.random.default_rng(3).normal(0.1, 0.2, 500)
-    scale, beta = smooth.calibrate(1.0, delta=1e-6)
+    scale, beta = central.calibrate(1.0, delta=1e-6)
     step = 2 / (SIZE - 1)
-    spread = smooth.smooth_sensitivity_trimmed_mean(x, 0.1, beta, -1, 1)
-    estimate = smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1, rng=5)
-    noise = smooth._release(0, spread * 400 / step, scale, open_stream(5)) * step / 400
+    spread = central.smooth_sensitivity_trimmed_mean(x, 0.1, beta, -1, 1)
+    estimate = central.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1, rng=5)
+    noise = _release(0, spread * 400 / step, scale, open_stream(5)) * step / 400
     assert estimate.value == pytest.approx(stats.trim_mean(np.clip(x, -1, 1), 0.1) + noise, abs=4 * step)
     assert (estimate.guarantee.definition, estimate.epsilon, estimate.guarantee.delta) == ("approximate", 1.0, 1e-6)
     assert not estimate.guarantee.ideal
-    pure = smooth.trimmed_mean(x, 0.1, epsilon=1.0, lower=-1, upper=1, rng=5)
+    pure = central.trimmed_mean(x, 0.1, epsilon=1.0, lower=-1, upper=1, rng=5)
     assert (pure.guarantee.definition, pure.guarantee.delta) == ("pure", 0.0)
-    assert smooth.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1).value != estimate.value
+    assert central.trimmed_mean(x, 0.1, epsilon=1.0, delta=1e-6, lower=-1, upper=1).value != estimate.value
 
 
 def test_the_quantile_is_released_as_calibrated():
     x = np.random.default_rng(4).normal(0.1, 0.2, 501)
-    scale, beta = smooth.calibrate(1.0, delta=1e-6)
+    scale, beta = central.calibrate(1.0, delta=1e-6)
     step = 2 / (SIZE - 1)
-    spread = smooth.smooth_sensitivity_quantile(x, 0.25, beta, -1, 1)
-    got = smooth.smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
-    noise = smooth._release(0, spread / step, scale, open_stream(5)) * step
+    spread = central.smooth_sensitivity_quantile(x, 0.25, beta, -1, 1)
+    got = smooth_quantile(x, 0.25, 1.0, 1e-6, -1, 1, open_stream(5))
+    noise = _release(0, spread / step, scale, open_stream(5)) * step
     assert got == pytest.approx(np.quantile(x, 0.25, method="inverted_cdf") + noise, abs=4 * step)
 
 
@@ -425,29 +434,29 @@ def test_the_grid_costs_less_than_5_percent_of_the_noise(beta):
     """The bound of the exact release and the sensitivity in doubles, for records that are spread and for equal ones."""
     grid = PublicGrid(0.0, 100.0, "uniform")
     for x in (np.random.default_rng(1).gamma(2.0, 3.0, 2000), np.random.default_rng(2).poisson(3.0, 2000)):
-        data = smooth._Sorted.on_grid(x, grid, "raise")
-        m = smooth.rank(0.5, data.n)
-        bound = smooth._rounded_up(smooth._rank_sensitivity(data, m, beta), beta) * 100 / (SIZE - 1)
-        ideal = smooth.smooth_sensitivity_quantile(x, 0.5, beta, 0, 100)
+        data = SortedRecords.on_grid(x, grid, "raise")
+        m = rank(0.5, data.n)
+        bound = _rounded_up(rank_sensitivity(data, m, beta), beta) * 100 / (SIZE - 1)
+        ideal = central.smooth_sensitivity_quantile(x, 0.5, beta, 0, 100)
         assert bound == pytest.approx(max(ideal, 100 / SIZE), rel=0.05)
 
 
 def test_releases_stay_within_the_bounds():
     x, stream = np.zeros(3), open_stream(1)
-    quantiles = {smooth.smooth_quantile(x, 0.5, 0.01, 1e-9, -1.0, 2.0, stream) for _ in range(100)}
+    quantiles = {smooth_quantile(x, 0.5, 0.01, 1e-9, -1.0, 2.0, stream) for _ in range(100)}
     assert {-1.0, 2.0} <= quantiles
     assert min(quantiles) == -1.0
     assert max(quantiles) == 2.0
-    means = [smooth.trimmed_mean(x, 0.3, epsilon=0.01, lower=-1, upper=2, rng=i).value for i in range(50)]
+    means = [central.trimmed_mean(x, 0.3, epsilon=0.01, lower=-1, upper=2, rng=i).value for i in range(50)]
     assert (min(means), max(means)) == (-1.0, 2.0)
 
 
 def test_releases_of_constant_data_have_noise():
     """The smooth sensitivity of 20,000 equal records is below the smallest double, so the noise is that of one grid step."""
     x = np.zeros(20_000)
-    assert smooth.smooth_sensitivity_quantile(x, 0.5, 0.5, -1, 1) == 0.0
+    assert central.smooth_sensitivity_quantile(x, 0.5, 0.5, -1, 1) == 0.0
     stream = open_stream(3)
-    released = [smooth.smooth_quantile(x, 0.5, 1.0, 1e-2, -1, 1, stream) for _ in range(20)]
+    released = [smooth_quantile(x, 0.5, 1.0, 1e-2, -1, 1, stream) for _ in range(20)]
     assert 0 < max(map(abs, released)) < 1e-7
     assert len(set(released)) > 5
 
@@ -463,10 +472,10 @@ def test_the_interval_of_the_trimmed_mean_covers(epsilon):
     truth = np.mean([stats.trim_mean(rng.choice([0.0, 1.0], n, p=[0.4, 0.6]), 0.1) for _ in range(5000)])
     for i in range(200):
         x = rng.choice([0.0, 1.0], n, p=[0.4, 0.6])
-        estimate = smooth.trimmed_mean(x, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1, rng=i)
+        estimate = central.trimmed_mean(x, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1, rng=i)
         low, high = estimate.interval()
         misses += not low <= truth <= high
-        assert estimate.stderr == smooth.trimmed_mean(x * 0, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1).stderr
+        assert estimate.stderr == central.trimmed_mean(x * 0, 0.1, epsilon=epsilon, delta=1e-4, lower=0, upper=1).stderr
     assert misses <= 33
 
 
@@ -474,53 +483,53 @@ def test_the_interval_of_the_trimmed_mean_covers(epsilon):
     "call, error, message",
     [
         (
-            lambda: smooth.smooth_sensitivity_quantile([1.0], 0.0, 0.1, 0, 1),
+            lambda: central.smooth_sensitivity_quantile([1.0], 0.0, 0.1, 0, 1),
             ValueError,
             r"q must be in \(0, 1\), got 0",
         ),
         (
-            lambda: smooth.smooth_sensitivity_quantile([1.0], 1.0, 0.1, 0, 1),
+            lambda: central.smooth_sensitivity_quantile([1.0], 1.0, 0.1, 0, 1),
             ValueError,
             r"q must be in \(0, 1\), got 1",
         ),
         (
-            lambda: smooth.smooth_sensitivity_quantile([1.0], 0.5, -1, 0, 1),
+            lambda: central.smooth_sensitivity_quantile([1.0], 0.5, -1, 0, 1),
             ValueError,
             "beta must be a finite number >= 0",
         ),
-        (lambda: smooth.smooth_sensitivity_quantile([1.0], 0.5, math.nan, 0, 1), ValueError, "beta must be a finite"),
+        (lambda: central.smooth_sensitivity_quantile([1.0], 0.5, math.nan, 0, 1), ValueError, "beta must be a finite"),
         (
-            lambda: smooth.smooth_sensitivity_quantile([1.0], 0.5, 0.1, 1, 1),
+            lambda: central.smooth_sensitivity_quantile([1.0], 0.5, 0.1, 1, 1),
             ValueError,
             "with lower < upper, got 1 and 1",
         ),
-        (lambda: smooth.smooth_sensitivity_quantile([], 0.5, 0.1, 0, 1), ValueError, "at least 1 record"),
-        (lambda: smooth.smooth_sensitivity_quantile([[1.0]], 0.5, 0.1, 0, 1), ValueError, r"shape \(n,\)"),
-        (lambda: smooth.smooth_sensitivity_quantile(["a"], 0.5, 0.1, 0, 1), TypeError, "x must be real numbers"),
-        (lambda: smooth.smooth_sensitivity_mean([1.0], 0.1, 2, 1), ValueError, "lower < upper, got 2 and 1"),
+        (lambda: central.smooth_sensitivity_quantile([], 0.5, 0.1, 0, 1), ValueError, "at least 1 record"),
+        (lambda: central.smooth_sensitivity_quantile([[1.0]], 0.5, 0.1, 0, 1), ValueError, r"shape \(n,\)"),
+        (lambda: central.smooth_sensitivity_quantile(["a"], 0.5, 0.1, 0, 1), TypeError, "x must be real numbers"),
+        (lambda: central.smooth_sensitivity_mean([1.0], 0.1, 2, 1), ValueError, "lower < upper, got 2 and 1"),
         (
-            lambda: smooth.smooth_sensitivity_trimmed_mean([1.0], 0.5, 0.1, 0, 1),
+            lambda: central.smooth_sensitivity_trimmed_mean([1.0], 0.5, 0.1, 0, 1),
             ValueError,
             r"trim must be in \[0, 1/2\)",
         ),
-        (lambda: smooth.smooth_sensitivity_trimmed_mean([1.0], -0.1, 0.1, 0, 1), ValueError, "trim must be in"),
+        (lambda: central.smooth_sensitivity_trimmed_mean([1.0], -0.1, 0.1, 0, 1), ValueError, "trim must be in"),
         (
-            lambda: smooth.laplace_delta(1.0, scale=0.5, beta=0.1),
+            lambda: central.laplace_delta(1.0, scale=0.5, beta=0.1),
             ValueError,
             "scale must be at least 1 / epsilon = 1, got 0.5",
         ),
-        (lambda: smooth.laplace_delta(0.0, scale=1.0, beta=0.1), ValueError, "epsilon must be a finite number > 0"),
-        (lambda: smooth.calibrate(1.0, delta=1.0), ValueError, r"delta must be in \[0, 1\), got 1"),
-        (lambda: smooth.calibrate(1.0, delta=-1e-9), ValueError, r"delta must be in \[0, 1\)"),
-        (lambda: smooth.calibrate(1e9, delta=0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
-        (lambda: smooth.laplace_delta(1e-13, scale=1e14, beta=0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
+        (lambda: central.laplace_delta(0.0, scale=1.0, beta=0.1), ValueError, "epsilon must be a finite number > 0"),
+        (lambda: central.calibrate(1.0, delta=1.0), ValueError, r"delta must be in \[0, 1\), got 1"),
+        (lambda: central.calibrate(1.0, delta=-1e-9), ValueError, r"delta must be in \[0, 1\)"),
+        (lambda: central.calibrate(1e9, delta=0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
+        (lambda: central.laplace_delta(1e-13, scale=1e14, beta=0.1), ValueError, r"epsilon must be in \[1e-12, 1000\]"),
         (
-            lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=1, lower=0, upper=1, nan="drop"),
+            lambda: central.trimmed_mean([1.0], 0.1, epsilon=1, lower=0, upper=1, nan="drop"),
             ValueError,
             "nan must be one of",
         ),
-        (lambda: smooth.trimmed_mean([1.0], 0.1, epsilon=-1, lower=0, upper=1), ValueError, "epsilon must be"),
-        (lambda: smooth.trimmed_mean([math.nan], 0.1, epsilon=1, lower=0, upper=1), ValueError, "index 0 is outside"),
+        (lambda: central.trimmed_mean([1.0], 0.1, epsilon=-1, lower=0, upper=1), ValueError, "epsilon must be"),
+        (lambda: central.trimmed_mean([math.nan], 0.1, epsilon=1, lower=0, upper=1), ValueError, "index 0 is outside"),
     ],
 )
 def test_bad_input(call, error, message):
@@ -552,7 +561,7 @@ def test_releases_that_are_ideal_only_must_be_allowed():
 def test_other_releases_are_exact():
     x = np.linspace(0, 1, 101)
     for exact in (
-        smooth.trimmed_mean(x, 0.1, epsilon=1.0, lower=0, upper=1),
+        central.trimmed_mean(x, 0.1, epsilon=1.0, lower=0, upper=1),
         central.median(x, epsilon=1.0, delta=1e-6, lower=0, upper=1, method="smooth-sensitivity"),
         central.mean(x, epsilon=1.0, moment=math.inf, radius=1, noise="l2"),
         central.median(x, epsilon=1.0, lower=0, upper=1),
