@@ -18,7 +18,7 @@ from ldpfast._typing import Floats
 from ldpfast.demo.curve import Curve, Row, Style
 from ldpfast.mechanisms import RandomizedResponse, UnaryEncoding, Warner
 from ldpfast.privacy import shuffled
-from ldpfast.privacy._shuffling import TwoLevel
+from ldpfast.privacy._two_level import TwoLevel
 
 from ._study import Experiment, Study, slope
 

@@ -14,7 +14,7 @@ from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories, Domain
 from ..privacy import Channel, Guarantee
-from ..privacy._shuffling import TwoLevel
+from ..privacy._two_level import TwoLevel
 from ..reports import Aggregator, Codes, Format
 from ..results import AnyDebiasing, Estimate, MatrixDebiasing, line_of
 from ._draws import Counts, multinomial, shares_of

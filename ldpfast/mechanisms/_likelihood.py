@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._typing import AnyArray, Floats
 from ..domains import Domain
-from ..privacy._shuffling import TwoLevel
+from ..privacy._two_level import TwoLevel
 from ._base import Mechanism
 from ._draws import Counts
 from ._l2_ball import L2Ball

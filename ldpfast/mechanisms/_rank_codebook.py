@@ -12,7 +12,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import Floats
 from ..domains import Ball
-from ..privacy._shuffling import TwoLevel
+from ..privacy._two_level import TwoLevel
 from ..reports import Directions
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale

@@ -15,7 +15,7 @@ from .. import _check, _coins
 from .._core import privatize
 from .._typing import AnyArray, Floats
 from ..domains import Ball
-from ..privacy._shuffling import TwoLevel
+from ..privacy._two_level import TwoLevel
 from ..reports import Bits, Format, SampledSigns
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism

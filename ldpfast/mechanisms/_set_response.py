@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _coins
 from .._typing import AnyArray, Floats
 from ..domains import Categories
-from ..privacy._shuffling import TwoLevel
+from ..privacy._two_level import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing, SupportDebiasing
 from ._base import CHANNEL_ENTRIES, Mechanism

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal
-from fractions import Fraction
-from functools import cached_property
+from collections.abc import Callable, Iterable
 from itertools import combinations
-from numbers import Rational
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .. import _check, _coins
+from .. import _check
 from .._plots import BLUE, GRAY, MAX_TEXTS, VERMILION, axes, draw_matrix
 from .._table import html_table
-from . import _divergence, _testing
+from . import _divergence
+from ._channel_rows import ChannelRows
 from ._comparison import deficiency
-from ._exact import ExactPair
 from ._numbers import Floats, float_or_array
 
 MAX_COLUMNS = 16  # reports of a channel that are shown in HTML
-
-
-def _common_integers(entries: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
-    """Return rational entries times their common denominator, for rows with one positive sum."""
-    if any(v < 0 for v in entries):
-        raise ValueError("matrix must have entries >= 0")
-    common = math.lcm(*{int(v.denominator) for v in entries})
-    exact = np.empty(len(entries), dtype=object)
-    exact[:] = [int(v.numerator) * (common // int(v.denominator)) for v in entries]
-    exact = exact.reshape(shape)
-    sums = exact.sum(axis=1).tolist()
-    if sums[0] <= 0 or any(s != sums[0] for s in sums):
-        raise ValueError("matrix must have rows with the same positive sum")
-    return exact
 
 
 class Channel:
@@ -84,58 +65,8 @@ class Channel:
     """
 
     def __init__(self, matrix: ArrayLike, *, neighbors: Iterable[tuple[int, int]] | None = None) -> None:
-        # dtype=object: NumPy would convert integers beyond 63 bits to doubles.
-        rows = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
-        if rows.ndim != 2 or 0 in rows.shape:
-            raise ValueError(f"matrix must have shape (inputs, reports), got shape {rows.shape}")
-        self._exact: NDArray[np.object_] | None = None
-        entries = rows.ravel().tolist()
-        if all(isinstance(v, Rational) for v in entries):
-            self._exact = _common_integers(entries, rows.shape)
-            total = int(self._exact[0].sum())
-            self.matrix = np.array([[v / total for v in row] for row in self._exact.tolist()])
-        elif all(isinstance(v, float | np.floating | Decimal | Rational) for v in entries):
-            self.matrix = rows.astype(np.float64)
-            if not (np.isfinite(self.matrix).all() and (self.matrix >= 0).all()):
-                raise ValueError("matrix must have finite entries >= 0")
-            off = np.abs(self.matrix.sum(axis=1) - 1)
-            if off.max() > 1e-9:
-                raise ValueError(f"matrix must have rows that sum to 1, row {int(off.argmax())} does not")
-        else:
-            raise TypeError("matrix must hold real numbers: integers, fractions, decimals or floats")
-        self.matrix.flags.writeable = False
-        self.neighbors = None if neighbors is None else _pairs(neighbors, len(self.matrix))
-
-    # Pairs of rows ----------------------------------------------------------------------------------------------------
-
-    def _indices(self) -> Iterable[tuple[int, int]]:
-        return combinations(range(len(self.matrix)), 2) if self.neighbors is None else self.neighbors
-
-    @cached_property
-    def _exact_pairs(self) -> list[ExactPair]:
-        """Pairs of neighbors in both orders.
-
-        Pairs with the same columns, in any order, are merged: a channel with symmetries has few distinct ones.
-        """
-        assert self._exact is not None
-        rows: list[list[int]] = self._exact.tolist()
-        kinds = {frozenset(Counter(zip(rows[i], rows[j], strict=True)).items()) for i, j in self._indices()}
-        pairs = {ExactPair.of(kind, sum(rows[0])) for kind in kinds}
-        return list(pairs | {pair.reversed() for pair in pairs})
-
-    def _real_pairs(self) -> Iterator[tuple[Floats, Floats]]:
-        """Yield each row with all of its neighbors."""
-        if self.neighbors is None:
-            for i in range(len(self.matrix)):
-                yield self.matrix[i], np.delete(self.matrix, i, axis=0)
-        else:
-            ordered = np.array([*self.neighbors, *((j, i) for i, j in self.neighbors)]).reshape(-1, 2)
-            for i in np.unique(ordered[:, 0]):
-                yield self.matrix[i], self.matrix[ordered[ordered[:, 0] == i, 1]]
-
-    def _worst(self, function: Callable[[Floats, Floats], Floats]) -> float:
-        """Return the largest value of a function of a row and its neighbors, in doubles."""
-        return max((float(function(p, q).max(initial=0.0)) for p, q in self._real_pairs()), default=0.0)
+        self._rows = ChannelRows(matrix, neighbors)
+        self.matrix, self.neighbors = self._rows.matrix, self._rows.neighbors
 
     # Definitions ------------------------------------------------------------------------------------------------------
 
@@ -159,32 +90,7 @@ class Channel:
             If `delta` is not in [0, 1).
         """
         deltas = _check.within("delta", delta, 0, 1, "[)")
-        return float_or_array(np.array([self._epsilon(float(d)) for d in deltas.flat]).reshape(deltas.shape))
-
-    def _epsilon(self, delta: float) -> float:
-        if delta == 0 and self.neighbors is None:
-            return self._pure()
-        if self._exact is None:
-            return self._worst(lambda p, q: _divergence.largest_loss(p, q, delta))
-        return max((pair.largest_loss(delta) for pair in self._exact_pairs), default=0.0)
-
-    def _pure(self) -> float:
-        """Return epsilon at delta = 0 if all rows are neighbors, from the extreme entries of each column."""
-        if self._exact is None:
-            reachable = self.matrix[:, self.matrix.max(axis=0) > 0]
-            least, largest = reachable.min(axis=0), reachable.max(axis=0)
-            if (least == 0).any():
-                return math.inf
-            return float((np.log(largest) - np.log(least)).max())
-        worst = Fraction(1)
-        for column in self._exact.T:
-            largest = max(column)
-            if largest > 0:
-                least = min(column)
-                if least == 0:
-                    return math.inf
-                worst = max(worst, Fraction(largest, least))
-        return _coins.log_up(worst)
+        return float_or_array(np.array([self._rows.epsilon(float(d)) for d in deltas.flat]).reshape(deltas.shape))
 
     def delta(self, epsilon: ArrayLike) -> Any:
         """Return the tightest delta at a given epsilon.
@@ -212,25 +118,15 @@ class Channel:
         array([0.5       , 0.33781968, 0.        ])
         """
         epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
-        return float_or_array(np.array([self._delta(float(e)) for e in epsilons.flat]).reshape(epsilons.shape))
-
-    def _delta(self, epsilon: float) -> float:
-        if self._exact is None:
-            return min(self._worst(lambda p, q: _divergence.hockey_stick(p, q, epsilon)), 1.0)
-        return _coins.round_up(self._hockey_stick(epsilon))
-
-    def _hockey_stick(self, epsilon: float) -> Fraction:
-        return max((pair.hockey_stick(epsilon) for pair in self._exact_pairs), default=Fraction(0))
+        return float_or_array(np.array([self._rows.delta(float(e)) for e in epsilons.flat]).reshape(epsilons.shape))
 
     def tv(self) -> float:
         """Return the largest total variation, half the sum of absolute differences."""
-        return self._delta(0.0)
+        return self._rows.delta(0.0)
 
     def kl(self) -> float:
         """Return the largest Kullback-Leibler divergence in nats, over both orders of each pair."""
-        if self._exact is None:
-            return self._worst(_divergence.kullback_leibler)
-        return max((pair.kullback_leibler() for pair in self._exact_pairs), default=0.0)
+        return self._rows.kullback_leibler()
 
     def divergence(self, f: Callable[[Floats], Floats], slope: float = math.inf) -> float:
         """Return the largest f-divergence, the sum of q f(p / q), in doubles.
@@ -262,7 +158,7 @@ class Channel:
                 raise ValueError("f must return one number for each number of its argument")
             return values
 
-        return self._worst(lambda p, q: _divergence.f_divergence(p, q, checked, slope))
+        return self._rows.worst(lambda p, q: _divergence.f_divergence(p, q, checked, slope))
 
     def conditional_testing(self, delta: float = 0.0, *, inherited: bool = True) -> float:
         """Return the parameter of conditional hypothesis testing privacy.
@@ -294,27 +190,7 @@ class Channel:
         O(m^2) time per pair of inputs for m reports. If `inherited` is False, all 2^m sets are enumerated.
         """
         mass = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
-        if not _check.flag("inherited", inherited):
-            return self._over_sets(mass)
-        if self._exact is not None:
-            if mass == 0:
-                return max((pair.conditional() for pair in self._exact_pairs), default=0.0)
-            return max((_testing.inherited(*pair.rows, mass) for pair in self._exact_pairs), default=0.0)
-        rows = self.matrix
-        return max((_testing.inherited(rows[i], rows[j], mass) for i, j in self._indices()), default=0.0)
-
-    def _over_sets(self, mass: float) -> float:
-        rows: Any = self.matrix if self._exact is None else self._exact
-        rows = rows[:, [any(column) for column in rows.T]]
-        if rows.shape[1] > _testing.MAX_REPORTS:
-            raise ValueError(
-                f"inherited must be True for a channel of more than {_testing.MAX_REPORTS} reports, this one has "
-                f"{rows.shape[1]}"
-            )
-        total = None if self._exact is None else sum(rows[0].tolist())
-        values = (_testing.over_sets(rows[i], rows[j], total, mass) for i, j in self._indices())
-        worst = max(values, default=Fraction(0))
-        return _coins.round_up(worst) if isinstance(worst, Fraction) else worst
+        return self._rows.inherited(mass) if _check.flag("inherited", inherited) else self._rows.over_sets(mass)
 
     def smooth(self, metric: ArrayLike) -> float:
         """Return the parameter of smooth privacy, the largest loss per unit of distance.
@@ -346,17 +222,12 @@ class Channel:
             )
         worst = 0.0
         for i, j in combinations(range(inputs), 2):
-            loss = self._between(i, j)
+            loss = self._rows.epsilon_between(i, j)
             if loss > 0:
                 distance = float(distances[i, j])
                 per_unit = math.nextafter(loss / distance, math.inf) if distance > 0 and distance != 1 else loss
                 worst = max(worst, per_unit if distance > 0 else math.inf)
         return worst
-
-    def _between(self, i: int, j: int) -> float:
-        """Return epsilon of two inputs, in both orders."""
-        rows: Any = self.matrix[[i, j]] if self._exact is None else self._exact[[i, j]]
-        return Channel(rows)._pure()
 
     # Hypothesis tests -------------------------------------------------------------------------------------------------
 
@@ -369,9 +240,7 @@ class Channel:
             (1 - total variation) / 2, rounded down if the channel is exact. No test between two neighbors has a smaller error
             probability.
         """
-        if self._exact is None:
-            return (1 - self.tv()) / 2
-        return -_coins.round_up((self._hockey_stick(0.0) - 1) / 2)
+        return self._rows.disclosure_risk()
 
     def misses(self, false_alarms: ArrayLike) -> Any:
         """Return the trade-off function: the smallest miss probability at a given false-alarm probability, in doubles.
@@ -392,14 +261,7 @@ class Channel:
             If `false_alarms` is not in [0, 1].
         """
         alarms = _check.within("false_alarms", false_alarms, 0, 1)
-        least = 1 - alarms
-        if self._exact is None:
-            pairs = ((p, q) for p, rows in self._real_pairs() for q in rows)
-        else:
-            pairs = (pair.rows for pair in self._exact_pairs)
-        for p, q in pairs:
-            least = np.minimum(least, _divergence.trade_off(p, q, alarms))
-        return float_or_array(least)
+        return float_or_array(self._rows.trade_off(alarms))
 
     def plot(self, ax: Any = None, *, kind: str = "trade-off") -> Any:
         """Draw the trade-off between false alarms and misses, or the matrix as a heat map.
@@ -474,9 +336,10 @@ class Channel:
         reports = self.matrix.shape[1]
         if len(other.matrix) != reports:
             raise ValueError(f"other must have {reports} inputs, one for each report, got {len(other.matrix)}")
-        if self._exact is None or other._exact is None:
+        left, right = self._rows.exact, other._rows.exact
+        if left is None or right is None:
             return Channel(self.matrix @ other.matrix, neighbors=self.neighbors)
-        return Channel(self._exact @ other._exact, neighbors=self.neighbors)
+        return Channel(left @ right, neighbors=self.neighbors)
 
     def product(self, other: Channel | ArrayLike) -> Channel:
         """Return the channel that makes one report by each of two channels, independently, of the same input.
@@ -499,11 +362,9 @@ class Channel:
         """
         other = other if isinstance(other, Channel) else Channel(other, neighbors=self.neighbors)
         self._same_inputs(other)
-        left, right = (
-            (self._exact, other._exact) if self._exact is not None and other._exact is not None else (None, None)
-        )
-        first: Any = self.matrix if left is None else left
-        second: Any = other.matrix if right is None else right
+        left, right = self._rows.exact, other._rows.exact
+        first: Any = self.matrix if left is None or right is None else left
+        second: Any = other.matrix if left is None or right is None else right
         joint = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
         return Channel(joint, neighbors=self.neighbors)
 
@@ -559,11 +420,8 @@ class Channel:
             raise ValueError(f"other must have {len(self.matrix)} inputs, got {len(other.matrix)}")
         if self.neighbors is other.neighbors is None:
             return
-        if self._neighbor_set() != other._neighbor_set():
+        if self._rows.neighbor_set() != other._rows.neighbor_set():
             raise ValueError("other must have the same neighbors")
-
-    def _neighbor_set(self) -> set[frozenset[int]]:
-        return {frozenset(pair) for pair in self._indices()}
 
     def __repr__(self) -> str:
         return f"<Channel: {self._description()}>"
@@ -579,15 +437,3 @@ class Channel:
     def _description(self) -> str:
         inputs, reports = self.matrix.shape
         return f"{inputs} inputs, {reports} reports, epsilon = {self.epsilon():.6g}"
-
-
-def _pairs(neighbors: Iterable[tuple[int, int]], inputs: int) -> tuple[tuple[int, int], ...]:
-    pairs = []
-    for pair in neighbors:
-        if np.shape(pair) != (2,):
-            raise ValueError(f"neighbors must be pairs of inputs, got {pair!r}")
-        i, j = (_check.integer("neighbors", v, 0, inputs - 1) for v in pair)
-        if i == j:
-            raise ValueError(f"neighbors must be pairs of different inputs, got {pair!r}")
-        pairs.append((i, j))
-    return tuple(pairs)

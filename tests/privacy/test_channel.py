@@ -270,7 +270,7 @@ def test_neighbors_limit_every_definition_except_the_smooth_one():
 def test_post_processing_never_increases_the_loss(rows, data):
     channel = Channel(rows)
     after = channel.then(data.draw(integer_rows(inputs=len(rows[0]))))
-    assert after._exact is not None
+    assert after._rows.exact is not None
     assert after.epsilon() <= channel.epsilon()
     assert (after.delta(EPSILONS) <= channel.delta(EPSILONS)).all()
     assert after.kl() <= channel.kl()
@@ -291,7 +291,7 @@ def test_post_processing_never_increases_the_loss(rows, data):
 def test_losses_of_independent_reports_add_up(first, second):
     a, b = Channel(first), Channel(second)
     joint = a.product(b)
-    assert joint._exact is not None
+    assert joint._rows.exact is not None
     assert joint.matrix.shape == (2, len(first[0]) * len(second[0]))
     np.testing.assert_allclose(joint.matrix[1], np.kron(a.matrix[1], b.matrix[1]), rtol=1e-14)
     assert joint.epsilon() <= a.epsilon() + b.epsilon() + 1e-12
@@ -314,7 +314,7 @@ def test_kl_and_epsilon_of_a_product_add_exactly():
 def test_mixed_products_are_in_doubles():
     exact, real = Channel([[3, 1], [1, 3]]), Channel([[0.75, 0.25], [0.25, 0.75]])
     for joint in (exact.product(real), real.product(exact), exact.then(real), real.then(exact)):
-        assert joint._exact is None
+        assert joint._rows.exact is None
     assert exact.product([[0.75, 0.25], [0.25, 0.75]]).tv() == pytest.approx(exact.product(exact).tv(), rel=1e-14)
 
 
@@ -358,7 +358,7 @@ def test_the_channel_of_every_mechanism_has_its_realized_epsilon(mechanism):
         return
     channel = mechanism.channel()
     epsilon = mechanism.epsilon_realized
-    assert channel._exact is not None
+    assert channel._rows.exact is not None
     assert channel.epsilon() == epsilon <= mechanism.epsilon
     assert channel.delta(epsilon) == 0
     assert channel.delta(math.nextafter(math.nextafter(epsilon, 0), 0)) > 0

@@ -19,7 +19,8 @@ from ldpfast import privacy
 from ldpfast.mechanisms import Gradient
 from ldpfast.privacy import Channel, Guarantee, shuffled, shuffled_delta
 from ldpfast.privacy._exact import power_down
-from ldpfast.privacy._shuffling import ERROR, TwoLevel, _binomial, _Counts
+from ldpfast.privacy._shuffled_counts import ERROR, Counts, binomial
+from ldpfast.privacy._two_level import TwoLevel
 
 from ..support.cases import each
 from ..support.errors import raises
@@ -439,7 +440,7 @@ def test_deltas_with_intervals_of_two_numbers_are_a_little_larger(n, increase, e
 def test_binomial_probabilities_equal_fractions(n, p):
     k = np.arange(n + 1.0)
     exact = [math.comb(n, j) * Fraction(p) ** j * (1 - Fraction(p)) ** (n - j) for j in range(n + 1)]
-    for found, expected in zip(_binomial(k, np.float64(n), p), exact, strict=True):
+    for found, expected in zip(binomial(k, np.float64(n), p), exact, strict=True):
         if expected > Fraction(1e-290):
             assert float(Fraction(float(found)) / expected) == pytest.approx(1, abs=1e-11)
 
@@ -452,10 +453,10 @@ def test_errors_of_binomials_are_a_tenth_of_their_allowance(n, deviations):
     c = math.floor(n / 2 - deviations * math.sqrt(n) / 2)
     if n == 10**3:
         exact = float(Fraction(math.comb(n, c), 2**n))
-        assert float(_binomial(np.float64(c), np.float64(n), 0.5)) == pytest.approx(exact, rel=ERROR / 10)
+        assert float(binomial(np.float64(c), np.float64(n), 0.5)) == pytest.approx(exact, rel=ERROR / 10)
     below = np.arange(c - 1.0, max(c - 45 * math.isqrt(n) - 50, 0), -1)
     sum_of_ratios = math.fsum(np.cumprod(np.append(1.0, below / (n - below + 1))))
-    probability = float(_binomial(np.float64(c - 1), np.float64(n), 0.5))
+    probability = float(binomial(np.float64(c - 1), np.float64(n), 0.5))
     assert special.betainc(n - c + 1.0, float(c), 0.5) == pytest.approx(probability * sum_of_ratios, rel=ERROR / 10)
 
 
@@ -465,7 +466,7 @@ def test_errors_of_binomials_are_a_tenth_of_their_allowance(n, deviations):
 def test_all_counts_are_in_a_cell(epsilon, n):
     odds = Fraction(math.exp(epsilon))
     for channel in (TwoLevel.arbitrary(epsilon), TwoLevel.of_sets(odds, 1, 50, 1), hadamard(5, odds)):
-        counts = _Counts.of(channel, n)
+        counts = Counts.of(channel, n)
         none = float(1 - channel.affected) * math.exp((n - 1) * math.log1p(-float(channel.common_rate)))
         assert math.fsum(counts.mass) == pytest.approx(1 - none, rel=1e-8)
         assert (counts.wrong >= float(1 / (channel.odds + 1)) * (1 - 1e-12)).all()

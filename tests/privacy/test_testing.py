@@ -58,7 +58,7 @@ def test_disclosure_risk_of_randomized_response_equals_the_formula():
         mechanism = ldp.Warner(epsilon)
         risk = mechanism.channel().disclosure_risk()
         assert risk == pytest.approx(privacy.disclosure_risk(mechanism.epsilon_realized), rel=1e-12)
-        exact = Fraction(mechanism.channel()._exact[0][1], 2**64)
+        exact = Fraction(mechanism.channel()._rows.exact[0][1], 2**64)
         assert Fraction(risk) <= exact if exact < Fraction(1, 2) else True
     assert Channel([[2, 1], [1, 2]]).disclosure_risk() <= Fraction(1, 3)
     assert Channel([[2, 1], [1, 2]]).disclosure_risk() == -least_double_not_below(Fraction(-1, 3))

@@ -18,7 +18,7 @@ from ldpfast import bench, bounds, central, domains, estimation, mechanisms, pri
 from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
-from ldpfast.privacy._shuffling import TwoLevel
+from ldpfast.privacy._two_level import TwoLevel
 
 from .examples import KINDS
 

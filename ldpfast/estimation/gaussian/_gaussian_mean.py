@@ -1,4 +1,7 @@
-"""Protocol for the mean of normal records: one message per person, in one round or two."""
+"""Protocol for the mean of normal records: one message per person, in one round or two.
+
+One class; half of the lines are docstrings of its public methods: queries, simulation, merging and storage.
+"""
 
 from __future__ import annotations
 

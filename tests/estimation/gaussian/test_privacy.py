@@ -37,7 +37,7 @@ def test_every_question_is_private(options, epsilon):
                 assert mechanism.epsilon_realized == _coins.geometric(epsilon, span, span, 1).epsilon_realized
                 realized.append(mechanism.epsilon_realized)
                 continue
-            rows = mechanism.channel()._exact
+            rows = mechanism.channel()._rows.exact
             assert len(rows) == (4 if isinstance(mechanism, ldp.Residue) and mechanism.modulus == 4 else len(rows))
             assert len({sum(map(int, row)) for row in rows}) == 1
             worst = max(Fraction(int(max(column)), int(min(column))) for column in np.array(rows, object).T)

@@ -196,7 +196,7 @@ def test_the_bit_has_the_realized_epsilon(epsilon, options, monkeypatch):
     assert (lower, upper, any_time) == (0.0, 8.0, "n" not in options)
     assert down < 0 < up
     assert _coins.log_up(Fraction(keep, (1 << bits) - keep)) == server.guarantee.epsilon
-    exact = channel._exact
+    exact = channel._rows.exact
     assert Fraction(keep, 1 << bits) == Fraction(exact[0][0], exact[0].sum()) == Fraction(exact[1][1], exact[1].sum())
 
 
@@ -225,7 +225,7 @@ def probabilities_of_bits(records, **options):
         server, probability = MedianSGD(1.0, lower=0.0, upper=8.0, **options), Fraction(1)
         for x, bit in zip(records, bits, strict=True):
             query = server.query()
-            row = query.mechanism.channel()._exact[int(x >= query.mechanism.cuts[0])]
+            row = query.mechanism.channel()._rows.exact[int(x >= query.mechanism.cuts[0])]
             probability *= Fraction(row[bit], sum(row))
             server.update(query, np.uint8(bit))
         probabilities[bits] = probability

@@ -1,0 +1,20 @@
+"""Range checks and methods that several conversions share."""
+
+from __future__ import annotations
+
+import math
+
+from numpy.typing import ArrayLike
+
+from ... import _check
+from .._numbers import Floats
+
+METHODS = ("sharp", "paper")
+
+
+def nonnegative(name: str, values: ArrayLike) -> Floats:
+    return _check.within(name, values, 0, math.inf, "[)")
+
+
+def check_delta(values: ArrayLike) -> Floats:
+    return _check.within("delta", values, 0, 1, "[)")
