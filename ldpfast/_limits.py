@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def clopper_pearson(hits: Any, n: int, tail: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def along(n: Any, axes: int) -> Any:
+    """Return numbers of groups in a shape that broadcasts with arrays of further axes, and a single number unchanged."""
+    return n if np.ndim(n) == 0 else np.reshape(n, (-1, *(1,) * axes))
+
+
+def clopper_pearson(hits: Any, n: Any, tail: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the Clopper-Pearson limits of the success probability, from the successes in n independent trials.
 
     Each limit fails with probability at most `tail`.
@@ -16,8 +21,8 @@ def clopper_pearson(hits: Any, n: int, tail: float) -> tuple[NDArray[np.float64]
     from scipy.special import betaincinv
 
     hits, limit = np.asarray(hits, np.float64), 2.0**53
-    if n > limit:  # more trials are beyond double precision: the limits of 2^53 trials with the same share are wider
-        hits, n = hits * (limit / n), int(limit)
+    if np.any(n > limit):  # beyond double precision: the limits of 2^53 trials with the same share are wider
+        hits, n = hits * np.minimum(limit / n, 1), np.minimum(n, limit)
     misses = n - hits
     low = np.where(hits < 1, 0.0, betaincinv(np.maximum(hits, 1), misses + 1, tail))
     high = np.where(misses < 1, 1.0, betaincinv(hits + 1, np.maximum(misses, 1), 1 - tail))

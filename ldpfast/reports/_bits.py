@@ -59,7 +59,7 @@ class Bits(CountFormat):
         tally.add_bits(reports, state)
 
     def warn_if_doubtful(self, statistic: Statistic, state: AnyArray, mean: Estimate[Any]) -> None:
-        if not (self.onehot and self._warn_about_total(statistic, state, mean.n)):
+        if not (self.onehot and state.ndim == 1 and self._warn_about_total(statistic, state, mean.n)):
             super().warn_if_doubtful(statistic, state, mean)
 
     def _warn_about_total(self, statistic: Statistic, state: AnyArray, n: int) -> bool:

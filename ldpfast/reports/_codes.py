@@ -77,7 +77,7 @@ class Codes(CountFormat):
     def hits(self, state: AnyArray, debiasing: AnyDebiasing | None) -> NDArray[np.int64]:
         if isinstance(debiasing, SupportDebiasing):
             return debiasing.hits(state)
-        return state if self.onehot else state[1]
+        return state if self.onehot else state[..., 1]
 
     def covariance(self, state: AnyArray, n: int, debiasing: AnyDebiasing | None) -> Floats | None:
         share, line = state / n, line_of(debiasing)
@@ -94,7 +94,7 @@ class Codes(CountFormat):
             return None
         return (line.one - line.zero) ** 2 * (np.diag(share) - np.outer(share, share)) / n
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+    def mean(self, statistic: Statistic, state: AnyArray, n: Any) -> Estimate[Any]:
         debiasing, span = statistic.debiasing, statistic.value_range
         if isinstance(debiasing, NumberDebiasing):
             value, stderr, rule = _mean_number(state, n, debiasing.values)
@@ -131,16 +131,17 @@ class Codes(CountFormat):
         return f"be codes of positive probability; index {int(bad[0])} is not" if len(bad) else None
 
 
-def _mean_number(state: AnyArray, n: int, values: Floats) -> tuple[float, float, IntervalRule]:
+def _mean_number(state: AnyArray, n: Any, values: Floats) -> tuple[Any, Any, IntervalRule]:
     """Return the mean of decoded codes, its standard error and its limits.
 
     One report more, half of each of the extreme values, widens the variance.
     """
-    mean = float(state @ values) / n
-    extremes = np.array([values.min(), values.max()])
-    spread = float(state @ (values - mean) ** 2 + ((extremes - mean) ** 2).mean())
-    rule = BoundedSum.of_mean(mean, values.min(), values.max(), n)
-    return mean, math.sqrt(spread / (n + 1) / n), rule
+    mean = (state @ values) / n
+    centered = values - mean[..., np.newaxis]
+    extremes = centered[..., [int(values.argmin()), int(values.argmax())]]
+    spread = (state * centered**2).sum(axis=-1) + (extremes**2).mean(axis=-1)
+    stderr, rule = np.sqrt(spread / (n + 1) / n), BoundedSum.of_mean(mean, values.min(), values.max(), n)
+    return (float(mean), float(stderr), rule) if mean.ndim == 0 else (mean, stderr, rule)
 
 
 def _rule_of_matrix(state: AnyArray, n: int, matrix: Floats, value: Floats) -> IntervalRule:

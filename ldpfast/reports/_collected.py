@@ -212,6 +212,13 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         counted = type(self)(self.question, list(self), self._states, self._n)
         return GroupedResults([value for value in self if value not in left_out], counted, options)
 
+    def stacked_table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:
+        """Return the table of the results of some groups, computed for all of them at once; None if the question cannot."""
+        places = [self._numbers[value] for value in values]
+        counted = Aggregator.of_states(self.question, [state[places] for state in self._states], 0)
+        counted.n = self._n[places]  # type: ignore[assignment]
+        return self.question.table_of_groups(values, counted, confidence, simultaneous)
+
     def to_bytes(self) -> bytes:
         """Return the schema of the question, the groups and their counts as bytes, with a checksum.
 
@@ -305,7 +312,7 @@ class GroupedResults(Mapping[Any, Any]):
     ['N', 'S']
     """
 
-    def __init__(self, values: Sequence[Any], counted: Mapping[Any, Aggregator], options: Mapping[str, Any]) -> None:
+    def __init__(self, values: Sequence[Any], counted: GroupedAggregator, options: Mapping[str, Any]) -> None:
         self._results: dict[Any, Any] = dict.fromkeys(values)
         self._counted, self._options = counted, dict(options)
 
@@ -339,6 +346,8 @@ class GroupedResults(Mapping[Any, Any]):
             As for `Estimate.interval`.
         """
         columns: dict[str, list[Any]] = {"group": []}
+        if not self._options and (stacked := self._counted.stacked_table(list(self), confidence, simultaneous)):
+            return stacked
         for value, result in self.items():
             part = result._entry_table(confidence, simultaneous)
             columns["group"] += [value] * len(part)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._limits import along
 from .._typing import AnyArray, Floats
 from ..results import AnyDebiasing, Binomial, Estimate, line_of
 from ._format import Format, Statistic
@@ -36,15 +37,16 @@ class CountFormat(Format):
         """Return the covariance matrix of the estimate, or None."""
         return None
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+    def mean(self, statistic: Statistic, state: AnyArray, n: Any) -> Estimate[Any]:
         line, span = line_of(statistic.debiasing), statistic.value_range
         assert line is not None
         hits = self.hits(state, statistic.debiasing).copy()
-        value = line(hits / n)
+        total = along(n, hits.ndim - np.ndim(n))
+        value = line(hits / total)
         # The variance at the possible mean nearest to the estimate is never zero, even for one report.
-        stderr = np.sqrt(line.variance(np.clip(value, *span)) / n)
-        rule = Binomial(hits, n, line)
+        stderr = np.sqrt(line.variance(np.clip(value, *span)) / total)
+        rule = Binomial(hits, total, line)
         if hits.ndim == 0:
             return Estimate(float(value), float(stderr), n, statistic.guarantee, None, rule, _span=span)
-        covariance = self.covariance(state, n, statistic.debiasing)
+        covariance = None if np.ndim(n) else self.covariance(state, n, statistic.debiasing)
         return Estimate(value, stderr, n, statistic.guarantee, covariance, rule, _span=span)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core import tally
+from .._limits import along
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, BoundedSum, Estimate, Normal
 from ._format import Statistic
@@ -62,14 +63,15 @@ class Grid(SumFormat):
         possible = (square >= 0) & (square <= n * 2.0**94) & (total**2 <= n * square * (1 + 1e-9))
         return bool(possible.all())
 
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
-        mean, square = sums_of(state[: self.dim]) / n, sums_of(state[self.dim :]) / n
+    def mean(self, statistic: Statistic, state: AnyArray, n: Any) -> Estimate[Any]:
+        people, n = n, along(n, 1)
+        mean, square = sums_of(state[..., : self.dim, :]) / n, sums_of(state[..., self.dim :, :]) / n
         value = self.lower + self.grid * (mean + 0.5)
         # The sample variance, but at least that of the noise. For few reports, the variance of the records is set to its
         # largest possible value.
-        sample = np.maximum(square - mean * mean, 0) * (n / max(n - 1, 1))
+        sample = np.maximum(square - mean * mean, 0) * (n / np.maximum(n - 1, 1))
         span = lower, upper = statistic.value_range
-        widest = (upper - lower) ** 2 / 4 if n < NORMAL_FROM else 0.0
+        widest = np.where(n < NORMAL_FROM, (upper - lower) ** 2 / 4, 0.0)
         variance = np.maximum(self.grid**2 * sample, self.noise_variance + widest)
         stderr = np.sqrt(variance / n)
         # The largest step comes from a record at one end, or about the scale of the noise, whose tails are exponential.
@@ -77,9 +79,12 @@ class Grid(SumFormat):
         up, down = np.maximum(upper - value, noise) / n, np.maximum(value - lower, noise) / n
         needed, guarantee = Normal.of_sum(n).needed, statistic.guarantee
         if self.scalar:
-            rule = BoundedSum(up[0], down[0], needed)
-            return Estimate(float(value[0]), float(stderr[0]), n, guarantee, None, rule, _span=span)
-        return Estimate(value, stderr, n, guarantee, None, BoundedSum(up, down, needed), _span=span)
+            rule = BoundedSum(up[..., 0], down[..., 0], needed)
+            value, stderr = value[..., 0], stderr[..., 0]
+            if value.ndim == 0:
+                value, stderr = float(value), float(stderr)
+            return Estimate(value, stderr, people, guarantee, None, rule, _span=span)
+        return Estimate(value, stderr, people, guarantee, None, BoundedSum(up, down, needed), _span=span)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
         return reports.astype(np.float64)

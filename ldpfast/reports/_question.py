@@ -34,6 +34,7 @@ from ._labels import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .._table import Table
     from .._typing import RNGLike
 
 Result = TypeVar("Result", covariant=True)
@@ -121,6 +122,12 @@ class Question(Described, ABC, Generic[Result]):
         -------
         estimate : Estimate
         """
+
+    def table_of_groups(
+        self, values: Sequence[Any], counted: Aggregator, confidence: float, simultaneous: bool
+    ) -> Table | None:
+        """Return the numbers of several groups as a table, from counts with one row per group; None if it has no such form."""
+        return None
 
     def _check_groups(self, by: Any) -> None:
         """Warn if the column that divides people into groups, which is not protected, is one that the question asks for."""

@@ -22,7 +22,7 @@ def sums_of(rows: AnyArray) -> Floats:
 
     Sign and magnitude are separated first, because the low word of a small negative number is large.
     """
-    low, high = rows[:, 0], rows[:, 1]
+    low, high = rows[..., 0], rows[..., 1]
     negative = high >> np.uint64(63) == 1
     low, high = np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)
     return np.asarray(np.where(negative, -1.0, 1.0) * (high.astype(np.float64) * 2.0**64 + low.astype(np.float64)))

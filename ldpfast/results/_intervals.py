@@ -51,10 +51,10 @@ class Normal:
     needed: int = 0
 
     @classmethod
-    def of_sum(cls, n: int, share: float = 1.0) -> Normal:
+    def of_sum(cls, n: Any, share: float = 1.0) -> Normal:
         """Return the limits for a mean of n reports, a random share of which is about the same coordinate."""
         needed = math.ceil(NORMAL_FROM / share)
-        return cls(needed=needed if n < needed else 0)
+        return cls(needed=needed if np.any(n < needed) else 0)
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         from scipy.special import ndtri
@@ -112,7 +112,7 @@ class BoundedSum:
     needed: int = 0
 
     @classmethod
-    def of_mean(cls, mean: Any, lowest: Any, highest: Any, n: int, needed: int = 0) -> BoundedSum:
+    def of_mean(cls, mean: Any, lowest: Any, highest: Any, n: Any, needed: int = 0) -> BoundedSum:
         """Return the rule for a mean of n decoded reports in [lowest, highest]."""
         return cls((highest - mean) / n, (mean - lowest) / n, needed)
 

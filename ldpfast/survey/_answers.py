@@ -85,11 +85,13 @@ class Answer(Estimate[Any]):
             If the limits are normal, such as those of pooled answers, or the noise is Laplace noise, and there are fewer
             than 30 reports.
         """
-        tail = (1 - _check.probability("confidence", confidence)) / 2
         self._warn_few()
-        if _check.flag("simultaneous", simultaneous):
-            tail /= self._numbers
-        return self._limits_at(tail)
+        return self._interval_at(confidence, simultaneous)
+
+    def _interval_at(self, confidence: float, simultaneous: bool) -> tuple[Any, Any]:
+        """Return the limits of `interval` without a warning about few reports."""
+        tail = (1 - _check.probability("confidence", confidence)) / 2
+        return self._limits_at(tail / self._numbers if _check.flag("simultaneous", simultaneous) else tail)
 
     def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Any, Any]:
         low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)

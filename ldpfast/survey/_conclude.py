@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..reports import Aggregator
 from ._answers import Answer
 from ._cross import Cross
@@ -29,13 +31,13 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
         Whether a question is estimated from all answers that hold it.
     """
     layout, states = survey._layout, counted._states
-    together = dict(zip(layout.pairs, states[1].tolist(), strict=True))
+    together = dict(zip(layout.pairs, np.moveaxis(states[1], -1, 0).tolist(), strict=True))
     counters = [
-        Aggregator.of_states(mechanism, [state], answers)
-        for mechanism, state, answers in zip(layout.mechanisms, states[2:], states[0].tolist(), strict=True)
+        Aggregator.of_states(mechanism, [state], int(n) if n.ndim == 0 else n)
+        for mechanism, state, n in zip(layout.mechanisms, states[2:], np.moveaxis(states[0], -1, 0), strict=True)
     ]
     for item, counter in zip(layout.items, counters, strict=True):
-        if counter.n == 0:
+        if not np.all(counter.n):
             raise ValueError(f"question {item.name!r} must have at least 1 answer for an estimate, got n = 0")
     numbers = sum(_numbers_of(layout, item) for item in layout.items)
     shares = {
@@ -55,7 +57,7 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
             known = _pooled(layout, item.name, shares, together) if is_pooled else None
             answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
         else:
-            answers[item.name] = Answer.of_number(counter.estimate(), parts[0].range, numbers)
+            answers[item.name] = Answer.of_number(counter.decoded_mean(), parts[0].range, numbers)
     return SurveyResult(answers, counted.n, survey.guarantee)
 
 

@@ -53,7 +53,7 @@ class Cross(SurveyQuestion):
     ) -> CrossAnswer:
         """Return the table of two questions from the shares of all pairs of their symbols."""
         shape = (questions[0].k, questions[1].k)
-        found = shares.linear(np.eye(len(shares.value)).reshape(*shape, -1))
+        found = shares.linear(np.eye(shares.value.shape[-1]).reshape(*shape, -1))
         labels, columns = (
             (*question.labels, NO_ANSWER) if question.optional else question.labels for question in questions
         )

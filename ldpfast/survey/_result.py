@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from .._plots import caption, draw_intervals, figure, text_of
 from .._table import Table, estimate_columns, html_table
+from .._warnings import warn
 from ..privacy import Guarantee
-from ..results import Estimate
+from ..results import Estimate, SmallSampleWarning
 from ._answers import Answer
 
 
@@ -78,6 +79,25 @@ class SurveyResult(Mapping[str, Answer]):
         return self._table(lambda part: part.interval(confidence, simultaneous))
 
     _entry_table = table
+
+    def table_of_groups(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table:
+        """Return the tables of groups one after the other, where the first axis of every answer is the group."""
+        names, labels, few = [], [], 0
+        columns: dict[str, list[Any]] = {name: [] for name in ("estimate", "stderr", "low", "high", "n")}
+        for name, entries, part in self._labeled_parts():
+            assert isinstance(part, Answer)
+            few = max(few, int(np.sum(np.asarray(part.n) < part._needed)))
+            names += [name] * len(entries)
+            labels += entries
+            shape, limits = (len(values), len(entries)), part._interval_at(confidence, simultaneous)
+            for column, numbers in zip(columns.values(), (part.value, part.stderr, *limits), strict=False):
+                column.append(np.reshape(numbers, shape))
+            columns["n"].append(np.broadcast_to(np.reshape(part.n, (-1, 1)), shape))
+        if few:
+            warn(f"{few} groups have too few reports for normal limits to be reliable", SmallSampleWarning)
+        rows = {name: np.concatenate(column, axis=1).ravel().tolist() for name, column in columns.items()}
+        groups = [value for value in values for _ in labels]
+        return Table({"group": groups, "question": names * len(values), "answer": labels * len(values), **rows})
 
     def _table(self, limits: Callable[[Estimate[Any]], tuple[Any, Any]]) -> Table:
         """Return all numbers as a table, with limits by a function of an answer."""

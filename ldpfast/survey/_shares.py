@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._limits import along
 from .._typing import Floats
 from ..mechanisms import RandomizedResponse, UnaryEncoding
 from ..privacy import Guarantee
@@ -58,7 +59,7 @@ class Fieller:
 
         z = np.full(np.shape(self.numerator), -ndtri(tail))
         limit = self._root(sign, z)
-        for _ in range(ITERATIONS if self.hit else 0):
+        for _ in range(ITERATIONS if np.any(self.hit) else 0):
             finite = np.where(np.isfinite(limit), limit, 0.0)
             step = self.hit * np.maximum(np.abs(self.lowest - finite), np.abs(self.highest - finite))
             stderr = np.sqrt(np.maximum(self.vn - 2 * finite * self.c + finite**2 * self.vd, np.finfo(float).tiny))
@@ -77,16 +78,23 @@ class Fieller:
         return np.where(bounded, (linear + sign * root) / safe, sign * np.inf)
 
 
-def _moments(gain: float, seen: Floats, share: Floats, n: int, is_exact: bool) -> tuple[Floats, Floats]:
+def _moments(gain: float, seen: Floats, share: Floats, n: Any, is_exact: bool) -> tuple[Floats, Floats]:
     """Return `diagonal` and `outer` of shares, from the probabilities of the codes or bits that were seen."""
     if is_exact:
         return gain**2 * seen / n, gain * seen / np.sqrt(n)
     return (gain**2 * seen * (1 - seen) + share**2) / n, share / np.sqrt(n)
 
 
+def _sums(part: Any, rows: Any) -> Any:
+    """Return the sums of numbers with one entry per symbol times the weights in the rows of an array."""
+    return np.tensordot(part, rows, axes=(-1, -1))
+
+
 @dataclass(frozen=True, eq=False)
 class Shares:
     """Unbiased shares of k symbols, and their covariance diag(`diagonal`) - `outer` `outer`^T.
+
+    All arrays may have a first axis for groups of people; n and hit have one entry per group then.
 
     Attributes
     ----------
@@ -106,31 +114,32 @@ class Shares:
     """
 
     value: Floats
-    n: int
+    n: Any
     diagonal: Floats
     outer: Floats
     guarantee: Guarantee
     binomial: Binomial | None = None
     full: Floats | None = None
     exact: bool = False
-    hit: float = 0.0
+    hit: Any = 0.0
 
     @classmethod
     def of(cls, aggregator: Aggregator) -> Self:
         """Return the shares that an aggregator of k-ary response or unary encoding has counted."""
         estimate, question = aggregator.decoded_mean(), aggregator.question
         assert isinstance(question, ReportQuestion)
-        rule, n, value = estimate.rule, estimate.n, np.asarray(estimate.value)
+        rule, people, value = estimate.rule, estimate.n, np.asarray(estimate.value)
         assert isinstance(rule, Binomial)
+        n = along(people, 1)
         gain, seen = rule.debiasing.one - rule.debiasing.zero, rule.hits / n
         share, is_exact = np.clip(value, 0, 1), isinstance(question.report, Codes)
         if is_exact:
             # Half a report is added for each code, so that no variance is zero.
-            seen = np.asarray((rule.hits + 0.5) / (n + 0.5 * len(value)), np.float64)
+            seen = np.asarray((rule.hits + 0.5) / (n + 0.5 * value.shape[-1]), np.float64)
         else:
             seen = np.clip((share - rule.debiasing.zero) / gain, 0.5 / n, 1 - 0.5 / n)
         diagonal, outer = _moments(gain, seen, share, n, is_exact)
-        return cls(value, n, diagonal, outer, estimate.guarantee, rule, exact=is_exact, hit=gain / n)
+        return cls(value, people, diagonal, outer, estimate.guarantee, rule, exact=is_exact, hit=gain / people)
 
     @classmethod
     def expected(cls, mechanism: RandomizedResponse | UnaryEncoding, share: Floats) -> Self:
@@ -149,7 +158,7 @@ class Shares:
         """Return a_i^T C b_i for the rows of two arrays, C the covariance."""
         if self.full is not None:
             return np.asarray(np.einsum("...j,jk,...k->...", a, self.full, b, optimize=True))
-        return np.asarray((a * b) @ self.diagonal - (a @ self.outer) * (b @ self.outer))
+        return np.asarray(_sums(self.diagonal, a * b) - _sums(self.outer, a) * _sums(self.outer, b))
 
     def linear(self, rows: Floats) -> Estimate[Any]:
         """Return the sums of the shares times weights.
@@ -165,19 +174,20 @@ class Shares:
             Of shape (...). The limits are Clopper-Pearson limits if every row depends on one share only, else those of
             `BoundedSum`; normal for shares from several sources.
         """
-        value, stderr = rows @ self.value, np.sqrt(np.maximum(self._product(rows, rows), 0))
+        value, stderr = _sums(self.value, rows), np.sqrt(np.maximum(self._product(rows, rows), 0))
         return Estimate(value, stderr, self.n, self.guarantee, None, self._binomial(rows) or self._bounded(rows, value))
 
     def _bounded(self, rows: Floats, value: Floats) -> IntervalRule:
         """Return the rule for sums of the shares times weights."""
-        if not self.hit:
+        if not np.any(self.hit):
             return Normal.of_sum(self.n)
+        n, hit = along(self.n, rows.ndim - 1), along(self.hit, rows.ndim - 1)
         if not self.exact or self.binomial is None:  # each of the bits of a report is a step
-            step = self.hit * np.abs(rows).max(axis=-1)
+            step = hit * np.abs(rows).max(axis=-1)
             return BoundedSum(step, step)
-        constant, gain = self.binomial.debiasing.zero * rows.sum(axis=-1), self.hit * self.n
+        constant, gain = self.binomial.debiasing.zero * rows.sum(axis=-1), hit * n
         lowest, highest = (constant + gain * part for part in (rows.min(axis=-1), rows.max(axis=-1)))
-        return BoundedSum.of_mean(value, lowest, highest, self.n)
+        return BoundedSum.of_mean(value, lowest, highest, n)
 
     def _binomial(self, rows: Floats) -> Binomial | None:
         """Return the rule for rows that are functions of one binomial count each; None if there are others.
@@ -197,7 +207,8 @@ class Shares:
         line, constant = self.binomial.debiasing, base[..., 0]
         zero = constant + scale * size * line.zero
         scaled: Any = Debiasing(zero, zero + scale * (line.one - line.zero))
-        return Binomial(np.asarray(chosen @ self.binomial.hits), self.n, scaled)
+        hits = _sums(self.binomial.hits, chosen.astype(np.int64))
+        return Binomial(hits, along(self.n, rows.ndim - 1), scaled)
 
     def ratio(self, rows: Floats, given: Floats) -> Estimate[Any]:
         """Return quotients of sums of the shares times weights.
@@ -212,16 +223,16 @@ class Shares:
         estimate : Estimate
             Of shape (...), with Fieller's limits.
         """
-        numerator, denominator = rows @ self.value, given @ self.value
+        numerator, denominator = _sums(self.value, rows), _sums(self.value, given)
         vn, vd, c = self._product(rows, rows), self._product(given, given), self._product(rows, given)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.asarray(numerator / denominator)
             stderr = np.sqrt(np.maximum(vn - 2 * value * c + value**2 * vd, 0)) / np.abs(denominator)
         ratio = (numerator, denominator, vn, vd, c)
-        if self.hit:
+        if np.any(self.hit):
             lowest = np.where(given > 0, rows, np.inf).min(axis=-1)
             highest = np.where(given > 0, rows, -np.inf).max(axis=-1)
-            rule = Fieller(*ratio, lowest, highest, self.hit)
+            rule = Fieller(*ratio, lowest, highest, along(self.hit, rows.ndim - 1))
         else:
             rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed)
         return Estimate(value, stderr, self.n, self.guarantee, None, rule)
@@ -236,14 +247,19 @@ class Shares:
         axis : int
             0 or 1, the variable.
         """
-        value, diagonal, outer = (
-            part.reshape(shape).sum(axis=1 - axis) for part in (self.value, self.diagonal, self.outer)
-        )
+
+        def summed(part: Any) -> Any:
+            return part.reshape(*part.shape[:-1], *shape).sum(axis=-1 - axis)
+
+        value, diagonal, outer = map(summed, (self.value, self.diagonal, self.outer))
         rule = None
         if self.exact and self.binomial is not None:
             line, cells = self.binomial.debiasing, shape[1 - axis]
-            sums = self.binomial.hits.reshape(shape).sum(axis=1 - axis)
-            rule = Binomial(sums, self.n, Debiasing(cells * line.zero, cells * line.zero + line.one - line.zero))
+            rule = Binomial(
+                summed(self.binomial.hits),
+                along(self.n, 1),
+                Debiasing(cells * line.zero, cells * line.zero + line.one - line.zero),
+            )
         return Shares(value, self.n, diagonal, outer, self.guarantee, rule, exact=self.exact, hit=self.hit)
 
     def covariance_at(self, share: Floats) -> Floats:

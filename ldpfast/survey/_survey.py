@@ -31,6 +31,7 @@ from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._result import SurveyResult
 
 if TYPE_CHECKING:
+    from .._table import Table
     from .._typing import RNGLike
 
 
@@ -388,6 +389,12 @@ class Survey(Question[SurveyResult]):
 
     def _warn_clipped(self, n: int, clipped: dict[str, int]) -> None:
         warn_clipped(self._layout, n, clipped)
+
+    def table_of_groups(
+        self, values: Sequence[Any], counted: Aggregator, confidence: float, simultaneous: bool
+    ) -> Table | None:
+        """Return the answers of several groups as a table, from counts with one row per group."""
+        return conclude(self, counted, False).table_of_groups(values, confidence, simultaneous) if values else None
 
     def conclude(self, counted: Aggregator, *, pooled: bool = False) -> SurveyResult:
         """Return the answers to all questions. Users call ``counted.estimate()``.

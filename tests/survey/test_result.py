@@ -423,3 +423,37 @@ def test_pooled_answers_count_every_person_once(answers):
     pooled = survey.aggregator().update(table).estimate(pooled=True)["smoker"]
     assert pooled.n == people
     assert pooled.n <= n
+
+
+# Groups ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_the_table_of_groups_is_that_of_each_group(name):
+    """The table is computed for all groups at once, and a result for one."""
+    survey, n = SURVEYS[name], 6000
+    groups = np.random.default_rng(1).integers(0, 5, n)
+    results = survey.run({**people(n), "clinic": groups}, by="clinic", rng=1)
+    for confidence, simultaneous in ((0.95, False), (0.8, True)):
+        found = results.table(confidence, simultaneous).columns
+        expected: dict[str, list] = {"group": []}
+        for value, result in results.items():
+            part = result.table(confidence, simultaneous)
+            expected["group"] += [value] * len(part)
+            for column, numbers in part.columns.items():
+                expected.setdefault(column, []).extend(numbers)
+        assert list(found) == list(expected)
+        for column in ("group", "question", "answer", "n"):
+            assert found[column] == expected[column]
+        for column in ("estimate", "stderr", "low", "high"):
+            np.testing.assert_allclose(found[column], expected[column], rtol=1e-9, atol=1e-12)
+
+
+def test_groups_with_few_reports_are_warned_about_once():
+    survey = SURVEYS["large epsilon"]
+    results = survey.run({**people(2000), "clinic": np.arange(2000) // 100}, by="clinic", rng=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert len(set(results.table()["group"])) == len(results)
+    assert len([w for w in caught if issubclass(w.category, ldp.SmallSampleWarning)]) <= 1
