@@ -30,10 +30,10 @@ COMPARED_AT = 1.0  # epsilon of the variants
 
 PAPER = "as in the paper"
 VARIANTS: dict[str, dict[str, Any]] = {
-    PAPER: {},
+    PAPER: {"method": "paper"},
     "threshold that minimizes the bound": {"method": "optimal"},
-    "one bit per person": {"noise": "sign-bit"},
-    "lower bound of 0 known": {"lower": 0.0},
+    "one bit per person": {"method": "paper", "noise": "sign-bit"},
+    "lower bound of 0 known": {"method": "paper", "lower": 0.0},
     "all three": {"method": "optimal", "noise": "sign-bit", "lower": 0.0},
 }
 STYLES: tuple[Style, ...] = (

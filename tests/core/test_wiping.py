@@ -87,7 +87,7 @@ def test_a_key_in_use_is_found(fixed_entropy):
         "mechanisms.LinfBall(50, 1.0).privatize(np.zeros((100_000, 50)))",
         "mechanisms.L2Ball(50, 1.0).privatize(np.zeros(50))",
         "mechanisms.L2Ball(50, 1.0).privatize(np.zeros((100_000, 50)))",
-        "median(np.zeros(5000), 1.0, 0, 1)",
+        "median(np.zeros(5000), 1.0, lower=0, upper=1)",
         "central.quantile(np.zeros(1000), 0.5, lower=0, upper=1, epsilon=1.0)",
         "ldp.Survey({'seen': survey.YesNo(), 'color': survey.Choice(4)}, 1.0).run("
         "{'seen': np.zeros(9999, bool), 'color': np.zeros(9999, int)})",

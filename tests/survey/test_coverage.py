@@ -98,7 +98,7 @@ def coverage(n: int, epsilon: float, runs: int, answers: int = 1, pooled: bool =
     survey, rng = Survey(QUESTIONS, epsilon, answers=answers), np.random.default_rng(n)
     found: dict[str, np.ndarray] = {}
     for _ in range(runs):
-        result = survey.collect(people(rng, n), rng=rng).estimate(pooled)
+        result = survey.collect(people(rng, n), rng=rng).estimate(pooled=pooled)
         for name, ((low, high), truth) in truths(result).items():
             found[name] = found.get(name, 0) + ((low <= np.asarray(truth)) & (np.asarray(truth) <= high))
     return {name: np.asarray(held) / runs for name, held in found.items()}
