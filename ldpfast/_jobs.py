@@ -26,7 +26,7 @@ from .domains import Reals
 from .estimation import GaussianMean
 from .estimation.protocols import Sequential
 from .mechanisms._record_question import RecordQuestion
-from .mechanisms._records import RecordPiece, Records
+from .mechanisms._records import RecordPiece, Records, name_of
 from .reports import Collected, GroupedAggregator, Question, hash_of_batch
 
 FAN_IN = 16  # counts that one task merges
@@ -106,7 +106,7 @@ class Job:
         assert not callable(self.key)
         if self.takes_tables:
             return PersonKeys(self.key, self.person)
-        name = Records(None, self.column).name
+        name = name_of(self.column)
         if isinstance(records, Records):
             return PersonKeys(self.key, self.person, question=name)
         if persons is None:

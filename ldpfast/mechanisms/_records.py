@@ -71,7 +71,7 @@ class Records:
     @property
     def name(self) -> str:
         """Name of the question in personal keys: the column of the records."""
-        return self.column if isinstance(self.column, str) else ", ".join(self.column)
+        return name_of(self.column)
 
     def pieces(self, takes_labels: bool, by: str | None, rng: RNGLike) -> Iterator[RecordPiece]:
         """Yield the records in pieces.
@@ -95,6 +95,11 @@ class Records:
             x = read[0] if isinstance(self.column, str) else np.column_stack(read)
             source = rng.of_persons(piece.columns[person]) if is_personal(rng) and person is not None else rng
             yield RecordPiece(x, None if by is None else piece.columns[by], source, piece.start)
+
+
+def name_of(column: str | tuple[str, ...]) -> str:
+    """Return the name in personal keys of the question about a column, or about several columns."""
+    return column if isinstance(column, str) else ", ".join(column)
 
 
 def records_of(name: str, values: Any, takes_labels: bool) -> Any:

@@ -59,8 +59,8 @@ class Aggregator:
         self._batches: set[str] = set()
 
     @classmethod
-    def of_states(cls, question: Question[Any], states: Sequence[AnyArray], n: int) -> Self:
-        """Return an aggregator with the states of n reports, which it keeps."""
+    def of_states(cls, question: Question[Any], states: Sequence[AnyArray], n: Any) -> Self:
+        """Return an aggregator with the states of n reports, which it keeps; n is an array for states of several groups."""
         aggregator = cls.__new__(cls)
         aggregator.question, aggregator.n = question, n
         aggregator._states, aggregator._batches = list(states), set()

@@ -63,8 +63,7 @@ class Collected:
         numbers = self.groups.numbers(column)
         new = len(self.groups.values) - len(self.n)
         if new:
-            self.n = np.concatenate([self.n, np.zeros(new, np.int64)])
-            self.states = [np.concatenate([s, np.zeros((new, *s.shape[1:]), s.dtype)]) for s in self.states]
+            self.n, *self.states = (_with_empty_groups(counts, new) for counts in (self.n, *self.states))
         return numbers, len(self.n)
 
     def add_clipped(self, counts: Mapping[str, int]) -> None:
@@ -77,6 +76,11 @@ class Collected:
         if self.groups is None:
             return Aggregator.of_states(self.question, [state[0] for state in self.states], int(self.n[0]))
         return GroupedAggregator(self.question, self.groups.values, self.states, self.n)
+
+
+def _with_empty_groups(counts: AnyArray, new: int) -> AnyArray:
+    """Return counts with one row per group, and rows of zeros for new groups."""
+    return np.concatenate([counts, np.zeros((new, *counts.shape[1:]), counts.dtype)])
 
 
 class GroupedAggregator(Mapping[Any, Aggregator]):
@@ -169,12 +173,11 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         numbers = dict(self._numbers)
         places = np.array([numbers.setdefault(value, len(numbers)) for value in other], np.intp)
         new = len(numbers) - len(self)
-        states = [np.concatenate([s, np.zeros((new, *s.shape[1:]), s.dtype)]) for s in self._states]
+        n, *states = (_with_empty_groups(counts, new) for counts in (self._n, *self._states))
         joined = [state[places] for state in states]
         self.question.combine(joined, other._states)
         for state, part in zip(states, joined, strict=True):
             state[places] = part
-        n = np.concatenate([self._n, np.zeros(new, np.int64)])
         n[places] += other._n
         self._numbers, self._states, self._n = numbers, states, n
         self._batches |= names
@@ -208,15 +211,14 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             listed = ", ".join(map(repr, empty[:20])) + (", ..." if len(empty) > 20 else "")
             warn(f"groups are left out because a question has no answer there: {listed}", SmallSampleWarning)
         left_out = set(empty)
-        # `merge` replaces the arrays, so that the results are those of the people so far.
+        # Later calls of `merge` do not change these results: they replace the arrays.
         counted = type(self)(self.question, list(self), self._states, self._n)
         return GroupedResults([value for value in self if value not in left_out], counted, options)
 
     def stacked_table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:
         """Return the table of the results of some groups, computed for all of them at once; None if the question cannot."""
         places = [self._numbers[value] for value in values]
-        counted = Aggregator.of_states(self.question, [state[places] for state in self._states], 0)
-        counted.n = self._n[places]  # type: ignore[assignment]
+        counted = Aggregator.of_states(self.question, [state[places] for state in self._states], self._n[places])
         return self.question.table_of_groups(values, counted, confidence, simultaneous)
 
     def to_bytes(self) -> bytes:

@@ -80,8 +80,7 @@ def binary_values(reports: Any) -> list[bytes]:
     ValueError
         If one is missing.
     """
-    if reports.null_count:
-        raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
+    _require_no_nulls(reports)
     values: list[bytes] = reports.to_pylist()
     return values
 
@@ -89,14 +88,18 @@ def binary_values(reports: Any) -> list[bytes]:
 def binary_buffers(reports: Any) -> tuple[Any, NDArray[np.int64]]:
     """Return joined messages of an Arrow array, the start of the first and the ends of all, without a copy."""
     pa = optional("pyarrow", "files")
-    if reports.null_count:
-        raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
+    _require_no_nulls(reports)
     if not len(reports):
         return b"", np.zeros(1, np.int64)
     array = reports.cast(pa.large_binary())
     array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
     ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
     return np.frombuffer(array.buffers()[2] or b"", np.uint8), np.ascontiguousarray(ends)
+
+
+def _require_no_nulls(reports: Any) -> None:
+    if reports.null_count:
+        raise ValueError(f"reports must be messages without null, got {reports.null_count} nulls")
 
 
 def check_table_schema(asked: Described, noun: str, schema: Any) -> None:

@@ -18,7 +18,7 @@ from ._sums import SumFormat, sums_of
 class VectorFormat(SumFormat):
     """Format whose state is sums of vectors of a known length, in steps of bound 2^-40.
 
-    The standard error does not depend on the records. It is that of the largest second moment of a coordinate.
+    The standard error does not depend on the records: it holds for the largest second moment that a coordinate can have.
     """
 
     dim: int

@@ -124,21 +124,9 @@ class People:
 
         def work(start: int, stop: int) -> tuple[Any, list[AnyArray]]:
             counted = [np.zeros((groups, *shape), dtype) for shape, dtype in layout.state_layouts]
-            invalid = layout.kernel.run(
-                stream,
-                first,
-                columns,
-                start,
-                stop,
-                self.clip,
-                members,
-                groups,
-                counted[2:],
-                counted[0],
-                pairs,
-                counted[1],
-            )
-            return invalid, counted
+            n, together, *reports = counted
+            rows = stream, first, columns, start, stop, self.clip
+            return layout.kernel.run(*rows, members, groups, reports, n, pairs, together), counted
 
         results = _threads.parallel_map(work, piece.n, ROWS, piece.n * len(columns))
         self._raise_first([invalid for invalid, _ in results], piece, columns)
