@@ -31,7 +31,7 @@ def open_table(path: str | Path, names: Sequence[str]) -> TableFile:
     Raises
     ------
     ValueError
-        If the suffix is not known, or the path is that of a directory.
+        If the suffix is not known, or the path is a directory.
     """
     if str(path) == STDIN:
         return CsvFile(Path(STDIN), names)

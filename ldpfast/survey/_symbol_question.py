@@ -79,7 +79,7 @@ class Symbols:
 
     @property
     def positions(self) -> NDArray[np.uint32]:
-        """Table for the positions of cells from -1 on, which is that of a missing value."""
+        """Table for the positions of cells, after an entry for position -1, which means a missing value."""
         return np.array([self.missing, *range(len(self.cells)), self.missing], np.uint32)
 
     def of(self, value: Any) -> int:

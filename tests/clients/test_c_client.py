@@ -97,7 +97,7 @@ def test_the_vectors_have_all_mechanisms_encodings_and_kinds_of_persons():
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_symmetric_unary_encoding(driver, tmp_path, monkeypatch, epsilon):
-    """The optimized variant has the smaller variance for rare symbols, so that no survey of today chooses the other."""
+    """The optimized method has the smaller variance for rare symbols, so that no survey of today chooses the other."""
     monkeypatch.setattr(_design, "for_symbols", lambda k, epsilon: UnaryEncoding(k, epsilon, method="symmetric"))
     questions = {"a": Choice(500, optional=True), "b": Mean(0, 1, optional=True), "a b": Cross("a", "b")}
     survey = Survey(questions, epsilon)

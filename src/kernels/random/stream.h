@@ -32,7 +32,7 @@ typedef struct {
     ID(STREAM_BINS, 4)                                                                                     \
     ID(STREAM_SIGN_BIT, 5)                                                                                 \
     ID(STREAM_UNARY_BITS, 6)                                                                               \
-    ID(STREAM_UNARY_OWN, 7) /* the fair coin of the optimized variant */                                   \
+    ID(STREAM_UNARY_OWN, 7) /* the fair coin of the optimized method */                                    \
     ID(STREAM_LINF_DIRECTION, 8)                                                                           \
     ID(STREAM_LINF_VERTEX, 9)                                                                              \
     ID(STREAM_LINF_SIGN, 11) /* low bits of the vertex rounding, then privacy coin */                      \

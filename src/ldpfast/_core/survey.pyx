@@ -341,7 +341,7 @@ cdef class SurveyKernel:
 
     cdef void sort_reports(self, const uint16_t *row, size_t n, const uint32_t *member, size_t groups, size_t size,
                            workspace *w) noexcept nogil:
-        """Sort n reports of `size` bytes, which are those of the given rows, by the groups of the rows."""
+        """Sort the n reports of the given rows, of `size` bytes each, by the groups of the rows."""
         cdef size_t i, g
         memset(w.group, 0, (groups + 1) * sizeof(uint32_t))
         for i in range(n):
@@ -501,7 +501,7 @@ cdef class SurveyKernel:
         `groups` is None or has the number of the group of each row, below `group_count`. `states` has one buffer per asked
         question, with a state for each group, and a row of `counts` has the numbers of reports of a group to each question.
         `pairs` has the numbers of two asked questions in each row, and a row of `pair_counts` how many people of a group
-        answered both. The reports are those of `privatize`, whatever the groups are.
+        answered both. The groups do not change the reports: `privatize` makes the same.
         """
         cdef workspace w
         cdef stream_key *own
