@@ -59,10 +59,10 @@ class Bits(CountFormat):
         tally.add_bits(reports, state)
 
     def warn_if_doubtful(self, statistic: Statistic, state: AnyArray, mean: Estimate[Any]) -> None:
-        if not (self.onehot and state.ndim == 1 and self._warn_about_total(statistic, state, mean.n)):
+        if not (self.onehot and self._warn_about_total(statistic, state, mean.n)):
             super().warn_if_doubtful(statistic, state, mean)
 
-    def _warn_about_total(self, statistic: Statistic, state: AnyArray, n: int) -> bool:
+    def _warn_about_total(self, statistic: Statistic, state: AnyArray, n: Any) -> bool:
         """Warn if the shares cannot add up to 1, by Bernstein's inequality for the number of ones in all reports.
 
         Return whether there was a warning.
@@ -71,11 +71,14 @@ class Bits(CountFormat):
         assert isinstance(debiasing, Debiasing)
         gain = debiasing.one - debiasing.zero
         own, other = debiasing.probabilities
-        excess = sum(state.tolist()) - n * (own + (k - 1) * other)  # without overflow
+        n = np.asarray(n, np.float64)
+        excess = state.sum(axis=-1, dtype=np.float64) - n * (own + (k - 1) * other)  # 64-bit integers could overflow
         variance = n * (own * (1 - own) + (k - 1) * other * (1 - other))
-        is_doubtful = bool(abs(excess) > LOG_ERROR / 3 + math.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR))
+        size = np.abs(excess) / (LOG_ERROR / 3 + np.sqrt(LOG_ERROR**2 / 9 + 2 * variance * LOG_ERROR))
+        worst = np.argmax(size)  # of the groups, if there are several
+        is_doubtful = bool(size.flat[worst] > 1)
         if is_doubtful:
-            total, noise = 1 + excess / n * gain, math.sqrt(variance) / n * gain
+            total, noise = ((1 + excess / n * gain).flat[worst], (np.sqrt(variance) / n * gain).flat[worst])
             warn(
                 f"the shares add up to {total:.3g}, and noise moves their sum by only {noise:.2g}: the reports are probably "
                 "those of another mechanism or another epsilon",

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import ldpfast as ldp
-from ldpfast.survey import Repeated, Survey, YesNo
+from ldpfast.reports import GroupedAggregator
+from ldpfast.survey import Choice, Repeated, Survey, YesNo
 
 from ..support.errors import raises
 
@@ -117,6 +118,16 @@ def test_groups_of_a_survey_are_a_column_of_its_table(by):
     frame = {"smokes": X == 1, "by": BY}
     with raises(TypeError, f"by must be the name of a column, got {type(by).__name__}"):
         Survey({"smokes": YesNo()}, 1.0).collect(frame, by=by, rng=1)
+
+
+def test_reports_of_another_epsilon_are_a_warning_in_a_table_of_groups():
+    asked, other = (Survey({"city": Choice(50)}, epsilon) for epsilon in (1.0, 1.5))
+    counted = asked.collect({"city": np.arange(20_000) % 50, "region": ["N", "S"] * 10_000}, by="region", rng=1)
+    wrong = GroupedAggregator(other, list(counted), counted._states, counted._n).estimate()
+    with pytest.warns(ldp.DoubtfulWarning, match=r"^the shares add up to -?[0-9.]+, .* another epsilon$"):
+        wrong["N"]
+    with pytest.warns(ldp.DoubtfulWarning, match=r"^the shares add up to -?[0-9.]+, .* another epsilon$"):
+        wrong.table()
 
 
 def test_the_reports_of_a_seed_do_not_depend_on_the_groups():
