@@ -1,10 +1,11 @@
-"""Arithmetic of small finite fields, by tables.
+"""Arithmetic of finite fields: small ones by tables, larger ones of prime order modulo the prime.
 
 The element with number a is the polynomial whose coefficients are the digits of a to the base p, the characteristic.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -12,34 +13,79 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_ELEMENTS = 64
+from ._typing import AnyArray
+
+MAX_TABLE = 64  # elements of a field whose sums and products are in tables
+MAX_PRIME = 8191
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteField:
-    """The field with `order` = p^degree elements.
+    """The field with `order` elements, at most 64, by tables.
 
     Attributes
     ----------
-    order, characteristic, degree : int
+    order : int
+        A power of a prime.
     sum, product : ndarray of uint8, shape (order, order)
         Tables of the sums and products of two elements.
-    dual : ndarray of int64, shape (order,)
-        Entry a has the digits trace(a x^j), j = 0, ..., degree - 1, to the base p. So the trace of a b is the sum of the
-        products of the digits of ``dual[a]`` and of b, modulo p.
     """
 
     order: int
-    characteristic: int
-    degree: int
     sum: NDArray[np.uint8]
     product: NDArray[np.uint8]
-    dual: NDArray[np.int64]
+
+    def add(self, a: AnyArray, b: AnyArray) -> AnyArray:
+        return np.asarray(self.sum[a, b])
+
+    def multiply(self, a: AnyArray, b: AnyArray) -> AnyArray:
+        return np.asarray(self.product[a, b])
+
+    def negative(self, a: AnyArray) -> AnyArray:
+        """Return the elements whose sums with a are 0."""
+        return np.asarray((self.sum == 0).argmax(axis=1)[a])
+
+    def inverse(self, a: AnyArray) -> AnyArray:
+        """Return the elements whose products with a are 1; they are meaningless for 0."""
+        return np.asarray((self.product == 1).argmax(axis=1)[a])
 
 
-def orders() -> list[int]:
-    """Return the orders of all fields with at most 64 elements."""
-    return [q for q in range(2, MAX_ELEMENTS + 1) if _prime_power(q)]
+@dataclass(frozen=True, eq=False)
+class PrimeField:
+    """The integers modulo the prime `order`, at most 8191."""
+
+    order: int
+
+    def add(self, a: AnyArray, b: AnyArray) -> AnyArray:
+        return np.asarray((a + b) % self.order)
+
+    def multiply(self, a: AnyArray, b: AnyArray) -> AnyArray:
+        return np.asarray(a * b % self.order)
+
+    def negative(self, a: AnyArray) -> AnyArray:
+        """Return the elements whose sums with a are 0."""
+        return np.asarray(-a % self.order)
+
+    def inverse(self, a: AnyArray) -> AnyArray:
+        """Return the elements whose products with a are 1; they are meaningless for 0."""
+        power, inverse, left = a, np.ones_like(a), self.order - 2
+        while left:
+            inverse = self.multiply(inverse, power) if left & 1 else inverse
+            power, left = self.multiply(power, power), left >> 1
+        return np.asarray(inverse)
+
+
+AnyField = FiniteField | PrimeField
+
+
+@lru_cache(maxsize=1)
+def orders() -> tuple[int, ...]:
+    """Return the orders of the fields here: all prime powers up to 64, and all primes from there to 8191."""
+    sieve = np.ones(MAX_PRIME + 1, bool)
+    for d in range(2, math.isqrt(MAX_PRIME) + 1):
+        sieve[d * d :: d] = False
+    small = (q for q in range(2, MAX_TABLE + 1) if _prime_power(q))
+    return (*small, *(np.flatnonzero(sieve[MAX_TABLE + 1 :]) + MAX_TABLE + 1).tolist())
 
 
 def _prime_power(q: int) -> tuple[int, int] | None:
@@ -77,29 +123,34 @@ def _table(p: int, degree: int, modulus: list[int]) -> NDArray[np.uint8]:
     )
 
 
+def is_prime(order: int) -> bool:
+    """Return whether the order of a field is a prime."""
+    return _prime_power(order) == (order, 1)
+
+
+def field(order: int) -> AnyField:
+    """Return the field with `order` elements, which must be one of `orders`."""
+    if order not in orders():
+        raise ValueError(
+            f"order must be a prime power of at most {MAX_TABLE} or a prime of at most {MAX_PRIME}, got {order}"
+        )
+    return PrimeField(order) if order > MAX_TABLE else table_field(order)
+
+
 @lru_cache(maxsize=64)
-def field(order: int) -> FiniteField:
-    """Return the field with `order` elements, which must be one of `orders`.
+def table_field(order: int) -> FiniteField:
+    """Return the field with `order` <= 64 elements, by tables.
 
     For a degree above 1, the modulus is the first polynomial for which no product of two nonzero elements is zero.
     """
-    prime_power = _prime_power(order)
-    if prime_power is None or order > MAX_ELEMENTS:
-        raise ValueError(f"order must be a prime power of at most {MAX_ELEMENTS}, got {order}")
+    prime_power = _prime_power(order) if order <= MAX_TABLE else None
+    if prime_power is None:
+        raise ValueError(f"order must be a prime power of at most {MAX_TABLE}, got {order}")
     p, degree = prime_power
     for code in range(order):
         products = _table(p, degree, _digits(code, p, degree))
         if products[1:, 1:].all():
             break
     digits = np.array([_digits(a, p, degree) for a in range(order)])
-    weights = p ** np.arange(degree)
-    sums = ((digits[:, np.newaxis] + digits) % p @ weights).astype(np.uint8)
-    trace, power = np.zeros(order, np.int64), np.arange(order)
-    for _ in range(degree):  # trace(a) = a + a^p + a^(p^2) + ...
-        trace = sums[trace, power].astype(np.int64)
-        raised = power
-        for _ in range(p - 1):
-            raised = products[raised, power].astype(np.int64)
-        power = raised
-    dual = np.array([sum(int(trace[products[a, p**j]]) * p**j for j in range(degree)) for a in range(order)])
-    return FiniteField(order, p, degree, sums, products, dual)
+    sums = ((digits[:, np.newaxis] + digits) % p @ p ** np.arange(degree)).astype(np.uint8)
+    return FiniteField(order, sums, products)

@@ -104,7 +104,10 @@ TESTS = {
     "src/kernels/check/*": ["tests/core/test_ranges.py", *mechanisms("errors"), *SHARED],
     "src/kernels/sgd/*": SGD,
     "src/kernels/survey/*": SURVEY,
-    "src/kernels/transform/*": ["tests/core/test_transform.py", *mechanisms("hadamard_response", "tree_response")],
+    "src/kernels/transform/*": [
+        "tests/core/test_transform.py",
+        *mechanisms("hadamard_response", "projective_geometry_response", "tree_response"),
+    ],
     "src/kernels/simd/*": ["tests/core", *TWINS, *mechanisms("window", "sampled_cube"), *SGD, *SHARED],
     "src/ldpfast/_core/kernel.pyx": [*TWINS, *mechanisms("pieces", "errors"), *KEYS, *SHARED, "tests/test_threads.py"],
     "src/ldpfast/_core/native.pyx": STREAM,
@@ -118,7 +121,10 @@ TESTS = {
     "src/ldpfast/_core/stream.pyx": [*STREAM, "tests/core/test_coins.py", "tests/core/test_normals.py"],
     "src/ldpfast/_core/survey.pyx": [*SURVEY, "tests/test_threads.py"],
     "src/ldpfast/_core/tally.pyx": [*TALLY, *CENTRAL],
-    "src/ldpfast/_core/transform.pyx": ["tests/core/test_transform.py", *mechanisms("tree_response")],
+    "src/ldpfast/_core/transform.pyx": [
+        "tests/core/test_transform.py",
+        *mechanisms("projective_geometry_response", "tree_response"),
+    ],
     "src/ldpfast/_core/*.pyx": ["tests/mechanisms", *CORE, *KEYS, "tests/test_threads.py"],
     "ldpfast/_coins/*": ["tests/test_coins.py", "tests/privacy/test_rounding.py", *TWINS, *LAPLACE, *SHARED],
     "ldpfast/_person_keys.py": [*KEYS, "tests/survey"],

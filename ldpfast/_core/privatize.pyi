@@ -52,7 +52,12 @@ class HadamardResponse(SetCodes):
 
 class ProjectiveResponse(SetCodes):
     def __init__(
-        self, k: int, length: int, heads: int, sums: Sequence[Sequence[int]], products: Sequence[Sequence[int]]
+        self,
+        k: int,
+        order: int,
+        length: int,
+        heads: int,
+        tables: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None = None,
     ) -> None: ...
 
 class SubsetSelection(BitKernel):

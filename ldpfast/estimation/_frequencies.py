@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +21,8 @@ from ..mechanisms import (
     UnaryEncoding,
     for_categories,
 )
+from ..mechanisms._set_response import SetResponse
+from ..reports import Aggregator
 from ..results import SHARES, Estimate
 from .protocols import Problem
 
@@ -257,3 +259,42 @@ class Frequencies(Problem[FrequencyEstimate]):
         value = project_simplex(raw.value) if self.project else raw.value
         fields = (value, raw.stderr, raw.n, raw.guarantee, raw.covariance, raw.rule, self.labels, raw.value)
         return FrequencyEstimate(*fields, _span=SHARES)
+
+    def conclude(self, counted: Aggregator, *, items: ArrayLike | None = None) -> FrequencyEstimate:
+        """Return the shares of the categories. Users call ``counted.estimate()``, or ``counted.estimate(items=...)``.
+
+        Parameters
+        ----------
+        counted : Aggregator
+            Aggregator of this problem with at least one report.
+        items : array_like, optional
+            Categories or labels whose shares are estimated, which saves time and memory if they are few of very many. The
+            default is all of them.
+
+        Returns
+        -------
+        estimate : FrequencyEstimate
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `items` are not declared categories, or are given with `project` or with a mechanism other than
+            `HadamardResponse` and `ProjectiveGeometryResponse`.
+        """
+        if items is None:
+            return super().conclude(counted)
+        if self.project:
+            raise ValueError("items must be None with project=True, which needs the shares of all categories")
+        if not isinstance(self.mechanism, SetResponse):
+            raise ValueError(
+                f"items must be None for the mechanism {self.mechanism!r}, which estimates all shares at once"
+            )
+        try:
+            codes = self.domain.convert(self.domain.records(items)[0])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"items must be declared categories: {error}") from None
+        if (index := self.domain.first_invalid(codes)) >= 0:
+            raise ValueError(f"items must be declared categories, {self.domain.describe()}; index {index} is not")
+        estimate = self._convert(self.mechanism.conclude(counted, items=codes))
+        labels = None if self.labels is None else tuple(self.labels[code] for code in codes.tolist())
+        return replace(estimate, categories=labels)

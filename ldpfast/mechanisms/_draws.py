@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 
+PEOPLE = 1 << 18  # whose draws are made at a time, where each person draws
 LIMB_BITS = 21  # of the parts of integers whose products are added exactly
 
 
@@ -132,6 +133,13 @@ def ones_by_column(generator: Generator, people: Counts, columns: int) -> Iterat
         skipped = int(first == 0)  # nobody without ones left has one
         people[first + skipped - 1 : stop - 1] += drawn[skipped:]
         yield drawn.sum(axis=0)
+
+
+def each_person(people: Counts) -> Iterator[NDArray[np.intp]]:
+    """Yield the groups of all people, one entry per person, from the numbers of people of the groups; in pieces."""
+    ends = np.cumsum(people)
+    for start in range(0, int(ends[-1]), PEOPLE):
+        yield np.searchsorted(ends, np.arange(start, min(start + PEOPLE, int(ends[-1]))), side="right")
 
 
 def dot(counts: Counts, values: Counts) -> int:

@@ -45,7 +45,7 @@ def draw_parities(even: Counts, odd: Counts, bits: int, generator: Generator) ->
     """
     planes = np.zeros(((1 << bits) - 1, 2), np.int64)  # over the field of two elements, point a - 1 is the vector a
     planes[: len(even), 0], planes[: len(odd), 1] = even, odd
-    return count_vectors(generator, _finite_field.field(2), bits, planes, 0)
+    return count_vectors(generator, _finite_field.table_field(2), bits, planes, 0)
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class HadamardResponse(SetResponse):
         coin = _coins.of_set(self.epsilon, codes // 2, codes, shorter=(32 - k.bit_length(), 32))
         self.define_sets(k, coin, codes // 4, privatize.HadamardResponse(k, codes, coin.heads, coin.bits))
 
-    def supported(self, codes: AnyArray) -> NDArray[np.bool_]:
-        common = codes.astype(np.uint64)[:, np.newaxis] & np.arange(1, self.k + 1, dtype=np.uint64)
+    def _supports(self, codes: AnyArray, items: AnyArray) -> NDArray[np.bool_]:
+        common = codes.astype(np.uint64)[:, np.newaxis] & (items + 1).astype(np.uint64)
         return np.asarray(np.bitwise_count(common) % 2 == 0)
 
     def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:

@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 
 from .. import _check, _coins, _finite_field
 from .._core import privatize
-from .._finite_field import FiniteField
-from .._typing import AnyArray, Floats
-from ._draws import Counts, bincount, multinomial, uniform
-from ._hadamard_response import walsh
-from ._hyperplanes import count_vectors, first_point, multiples, on_digits, point_multiples
+from .._finite_field import AnyField, FiniteField
+from .._typing import AnyArray
+from ._draws import Counts, bincount, each_person, multinomial, uniform
+from ._hyperplane_sums import hyperplane_sums
+from ._hyperplanes import count_vectors, first_point, point_multiples
 from ._set_response import SetResponse
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MAX_VECTORS = 1 << 25  # vectors over the field: their counts must fit memory
-MATRIX_ROWS = 64  # of the matrices of the discrete Fourier transform
+MAX_CATEGORIES = 1 << 24
+MAX_POINTS = 1 << 26  # their counts must fit memory
+FREE_POINTS = 1 << 24  # for which no accuracy is given up
+MAX_LOSS = 0.01  # of variance, for fewer points
+MAX_DRAWN = 1 << 25  # vectors up to which the counts of codes are drawn without drawing each code
 
 
 @dataclass(frozen=True)
@@ -60,41 +63,57 @@ class Geometry:
         digits = rest[:, np.newaxis] // self.order**columns % self.order
         return np.asarray(np.where(columns < position[:, np.newaxis], digits, columns == position[:, np.newaxis]))
 
+    def numbers(self, vectors: NDArray[np.int64], field: AnyField) -> NDArray[np.int64]:
+        """Return the numbers of the points of vectors, shape (n, length), none of them zero."""
+        position = self.length - 1 - (vectors[:, ::-1] != 0).argmax(axis=1)
+        factor = field.inverse(np.take_along_axis(vectors, position[:, np.newaxis], axis=1))
+        before = np.where(np.arange(self.length) < position[:, np.newaxis], field.multiply(factor, vectors), 0)
+        starts = np.array([self.first(r) for r in range(self.length)])
+        return np.asarray(starts[position] + before.astype(np.int64) @ self.order ** np.arange(self.length))
+
 
 def _geometries(k: int) -> list[Geometry]:
-    """Return the spaces of smallest length with at least k points, for all fields, as far as their vectors fit memory."""
+    """Return the spaces of smallest length with at least k points, for all fields, as far as their counts fit memory."""
     geometries = []
     for q in _finite_field.orders():
         length = 2
-        while Geometry(q, length).points < k:
+        while first_point(q, length) < k:
             length += 1
-        if q**length <= MAX_VECTORS:
+        if first_point(q, length) <= MAX_POINTS:
             geometries.append(Geometry(q, length))
     return geometries
 
 
+def _total_variance(space: Geometry, k: int, epsilon: float) -> float:
+    """Return the sum of the variances of the shares of k categories, times (e^epsilon - 1)^2 and the number of people."""
+    odds = math.exp(min(epsilon, 300.0))
+    size, common, points = space.hyperplane, space.common, space.points
+    whole = size * odds + points - size
+    q = (common * odds + size - common) / whole
+    variance = size * odds * (points - size) / whole**2
+    return (variance + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
+
+
 @lru_cache(maxsize=256)
 def best_geometry(k: int, epsilon: float) -> Geometry:
-    """Return the space with the smallest total variance."""
+    """Return the space with the smallest total variance, or with fewer points if that has more than 2^24.
 
-    def total_variance(space: Geometry) -> float:  # times (e^epsilon - 1)^2
-        odds = math.exp(min(epsilon, 300.0))
-        size, common, points = space.hyperplane, space.common, space.points
-        whole = size * odds + points - size
-        q = (common * odds + size - common) / whole
-        variance = size * odds * (points - size) / whole**2
-        return (variance + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
-
-    return min(_geometries(k), key=total_variance)
+    Then it is the one with the fewest points among those whose total variance is at most 1 % above the smallest one.
+    """
+    variances = {space: _total_variance(space, k, epsilon) for space in _geometries(k)}
+    limit = min(variances.values()) * (1 + MAX_LOSS)
+    good = (space for space, variance in variances.items() if variance <= limit)
+    return min(good, key=lambda space: (max(space.points, FREE_POINTS), variances[space]))
 
 
 @dataclass(frozen=True)
 class ProjectiveGeometryResponse(SetResponse):
     """Projective geometry response: a point of a projective space that is probably orthogonal to that of the category.
 
-    Use it for many categories and `epsilon` of at most about 3: its reports have about log2(k) bits, and for k from 1024
-    to 2^20 its total variance is at most 2 % above that of `SubsetSelection`. The loss grows quickly if e^epsilon is above
-    the largest order of a field, 64, and for k above 2^20, where only small fields are used. `bounds.compare` shows it.
+    Use it for many categories: its reports have about log2(k) bits, and its total variance is at most 2 % above that of
+    `SubsetSelection` for k from 1024 and `epsilon` up to 3. For larger `epsilon` this holds if k is much larger than
+    e^epsilon, up to `epsilon` 8; beyond, the field has fewer than e^epsilon elements and the loss grows. `bounds.compare`
+    shows it.
 
     Parameters
     ----------
@@ -106,9 +125,11 @@ class ProjectiveGeometryResponse(SetResponse):
     Attributes
     ----------
     order : int
-        Number q of elements of the field, a prime power of at most 64: that with the smallest total variance.
+        Number q of elements of the field: a prime power of at most 64 or a prime of at most 8191.
     length : int
-        Number t of elements of a vector. There are K = (q^t - 1) / (q - 1) >= k points.
+        Number t of elements of a vector. There are K = (q^t - 1) / (q - 1) points, k <= K <= 2^26. The space is the one
+        with the smallest total variance; above 2^24 points, the one with the fewest points among those whose total variance
+        is at most 1 % above the smallest one.
 
     Raises
     ------
@@ -120,8 +141,9 @@ class ProjectiveGeometryResponse(SetResponse):
     -----
     Records: integers in [0, k), shape (n,). Reports: codes in [0, K), of the smallest unsigned dtype. S(x) is the set of
     the points that are orthogonal to point x. It has (q^(t-1) - 1) / (q - 1) points, and two sets have
-    (q^(t-2) - 1) / (q - 1) in common. O(n t) time, 16 random bytes per person. Counts are decoded by a Fourier transform
-    over the field, in O(K q log K) time and up to 52 K q bytes; fields with more than 2^25 vectors are not used.
+    (q^(t-2) - 1) / (q - 1) in common. O(n t) time, 16 random bytes per person. Counts are decoded by sums of integers, in
+    O(K q t) time, about 0.1 s for K = 3.3 million and q = 149, and 24 K bytes up to 2^32 reports; a few reports are decoded
+    in O(n k / q) time.
 
     Privacy
     -------
@@ -150,13 +172,13 @@ class ProjectiveGeometryResponse(SetResponse):
     length: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        k = _check.integer("k", self.k, 2, MAX_VECTORS // 2)
+        k = _check.integer("k", self.k, 2, MAX_CATEGORIES)
         self._set(k=k, epsilon=_check.positive("epsilon", self.epsilon))
         space = best_geometry(k, self.epsilon)
         self._set(order=space.order, length=space.length)
-        coin = _coins.of_set(self.epsilon, space.hyperplane, space.points)
-        tables = self._field.sum.tolist(), self._field.product.tolist()
-        kernel = privatize.ProjectiveResponse(k, space.length, coin.heads, *tables)
+        coin, field = _coins.of_set(self.epsilon, space.hyperplane, space.points), self._field
+        tables = (field.sum.tolist(), field.product.tolist()) if isinstance(field, FiniteField) else None
+        kernel = privatize.ProjectiveResponse(k, space.order, space.length, coin.heads, tables)
         self.define_sets(k, coin, space.common, kernel)
 
     @property
@@ -164,23 +186,26 @@ class ProjectiveGeometryResponse(SetResponse):
         return Geometry(self.order, self.length)
 
     @property
-    def _field(self) -> FiniteField:
+    def _field(self) -> AnyField:
         return _finite_field.field(self.order)
 
-    def supported(self, codes: AnyArray) -> NDArray[np.bool_]:
-        report, category = self._space.elements(codes), self._space.elements(np.arange(self.k))
-        total = np.zeros((len(codes), self.k), np.uint8)
+    def _supports(self, codes: AnyArray, items: AnyArray) -> NDArray[np.bool_]:
+        report, category, field = self._space.elements(codes), self._space.elements(items), self._field
+        total = np.zeros((len(codes), len(items)), np.int64)
         for i in range(self.length):
-            total = self._field.sum[total, self._field.product[report[:, i, np.newaxis], category[:, i]]]
+            total = field.add(total, field.multiply(report[:, i, np.newaxis], category[:, i]))
         return np.asarray(total == 0)
 
     def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
         """Draw the position r of the last nonzero element, which is 1, and then the r elements before it.
 
         With a the vector of the category, they are uniform in the hyperplane <a[:r], z[:r]> = -a_r of a code in S(x), and in
-        another one, each with the same probability, for a code outside of it. If a[:r] is zero, they are uniform.
+        another one, each with the same probability, for a code outside of it. If a[:r] is zero, they are uniform. In spaces
+        with very many vectors each code is drawn.
         """
         q, space, field = self.order, self._space, self._field
+        if not isinstance(field, FiniteField) or q**self.length > MAX_DRAWN:
+            return self._draw_each_code(inside, outside, generator)
         vectors = space.elements(np.arange(self.k))
         counts = np.zeros(space.points, np.int64)
         sizes = q ** np.arange(self.length)
@@ -201,35 +226,31 @@ class ProjectiveGeometryResponse(SetResponse):
             counts[space.first(r) : space.first(r + 1)] = count_vectors(generator, field, r, planes, anywhere)
         return counts
 
-    def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (F(x) + n) / q, where F is the Fourier transform of the counts of all vectors.
+    def _draw_each_code(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+        """Draw the vectors that the kernel draws, for one person after another.
 
-        A vector has the count of its point. F(x) is the sum over the reports of q - 1 if they are orthogonal to x, else
-        of -1.
+        All elements but that at the position of the 1 of the category are drawn, and that one follows from the product.
         """
-        q, tables = self.order, self._field
-        vectors = np.zeros(q**self.length, np.int64)
-        for factor in range(1, q):
-            vectors[multiples(tables, factor, self.length)] = counts
-        transformed = _fourier(vectors, tables.characteristic)
-        dual = on_digits(tables.dual, self.length - 1)
-        indices = np.concatenate([tables.dual[1] * q**r + dual[: q**r] for r in range(self.length)])[: self.k]
-        return np.asarray((transformed[indices] + counts.sum()) // q)
+        space, field, counts = self._space, self._field, np.zeros(self._space.points, np.int64)
+        free = np.arange(self.length - 1)
+        for product, people in ((0, inside), (1, outside)):
+            for categories in each_person(people):
+                x = space.elements(categories)
+                one = self.length - 1 - (x[:, ::-1] != 0).argmax(axis=1)
+                if product:
+                    drawn = generator.integers(0, self.order, (len(x), self.length - 1))
+                else:
+                    shorter = Geometry(self.order, self.length - 1)
+                    drawn = shorter.elements(generator.integers(0, shorter.points, len(x)))
+                z = np.zeros_like(x)
+                np.put_along_axis(z, free + (free >= one[:, np.newaxis]), drawn, axis=1)
+                rest = np.zeros(len(x), np.int64)
+                for i in range(self.length):
+                    rest = field.add(rest, field.multiply(x[:, i], z[:, i]))
+                value = field.add(np.array(product), field.negative(rest))
+                np.put_along_axis(z, one[:, np.newaxis], value[:, np.newaxis], axis=1)
+                counts += np.bincount(space.numbers(z, field), minlength=space.points)
+        return counts
 
-
-def _fourier(values: NDArray[np.int64], p: int) -> NDArray[np.int64]:
-    """Return the Fourier transform over the vectors of integers modulo p, which must be real and integer."""
-    if p == 2:
-        return walsh(values)
-    together = int(math.log(MATRIX_ROWS, p))
-    root = np.exp(2j * np.pi / p * np.outer(np.arange(p), np.arange(p)))
-    transformed: Floats | NDArray[np.complex128] = values.astype(np.float64)
-    left = round(math.log(len(values), p))
-    while left > 0:
-        axes = min(together, left)
-        matrix = np.ones((1, 1))
-        for _ in range(axes):
-            matrix = np.kron(matrix, root)
-        transformed = (transformed.reshape(p**axes, -1).T @ matrix).ravel()  # the transformed axes become the last ones
-        left -= axes
-    return np.rint(transformed.real).astype(np.int64)
+    def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return hyperplane_sums(self._field, counts, self.k)

@@ -153,10 +153,16 @@ def invert(weights: list[list[int]]) -> Callable[[AnyArray, Words], AnyArray]:
     privatize_block : callable
     """
     total = sum(weights[0])
+    codes = len(weights[0])
     bounds = np.array([np.cumsum(np.array(row, object))[:-1] for row in weights], object).astype(np.uint64)
+    steps = [1 << j for j in range((codes - 1).bit_length() - 1, -1, -1)]
 
     def privatize_block(records: AnyArray, words: Words) -> AnyArray:
         drawn = words.below(total, len(records))
-        return np.asarray((drawn[:, np.newaxis] >= bounds[records]).sum(axis=1))
+        code = np.zeros(len(records), np.intp)  # the number of bounds up to the drawn integer, by bisection
+        for step in steps:
+            above = np.minimum(code + step, codes - 1)
+            code = np.where((above > code) & (drawn >= bounds[records, above - 1]), above, code)
+        return code
 
     return privatize_block

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from .. import _coins
+from .. import _check, _coins
 from .._typing import AnyArray, Floats
 from ..domains import Categories
+from ..privacy import Guarantee
 from ..privacy._two_level import TwoLevel
-from ..reports import Codes
-from ..results import Debiasing, SupportDebiasing
+from ..reports import Aggregator, Codes
+from ..results import Debiasing, Estimate, SupportDebiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, bincount, heads
 from ._pipeline import Kernel
@@ -21,6 +23,38 @@ from ._response import one_hot
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+CODES_AT_A_TIME = 1 << 20  # times categories
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some categories of a set response, as what its decoded reports estimate."""
+
+    debiasing: SupportDebiasing
+    value_range: tuple[float, float]
+    guarantee: Guarantee
+
+    @classmethod
+    def of(cls, mechanism: SetResponse, items: ArrayLike) -> Part:
+        domain = mechanism.domain
+        given = _check.array("items", items)
+        if given.ndim != 1 or not len(given):
+            raise ValueError(
+                f"items must be at least one category in an array of one dimension, got shape {given.shape}"
+            )
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"items must be {domain.describe()}, got dtype {given.dtype}")
+        if given.min() < 0 or given.max() >= domain.k:
+            raise ValueError(f"items must be {domain.describe()}, got items from {given.min()} to {given.max()}")
+        chosen = given.astype(np.int64)
+        debiasing = SupportDebiasing(
+            len(chosen),
+            lambda codes: mechanism.supported(codes, chosen),
+            lambda counts: mechanism._hits_of(chosen, counts),
+            mechanism.debiasing.line,
+        )
+        return cls(debiasing, mechanism.value_range, mechanism.guarantee)
 
 
 class SetResponse(Mechanism):
@@ -44,7 +78,7 @@ class SetResponse(Mechanism):
             epsilon_realized=coin.epsilon_realized,
             domain=Categories(k),
             report=Codes(coin.outputs),
-            debiasing=SupportDebiasing(self.supported, self._hits, Debiasing.of(p, q)),
+            debiasing=SupportDebiasing(k, self.supported, self._hits, Debiasing.of(p, q)),
             kernel=kernel,
             coin=coin,
             _common=common,
@@ -56,22 +90,60 @@ class SetResponse(Mechanism):
         coin = self._coin
         return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size - self._common)
 
-    @abstractmethod
-    def supported(self, codes: AnyArray) -> NDArray[np.bool_]:
+    def supported(self, codes: AnyArray, items: AnyArray | None = None) -> NDArray[np.bool_]:
         """Return which categories the codes support.
 
         Parameters
         ----------
         codes : ndarray of int, shape (n,)
+        items : ndarray of int, shape (m,), optional
+            Categories. The default is all of them, in their order.
 
         Returns
         -------
-        supported : ndarray of bool, shape (n, k)
+        supported : ndarray of bool, shape (n, m)
         """
+        return self._supports(codes, np.arange(self.domain.k) if items is None else items)
+
+    @abstractmethod
+    def _supports(self, codes: AnyArray, items: AnyArray) -> NDArray[np.bool_]:
+        """Return which of the categories `items` the codes support."""
 
     @abstractmethod
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of reports that support each category, from the counts of the codes."""
+
+    def _hits_of(self, items: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of reports that support each of some categories, one code after another if that is less work."""
+        codes = np.flatnonzero(counts)
+        if len(codes) * len(items) > len(counts):
+            return self._hits(counts)[items]
+        rows = max(1, CODES_AT_A_TIME // len(items))
+        parts = (codes[i : i + rows] for i in range(0, len(codes), rows))
+        return np.asarray(sum(counts[part] @ self._supports(part, items) for part in parts), np.int64)
+
+    def conclude(self, counted: Aggregator, *, items: ArrayLike | None = None) -> Estimate[Any]:
+        """Return the shares of the categories. Users call ``counted.estimate()``, or ``counted.estimate(items=...)``.
+
+        Parameters
+        ----------
+        counted : Aggregator
+            Aggregator of this mechanism with at least one report.
+        items : array_like of int, optional
+            Categories whose shares are estimated, which saves time and memory if they are few. The default is all of them.
+
+        Returns
+        -------
+        estimate : Estimate
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `items` are not categories.
+        """
+        if items is None:
+            return counted.decoded_mean()
+        return counted.decoded_mean(Part.of(self, items))
 
     def report_variance(self, records: AnyArray) -> Floats:
         return np.asarray(self.debiasing.line.variance(one_hot(records, self.domain.k).astype(np.float64)))

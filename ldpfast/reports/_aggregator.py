@@ -18,6 +18,7 @@ from ..results import Estimate
 from ._batches import new_names, read_batches
 
 if TYPE_CHECKING:
+    from ._format import Statistic
     from ._question import Question
 
 MAGIC = b"LDPFAST\x04"  # the last byte is the version of the layout
@@ -102,11 +103,18 @@ class Aggregator:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
         return self.question.conclude(self, **options)
 
-    def decoded_mean(self) -> Estimate[Any]:
-        """Return the mean of the decoded reports, of which there is at least one, for questions with one format of reports."""
+    def decoded_mean(self, statistic: Statistic | None = None) -> Estimate[Any]:
+        """Return the mean of the decoded reports, of which there is at least one, for questions with one format of reports.
+
+        Parameters
+        ----------
+        statistic : Statistic, optional
+            What the decoded reports estimate. The default is the question.
+        """
         question: Any = self.question
-        mean: Estimate[Any] = question.report.mean(question, self._states[0], self.n)
-        question.report.warn_if_doubtful(question, self._states[0], mean)
+        statistic = statistic or question
+        mean: Estimate[Any] = question.report.mean(statistic, self._states[0], self.n)
+        question.report.warn_if_doubtful(statistic, self._states[0], mean)
         return mean
 
     def update(self, reports: Any, *, batch: str | None = None) -> Self:

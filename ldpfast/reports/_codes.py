@@ -83,10 +83,9 @@ class Codes(CountFormat):
         share, line = state / n, line_of(debiasing)
         assert line is not None
         if isinstance(debiasing, SupportDebiasing):
-            codes = np.flatnonzero(state)
-            rows = debiasing.supported(codes[:0]).shape[1]
-            if rows > COVARIANCE_LIMIT:
+            if debiasing.k > COVARIANCE_LIMIT:
                 return None
+            codes = np.flatnonzero(state)
             supported = debiasing.supported(codes).astype(np.float64)
             both, one = (supported.T * share[codes]) @ supported, share[codes] @ supported
             return (line.one - line.zero) ** 2 * (both - np.outer(one, one)) / n

@@ -96,6 +96,8 @@ class SupportDebiasing:
 
     Attributes
     ----------
+    k : int
+        Number of categories.
     supported : callable
         ``supported(codes)`` returns which categories the codes support, booleans of shape (n, k).
     hits : callable
@@ -111,6 +113,7 @@ class SupportDebiasing:
     (2, 10)
     """
 
+    k: int
     supported: Callable[[NDArray[Any]], NDArray[np.bool_]]
     hits: Callable[[NDArray[np.int64]], NDArray[np.int64]]
     line: Debiasing

@@ -1,4 +1,4 @@
-"""The Walsh-Hadamard transform: against the definition, and as its own inverse."""
+"""Transforms of counts: the Walsh-Hadamard transform and sums over lines, against their definitions."""
 
 from __future__ import annotations
 
@@ -62,3 +62,55 @@ def test_the_values_are_replaced_in_place():
 def test_lengths_that_are_no_power_of_two_are_refused(n):
     with pytest.raises(ValueError, match="the length must be a power of two"):
         transform.walsh(np.zeros(n, np.int64))
+
+
+# Sums over lines ------------------------------------------------------------------------------------------------------
+
+
+@each("prime", [2, 3, 7, 61, 67, 131])
+def test_sums_over_lines_are_those_of_the_definition(prime):
+    """Two coordinates: the sums of counts[y][x] over w x + y = v for the points (w, 1), and over x = v for (1, 0)."""
+    counts = np.random.default_rng(prime).integers(0, 1 << 32, (prime, prime), np.uint32)
+    wider = np.empty((1, prime + 1, prime), np.uint32)
+    transform.add_coordinate(counts.reshape(1, prime, 1, prime), wider, 1)
+    np.testing.assert_array_equal(wider[0, 0], counts.sum(axis=0, dtype=np.uint32))
+    y, x = np.mgrid[:prime, :prime]
+    for w in {0, 1, prime // 2, prime - 1}:
+        expected = np.zeros(prime, np.uint32)
+        np.add.at(expected, (w * x + y) % prime, counts)
+        np.testing.assert_array_equal(wider[0, 1 + w], expected)
+
+
+@pytest.mark.parametrize(
+    "shape, wider, length",
+    [
+        ((1, 1, 1, 1), (1, 2, 1), 1),  # no field
+        ((1, 8209, 1, 8209), (1, 8210, 8209), 1),  # too large a field
+        ((1, 3, 2, 3), (1, 7, 3), 1),  # two points of one coordinate
+        ((1, 3, 1, 3), (1, 4, 3), 2),  # one point of two coordinates
+        ((1, 3, 1, 3), (1, 4, 3), 0),
+        ((1, 3, 1, 5), (1, 4, 3), 1),
+        ((1, 3, 1, 3), (2, 4, 3), 1),
+        ((1, 3, 1, 3), (1, 5, 3), 1),
+    ],
+)
+def test_arrays_of_wrong_shapes_are_refused(shape, wider, length):
+    with pytest.raises(ValueError, match=r"too large|each point|the same field"):
+        transform.add_coordinate(np.zeros(shape, np.uint32), np.zeros(wider, np.uint32), length)
+
+
+def test_arrays_of_hyperplanes_of_wrong_shapes_are_refused():
+    sums, below, hits = np.zeros((1, 3), np.uint32), np.zeros(1, np.uint32), np.zeros(3, np.uint32)
+    transform.hyperplane_sums(sums, below, 0, hits, 1)
+    for wrong in ((sums, below[:0], hits), (sums, below, hits[:2]), (np.zeros((2, 3), np.uint32), below, hits)):
+        with pytest.raises(ValueError, match=r"each point|the same points"):
+            transform.hyperplane_sums(*wrong[:2], 0, wrong[2], 1)
+    codes, people = np.zeros(1, np.int64), np.ones(1, np.int64)
+    for wrong in (
+        (codes - 1, people, 3),
+        (codes + (1 << 31), people, 3),
+        (codes, people[:0], 3),
+        (codes, people, 8209),
+    ):
+        with pytest.raises(ValueError, match="a code"):
+            transform.add_hyperplanes(wrong[0], wrong[1], np.zeros(4, np.int64), wrong[2])

@@ -229,3 +229,29 @@ def test_a_mechanism_for_other_records_is_an_error():
         Frequencies(2, 1.0, mechanism=ldp.Warner(1.0))
     with pytest.raises(ValueError, match=r"^max_bits must be None for mechanism='RandomizedResponse', got 8$"):
         Frequencies(5, 1.0, mechanism=ldp.RandomizedResponse(5, 1.0), max_bits=8)
+
+
+# Some categories ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["hadamard", "projective"])
+def test_estimates_of_some_categories_are_those_of_all(mechanism):
+    names = [f"word {i}" for i in range(300)]
+    answers = np.random.default_rng(1).choice(names, 2000)
+    counted = Frequencies(names, 2.0, mechanism=mechanism).collect(answers, rng=1)
+    every, some = counted.estimate(), counted.estimate(items=["word 7", "word 299"])
+    assert some.categories == ("word 7", "word 299")
+    np.testing.assert_array_equal(some.value, every.value[[7, 299]])
+    np.testing.assert_array_equal(some.interval(), np.array(every.interval())[:, [7, 299]])
+    numbers = Frequencies(300, 2.0, mechanism=mechanism).collect([names.index(a) for a in answers], rng=1)
+    assert numbers.estimate(items=[7, 299]).value.tolist() == some.value.tolist()
+
+
+def test_wrong_items_are_named():
+    counted = Frequencies(["foot", "car"], 1.0, mechanism="projective").collect(["car", "foot"], rng=1)
+    with pytest.raises(ValueError, match=r"^items must be declared categories"):
+        counted.estimate(items=["train"])
+    with pytest.raises(ValueError, match=r"^items must be None with project=True"):
+        Frequencies(9, 1.0, mechanism="projective", project=True).collect([1, 2], rng=1).estimate(items=[1])
+    with pytest.raises(ValueError, match=r"^items must be None for the mechanism SubsetSelection"):
+        Frequencies(9, 1.0).collect([1, 2], rng=1).estimate(items=[1])

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ldpfast._finite_field import field
+from ldpfast._finite_field import table_field as field
 from ldpfast.mechanisms._hyperplanes import count_vectors, first_point, multiples, point_multiples
 from ldpfast.mechanisms._projective_geometry_response import Geometry
 

@@ -13,9 +13,10 @@ import pytest
 import ldpfast as ldp
 from ldpfast import mechanisms
 from ldpfast.estimation import Frequencies, HistogramDensity, RangeQueries, SeriesDensity, TruncatedMean, VectorMean
-from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, TreeResponse
+from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, TreeResponse, _projective_geometry_response
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._linf_ball import SHARED, rounding
+from ldpfast.mechanisms._projective_geometry_response import Geometry
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.mechanisms._window import _rows
 from ldpfast.reports import Grid, SampledSigns
@@ -280,6 +281,25 @@ def test_columns_of_laplace_noise_are_those_of_one_hot_vectors():
     assert len(integers_of(aggregator)) == 6
     radius = normal_margin(3) * math.sqrt((mechanism.report.noise_variance + 0.25) / n)
     np.testing.assert_allclose(aggregator.estimate().value, [0.5, 0.3, 0.2], rtol=0, atol=radius)
+
+
+@pytest.mark.parametrize(
+    "k, epsilon, order, length", [(40, 1.0, 3, 4), (20, 1.0, 4, 3), (60, 4.5, 67, 2), (28, 2.5, 67, 3)]
+)
+def test_codes_that_are_drawn_one_after_another_follow_the_channel(monkeypatch, k, epsilon, order, length):
+    """For two categories. Detects an error of 1 percentage point of a code, or of all codes outside of a set."""
+    monkeypatch.setattr(_projective_geometry_response, "MAX_DRAWN", 0)
+    monkeypatch.setattr(_projective_geometry_response, "best_geometry", lambda *_: Geometry(order, length))
+    mechanism, n = ldp.ProjectiveGeometryResponse(k, epsilon), 200_000
+    for category in (k - 1, 0):
+        counts = ldp.simulate(mechanism, {category: n}, n, rng=SEED + category).counts
+        weights = channel(mechanism)[category]
+        levels = np.unique(weights)
+        by_level = [counts[weights == level].sum() for level in levels]
+        assert_counts(
+            by_level, n, [level * (weights == level).sum() for level in levels], detects=0.01, alpha=ALPHA / 4
+        )
+        assert_counts(counts, n, weights, detects=0.01, alpha=ALPHA / 4)
 
 
 # Many people ----------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@
 #include "survey/columns.h"
 #include "survey/encode.h"
 #include "tally/directions.h"
+#include "transform/line_sums.h"
 #include "transform/walsh.h"
 
 enum { NUMBERS = 40960, CODES = 2048 };
@@ -124,6 +125,12 @@ static void sets(void)
         plane.negative[i & 1] = plane.inverse[i & 1] = i & 1;
     }
     privatize("projective response", privatize_projective_response_u8_u8, &plane, codes, 2001, 1);
+    projective_response prime = {.heads = (uint64_t)11 << 60, .k = 130, .order = 67, .length = 3, .prime = 67};
+    for (uint32_t i = 1, power = 1; i <= prime.length; i++, power *= prime.order) {
+        prime.power[i - 1] = power;
+        prime.first[i] = prime.first[i - 1] + power;
+    }
+    privatize("projective response, large field", privatize_projective_response_u8_u16, &prime, codes, 2001, 2);
     static const uint32_t k[] = {2, 64, 65, 130, 1000}, size[] = {1, 20, 64, 35, 180}, density[] = {0, 16, 63, 13, 10};
     for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
         const subset_selection p = {(uint64_t)9 << 60, k[i], size[i], density[i]};
@@ -136,6 +143,24 @@ static void sets(void)
         walsh_i64(counts, (size_t)1 << log);
         print_hash("Walsh transform", log, counts, sizeof *counts << log);
     }
+}
+
+static void hyperplanes(void)
+{
+    enum { PRIME = 67, VECTORS = PRIME * PRIME, POINTS = VECTORS + PRIME + 1 };
+    static uint32_t counts[VECTORS], wider[(PRIME + 1) * PRIME], below[PRIME + 1], hits[VECTORS], scratch[1 << 17];
+    static int64_t sums[POINTS];
+    for (size_t i = 0; i < VECTORS; i++)
+        counts[i] = (uint32_t)word();
+    for (size_t i = 0; i <= PRIME; i++)
+        below[i] = (uint32_t)word();
+    add_coordinate_u32((line_space){PRIME, 1, 1}, counts, wider, scratch);
+    hyperplane_sums_u32((line_space){PRIME, 2, PRIME + 1}, wider, below, 7, hits, scratch);
+    print_hash("sums over lines", PRIME, wider, sizeof wider);
+    print_hash("sums over hyperplanes", PRIME, hits, sizeof hits);
+    for (size_t code = 0; code < POINTS; code += 97)
+        add_hyperplane_i64(PRIME, code, (int64_t)code, POINTS - 1, sums);
+    print_hash("sums over few hyperplanes", PRIME, sums, sizeof sums);
 }
 
 static void windows(void)
@@ -346,6 +371,7 @@ int main(int count, char **arguments)
     }
     codes_and_bits();
     sets();
+    hyperplanes();
     windows();
     balls();
     cubes_and_codebooks();

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from ldpfast._finite_field import FiniteField
+from ldpfast._finite_field import AnyField
 
 from .reference import Words
 
@@ -61,22 +61,22 @@ def all_points(order: int, length: int) -> list[tuple[int, ...]]:
     return points
 
 
-def inner(field: FiniteField, a, b) -> int:
+def inner(field: AnyField, a, b) -> int:
     """Return the inner product of two vectors."""
     total = 0
     for u, v in zip(a, b, strict=True):
-        total = int(field.sum[total, field.product[u, v]])
+        total = int(field.add(total, field.multiply(u, v)))
     return total
 
 
-def normalized(field: FiniteField, vector) -> tuple[int, ...]:
+def normalized(field: AnyField, vector) -> tuple[int, ...]:
     """Return the multiple of a vector whose last nonzero element is 1."""
     last = [element for element in vector if element][-1]
-    factor = int(np.flatnonzero(field.product[last] == 1)[0])
-    return tuple(int(field.product[factor, element]) for element in vector)
+    factor = next(factor for factor in range(field.order) if field.multiply(last, factor) == 1)
+    return tuple(int(field.multiply(factor, element)) for element in vector)
 
 
-def projective_point(field: FiniteField, x: tuple[int, ...], drawn, product: int) -> tuple[int, ...]:
+def projective_point(field: AnyField, x: tuple[int, ...], drawn, product: int) -> tuple[int, ...]:
     """Return the point with the drawn elements, except where x has its last 1, and with a given product with x."""
     at = max(i for i, element in enumerate(x) if element)
     for element in range(field.order):
@@ -89,7 +89,7 @@ def projective_point(field: FiniteField, x: tuple[int, ...], drawn, product: int
 class ProjectiveReference:
     """Reference of the kernel for one space."""
 
-    def __init__(self, field: FiniteField, length: int):
+    def __init__(self, field: AnyField, length: int):
         self.field, self.length = field, length
         self.points = all_points(field.order, length)
         self.shorter = all_points(field.order, length - 1)

@@ -2,34 +2,63 @@
 
 #include "random/uniform.h"
 
+LDP_INLINE uint32_t sum_of(const projective_response *p, uint32_t a, uint32_t b)
+{
+    return p->prime ? (a + b) % p->prime : p->sum[a][b];
+}
+
+LDP_INLINE uint32_t product_of(const projective_response *p, uint32_t a, uint32_t b)
+{
+    return p->prime ? a * b % p->prime : p->product[a][b];
+}
+
+LDP_INLINE uint32_t negative_of(const projective_response *p, uint32_t a)
+{
+    return p->prime ? (p->prime - a) % p->prime : p->negative[a];
+}
+
+/* The inverse of a, which is not 0. Modulo a prime it is the power prime - 2. */
+static uint32_t inverse_of(const projective_response *p, uint32_t a)
+{
+    if (!p->prime)
+        return p->inverse[a];
+    uint32_t power = a, inverse = 1;
+    for (uint32_t left = p->prime - 2; left; left >>= 1) {
+        if (left & 1)
+            inverse = product_of(p, inverse, power);
+        power = product_of(p, power, power);
+    }
+    return inverse;
+}
+
 /* The first n digits of an integer, to the base of the order. */
-LDP_INLINE void digits_of(const projective_response *p, uint32_t value, uint32_t n, uint8_t *a)
+LDP_INLINE void digits_of(const projective_response *p, uint32_t value, uint32_t n, uint16_t *a)
 {
     for (uint32_t i = 0; i < n; i++, value /= p->order)
-        a[i] = (uint8_t)(value % p->order);
+        a[i] = (uint16_t)(value % p->order);
 }
 
 /* The n elements of a point of a space of that length. Returns the position of its 1. */
-static uint32_t elements_of(const projective_response *p, uint32_t point, uint32_t n, uint8_t *a)
+static uint32_t elements_of(const projective_response *p, uint32_t point, uint32_t n, uint16_t *a)
 {
     uint32_t r = 0;
     while (r + 1 < n && point >= p->first[r + 1])
         r++;
     digits_of(p, point - p->first[r], r, a);
-    memset(a + r, 0, n - r);
+    memset(a + r, 0, (n - r) * sizeof *a);
     a[r] = 1;
     return r;
 }
 
-static uint32_t point_of(const projective_response *p, const uint8_t *a)
+static uint32_t point_of(const projective_response *p, const uint16_t *a)
 {
     uint32_t r = p->length - 1, point;
     while (a[r] == 0)
         r--;
-    const uint8_t *by = p->product[p->inverse[a[r]]];
+    const uint32_t factor = inverse_of(p, a[r]);
     point = p->first[r];
     for (uint32_t i = 0; i < r; i++)
-        point += by[a[i]] * p->power[i];
+        point += product_of(p, factor, a[i]) * p->power[i];
     return point;
 }
 
@@ -38,19 +67,19 @@ static uint32_t point_of(const projective_response *p, const uint8_t *a)
  * elements, and the product is 1. */
 static uint32_t respond(const projective_response *p, uint32_t truth, uint64_t coin, reader *words)
 {
-    uint8_t x[MAX_LENGTH], z[MAX_LENGTH], drawn[MAX_LENGTH];
+    uint16_t x[MAX_LENGTH], z[MAX_LENGTH], drawn[MAX_LENGTH];
     const uint32_t last = p->length - 1, r = elements_of(p, truth, p->length, x);
-    const uint8_t product = coin >= p->heads;
+    const uint32_t product = coin >= p->heads;
     if (product)
         digits_of(p, (uint32_t)word_below(words, p->power[last]), last, drawn);
     else
         elements_of(p, (uint32_t)word_below(words, p->first[last]), last, drawn);
     for (uint32_t i = 0; i < p->length; i++)
         z[i] = i == r ? 0 : drawn[i - (i > r)];
-    uint8_t others = 0;
+    uint32_t others = 0;
     for (uint32_t i = 0; i < r; i++)
-        others = p->sum[others][p->product[x[i]][z[i]]];
-    z[r] = p->sum[product][p->negative[others]];
+        others = sum_of(p, others, product_of(p, x[i], z[i]));
+    z[r] = (uint16_t)sum_of(p, product, negative_of(p, others));
     return point_of(p, z);
 }
 

@@ -11,15 +11,16 @@
 
 #include "privatize/randomized_response.h"
 
-enum { MAX_ORDER = 64, MAX_LENGTH = 32 };
+enum { MAX_TABLE_ORDER = 64, MAX_PRIME_ORDER = 8192, MAX_LENGTH = 32 };
 
 typedef struct {
     uint64_t heads; /* of 2^64 words */
     uint32_t k, order, length;
+    uint32_t prime; /* the order if it is a prime and the elements are integers modulo it; 0 if the tables are used */
     uint32_t power[MAX_LENGTH + 1]; /* powers of the order below 2^32 */
     uint32_t first[MAX_LENGTH + 1]; /* (power - 1) / (order - 1) */
-    uint8_t sum[MAX_ORDER][MAX_ORDER], product[MAX_ORDER][MAX_ORDER];
-    uint8_t negative[MAX_ORDER], inverse[MAX_ORDER];
+    uint8_t sum[MAX_TABLE_ORDER][MAX_TABLE_ORDER], product[MAX_TABLE_ORDER][MAX_TABLE_ORDER];
+    uint8_t negative[MAX_TABLE_ORDER], inverse[MAX_TABLE_ORDER];
 } projective_response;
 
 /* privatize_projective_response_u<bits of a record>_u<bits of a report> */

@@ -143,9 +143,10 @@ cdef extern from "privatize/hadamard_response.h" nogil:
 
 
 cdef extern from "privatize/projective_response.h" nogil:
+    const uint32_t MAX_TABLE_ORDER, MAX_PRIME_ORDER
     ctypedef struct projective_response:
         uint64_t heads
-        uint32_t k, order, length
+        uint32_t k, order, length, prime
         uint32_t power[33]
         uint32_t first[33]
         uint8_t sum[64][64]
@@ -184,6 +185,17 @@ cdef extern from "privatize/rank_codebook.h" nogil:
         uint64_t heads
         uint32_t dim, vectors, top, bits
     privatize_fn privatize_rank_codebook_f32, privatize_rank_codebook_f64
+
+
+cdef extern from "transform/line_sums.h" nogil:
+    ctypedef struct line_space:
+        uint32_t prime, length
+        size_t points
+    size_t line_sums_scratch(line_space s)
+    void add_coordinate_u32(line_space s, const uint32_t *sums, uint32_t *wider, uint32_t *scratch)
+    void hyperplane_sums_u32(line_space s, const uint32_t *sums, const uint32_t *below, uint32_t all, uint32_t *hits,
+                             uint32_t *scratch)
+    void add_hyperplane_i64(uint32_t prime, size_t code, int64_t people, size_t k, int64_t *hits)
 
 
 cdef extern from "transform/walsh.h" nogil:

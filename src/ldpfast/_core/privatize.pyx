@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
+    MAX_PRIME_ORDER, MAX_TABLE_ORDER,
     CODE_ROWS, GROUP_VALUES, MAX_GROUPS, STREAM_BINS, STREAM_LAPLACE, STREAM_LAPLACE_CENTRAL, STREAM_LAPLACE_ONE_HOT,
     STREAM_LAPLACE_RESIDUE, STREAM_LAPLACE_VECTOR, STREAM_RANDOMIZED_RESPONSE, STREAM_RESIDUE, STREAM_WARNER, coin,
     bins, geometric_noise, clip_numbers_f32,  clip_numbers_f64, clip_rows_f32, clip_rows_f64, l2_ball_rows, laplace_rows, linf_ball, linf_ball_rows, number_range, privatize_bins_f32, privatize_bins_f64,
@@ -120,31 +121,37 @@ cdef class HadamardResponse(SetCodes):
 
 
 cdef class ProjectiveResponse(SetCodes):
-    """Points of the projective space of vectors of `length` elements of a field, given by its tables of sums and products."""
+    """Points of the projective space of vectors of `length` elements of a field.
+
+    The field is given by its tables of sums and products. Without tables its elements are the integers modulo `order`.
+    """
     cdef projective_response p
 
-    def __init__(self, uint32_t k, int length, uint64_t heads, sums, products):
-        cdef int order = len(sums), i, j
+    def __init__(self, uint32_t k, uint32_t order, int length, uint64_t heads, tables=None):
+        cdef uint32_t i, j
         cdef uint64_t power = 1, points = 0
-        if not 2 <= order <= 64 or not 2 <= length <= 32:
+        if not 2 <= order <= (MAX_TABLE_ORDER if tables else MAX_PRIME_ORDER) or not 2 <= length <= 32:
             raise ValueError("the field or the vectors are too large")
         self.p.heads, self.p.k, self.p.order, self.p.length = heads, k, order, length
-        for i in range(length + 1):
-            if points >= <uint64_t>1 << 32 or (i < length and power >= <uint64_t>1 << 32):
+        for i in range(<uint32_t>length + 1):
+            if points >= <uint64_t>1 << 32 or (i < <uint32_t>length and power >= <uint64_t>1 << 32):
                 raise ValueError("the projective space is too large")
             self.p.power[i], self.p.first[i] = <uint32_t>power, <uint32_t>points
-            if i < length:
+            if i < <uint32_t>length:
                 points += power
                 power *= order
         if k > self.p.first[length]:
             raise ValueError("there must be a point for each category")
-        for i in range(order):
-            for j in range(order):
-                self.p.sum[i][j], self.p.product[i][j] = sums[i][j], products[i][j]
-                if sums[i][j] == 0:
-                    self.p.negative[i] = j
-                if products[i][j] == 1:
-                    self.p.inverse[i] = j
+        self.p.prime = 0 if tables else order
+        if tables:
+            sums, products = tables
+            for i in range(order):
+                for j in range(order):
+                    self.p.sum[i][j], self.p.product[i][j] = sums[i][j], products[i][j]
+                    if sums[i][j] == 0:
+                        self.p.negative[i] = j
+                    if products[i][j] == 1:
+                        self.p.inverse[i] = j
         self.params = &self.p
         self.configure_codes(self.p.first[length], privatize_projective_response_u8_u8, privatize_projective_response_u8_u16,
                              privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
