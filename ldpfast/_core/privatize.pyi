@@ -1,6 +1,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .kernel import Kernel
 
 class _Coin(Protocol):
@@ -58,6 +61,13 @@ class ProjectiveResponse(SetCodes):
         length: int,
         heads: int,
         tables: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None = None,
+    ) -> None: ...
+    def reports(
+        self,
+        points: NDArray[np.uint32],
+        products: NDArray[np.uint8],
+        draws: NDArray[np.uint32],
+        out: NDArray[np.uint32],
     ) -> None: ...
 
 class SubsetSelection(BitKernel):

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, _coins, _finite_field
-from .._core import privatize
-from .._finite_field import AnyField, FiniteField
+from .. import _check, _coins
 from .._typing import AnyArray
-from ._draws import Counts, bincount, each_person, multinomial, uniform
-from ._hyperplane_sums import hyperplane_sums
-from ._hyperplanes import count_vectors, first_point, point_multiples
+from ._draws import Counts
+from ._projective_space import Geometry, geometries
 from ._set_response import SetResponse
 
 if TYPE_CHECKING:
@@ -26,62 +23,6 @@ MAX_CATEGORIES = 1 << 24
 MAX_POINTS = 1 << 26  # their counts must fit memory
 FREE_POINTS = 1 << 24  # for which no accuracy is given up
 MAX_LOSS = 0.01  # of variance, for fewer points
-MAX_DRAWN = 1 << 25  # vectors up to which the counts of codes are drawn without drawing each code
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """The projective space of the vectors of `length` elements of the field with `order` elements."""
-
-    order: int
-    length: int
-
-    def first(self, position: int) -> int:
-        """Return the number of the first point whose last nonzero element is at a position: (q^r - 1) / (q - 1)."""
-        return first_point(self.order, position)
-
-    @property
-    def points(self) -> int:
-        return self.first(self.length)
-
-    @property
-    def hyperplane(self) -> int:
-        """Number of points that are orthogonal to a given one."""
-        return self.first(self.length - 1)
-
-    @property
-    def common(self) -> int:
-        """Number of points that are orthogonal to two given ones."""
-        return self.first(self.length - 2)
-
-    def elements(self, points: AnyArray) -> NDArray[np.int64]:
-        """Return the vectors of points, shape (n, length)."""
-        starts = np.array([self.first(r) for r in range(self.length)])
-        position = np.searchsorted(starts, points, side="right") - 1
-        rest = points.astype(np.int64) - starts[position]
-        columns = np.arange(self.length)
-        digits = rest[:, np.newaxis] // self.order**columns % self.order
-        return np.asarray(np.where(columns < position[:, np.newaxis], digits, columns == position[:, np.newaxis]))
-
-    def numbers(self, vectors: NDArray[np.int64], field: AnyField) -> NDArray[np.int64]:
-        """Return the numbers of the points of vectors, shape (n, length), none of them zero."""
-        position = self.length - 1 - (vectors[:, ::-1] != 0).argmax(axis=1)
-        factor = field.inverse(np.take_along_axis(vectors, position[:, np.newaxis], axis=1))
-        before = np.where(np.arange(self.length) < position[:, np.newaxis], field.multiply(factor, vectors), 0)
-        starts = np.array([self.first(r) for r in range(self.length)])
-        return np.asarray(starts[position] + before.astype(np.int64) @ self.order ** np.arange(self.length))
-
-
-def _geometries(k: int) -> list[Geometry]:
-    """Return the spaces of smallest length with at least k points, for all fields, as far as their counts fit memory."""
-    geometries = []
-    for q in _finite_field.orders():
-        length = 2
-        while first_point(q, length) < k:
-            length += 1
-        if first_point(q, length) <= MAX_POINTS:
-            geometries.append(Geometry(q, length))
-    return geometries
 
 
 def _total_variance(space: Geometry, k: int, epsilon: float) -> float:
@@ -100,7 +41,7 @@ def best_geometry(k: int, epsilon: float) -> Geometry:
 
     Then it is the one with the fewest points among those whose total variance is at most 1 % above the smallest one.
     """
-    variances = {space: _total_variance(space, k, epsilon) for space in _geometries(k)}
+    variances = {space: _total_variance(space, k, epsilon) for space in geometries(k, MAX_POINTS)}
     limit = min(variances.values()) * (1 + MAX_LOSS)
     good = (space for space, variance in variances.items() if variance <= limit)
     return min(good, key=lambda space: (max(space.points, FREE_POINTS), variances[space]))
@@ -176,81 +117,18 @@ class ProjectiveGeometryResponse(SetResponse):
         self._set(k=k, epsilon=_check.positive("epsilon", self.epsilon))
         space = best_geometry(k, self.epsilon)
         self._set(order=space.order, length=space.length)
-        coin, field = _coins.of_set(self.epsilon, space.hyperplane, space.points), self._field
-        tables = (field.sum.tolist(), field.product.tolist()) if isinstance(field, FiniteField) else None
-        kernel = privatize.ProjectiveResponse(k, space.order, space.length, coin.heads, tables)
-        self.define_sets(k, coin, space.common, kernel)
+        coin = _coins.of_set(self.epsilon, space.hyperplane, space.points)
+        self.define_sets(k, coin, space.common, space.kernel(k, coin))
 
     @property
     def _space(self) -> Geometry:
         return Geometry(self.order, self.length)
 
-    @property
-    def _field(self) -> AnyField:
-        return _finite_field.field(self.order)
-
     def _supports(self, codes: AnyArray, items: AnyArray) -> NDArray[np.bool_]:
-        report, category, field = self._space.elements(codes), self._space.elements(items), self._field
-        total = np.zeros((len(codes), len(items)), np.int64)
-        for i in range(self.length):
-            total = field.add(total, field.multiply(report[:, i, np.newaxis], category[:, i]))
-        return np.asarray(total == 0)
+        return self._space.are_orthogonal(codes, items)
 
     def _draw_codes(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
-        """Draw the position r of the last nonzero element, which is 1, and then the r elements before it.
-
-        With a the vector of the category, they are uniform in the hyperplane <a[:r], z[:r]> = -a_r of a code in S(x), and in
-        another one, each with the same probability, for a code outside of it. If a[:r] is zero, they are uniform. In spaces
-        with very many vectors each code is drawn.
-        """
-        q, space, field = self.order, self._space, self._field
-        if not isinstance(field, FiniteField) or q**self.length > MAX_DRAWN:
-            return self._draw_each_code(inside, outside, generator)
-        vectors = space.elements(np.arange(self.k))
-        counts = np.zeros(space.points, np.int64)
-        sizes = q ** np.arange(self.length)
-        free = np.column_stack([~vectors[:, :r].any(axis=1) for r in range(self.length)])
-        within = np.where(free, sizes * (vectors == 0), sizes // q)  # codes in S(x) with each position
-        negative, inverse = (field.sum == 0).argmax(axis=1), (field.product == 1).argmax(axis=1)
-        inside, outside = multinomial(generator, inside, within), multinomial(generator, outside, sizes - within)
-        for r in range(self.length):
-            bound = ~free[:, r]
-            factor, point = point_multiples(field, vectors[bound, :r])
-            # <a[:r], z[:r]> = -a_r + c, with c = 0 in S(x), divided by the factor
-            people = np.column_stack([inside[bound, r], uniform(generator, outside[bound, r], q - 1)])
-            right = field.sum[negative[vectors[bound, r]][:, np.newaxis], np.arange(q)]
-            value = field.product[inverse[factor][:, np.newaxis], right]
-            places = point[:, np.newaxis] * q + value
-            planes = bincount(places.ravel(), people.ravel(), space.first(r) * q).reshape(space.first(r), q)
-            anywhere = int(inside[~bound, r].sum() + outside[~bound, r].sum())
-            counts[space.first(r) : space.first(r + 1)] = count_vectors(generator, field, r, planes, anywhere)
-        return counts
-
-    def _draw_each_code(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
-        """Draw the vectors that the kernel draws, for one person after another.
-
-        All elements but that at the position of the 1 of the category are drawn, and that one follows from the product.
-        """
-        space, field, counts = self._space, self._field, np.zeros(self._space.points, np.int64)
-        free = np.arange(self.length - 1)
-        for product, people in ((0, inside), (1, outside)):
-            for categories in each_person(people):
-                x = space.elements(categories)
-                one = self.length - 1 - (x[:, ::-1] != 0).argmax(axis=1)
-                if product:
-                    drawn = generator.integers(0, self.order, (len(x), self.length - 1))
-                else:
-                    shorter = Geometry(self.order, self.length - 1)
-                    drawn = shorter.elements(generator.integers(0, shorter.points, len(x)))
-                z = np.zeros_like(x)
-                np.put_along_axis(z, free + (free >= one[:, np.newaxis]), drawn, axis=1)
-                rest = np.zeros(len(x), np.int64)
-                for i in range(self.length):
-                    rest = field.add(rest, field.multiply(x[:, i], z[:, i]))
-                value = field.add(np.array(product), field.negative(rest))
-                np.put_along_axis(z, one[:, np.newaxis], value[:, np.newaxis], axis=1)
-                counts += np.bincount(space.numbers(z, field), minlength=space.points)
-        return counts
+        return self._space.draw_codes(np.arange(self.k), inside, outside, generator)
 
     def _hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return hyperplane_sums(self._field, counts, self.k)
+        return self._space.hits(counts, self.k)

@@ -10,7 +10,7 @@ import pytest
 
 from ldpfast._finite_field import table_field as field
 from ldpfast.mechanisms._hyperplanes import count_vectors, first_point, multiples, point_multiples
-from ldpfast.mechanisms._projective_geometry_response import Geometry
+from ldpfast.mechanisms._projective_space import Geometry
 
 from ..support.statistics import ALPHA, assert_counts, normal_margin
 

@@ -16,7 +16,7 @@ from ldpfast._core import privatize, stream
 from ldpfast.mechanisms import _hyperplane_sums
 from ldpfast.mechanisms import _projective_geometry_response as module
 from ldpfast.mechanisms._choice import total_variance
-from ldpfast.mechanisms._projective_geometry_response import Geometry
+from ldpfast.mechanisms._projective_space import Geometry
 
 from ..support import set_responses as reference
 from ..support.cases import each

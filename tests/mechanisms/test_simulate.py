@@ -13,10 +13,17 @@ import pytest
 import ldpfast as ldp
 from ldpfast import mechanisms
 from ldpfast.estimation import Frequencies, HistogramDensity, RangeQueries, SeriesDensity, TruncatedMean, VectorMean
-from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, TreeResponse, _projective_geometry_response
+from ldpfast.mechanisms import (
+    Gradient,
+    Hessian,
+    LaplaceOneHot,
+    TreeResponse,
+    _projective_geometry_response,
+    _projective_space,
+)
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._linf_ball import SHARED, rounding
-from ldpfast.mechanisms._projective_geometry_response import Geometry
+from ldpfast.mechanisms._projective_space import Geometry
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.mechanisms._window import _rows
 from ldpfast.reports import Grid, SampledSigns
@@ -288,7 +295,7 @@ def test_columns_of_laplace_noise_are_those_of_one_hot_vectors():
 )
 def test_codes_that_are_drawn_one_after_another_follow_the_channel(monkeypatch, k, epsilon, order, length):
     """For two categories. Detects an error of 1 percentage point of a code, or of all codes outside of a set."""
-    monkeypatch.setattr(_projective_geometry_response, "MAX_DRAWN", 0)
+    monkeypatch.setattr(_projective_space, "MAX_DRAWN", 0)
     monkeypatch.setattr(_projective_geometry_response, "best_geometry", lambda *_: Geometry(order, length))
     mechanism, n = ldp.ProjectiveGeometryResponse(k, epsilon), 200_000
     for category in (k - 1, 0):

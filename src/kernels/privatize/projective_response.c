@@ -62,18 +62,14 @@ static uint32_t point_of(const projective_response *p, const uint16_t *a)
     return point;
 }
 
-/* The report of category `truth`. All elements of the report but that at position r, where the vector x of the record has its
- * 1, are drawn. Heads: they are a point of the space of length - 1 elements, and the product with x is 0. Tails: they are any
- * elements, and the product is 1. */
-static uint32_t respond(const projective_response *p, uint32_t truth, uint64_t coin, reader *words)
+uint32_t projective_report(const projective_response *p, uint32_t truth, uint32_t product, uint32_t draw)
 {
     uint16_t x[MAX_LENGTH], z[MAX_LENGTH], drawn[MAX_LENGTH];
     const uint32_t last = p->length - 1, r = elements_of(p, truth, p->length, x);
-    const uint32_t product = coin >= p->heads;
     if (product)
-        digits_of(p, (uint32_t)word_below(words, p->power[last]), last, drawn);
+        digits_of(p, draw, last, drawn);
     else
-        elements_of(p, (uint32_t)word_below(words, p->first[last]), last, drawn);
+        elements_of(p, draw, last, drawn);
     for (uint32_t i = 0; i < p->length; i++)
         z[i] = i == r ? 0 : drawn[i - (i > r)];
     uint32_t others = 0;
@@ -81,6 +77,13 @@ static uint32_t respond(const projective_response *p, uint32_t truth, uint64_t c
         others = sum_of(p, others, product_of(p, x[i], z[i]));
     z[r] = (uint16_t)sum_of(p, product, negative_of(p, others));
     return point_of(p, z);
+}
+
+/* The report of category `truth`. */
+static uint32_t respond(const projective_response *p, uint32_t truth, uint64_t coin, reader *words)
+{
+    const uint32_t product = coin >= p->heads, last = p->length - 1;
+    return projective_report(p, truth, product, (uint32_t)word_below(words, product ? p->power[last] : p->first[last]));
 }
 
 #define DEFINE_PROJECTIVE_RESPONSE(in, out)                                                                                    \

@@ -23,6 +23,12 @@ typedef struct {
     uint8_t negative[MAX_TABLE_ORDER], inverse[MAX_TABLE_ORDER];
 } projective_response;
 
+/* The report of category `truth`, from a draw. All elements of the report but that at position r, where the vector x of the
+ * record has its 1, are drawn. Product 0 (heads): `draw` is the number of a point of the space of length - 1 elements, below
+ * first[length - 1]. Product 1 (tails): it is that of any vector, below power[length - 1]. The product of the report and x is then
+ * 0 or 1. */
+uint32_t projective_report(const projective_response *p, uint32_t truth, uint32_t product, uint32_t draw);
+
 /* privatize_projective_response_u<bits of a record>_u<bits of a report> */
 privatize_fn privatize_projective_response_u8_u8, privatize_projective_response_u8_u16, privatize_projective_response_u16_u16,
     privatize_projective_response_u16_u32, privatize_projective_response_u32_u32;

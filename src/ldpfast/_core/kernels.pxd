@@ -153,6 +153,7 @@ cdef extern from "privatize/projective_response.h" nogil:
         uint8_t product[64][64]
         uint8_t negative[64]
         uint8_t inverse[64]
+    uint32_t projective_report(const projective_response *p, uint32_t truth, uint32_t product, uint32_t draw)
     privatize_fn privatize_projective_response_u8_u8, privatize_projective_response_u8_u16
     privatize_fn privatize_projective_response_u16_u16, privatize_projective_response_u16_u32
     privatize_fn privatize_projective_response_u32_u32

@@ -1,5 +1,5 @@
 """Kernels of all mechanisms, one class per mechanism, with the same name."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
@@ -15,7 +15,7 @@ from ldpfast._core.kernels cimport (
     tally_codes_u8, tally_codes_u16, tally_codes_u32, tally_codes_u64, tally_grid, tally_vectors_f32, tally_vectors_f64, privatize_fn,
     unary_encoding, unary_encoding_rows, hadamard_response, privatize_hadamard_response_u8_u8,
     privatize_hadamard_response_u8_u16, privatize_hadamard_response_u16_u16, privatize_hadamard_response_u16_u32,
-    privatize_hadamard_response_u32_u32, projective_response, privatize_projective_response_u8_u8,
+    privatize_hadamard_response_u32_u32, projective_report, projective_response, privatize_projective_response_u8_u8,
     privatize_projective_response_u8_u16, privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
     privatize_projective_response_u32_u32, subset_selection, subset_selection_rows, privatize_subset_selection_u8,
     privatize_subset_selection_u16, privatize_window_f32, privatize_window_f64, window,
@@ -156,6 +156,20 @@ cdef class ProjectiveResponse(SetCodes):
         self.configure_codes(self.p.first[length], privatize_projective_response_u8_u8, privatize_projective_response_u8_u16,
                              privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
                              privatize_projective_response_u32_u32)
+
+    def reports(self, uint32_t[::1] points, uint8_t[::1] products, uint32_t[::1] draws, uint32_t[::1] out):
+        """Write the reports of points, from draws for the products 0 and 1 with them.
+
+        A draw is below (q^(t-1) - 1) / (q - 1) for the product 0, and below q^(t-1) for 1. Larger ones are reduced.
+        """
+        cdef Py_ssize_t i
+        cdef uint32_t last = self.p.length - 1, below
+        if not points.shape[0] == products.shape[0] == draws.shape[0] == out.shape[0]:
+            raise ValueError("there must be a product, a draw and a report for each point")
+        with nogil:
+            for i in range(points.shape[0]):
+                below = self.p.power[last] if products[i] else self.p.first[last]
+                out[i] = projective_report(&self.p, points[i] % self.p.first[self.p.length], products[i] != 0, draws[i] % below)
 
 
 cdef class FloatCodes(CodeKernel):
