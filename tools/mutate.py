@@ -305,7 +305,8 @@ class Job:
                 result = run_tests(tree, tests_of(mutant.file), self.durations, first, mutant.file)
                 outcome = "killed" if result.status else "survived"
                 if result.status:
-                    noticed = result.record or next(line for line in result.output.splitlines()[::-1] if line.strip())
+                    lines = [line for line in result.output.splitlines() if line.strip()]
+                    noticed = result.record or (lines[-1] if lines else f"a crash with status {result.status}")
                     found.update([result.record] if result.record else [])
                 elif run_tests(tree, RECORDED, self.durations, []).status:
                     outcome = "recorded"

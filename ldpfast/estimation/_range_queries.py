@@ -14,7 +14,8 @@ from .. import _check, _plots
 from .._typing import Floats
 from ..domains import Categories
 from ..mechanisms import TreeResponse
-from ..mechanisms._tree_response import MAX_BINS, METHODS, tree_levels
+from ..mechanisms._tree_levels import tree_levels
+from ..mechanisms._tree_response import MAX_BINS, METHODS
 from ..results import SHARES, Binomial, BoundedSum, Estimate
 from ._range_tree import Haar, Hierarchy, Tree, Weights, mean_range_variance
 from .protocols import FEW_REPORTS, Problem, warn_few
@@ -281,13 +282,13 @@ class RangeQueries(Problem[RangeEstimate]):
     levels do not replace it, standard errors are then far above 1.
 
     The variance of a range is of order log(k)^2, and that of a flat histogram of order k. The mean and the largest variance
-    over all ranges are below those of `Frequencies` (with shares that are shifted to add up to 1) from 64 bins on for
-    epsilon up to 1, and from 128 bins on for epsilon = 2, for numbers of bins that are powers of two. With 1024 bins and
-    epsilon = 1 the mean variance is 7.5 times as small. With fewer bins use `Frequencies`. For epsilon up to 1 the variance
-    of "haar" is 10 to 25 % smaller than that of "hierarchy"; for epsilon = 4 it is larger. docs/proofs/range_queries.md has
-    a table.
+    over all ranges are below those of `Frequencies` (with shares that are shifted to add up to 1) from 32 bins on for
+    epsilon up to 2, and from 64 bins on for epsilon = 4, for numbers of bins that are powers of two. With 1024 bins and
+    epsilon = 1 the mean variance is 9.4 times as small. With fewer bins use `Frequencies`. For epsilon up to 0.5 the variance
+    of "haar" is 10 to 20 % smaller than that of "hierarchy"; from epsilon = 1 on it is larger.
+    docs/proofs/range_queries.md has a table.
 
-    With 2^20 bins and 10^6 people, `run` takes about two seconds. `cdf()` and `quantile` take another one or two.
+    With 2^20 bins and 10^6 people, `run` takes about three seconds. `cdf()` and `quantile` take another one or two.
 
     Privacy
     -------

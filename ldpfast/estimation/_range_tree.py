@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .. import _threads
 from .._typing import Floats
-from ..mechanisms._tree_response import TreeLevel, tree_sizes
+from ..mechanisms._tree_levels import TreeLevel, tree_sizes
 
 CHUNK = 1 << 16  # numbers per array in one step
 NO_REPORT = 1e-12  # number of reports that a level without reports counts as: its variance is practically infinite
@@ -133,9 +133,9 @@ class Tree(ABC):
     def _difference(self, moments: Floats, squares: Floats) -> Floats:
         """Return the moments minus the squares of means, at least the smallest value that is possible for true shares.
 
-        The square is at most p - q (2 p - 1 for Hadamard response) times the moment on each level.
+        The square is at most `TreeLevel.largest_square` times the moment on each level.
         """
-        largest = max(float(level.gap) for level in self.levels)
+        largest = max(level.largest_square for level in self.levels)
         return np.maximum(moments - squares, moments * (1 - largest))
 
 

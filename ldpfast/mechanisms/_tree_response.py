@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
@@ -11,24 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, _coins
+from .. import _check
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
-from ._draws import Counts, bincount, heads, uniform
-from ._hadamard_response import draw_parities, walsh
-from ._response import response_counts
+from ._draws import Counts, bincount, uniform
+from ._tree_levels import HadamardLevel, ProjectiveLevel, ResponseLevel, SubsetLevel, TreeLevel, tree_levels
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 MAX_BINS = 1 << 20
 METHODS = ("hierarchy", "haar")
-
-Coin = _coins.ResponseCoin | _coins.BinaryCoin
 
 
 @dataclass(frozen=True)
@@ -40,153 +36,21 @@ class TreeCoins:
     heads : int
         Integer of the binary coin of Hadamard response; 0 if no level uses it.
     levels : tuple
-        Symbols, `keep` and `words_per_symbol` of each level with k-ary response.
+        Symbols, `keep` and `words_per_symbol` of each level with k-ary response; nodes and members of a set with subset
+        selection, or order and length with projective geometry response, and `heads`, `size` and `outputs` of the coin.
     """
 
     heads: int
-    levels: tuple[tuple[int, int, int], ...]
-
-
-@dataclass(frozen=True)
-class TreeLevel:
-    """The channel of the people who report one level of the tree.
-
-    A record belongs to one of `symbols` symbols of `span` neighboring bins each. With k-ary response the code is a symbol.
-    With Hadamard response the codes are the 2^j vectors of j bits. The symbol has a node and a sign, and the code is drawn
-    from the vectors whose inner product modulo 2 with the mask of the node is 0 (1 for a minus sign), or from the others.
-    The highest bit of each mask is 1, so that the sum of two masks is no mask: the decoded numbers of two nodes are then
-    uncorrelated for every record.
-
-    Attributes
-    ----------
-    nodes : int
-        Number of decoded numbers: shares of nodes, or Haar coefficients.
-    symbols : int
-        Number of symbols: nodes, or nodes with a sign (the halves of a node).
-    span : int
-        Number of bins per symbol.
-    signed : bool
-        Whether the numbers are Haar coefficients: share of the left half minus share of the right half.
-    coin : ResponseCoin or BinaryCoin
-        Coin of k-ary response, or of Hadamard response.
-    """
-
-    nodes: int
-    symbols: int
-    span: int
-    signed: bool
-    coin: Coin
-
-    @property
-    def is_hadamard(self) -> bool:
-        """Whether the level uses Hadamard response."""
-        return isinstance(self.coin, _coins.BinaryCoin)
-
-    @property
-    def half(self) -> int:
-        """Half of the number of codes of Hadamard response, and the highest bit of its masks."""
-        return 1 << (self.nodes - 1).bit_length()
-
-    @property
-    def codes(self) -> int:
-        """Number of codes."""
-        return 2 * self.half if self.is_hadamard else self.symbols
-
-    @property
-    def gap(self) -> Fraction:
-        """Factor of a number in the expectation of the reports: p - q, or 2 p - 1 for Hadamard response."""
-        coin = self.coin
-        return 2 * coin.p - 1 if isinstance(coin, _coins.BinaryCoin) else coin.p - coin.q
-
-    @property
-    def base(self) -> float:
-        """Second moment of the decoded number of a node without the record."""
-        coin = self.coin
-        return float((1 if isinstance(coin, _coins.BinaryCoin) else (1 + self.signed) * coin.q) / self.gap**2)
-
-    @property
-    def slope(self) -> float:
-        """Increase of that second moment for the node of the record."""
-        return 0.0 if self.is_hadamard else float(1 / self.gap)
-
-    @property
-    def variance(self) -> float:
-        """Second moment of a decoded number if all nodes are equally frequent."""
-        return self.base + self.slope / self.nodes
-
-    def decode(self, counts: NDArray[np.int64]) -> Floats:
-        """Return the unbiased shares, or Haar coefficients, of the nodes from counts of codes; zeros without reports."""
-        n, coin = max(1, int(counts.sum())), self.coin
-        if isinstance(coin, _coins.BinaryCoin):
-            signed = walsh(counts[: self.half] - counts[self.half :])
-            return np.asarray(signed[: self.nodes] / (n * float(self.gap)))
-        shares = (counts / n - float(coin.q)) / float(self.gap) if counts.any() else np.zeros(self.symbols)
-        if not self.signed:
-            return np.asarray(shares)
-        halves = np.zeros(2 * self.nodes)
-        halves[: self.symbols] = shares
-        return np.asarray(halves[0::2] - halves[1::2])
-
-    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
-        """Return whether each code is among those that a symbol makes more probable, shape (n, codes)."""
-        codes = np.arange(self.codes)
-        if not self.is_hadamard:
-            return np.asarray(symbols[:, np.newaxis] == codes)
-        node, minus = (symbols >> 1, symbols & 1) if self.signed else (symbols, np.zeros_like(symbols))
-        odd = np.bitwise_count((node | self.half)[:, np.newaxis] & codes) & 1
-        return np.asarray(odd == minus[:, np.newaxis])
-
-    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
-        """Return the numbers of codes for the numbers of people of each symbol."""
-        coin = self.coin
-        if isinstance(coin, _coins.ResponseCoin):
-            return response_counts(coin, people, generator)
-        right = heads(generator, people, coin.heads, coin.tails)
-        symbols = np.arange(self.symbols)
-        nodes, minus = (symbols >> 1, symbols & 1 == 1) if self.signed else (symbols, np.zeros(self.symbols, np.bool_))
-        masks, size = (nodes | self.half) - 1, 2 * self.half - 1
-        even, odd = np.where(minus, people - right, right), np.where(minus, right, people - right)
-        bits = self.half.bit_length()
-        return draw_parities(bincount(masks, even, size), bincount(masks, odd, size), bits, generator)
-
-    @property
-    def probabilities(self) -> tuple[Fraction, Fraction]:
-        """Probabilities of a code that matches the symbol and of one that does not."""
-        coin = self.coin
-        if isinstance(coin, _coins.ResponseCoin):
-            return coin.p, coin.q
-        return coin.p / self.half, (1 - coin.p) / self.half
-
-
-def tree_sizes(k: int, branching: int) -> list[int]:
-    """Return the numbers of nodes of the levels, from the root to the k bins. Only the last node of a level has fewer bins."""
-    sizes = [k]
-    while sizes[0] > 1:
-        sizes.insert(0, -(-sizes[0] // branching))
-    return sizes
-
-
-def tree_levels(k: int, epsilon: float, branching: int, method: str) -> list[TreeLevel]:
-    """Return the levels of the tree, each with the better of k-ary and Hadamard response."""
-    sizes, signed, levels = tree_sizes(k, branching), method == "haar", []
-    e = math.exp(min(epsilon, 100.0))
-    for depth in range(1, len(sizes)):
-        symbols = sizes[depth]
-        nodes = sizes[depth - 1] if signed else symbols
-        # Second moments with equally frequent nodes, of k-ary and of Hadamard response, times the same factor.
-        better = (e + symbols - 1) * (1 + signed + (e - 1) / nodes) <= (e + 1) ** 2
-        coin: Coin = _coins.response(symbols, epsilon, wide=True) if better else _coins.binary(epsilon)
-        levels.append(TreeLevel(nodes, symbols, branching ** (len(sizes) - 1 - depth), signed, coin))
-    return levels
+    levels: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """Parameters of the levels as arrays. Those of k-ary response are not used for levels with Hadamard response."""
+    """Parameters of the levels as arrays, with arbitrary ones where a level has another response."""
 
     first: NDArray[np.uint64]
     span: NDArray[np.uint64]
-    half: NDArray[np.uint64]  # 0 for k-ary response
+    half: NDArray[np.uint64]  # 0 without Hadamard response
     keep: NDArray[np.uint64]
     each: NDArray[np.uint64]
 
@@ -195,9 +59,11 @@ class _Columns:
         return cls(
             np.array(firsts[: len(levels)], np.uint64),
             np.array([level.span for level in levels], np.uint64),
-            np.array([level.half if level.is_hadamard else 0 for level in levels], np.uint64),
-            np.array([getattr(level.coin, "keep", 0) for level in levels], np.uint64),
-            np.array([getattr(level.coin, "words_per_symbol", 1) for level in levels], np.uint64),
+            np.array([level.half if isinstance(level, HadamardLevel) else 0 for level in levels], np.uint64),
+            np.array([level.coin.keep if isinstance(level, ResponseLevel) else 0 for level in levels], np.uint64),
+            np.array(
+                [level.coin.words_per_symbol if isinstance(level, ResponseLevel) else 1 for level in levels], np.uint64
+            ),
         )
 
 
@@ -235,9 +101,10 @@ class TreeResponse(Mechanism):
     Notes
     -----
     Records: integers in [0, k), shape (n,). A report is one code: the first code of a level plus a code of that level. The
-    level is uniformly random and independent of the record. Each level uses k-ary randomized response over its symbols, or
-    Hadamard response, whichever has the smaller variance if all nodes are equally frequent. `decode` and `estimate` count
-    codes: their numbers are shares of the codes. About 40 ns per person.
+    level is uniformly random and independent of the record. Each level uses k-ary randomized response over its symbols,
+    Hadamard response, or (for "hierarchy") subset selection or projective geometry response, whichever has the smallest
+    variance if all nodes are equally frequent. `decode` and `estimate` count codes: their numbers are shares of the codes. 40
+    to 100 ns per person.
 
     Privacy
     -------
@@ -277,18 +144,14 @@ class TreeResponse(Mechanism):
         firsts = [0]
         for level in levels:
             firsts.append(firsts[-1] + level.codes)
-        heads = max((level.coin.heads for level in levels if isinstance(level.coin, _coins.BinaryCoin)), default=0)
-        keeps = tuple(
-            (level.coin.k, level.coin.keep, level.coin.words_per_symbol)
-            for level in levels
-            if isinstance(level.coin, _coins.ResponseCoin)
-        )
+        heads = max((level.coin.heads for level in levels if isinstance(level, HadamardLevel)), default=0)
+        integers = tuple(level.integers for level in levels if not isinstance(level, HadamardLevel))
         self.define(
-            epsilon_realized=max(level.coin.epsilon_realized for level in levels),
+            epsilon_realized=max(level.epsilon_realized for level in levels),
             domain=Categories(self.k),
             report=Codes(firsts[-1]),
             debiasing=Debiasing(0.0, 1.0),
-            coin=TreeCoins(heads, keeps),
+            coin=TreeCoins(heads, integers),
             levels=levels,
             first_codes=tuple(firsts[:-1]),
             _columns=_Columns.of(levels, firsts),
@@ -310,7 +173,12 @@ class TreeResponse(Mechanism):
         low = place & (np.maximum(half, one) - one)
         odd = (np.bitwise_count(low & node) & 1).astype(np.uint64)
         high = odd ^ minus ^ (coin >= np.uint64(self._coin.heads))
-        return np.asarray(table.first[level] + np.where(half > 0, low + high * half, code))
+        code = np.where(half > 0, low + high * half, code)
+        for number, part in enumerate(self.levels):
+            if isinstance(part, SubsetLevel | ProjectiveLevel):
+                rows = np.flatnonzero(level == number)
+                code[rows] = part.respond(symbol[rows], coin[rows], words)
+        return np.asarray(table.first[level] + code)
 
     def report_state(self, records: AnyArray, people: Counts, generator: Generator) -> AnyArray:
         assigned, parts = uniform(generator, people, len(self.levels)), []

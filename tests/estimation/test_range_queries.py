@@ -127,7 +127,7 @@ def test_simultaneous_limits_are_those_of_bonferroni(estimate):
     low, high = cdf.interval(0.9, simultaneous=True)
     np.testing.assert_array_equal([low, high], cdf.rule.bounds(cdf.value, cdf.stderr, 0.05 / len(cdf.value)))
     normal = 2 * stats.norm.isf(0.05 / len(cdf.value)) * cdf.stderr
-    assert (high - low >= normal * (1 - 1e-9)).all()
+    assert (high - low >= normal * (1 - 1e-9) - 1e-15).all()
     assert (high - low <= normal * 1.2).all()
 
 
@@ -249,7 +249,7 @@ def flat_variances(k, epsilon):
 
 
 # epsilon: first power of two from which on both the mean and the largest variance are smaller, of "hierarchy" and "haar".
-CROSSINGS = {0.25: (64, 32), 0.5: (64, 32), 1.0: (64, 32), 2.0: (128, 128), 4.0: (64, 256)}
+CROSSINGS = {0.25: (32, 32), 0.5: (32, 32), 1.0: (32, 32), 2.0: (32, 128), 4.0: (64, 256)}
 
 
 @pytest.mark.parametrize("epsilon", CROSSINGS)
@@ -266,8 +266,8 @@ def test_number_of_bins_from_which_ranges_are_more_precise_than_with_a_flat_hist
 
 def test_documented_ratio_for_1024_bins():
     flat, tree = flat_variances(1024, 1.0), tree_variances(RangeQueries(1024, 1.0).mechanism)
-    assert flat.mean() / tree.mean() == pytest.approx(7.45, abs=0.02)
-    assert flat.max() / tree.max() == pytest.approx(7.26, abs=0.02)
+    assert flat.mean() / tree.mean() == pytest.approx(9.44, abs=0.02)
+    assert flat.max() / tree.max() == pytest.approx(9.21, abs=0.02)
 
 
 def test_automatic_branching():

@@ -9,6 +9,7 @@ from ldpfast import _threads
 from ldpfast.estimation import _range_tree
 from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights, mean_range_variance
 from ldpfast.mechanisms import TreeResponse
+from ldpfast.mechanisms._tree_levels import ProjectiveLevel
 
 TREES = [
     TreeResponse(2, 1.0),
@@ -121,14 +122,19 @@ def test_estimates_are_unbiased_and_consistent(mechanism):
 
 @pytest.mark.parametrize("mechanism", TREES, ids=repr)
 def test_variances_are_exact(mechanism):
-    """All ranges, prefixes and bins, for populations with few and with many frequent bins."""
+    """All ranges, prefixes and bins, for populations with few and with many frequent bins.
+
+    With projective geometry response, variances depend on which nodes are on a line: they are right on average.
+    """
+    is_exact = not any(isinstance(level, ProjectiveLevel) for level in mechanism.levels)
     k, rng, counts = mechanism.k, np.random.default_rng(1), counts_of(mechanism, 4)
     for concentration in (0.05, 0.5, 50.0):
         shares = rng.dirichlet(np.full(k, concentration))
         tree = tree_of(mechanism, [matrix @ shares for matrix in designs(mechanism)], counts)
         covariance = exact_covariance(mechanism, shares, counts, linear_maps(mechanism, counts)[1])
         low, high, expected = range_variances(covariance)
-        tolerance = {"rtol": 1e-10, "atol": 1e-13 * expected.max()}
+        tolerance = {"rtol": 1e-10 if is_exact else 0.35, "atol": 1e-13 * expected.max()}
+        assert tree.variance(Weights.ranges(low, high, k)).sum() == pytest.approx(expected.sum(), rel=0.06)
         np.testing.assert_allclose(tree.variance(Weights.ranges(low, high, k)), expected, **tolerance)
         np.testing.assert_allclose(tree.variance(Weights.single(np.arange(k))), np.diag(covariance), **tolerance)
         prefixes = tree.variance(Weights.prefixes(np.arange(k + 1), k))
