@@ -563,3 +563,13 @@ def test_clipped_records_have_the_reports_of_the_ends_of_a_box(outside, inside):
         for x in (outside, inside)
     ]
     assert np.array_equal(*reports)
+
+
+def test_numbers_at_the_ends_of_a_survey_question_are_inside():
+    survey = Survey({"hours": Mean(0, 10), "age": Histogram([0, 5, 10])}, epsilon=1.0)
+    people = {"hours": [0.0, 10.0, 5.0], "age": [0.0, 5.0, 9.9]}
+    keys = ldp.PersonKeys(bytes(32), ["a", "b", "c"])
+    assert len(survey.privatize(people, rng=keys)) == 3
+    for column, rows in (("hours", [0.0, 10.001, 5.0]), ("hours", [-0.001, 1.0, 5.0])):
+        with pytest.raises(ValueError, match="hours"):
+            survey.privatize({**people, column: rows}, rng=keys)

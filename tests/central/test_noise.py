@@ -10,7 +10,9 @@ import pytest
 
 from ldpfast._core import tally
 from ldpfast._core.stream import Stream
-from ldpfast.central._noise import FINE, Grid
+from ldpfast._random import open_stream
+from ldpfast.central._noise import FINE, BallNoise, Grid
+from ldpfast.privacy import Guarantee
 
 from ..support import reference
 from ..support.cases import each
@@ -113,3 +115,13 @@ def test_sums_are_clamped_before_the_noise_is(dim):
     assert grid.limit(n) > (1 << 47) - n * 2000
     with pytest.raises(ValueError, match="x must hold fewer records for integers of 48 bits, got"):
         grid.limit(1 << 47)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_the_variance_of_noise_in_a_ball(dim):
+    """Density proportional to exp(-|w| / s): the mean of |w|^2 is dim (dim + 1) s^2. Detects a factor of 1.15."""
+    made, runs = BallNoise.of(dim, Guarantee("local", 1.0)), 4000
+    stream = open_stream(7)
+    squares = np.array([(made.add(np.zeros(dim, object), 1, stream) ** 2).mean() for _ in range(runs)])
+    assert made.variance == pytest.approx((dim + 1) * float(made.scale) ** 2, rel=1e-12)
+    assert squares.mean() == pytest.approx(made.variance, rel=0.13)

@@ -7,6 +7,7 @@ import itertools
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy import stats
 
 import ldpfast as ldp
 from ldpfast._core import order
+from ldpfast._random import open_stream
 from ldpfast.central import _quantile, median, quantile
 from ldpfast.central._public_grid import SIZE, PublicGrid
 
@@ -448,3 +450,23 @@ def test_a_memory_map_takes_8_bytes_per_record(tmp_path):
     np.save(tmp_path / "records.npy", np.random.default_rng(1).uniform(0, 1, n))
     records = np.load(tmp_path / "records.npy", mmap_mode="r")
     assert peak_memory(lambda: median(records, epsilon=1.0, lower=0, upper=1, rng=1)) < 8.5 * n
+
+
+def test_points_that_are_left_out_have_the_last_weight(monkeypatch):
+    """The sum of all weights is the same for the points near the target as for all points."""
+    windows = []
+
+    def chosen(stream, block, near, low, size, twice_target, table):
+        windows.append(order.masses(near, low, size, twice_target, table))
+        return 0
+
+    monkeypatch.setattr(_quantile, "order", SimpleNamespace(choose=chosen, masses=order.masses, weights=order.weights))
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 5, 12):
+        points = rng.integers(0, 1 << 31, n).astype(np.uint32)
+        for away in (1, 2, 3, 4, 7, 30):
+            table = np.array([1 << 40 - h for h in range(away)], np.uint64)
+            for twice_target in range(2 * n + 1):
+                _quantile.choose(points, twice_target, table, open_stream(1))
+                whole = order.masses(np.sort(points).astype(np.uint64), 0, SIZE, twice_target, table)
+                assert windows[-1] == whole, (n, away, twice_target)

@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 from ldpfast._core import noise
-from ldpfast._core.stream import Stream
+from ldpfast._core.stream import Stream, StreamId, raw
 
 from ..support import reference
 from ..support.cases import each
@@ -62,6 +62,22 @@ def wrong_decisions(variance: int, margin: float) -> int:
                 _, _, digits, decision = found[i]
                 wrong += (decision == 1 and digits + 1 > edge) or (decision == 0 and digits < edge)
     return wrong
+
+
+def test_more_digits_are_those_of_the_stream():
+    """Few first digits, so that a probability lies within them: the decision is that of the whole number, three words long."""
+    words = np.zeros(4, np.uint64)
+    for block in range(40):
+        raw(FIXED_KEY, StreamId.GAUSSIAN_DIGITS, block, words)
+        digits, count, square, twice = 0, 0, 1 + block, 64
+        number = sum(int(word) << 64 * (3 - i) for i, word in enumerate(words))
+        with localcontext(Context(prec=250)):
+            probability = int((-Decimal(square) / Decimal(twice)).exp() * 2**256)
+        assert noise.below(FIXED_KEY, block, digits, count, 0, square, twice) == (number < probability)
+        # Digits that are those of the probability itself are decided by the words after them.
+        first, second = divmod(probability, 1 << 128)
+        expected = (int(words[0]) << 64 | int(words[1])) < second
+        assert noise.below(FIXED_KEY, block, first, 128, 0, square, twice) == expected
 
 
 @pytest.mark.parametrize("variance", [2, 100, 10**9 + 7, 1 << 48])

@@ -42,6 +42,16 @@ def test_rows_are_valid_exactly_between_two_norms(dim, dtype, unit):
     assert found == [0, -1, -1, 0]
 
 
+@each("dtype", [np.float32, np.float64])
+@each("dim", [1, 2, 5, 8, 40])
+def test_a_norm_just_above_the_limit_is_invalid(dim, dtype):
+    row = np.zeros((1, dim), dtype)
+    row[0, dim - 1] = 1
+    assert ranges.first_invalid_row(row, dim, 0.0, 1.0) == -1
+    row[0, dim - 1] = np.nextafter(dtype(1), dtype(2))
+    assert ranges.first_invalid_row(row, dim, 0.0, 1.0) == 0
+
+
 @each("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
 @each("n", [1, 64, 5000])
 def test_the_first_invalid_code_is_found(n, dtype):

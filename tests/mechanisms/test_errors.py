@@ -345,6 +345,32 @@ def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
         getattr(mechanism, call)(x[11])
 
 
+UNIT_ROWS = [ldp.LinfBall, ldp.L2Ball, ldp.LaplaceVector, ldp.RankCodebook]
+
+
+@each("make", UNIT_ROWS, ids=lambda kind: kind.__name__)
+@each("dtype", ["float32", "float64"])
+@each("dim", [3, 64, 130])
+@each("size", [1.01, 1.5, 2.0, 100.0])
+def test_rows_that_are_a_little_too_long_are_rejected(make, dtype, dim, size):
+    """With the radius 1, in long arrays, whose records the kernels check; at the first and the last coordinate."""
+    mechanism = make(dim, 4.0)
+    for place in (0, dim - 1):
+        x = np.zeros((600, dim), dtype)
+        x[417, place] = -size
+        with pytest.raises(ValueError, match="index 417 is outside"):
+            mechanism.privatize(x, rng=1)
+        with pytest.raises(ValueError, match="index 417 is outside"):
+            mechanism.run(x)
+
+
+def test_vectors_of_any_dimension_fill_a_block():
+    """Dimensions at which the number of rows of a block becomes 1."""
+    for dim in (8191, 8192, 8193):
+        assert ldp.LaplaceVector(dim, 4.0).privatize(np.zeros((3, dim)), rng=1).shape == (3, dim)
+    assert [ldp.LinfBall(dim, 1.0)._pipeline.blocks(5) for dim in (16384, 32768, 32769, 100_000)] == [3, 5, 5, 5]
+
+
 def test_missing_and_other_invalid_records_are_told_apart():
     what = "x must be numbers in [lower, upper] = [0.0, 1.0]"
     for x, text in (

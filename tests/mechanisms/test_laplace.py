@@ -83,3 +83,12 @@ def test_reports_of_small_batches_are_independent(n):
     for i, j in [(0, 1), (0, n - 1), (n // 2, n - 1)]:
         products = (batches[:, i] * batches[:, j] + 1) / 2
         assert abs(products.mean() - 0.5) <= hoeffding_radius(4000, ALPHA / 3)
+
+
+def test_reports_beyond_the_limit_of_the_grid_are_refused():
+    mechanism = ldp.Laplace(0, 1, 1.0)
+    for steps in (2**47 - 1, -(2**47) + 1):
+        mechanism.estimate(np.array([mechanism.grid * (steps + 0.5)]))
+    for steps in (2**47 + 1, -(2**47) - 2, 2**48 - 1):
+        with pytest.raises(ValueError, match="reports must lie on the mechanism's grid"):
+            mechanism.estimate(np.array([mechanism.grid * (steps + 0.5)]))

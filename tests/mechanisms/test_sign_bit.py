@@ -47,3 +47,27 @@ def test_few_words_of_the_coin_are_used_only_if_they_suffice():
     for epsilon in (1e-6, 1e-4, 0.1, 1.0, 8.0, 30.0):
         mechanism = ldp.SignBit(0, 1, epsilon)
         assert (1 - 1e-5) * epsilon <= mechanism.epsilon_realized <= epsilon
+
+
+@pytest.mark.parametrize("place", [(1 << 50) + 12345, (3 << 50) + 987654321, 0x5A5A5A5A5A5A5])
+def test_the_threshold_of_64_bits_is_exact_within_the_interval(isa, place):
+    """low + floor(span u / 2^52): the bit is 0 if this is the word, and 1 if it is one more."""
+    word = int(np.frombuffer(reference.Words(FIXED_KEY, "SIGN_BIT", 0).take(1, "<u8"), np.uint64)[0])
+
+    def threshold(heads):
+        low = (1 << 64) - heads
+        return low + ((heads - low) * place >> 52)
+
+    for wanted, bit in ((word, 0), (word + 1, 1)):
+        low, high = 1 << 63, (1 << 64) - 1  # the threshold is monotone between them
+        is_rising = threshold(high) > threshold(low)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if (threshold(middle) <= wanted) == is_rising else (low, middle)
+        found = next((h for h in range(low - 3, low + 4) if h >> 63 == 1 and threshold(h) == wanted), None)
+        if found is None:  # no coin has this threshold
+            continue
+        out = np.empty(1, np.uint8)
+        kernel = privatize.SignBit(0.0, 1.0, found, 64)
+        kernel.privatize(stream.Stream(FIXED_KEY), 0, np.array([place / 2**52]), out)
+        assert out[0] == bit

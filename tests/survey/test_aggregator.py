@@ -148,6 +148,8 @@ def bad_messages():
     yield "version", changed(m, 0, 2), "messages of version 1, got 2 at index 3"
     yield "foreign", b"\x01" + bytes.fromhex(OTHER.fingerprint) + m[9:], "must answer the survey with the fingerprint"
     yield "empty", b"", "messages with 2 answers and nothing else; that at index 3 is not"
+    yield "cut head", m[:8], "messages with 2 answers and nothing else; that at index 3 is not"
+    yield "cut number", m[:10], "messages with 2 answers and nothing else; that at index 3 is not"
     yield "cut", m[:-1], "messages with 2 answers"
     yield "long", m + b"\0", "messages with 2 answers"
     yield "question", changed(m, 9, 99), "numbers of questions below 8"

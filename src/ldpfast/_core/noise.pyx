@@ -109,6 +109,18 @@ def gaussian(key, uint64_t block, uint64_t variance, out, double margin=MARGIN):
         PyBuffer_Release(&view)
 
 
+def below(key, uint64_t block, digits, int count, step, square, twice_variance):
+    """Return what `is_below` decides, with more digits from the stream of a key. For tests."""
+    cdef stream_key k
+    cdef Digits more = Digits()
+    load_key(key, &k)
+    try:
+        more.s = stream_open(&k, STREAM_GAUSSIAN_DIGITS, block)
+        return is_below(digits, count, step, square, twice_variance, more)
+    finally:
+        close_key(&k)
+
+
 def decisions(const uint64_t[::1] words, uint64_t variance, double margin):
     """Return what the kernel makes of 128 words: value, step, first digits and decision of 64 proposals. For tests."""
     cdef gaussian_proposals found

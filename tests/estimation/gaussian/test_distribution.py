@@ -94,6 +94,25 @@ def test_sums_over_periods_and_harmonics_agree(question):
         np.testing.assert_allclose(tables[0], tables[1], rtol=0, atol=3e-13 * max(1.0, 1 / sigma))
 
 
+def test_tables_that_do_not_fit_are_refused():
+    cells, means, table = np.zeros(3), np.zeros(2), np.zeros((2, 3))
+    for other in (cells[:2], np.zeros(4)):
+        for place in range(1, 4):
+            given = [cells] * 4
+            given[place] = other
+            with pytest.raises(ValueError, match="do not fit together"):
+                normal.cell_probabilities(*given, means, 1.0, table)
+    for tables in (
+        (table[:1],),
+        (table[:, :2].copy(),),
+        (table, table[:1], table),
+        (table, table, table[:1]),
+        (table, table),
+    ):
+        with pytest.raises(ValueError, match="do not fit together"):
+            normal.cell_probabilities(cells, cells, cells, cells + 1, means, 1.0, *tables)
+
+
 @pytest.mark.parametrize("question", QUESTIONS[:4], ids=repr)
 def test_distribution_is_periodic_in_the_mean(question):
     distribution, period = ReportDistribution([question]), question.width * question.modulus
