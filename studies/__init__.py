@@ -31,6 +31,7 @@ EXPERIMENTS = (
     "barber-duchi-table-1",
     "chaudhuri-hsu-theorem-1",
     "chaudhuri-hsu-example-3",
+    "fnnt-experiments",
     "central",
     "price",
     "shuffling",
@@ -112,6 +113,8 @@ def reproduce(names: Iterable[str], output: Path, seed: int | None, full: bool, 
         word = "reproduced" if study.holds else "NOT reproduced"
         console.print(f"{name}: {word} in {perf_counter() - start:.0f} s ({chosen.source})", soft_wrap=True)
         console.print(f"    {study.verdict}", soft_wrap=True)
+        if study.table:
+            console.print(study.table, soft_wrap=True, highlight=False)
         console.print(f"    {' '.join(map(str, paths))}", soft_wrap=True)
         all_hold &= study.holds
     return all_hold

@@ -19,8 +19,9 @@ DJW = "Duchi, Jordan and Wainwright (2018)"
 JKMW = "Joseph, Kulkarni, Mao and Wu (2019)"
 BARBER_DUCHI = "Barber and Duchi (2014)"
 CHAUDHURI_HSU = "Chaudhuri and Hsu (2012)"
+FNNT = "Feldman, Nelson, Nguyen and Talwar (2022)"
 # The first part of the names of experiments, and the paper.
-PAPERS = {"djw": DJW, "jkmw": JKMW, "barber-duchi": BARBER_DUCHI, "chaudhuri-hsu": CHAUDHURI_HSU}
+PAPERS = {"djw": DJW, "jkmw": JKMW, "barber-duchi": BARBER_DUCHI, "chaudhuri-hsu": CHAUDHURI_HSU, "fnnt": FNNT}
 
 
 class Study(ABC):
@@ -32,6 +33,11 @@ class Study(ABC):
     @abstractmethod
     def verdict(self) -> str:
         """The measured values and the claim of the paper, in one line."""
+
+    @property
+    def table(self) -> str:
+        """A table that is printed under the verdict; empty where the numbers are only saved."""
+        return ""
 
     @property
     @abstractmethod

@@ -118,7 +118,7 @@ class TreeResponse(Mechanism):
     >>> [level.nodes for level in mechanism.levels]
     [4, 16, 64]
     >>> mechanism.privatize([0, 17, 63], rng=1).dtype
-    dtype('uint8')
+    dtype('uint16')
     """
 
     k: int

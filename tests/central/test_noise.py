@@ -11,7 +11,7 @@ import pytest
 from ldpfast._core import tally
 from ldpfast._core.stream import Stream
 from ldpfast._random import open_stream
-from ldpfast.central._noise import FINE, BallNoise, Grid
+from ldpfast.central._noise import FINE, BallNoise, Grid, _precise_root
 from ldpfast.privacy import Guarantee
 
 from ..support import reference
@@ -125,3 +125,10 @@ def test_the_variance_of_noise_in_a_ball(dim):
     squares = np.array([(made.add(np.zeros(dim, object), 1, stream) ** 2).mean() for _ in range(runs)])
     assert made.variance == pytest.approx((dim + 1) * float(made.scale) ** 2, rel=1e-12)
     assert squares.mean() == pytest.approx(made.variance, rel=0.13)
+
+
+def test_the_root_of_a_dimension_is_rounded_up_and_exact_for_squares():
+    for dim in (1, 4, 9, 10_000):
+        assert _precise_root(dim) == math.isqrt(dim)
+    for dim in (2, 3, 5, 99):
+        assert 0 < _precise_root(dim) - math.sqrt(dim) < 2**-31

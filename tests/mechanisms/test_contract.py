@@ -55,13 +55,11 @@ def reporter(mechanism):
 def report_dtype(example):
     """Return the documented dtype of reports."""
     mechanism = reporter(example.mechanism)
-    sets = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse
+    sets = ldp.HadamardResponse | ldp.ProjectiveGeometryResponse | mechanisms.TreeResponse
     if isinstance(mechanism, ldp.RandomizedResponse | sets | ldp.SampledCube):
         codes = mechanism.report.k if hasattr(mechanism.report, "k") else 2 * mechanism.dim
         packed = isinstance(mechanism, ldp.SampledCube) and mechanism.sampled == mechanism.dim
         return np.dtype("uint8" if packed or codes <= 256 else "uint16" if codes <= 65536 else "uint32")
-    if isinstance(mechanism, mechanisms.TreeResponse):
-        return np.dtype("uint16" if mechanism.k == 5000 else "uint8")
     return np.dtype(REPORT_DTYPES.get(type(mechanism).__name__, "uint8") or example.dtype)
 
 

@@ -25,6 +25,7 @@ from studies import (  # noqa: E402
     djw_figure_5,
     djw_figure_6,
     djw_figure_7,
+    fnnt_experiments,
     jkmw_protocols,
     price,
     salaries,
@@ -62,6 +63,9 @@ def studies() -> dict[str, _study.Study]:
             ),
             "djw-corollary-7": djw_corollary_7.run(rng, False, (3, 5), (2_000, 5_000)),
             "price": price.run(rng),
+            "fnnt-experiments": fnnt_experiments.OracleStudy(
+                tuple(fnnt_experiments.measure(s, rng, 3) for s in fnnt_experiments.SETTINGS if s.n < 50_000)
+            ),
             "shuffling": shuffling.run(rng),
             "curves": curves.CurveStudy(
                 tuple(

@@ -17,6 +17,7 @@ from studies import (
     curves,
     djw_figure_6,
     djw_figure_7,
+    fnnt_experiments,
     jkmw_protocols,
     price,
     shuffling,
@@ -137,6 +138,16 @@ def test_an_error_below_the_lower_bound_fails(studies):
     broken = price.PriceStudy((studies["price"].prices[0], replace(cheap, mechanisms=errors)))
     assert not broken.holds
     assert broken.verdict.endswith("NO (mean_l2, dim 20)")
+
+
+@pytest.mark.parametrize("method", [fnnt_experiments.PROJECTIVE, fnnt_experiments.SUBSETS])
+def test_larger_errors_than_published_fail(studies, method):
+    study = studies["fnnt-experiments"]
+    first = study.measured[0]
+    worse = replace(first, errors={**first.errors, method: 1.3 * first.errors[method]})
+    assert_fails(replace(study, measured=(worse, *study.measured[1:])))
+    slow = replace(study.measured[-1], seconds={**study.measured[-1].seconds, fnnt_experiments.PROJECTIVE: 1.5})
+    assert_fails(replace(study, measured=(*study.measured[:-1], slow)))
 
 
 @pytest.mark.parametrize("method, factor", [(shuffling.K_ARY, 20.0), (shuffling.ANY, 10.0), (shuffling.FORMULA, 0.2)])
