@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
 from .. import _check
+from .._warnings import warn
 from ..results import line_of
 from ._base import Mechanism
 from ._hadamard_response import HadamardResponse
@@ -19,11 +21,12 @@ from ._randomized_response import RandomizedResponse
 from ._rank_codebook import RankCodebook
 from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._sign_bit import SignBit
-from ._subset_selection import SubsetSelection
+from ._subset_selection import SubsetSelection, best_size, scaled_variance
 from ._unary_encoding import UnaryEncoding
 from ._window import Window
 
 ROUNDING = 1e-4  # relative differences of variances by the number of bits of a coin are smaller
+LOSS = 1.3  # of variance that is worth a warning
 MAX_BITS = 4096  # categories up to which a report may have one bit for each
 
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
@@ -145,6 +148,12 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
     TypeError, ValueError
         If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
 
+    Warns
+    -----
+    UserWarning
+        If all short reports for more than 4096 categories have at least 1.3 times the variance of `SubsetSelection`, whose
+        reports would have k bits: for `epsilon` above about 9.
+
     Examples
     --------
     >>> from ldpfast.mechanisms import for_categories
@@ -167,7 +176,16 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
             partial(UnaryEncoding, k, epsilon, method="symmetric"),
             partial(UnaryEncoding, k, epsilon, method="optimized"),
         ]
-    return best(makers, total_variance, max_bits, ROUNDING)
+    mechanism = best(makers, total_variance, max_bits, ROUNDING)
+    if max_bits is None and k > MAX_BITS:
+        subsets = scaled_variance(k, epsilon, best_size(k, epsilon)) / math.expm1(epsilon) ** 2
+        if (loss := total_variance(mechanism) / subsets) >= LOSS:
+            warn(
+                f"for {k} categories and epsilon={epsilon}, short reports have {loss:.3g} times the variance of "
+                "SubsetSelection, whose reports would have one bit for each category",
+                UserWarning,
+            )
+    return mechanism
 
 
 def for_box(dim: int, epsilon: float, *, radius: float = 1.0, max_bits: int | None = None) -> SampledCube | LinfBall:

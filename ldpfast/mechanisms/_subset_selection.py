@@ -27,18 +27,22 @@ if TYPE_CHECKING:
 MAX_CATEGORIES = 1 << 16  # a row of bits and the working memory of the kernel stay in cache
 
 
+def scaled_variance(k: int, epsilon: float, size: int) -> float:
+    """Return the total variance of k categories with sets of a size, without rounding of the coin, times (e^epsilon - 1)^2."""
+    odds = math.exp(min(epsilon, 300.0))
+    whole = size * odds + k - size
+    q = size * ((size - 1) * odds + k - size) / whole / (k - 1)
+    gap = size * (k - size) / whole / (k - 1)  # over e^epsilon - 1
+    return (size * odds * (k - size) / whole**2 + (k - 1) * q * (1 - q)) / gap**2
+
+
 @lru_cache(maxsize=256)
 def best_size(k: int, epsilon: float) -> int:
     """Return the size of the sets with the smallest total variance, one of the two integers next to k / (e^epsilon + 1)."""
-    odds = math.exp(min(epsilon, 300.0))
-    below = math.floor(k / (odds + 1))
-
-    def total_variance(size: int) -> float:  # times (e^epsilon - 1)^2 / (k - 1)^2
-        whole = size * odds + k - size
-        q = size * ((size - 1) * odds + k - size) / whole / (k - 1)
-        return (size * odds * (k - size) / whole**2 + (k - 1) * q * (1 - q)) / (size * (k - size) / whole) ** 2
-
-    return min({min(max(1, size), k - 1) for size in (below, below + 1)}, key=total_variance)
+    below = math.floor(k / (math.exp(min(epsilon, 300.0)) + 1))
+    return min(
+        {min(max(1, size), k - 1) for size in (below, below + 1)}, key=lambda size: scaled_variance(k, epsilon, size)
+    )
 
 
 @dataclass(frozen=True)

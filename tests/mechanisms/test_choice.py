@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -145,3 +147,14 @@ def test_arguments_of_a_wrong_type(call, message):
 
 def test_all_choices_are_public():
     assert {"for_ball", "for_box", "for_categories", "for_interval"} <= set(mechanisms.__all__)
+
+
+def test_a_large_loss_against_subset_selection_is_announced():
+    """Reports of few bits for very many categories, with a larger epsilon than the fields are made for."""
+    with pytest.warns(UserWarning, match=r"^for 1000000 categories and epsilon=12.0, short reports have 2.12 times"):
+        mechanism = for_categories(1_000_000, 12.0)
+    assert isinstance(mechanism, ldp.RandomizedResponse)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k, epsilon in ((1_000_000, 8.0), (10_000_000, 7.0), (4096, 12.0), (100, 12.0)):
+            for_categories(k, epsilon)
