@@ -11,14 +11,16 @@ from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights, mean_range_
 from ldpfast.mechanisms import TreeResponse
 from ldpfast.mechanisms._tree_levels import ProjectiveLevel
 
+from ..support.tree_levels import decoded_codes
+
 TREES = [
     TreeResponse(2, 1.0),
     TreeResponse(8, 1.0, branching=2),
     TreeResponse(13, 1.0, branching=2),
     TreeResponse(13, 2.0, branching=3),
     TreeResponse(27, 0.5, branching=3),
-    TreeResponse(20, 1.0, branching=4),
-    TreeResponse(65, 3.0, branching=8),
+    TreeResponse(14, 1.0, branching=4),
+    TreeResponse(33, 3.0, branching=8),
     TreeResponse(11, 1.0, branching=16),
     TreeResponse(33, 1.0, branching=2),
     *(
@@ -83,7 +85,7 @@ def exact_covariance(mechanism, shares, counts, maps):
     for level, count, linear in zip(mechanism.levels, counts, maps, strict=True):
         hit, miss = map(float, level.probabilities)
         probability = shares @ np.where(level.matches(np.arange(mechanism.k) // level.span), hit, miss)
-        decoded = np.array([level.decode(one) for one in np.eye(level.codes, dtype=np.int64)]) @ linear.T
+        decoded = decoded_codes(level) @ linear.T
         mean = probability @ decoded
         total += ((decoded.T * probability) @ decoded - np.outer(mean, mean)) / count
     return total

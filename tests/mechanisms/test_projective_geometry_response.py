@@ -254,23 +254,21 @@ def test_the_covariance_of_an_estimate_is_that_of_its_reports(k, epsilon, seed):
 # The choice of the space ----------------------------------------------------------------------------------------------
 
 
-def exact_total(space, k, epsilon):
-    odds = Fraction(math.exp(epsilon))
-    s, c, points = space.hyperplane, space.common, space.points
+def total_of(space, k, epsilon):
+    odds, s, c, points = math.exp(epsilon), space.hyperplane, space.common, space.points
     whole = s * odds + points - s
     p, q = s * odds / whole, (c * odds + s - c) / whole
-    return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+    return (p * (1 - p) + (k - 1) * q * (1 - q)) / ((s - c) * math.expm1(epsilon) / whole) ** 2
 
 
-@each("epsilon", [0.01, 0.25, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0])
-@each("k", [2, 3, 4, 5, 13, 16, 100, 128, 1024, 65_536, 1 << 20, 1 << 24])
+@each("epsilon", [0.01, 1.0, 2.0, 4.0, 6.0, 10.0])
+@each("k", [2, 3, 5, 16, 128, 1024, 65_536, 1 << 20, 1 << 24])
 def test_the_space_has_the_smallest_total_variance_or_few_points_within_one_percent_of_it(k, epsilon):
     """Among all fields and all lengths, with at least k and at most 2^26 points."""
     mechanism = ldp.ProjectiveGeometryResponse(k, epsilon)
-    spaces = [Geometry(q, t) for q in _finite_field.orders() for t in range(2, 27) if q ** (t - 1) <= 1 << 26]
-    spaces = [space for space in spaces if k <= space.points <= 1 << 26]
-    assert mechanism._space in spaces
-    totals = {space: float(exact_total(space, k, epsilon)) for space in spaces}
+    spaces = [Geometry(q, t) for q in _finite_field.orders() for t in range(2, 27) if k / 2 < q ** (t - 1) <= 1 << 26]
+    totals = {s: total_of(s, k, epsilon) for s in spaces if k <= s.points <= 1 << 26}
+    assert mechanism._space in totals
     good = [space for space, total in totals.items() if total <= 1.01 * min(totals.values())]
     if small := [space for space in good if space.points <= 1 << 24]:
         assert mechanism._space == min(small, key=lambda space: totals[space])

@@ -204,7 +204,7 @@ def test_the_loss_for_a_million_categories(grid):
 def test_projective_geometry_loses_at_most_2_percent_for_small_epsilon():
     """From 1024 to 2^20 categories, for epsilon up to 3, also if there are more points than categories."""
     worst = 0.0
-    for k in [1024, 1 << 20, *np.geomspace(1024, 1 << 20, 150).astype(int).tolist()]:
+    for k in [1024, 1 << 20, *np.geomspace(1024, 1 << 20, 40).astype(int).tolist()]:
         for epsilon in (0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
             worst = max(worst, of_space(best_geometry(k, epsilon), k, epsilon) / of_subsets(k, epsilon))
     assert 1.012 < worst < 1.02
@@ -236,8 +236,8 @@ def test_the_chosen_mechanism_is_close_to_subset_selection():
 def test_the_largest_losses_up_to_epsilon_8():
     """From 4097 to ten million categories; below, subset selection itself is used."""
     worst = 0.0
-    for k in np.geomspace(4097, 10**7, 60).astype(int).tolist():
-        for epsilon in np.arange(1, 8.25, 0.5).tolist():
+    for k in np.geomspace(4097, 10**7, 25).astype(int).tolist():
+        for epsilon in np.arange(1, 8.25, 1.0).tolist():
             odds = math.exp(epsilon)
             response = (k - 1) * (2 * odds + k - 2) / (odds - 1) ** 2
             best = min(of_space(best_geometry(k, epsilon), k, epsilon), response)

@@ -20,6 +20,7 @@ from ldpfast.mechanisms._tree_levels import HadamardLevel, ProjectiveLevel, Resp
 from ..support.exact import exact_log, least_double_not_below
 from ..support.set_responses import ProjectiveReference
 from ..support.statistics import ALPHA, assert_counts
+from ..support.tree_levels import decoded_codes
 
 KEY = 5
 TREES = [
@@ -90,7 +91,7 @@ def test_levels_are_uniform_and_independent_of_the_record(mechanism):
 def test_decoding_is_exact_by_enumeration(mechanism):
     """Expectation and second moments of the decoded numbers, over all codes of each record."""
     for level in mechanism.levels:
-        decoded = np.array([level.decode(one) for one in np.eye(level.codes, dtype=np.int64)])
+        decoded = decoded_codes(level)
         matches = level.matches(np.arange(mechanism.k) // level.span)
         hit, miss = map(float, level.probabilities)
         for x in range(mechanism.k):
@@ -220,7 +221,7 @@ def test_moments_of_a_level_are_exact_for_uniform_shares_if_all_points_are_nodes
     assert level.codes == nodes
     hit, miss = map(float, level.probabilities)
     probability = np.where(level.matches(np.arange(nodes)), hit, miss).mean(axis=0)
-    decoded = np.array([level.decode(one) for one in np.eye(nodes, dtype=np.int64)])
+    decoded = decoded_codes(level)
     second = (decoded.T * probability) @ decoded
     a = np.random.default_rng(1).normal(size=(30, nodes))
     a -= a.mean(axis=1, keepdims=True)
@@ -233,9 +234,8 @@ def test_the_variance_of_ranges_is_close_to_the_formula_for_any_shares(nodes, ep
     (level,) = TreeResponse(nodes, epsilon, branching=nodes).levels
     assert isinstance(level, ProjectiveLevel)
     hit, miss = map(float, level.probabilities)
-    codes, rng = np.arange(level.codes), np.random.default_rng(nodes)
-    matches = level.space.are_orthogonal(codes, level.points).T
-    decoded = (matches.T - float(level._moments.support)) / float(level.gap)  # codes, nodes
+    rng = np.random.default_rng(nodes)
+    matches, decoded = level.matches(np.arange(nodes)), decoded_codes(level)
     ends = np.sort(rng.integers(0, nodes + 1, (60, 2)), axis=1)
     a = ((np.arange(nodes) >= ends[:, :1]) & (np.arange(nodes) < ends[:, 1:])).astype(float)
     a = a[a.any(axis=1) & ~a.all(axis=1)]
