@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from .. import _threads
 from .._typing import Floats
-from ..mechanisms._tree_levels import TreeLevel, tree_sizes
+from ..mechanisms._tree_level import TreeLevel
+from ..mechanisms._tree_levels import tree_sizes
 
 CHUNK = 1 << 16  # numbers per array in one step
 NO_REPORT = 1e-12  # number of reports that a level without reports counts as: its variance is practically infinite

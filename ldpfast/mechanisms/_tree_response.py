@@ -18,7 +18,9 @@ from ..reports import Codes
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, bincount, uniform
-from ._tree_levels import HadamardLevel, ProjectiveLevel, ResponseLevel, SubsetLevel, TreeLevel, tree_levels
+from ._tree_level import HadamardLevel, ResponseLevel, TreeLevel
+from ._tree_levels import tree_levels
+from ._tree_sets import SetLevel
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -175,7 +177,7 @@ class TreeResponse(Mechanism):
         high = odd ^ minus ^ (coin >= np.uint64(self._coin.heads))
         code = np.where(half > 0, low + high * half, code)
         for number, part in enumerate(self.levels):
-            if isinstance(part, SubsetLevel | ProjectiveLevel):
+            if isinstance(part, SetLevel):
                 rows = np.flatnonzero(level == number)
                 code[rows] = part.respond(symbol[rows], coin[rows], words)
         return np.asarray(table.first[level] + code)

@@ -9,7 +9,7 @@ from ldpfast import _threads
 from ldpfast.estimation import _range_tree
 from ldpfast.estimation._range_tree import Haar, Hierarchy, Weights, mean_range_variance
 from ldpfast.mechanisms import TreeResponse
-from ldpfast.mechanisms._tree_levels import ProjectiveLevel
+from ldpfast.mechanisms._tree_sets import ProjectiveLevel
 
 from ..support.tree_levels import decoded_codes
 

@@ -15,7 +15,9 @@ from ldpfast import _coins, _finite_field
 from ldpfast._core.stream import StreamId, raw
 from ldpfast.mechanisms import TreeResponse
 from ldpfast.mechanisms._hadamard_response import walsh
-from ldpfast.mechanisms._tree_levels import HadamardLevel, ProjectiveLevel, ResponseLevel, SubsetLevel, tree_sizes
+from ldpfast.mechanisms._tree_level import HadamardLevel, ResponseLevel
+from ldpfast.mechanisms._tree_levels import tree_sizes
+from ldpfast.mechanisms._tree_sets import ProjectiveLevel, SubsetLevel
 
 from ..support.exact import exact_log, least_double_not_below
 from ..support.set_responses import ProjectiveReference

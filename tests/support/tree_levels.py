@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpfast.mechanisms._tree_levels import ProjectiveLevel, SubsetLevel
+from ldpfast.mechanisms._tree_sets import SetLevel
 
 
 def decoded_codes(level):
     """Return the numbers that each code of a level is decoded as, shape (codes, nodes)."""
-    if not isinstance(level, SubsetLevel | ProjectiveLevel):
+    if not isinstance(level, SetLevel):
         return np.array([level.decode(one) for one in np.eye(level.codes, dtype=np.int64)])
-    support = level._support if isinstance(level, SubsetLevel) else level._moments.support
-    decoded = (level.matches(np.arange(level.nodes)).T - float(support)) / float(level.gap)
+    decoded = (level.matches(np.arange(level.nodes)).T - float(level.support)) / float(level.gap)
     for code in {0, level.codes // 2, level.codes - 1}:  # by the method of the level
         one = np.zeros(level.codes, np.int64)
         one[code] = 1

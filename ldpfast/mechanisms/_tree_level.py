@@ -1,0 +1,217 @@
+"""A level of a tree over ordered bins: the response of the people who report it, and the decoding of their codes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _coins
+from .._typing import AnyArray, Floats
+from ._draws import Counts, bincount, heads
+from ._hadamard_response import draw_parities, walsh
+from ._response import response_counts
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+
+@dataclass(frozen=True)
+class TreeLevel(ABC):
+    """The channel of the people who report one level of the tree.
+
+    A record belongs to one of `symbols` symbols of `span` neighboring bins each.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of decoded numbers: shares of nodes, or Haar coefficients.
+    symbols : int
+        Number of symbols: nodes, or nodes with a sign (the halves of a node).
+    span : int
+        Number of bins per symbol.
+    signed : bool
+        Whether the numbers are Haar coefficients: share of the left half minus share of the right half.
+    """
+
+    nodes: int
+    symbols: int
+    span: int
+    signed: bool
+
+    @property
+    @abstractmethod
+    def codes(self) -> int:
+        """Number of codes."""
+
+    @property
+    @abstractmethod
+    def epsilon_realized(self) -> float:
+        """Loss of the coin."""
+
+    @property
+    @abstractmethod
+    def integers(self) -> tuple[int, ...]:
+        """The integers of the coin, which saved states compare."""
+
+    @property
+    @abstractmethod
+    def gap(self) -> Fraction:
+        """Factor of a number in the expectation of the reports."""
+
+    @property
+    @abstractmethod
+    def base(self) -> float:
+        """Second moment of the decoded number of a node without the record."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """Increase of that second moment for the node of the record."""
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        """Probabilities of a code that matches the symbol and of one that does not."""
+
+    @property
+    def variance(self) -> float:
+        """Second moment of a decoded number if all nodes are equally frequent."""
+        return self.base + self.slope / self.nodes
+
+    @property
+    def largest_square(self) -> float:
+        """Upper bound of the square of the mean of a linear function of the numbers, over its second moment."""
+        return float(self.gap)
+
+    @abstractmethod
+    def decode(self, counts: NDArray[np.int64]) -> Floats:
+        """Return the unbiased shares, or Haar coefficients, of the nodes from counts of codes; zeros without reports."""
+
+    @abstractmethod
+    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
+        """Return whether each code is among those that a symbol makes more probable, shape (n, codes)."""
+
+    @abstractmethod
+    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+        """Return the numbers of codes for the numbers of people of each symbol."""
+
+    def _node_and_sign(self, symbols: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Return the nodes of symbols, and 1 for those with a minus sign, else 0."""
+        return (symbols >> 1, symbols & 1) if self.signed else (symbols, np.zeros_like(symbols))
+
+
+@dataclass(frozen=True)
+class ResponseLevel(TreeLevel):
+    """A level with k-ary response: the code is a symbol."""
+
+    coin: _coins.ResponseCoin
+
+    @property
+    def codes(self) -> int:
+        return self.symbols
+
+    @property
+    def epsilon_realized(self) -> float:
+        return self.coin.epsilon_realized
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        return self.coin.k, self.coin.keep, self.coin.words_per_symbol
+
+    @property
+    def gap(self) -> Fraction:
+        return self.coin.p - self.coin.q
+
+    @property
+    def base(self) -> float:
+        return float((1 + self.signed) * self.coin.q / self.gap**2)
+
+    @property
+    def slope(self) -> float:
+        return float(1 / self.gap)
+
+    @property
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        return self.coin.p, self.coin.q
+
+    def decode(self, counts: NDArray[np.int64]) -> Floats:
+        n = max(1, int(counts.sum()))
+        shares = (counts / n - float(self.coin.q)) / float(self.gap) if counts.any() else np.zeros(self.symbols)
+        if not self.signed:
+            return np.asarray(shares)
+        halves = np.zeros(2 * self.nodes)
+        halves[: self.symbols] = shares
+        return np.asarray(halves[0::2] - halves[1::2])
+
+    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
+        return np.asarray(symbols[:, np.newaxis] == np.arange(self.codes))
+
+    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+        return response_counts(self.coin, people, generator)
+
+
+@dataclass(frozen=True)
+class HadamardLevel(TreeLevel):
+    """A level with Hadamard response: the codes are the 2^j vectors of j bits.
+
+    The symbol has a node and a sign, and the code is drawn from the vectors whose inner product modulo 2 with the mask of the
+    node is 0 (1 for a minus sign), or from the others. The highest bit of each mask is 1, so that the sum of two masks is no
+    mask: the decoded numbers of two nodes are then uncorrelated for every record.
+    """
+
+    coin: _coins.BinaryCoin
+
+    @property
+    def half(self) -> int:
+        """Half of the number of codes, and the highest bit of the masks."""
+        return 1 << (self.nodes - 1).bit_length()
+
+    @property
+    def codes(self) -> int:
+        return 2 * self.half
+
+    @property
+    def epsilon_realized(self) -> float:
+        return self.coin.epsilon_realized
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        return (self.coin.heads,)
+
+    @property
+    def gap(self) -> Fraction:
+        return 2 * self.coin.p - 1
+
+    @property
+    def base(self) -> float:
+        return float(1 / self.gap**2)
+
+    @property
+    def slope(self) -> float:
+        return 0.0
+
+    @property
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        return self.coin.p / self.half, (1 - self.coin.p) / self.half
+
+    def decode(self, counts: NDArray[np.int64]) -> Floats:
+        signed = walsh(counts[: self.half] - counts[self.half :])
+        return np.asarray(signed[: self.nodes] / (max(1, int(counts.sum())) * float(self.gap)))
+
+    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
+        node, minus = self._node_and_sign(symbols)
+        odd = np.bitwise_count((node | self.half)[:, np.newaxis] & np.arange(self.codes)) & 1
+        return np.asarray(odd == minus[:, np.newaxis])
+
+    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+        right = heads(generator, people, self.coin.heads, self.coin.tails)
+        node, sign = self._node_and_sign(np.arange(self.symbols))
+        masks, size, minus = (node | self.half) - 1, 2 * self.half - 1, sign == 1
+        even, odd = np.where(minus, people - right, right), np.where(minus, right, people - right)
+        bits = self.half.bit_length()
+        return draw_parities(bincount(masks, even, size), bincount(masks, odd, size), bits, generator)

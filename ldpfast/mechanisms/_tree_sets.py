@@ -1,0 +1,267 @@
+"""Levels of a tree whose code is in a set that depends on the node: subset selection and projective geometry response."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _coins
+from .._core.privatize import ProjectiveResponse
+from .._random import Words
+from .._typing import AnyArray, Floats
+from ._draws import Counts, heads, uniform
+from ._projective_space import Geometry
+from ._tree_level import TreeLevel
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+
+@dataclass(frozen=True)
+class SetLevel(TreeLevel):
+    """A level whose code is uniform in a set of codes that depends on the node, or uniform outside of it."""
+
+    coin: _coins.SetCoin
+
+    @property
+    def codes(self) -> int:
+        return self.coin.outputs
+
+    @property
+    def epsilon_realized(self) -> float:
+        return self.coin.epsilon_realized
+
+    @property
+    @abstractmethod
+    def support(self) -> Fraction:
+        """Probability that a code supports another node than that of the record."""
+
+    @property
+    def gap(self) -> Fraction:
+        return self.coin.inside * self.coin.size - self.support
+
+    @property
+    def largest_square(self) -> float:
+        return 1 / (self.base + self.slope)
+
+    @property
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        return self.coin.inside, self.coin.outside
+
+    @abstractmethod
+    def hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of reports that support each node, from counts of codes."""
+
+    def decode(self, counts: NDArray[np.int64]) -> Floats:
+        n = int(counts.sum())
+        if not n:
+            return np.zeros(self.nodes)
+        return np.asarray((self.hits(counts) / n - float(self.support)) / float(self.gap))
+
+    def draw_codes(self, people: Counts, generator: Generator) -> Counts:
+        inside = heads(generator, people, self.coin.heads, (1 << self.coin.bits) - self.coin.heads)
+        return self._draw_sets(inside, people - inside, generator)
+
+    @abstractmethod
+    def _draw_sets(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+        """Return the numbers of codes for the numbers of people of each node with codes in and outside of its set."""
+
+    def respond(self, symbols: NDArray[np.uint64], coins: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
+        """Return the codes of people with some symbols, from words for the coins and new words for the codes."""
+        n, coin = len(symbols), self.coin
+        inside, outside = words.below(coin.size, n), words.below(coin.outputs - coin.size, n)
+        is_outside = coins >= np.uint64(coin.heads)
+        return self._codes(symbols.astype(np.intp), is_outside, np.where(is_outside, outside, inside)).astype(np.uint64)
+
+    @abstractmethod
+    def _codes(self, nodes: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
+        """Return the codes with the drawn numbers, in the sets of nodes or outside of them."""
+
+
+@lru_cache(maxsize=64)
+def _subsets(nodes: int, size: int) -> tuple[NDArray[np.uint16], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the members of all sets of nodes in lexicographic order, and for each node the sets with it and without it."""
+    members = np.array(list(combinations(range(nodes), size)), np.uint16)
+    is_inside = np.zeros((nodes, len(members)), bool)
+    is_inside[members.T, np.arange(len(members))] = True
+    inside, outside = (np.nonzero(flags)[1].reshape(nodes, -1).astype(np.int32) for flags in (is_inside, ~is_inside))
+    for table in (members, inside, outside):
+        table.flags.writeable = False
+    return members, inside, outside
+
+
+@dataclass(frozen=True)
+class SubsetLevel(SetLevel):
+    """A level with subset selection: the code is the number of a set of nodes, which probably holds that of the record.
+
+    Sets are in lexicographic order.
+    """
+
+    size: int
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        return self.nodes, self.size, self.coin.heads, self.coin.size, self.coin.outputs
+
+    @property
+    def support(self) -> Fraction:
+        return (self.size - self.coin.inside * self.coin.size) / (self.nodes - 1)
+
+    @property
+    def _moments(self) -> tuple[Fraction, Fraction]:
+        """`base` and `slope`, after the product of the hits of two nodes without the record is subtracted from all products."""
+        nodes, size, p, q = self.nodes, self.size, self.coin.inside * self.coin.size, self.support
+        # Products of the hits of two nodes: with the record, and without it.
+        own = p * (size - 1) / (nodes - 1)
+        other = (size * (size - 1) - 2 * (nodes - 1) * own) / Fraction((nodes - 1) * (nodes - 2))
+        pair, pair_slope = other - q**2, own - other - q * self.gap
+        return (q * (1 - q) - pair) / self.gap**2, (self.gap * (1 - 2 * q) - 2 * pair_slope) / self.gap**2
+
+    @property
+    def base(self) -> float:
+        return float(self._moments[0])
+
+    @property
+    def slope(self) -> float:
+        return float(self._moments[1])
+
+    def hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        members, _, _ = _subsets(self.nodes, self.size)
+        hits = np.zeros(self.nodes, np.int64)
+        for column in members.T:
+            np.add.at(hits, column, counts)
+        return hits
+
+    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
+        members, _, _ = _subsets(self.nodes, self.size)
+        return np.asarray((members == symbols[:, np.newaxis, np.newaxis]).any(axis=2))
+
+    def _draw_sets(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+        counts = np.zeros(self.codes, np.int64)
+        for table, people in zip(_subsets(self.nodes, self.size)[1:], (inside, outside), strict=True):
+            np.add.at(counts, table.ravel(), uniform(generator, people, table.shape[1]).ravel())
+        return counts
+
+    def _codes(self, nodes: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
+        _, inside, outside = _subsets(self.nodes, self.size)
+        last = np.uint64(inside.shape[1] - 1), np.uint64(outside.shape[1] - 1)
+        found = inside[nodes, np.minimum(draw, last[0])], outside[nodes, np.minimum(draw, last[1])]
+        return np.where(is_outside, found[1], found[0])
+
+
+@lru_cache(maxsize=64)
+def _scattered(nodes: int, points: int) -> NDArray[np.uint32]:
+    """Return different points for the nodes, in an order that looks random and is the same everywhere.
+
+    The points of neighboring nodes would else be on a few lines, which makes the shares of ranges less precise where the
+    records are in few nodes. Points are sorted by a mixing function (splitmix64).
+    """
+    mixed = np.arange(points, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    order = np.argsort(mixed ^ (mixed >> np.uint64(31)), kind="stable")[:nodes].astype(np.uint32)
+    order.flags.writeable = False
+    return order
+
+
+Number = TypeVar("Number", float, Fraction)
+
+
+@dataclass(frozen=True)
+class Moments(Generic[Number]):
+    """Probabilities and second moments of the hits of nodes, if the record is on the line of two others by chance.
+
+    Attributes
+    ----------
+    support : float or Fraction
+        Probability that a code is on the hyperplane of another node than that of the record.
+    gap : float or Fraction
+        Amount by which this probability is larger for the node of the record.
+    base, slope : float or Fraction
+        As for `TreeLevel`, after a constant of the level is subtracted from the products of the numbers of two nodes.
+    """
+
+    support: Number
+    gap: Number
+    base: Number
+    slope: Number
+
+    @classmethod
+    def of(cls, space: Geometry, inside: Number, outside: Number) -> Moments[Number]:
+        """Return the moments for the probabilities of a code on and outside of the hyperplane of the record."""
+        size, common = space.hyperplane, space.common
+        three = space.first(max(0, space.length - 3))  # codes on three hyperplanes whose points are not on a line
+        support = inside * common + outside * (size - common)
+        gap = inside * size - support
+        # Mean of the product of the centered hits of two nodes: without the record, and its increase for either of them.
+        on_line = (inside - outside) * (common - three)
+        by_chance = on_line * (space.order - 1) / (space.points - 2)
+        pair = outside * common + (inside - outside) * three + by_chance - support**2
+        pair_slope = on_line - by_chance - support * gap
+        base = (support * (1 - support) - pair) / gap**2
+        slope = (gap * (1 - 2 * support) - 2 * pair_slope) / gap**2
+        return cls(support, gap, base, slope)
+
+
+@lru_cache(maxsize=64)
+def _kernel(space: Geometry, coin: _coins.SetCoin) -> ProjectiveResponse:
+    """Return the kernel for all points of a space."""
+    return space.kernel(space.points, coin)
+
+
+@dataclass(frozen=True)
+class ProjectiveLevel(SetLevel):
+    """A level with projective geometry response: each node is a point of a projective space.
+
+    The second moments are those for records and nodes whose points are not more often on a line than random points. They are
+    exact if all nodes are equally frequent and the points of the space, or if no third node is on the line of two.
+    """
+
+    space: Geometry
+
+    @property
+    def points(self) -> NDArray[np.uint32]:
+        """Point of each node."""
+        return _scattered(self.nodes, self.space.points)
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        return self.space.order, self.space.length, self.coin.heads, self.coin.size, self.coin.outputs
+
+    @cached_property
+    def _moments(self) -> Moments[Fraction]:
+        return Moments.of(self.space, self.coin.inside, self.coin.outside)
+
+    @property
+    def support(self) -> Fraction:
+        return self._moments.support
+
+    @property
+    def base(self) -> float:
+        return float(self._moments.base)
+
+    @property
+    def slope(self) -> float:
+        return float(self._moments.slope)
+
+    def hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.space.hits(counts, int(self.points.max()) + 1)[self.points]
+
+    def matches(self, symbols: AnyArray) -> NDArray[np.bool_]:
+        return self.space.are_orthogonal(np.arange(self.codes), self.points[symbols.astype(np.intp)]).T
+
+    def _draw_sets(self, inside: Counts, outside: Counts, generator: Generator) -> Counts:
+        return self.space.draw_codes(self.points, inside, outside, generator)
+
+    def _codes(self, nodes: NDArray[np.intp], is_outside: NDArray[np.bool_], draw: NDArray[np.uint64]) -> AnyArray:
+        out = np.empty(len(nodes), np.uint32)
+        kernel = _kernel(self.space, self.coin)
+        kernel.reports(self.points[nodes], is_outside.view(np.uint8), draw.astype(np.uint32), out)
+        return out
