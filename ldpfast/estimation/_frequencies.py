@@ -88,7 +88,7 @@ class FrequencyEstimate(Estimate[Floats]):
     Attributes
     ----------
     categories : tuple or None
-        Declared labels, in the order of the shares.
+        Declared labels, in the order of the shares; with ``estimate(items=...)`` the labels or numbers of the items.
     raw : ndarray
         Unbiased shares, to which standard errors and intervals refer. `value` is equal to `raw`, or is its projection.
 
@@ -104,10 +104,19 @@ class FrequencyEstimate(Estimate[Floats]):
 
     categories: tuple[Any, ...] | None = None
     raw: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    _is_part: bool = field(default=False, repr=False)
 
     @property
     def projected(self) -> Floats:
-        """Shares projected on the simplex: none is negative and their sum is 1, but they are biased."""
+        """Shares projected on the simplex: none is negative and their sum is 1, but they are biased.
+
+        Raises
+        ------
+        ValueError
+            If only some items were estimated, whose shares do not add up to 1.
+        """
+        if self._is_part:
+            raise ValueError("projected needs the shares of all categories, and this estimate has some items only")
         return project_simplex(self.raw)
 
     def _unit(self) -> str:
@@ -268,8 +277,8 @@ class Frequencies(Problem[FrequencyEstimate]):
         counted : Aggregator
             Aggregator of this problem with at least one report.
         items : array_like, optional
-            Categories or labels whose shares are estimated, which saves time and memory if they are few of very many. The
-            default is all of them.
+            Categories or labels whose shares are estimated. This saves time if they are few of very many and the reports are
+            few. The default is all of them.
 
         Returns
         -------
@@ -290,11 +299,16 @@ class Frequencies(Problem[FrequencyEstimate]):
                 f"items must be None for the mechanism {self.mechanism!r}, which estimates all shares at once"
             )
         try:
-            codes = self.domain.convert(self.domain.records(items)[0])
+            codes, is_single = self.domain.records(items)
+            codes = self.domain.convert(codes)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"items must be declared categories: {error}") from None
+            raise type(error)(
+                f"items must be {self.domain.describe()}, in a list, got {type(items).__name__}"
+            ) from None
+        if is_single or not len(codes):
+            raise ValueError(f"items must be {self.domain.describe()}, at least one in a list, got {items!r}")
         if (index := self.domain.first_invalid(codes)) >= 0:
-            raise ValueError(f"items must be declared categories, {self.domain.describe()}; index {index} is not")
+            raise ValueError(f"items must be {self.domain.describe()}; index {index} is not")
         estimate = self._convert(self.mechanism.conclude(counted, items=codes))
-        labels = None if self.labels is None else tuple(self.labels[code] for code in codes.tolist())
-        return replace(estimate, categories=labels)
+        names = codes.tolist() if self.labels is None else [self.labels[code] for code in codes.tolist()]
+        return replace(estimate, categories=tuple(names), _is_part=True)

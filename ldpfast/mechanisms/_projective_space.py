@@ -141,7 +141,7 @@ class Geometry:
                     rest = field.add(rest, field.multiply(x[:, i], z[:, i]))
                 value = field.add(np.array(product), field.negative(rest))
                 np.put_along_axis(z, one[:, np.newaxis], value[:, np.newaxis], axis=1)
-                counts += np.bincount(self.numbers(z), minlength=self.points)
+                np.add.at(counts, self.numbers(z), 1)
         return counts
 
 

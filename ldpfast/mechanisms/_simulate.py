@@ -39,7 +39,8 @@ def simulate(
 ) -> Aggregator:
     """Return an aggregator of simulated reports of n people, drawn from its exact distribution without making reports.
 
-    The time does not grow with n: a billion people take as long as a million. Use it to plan a survey, and to study the
+    The time does not grow with n, but for `ProjectiveGeometryResponse` with a large field: a billion people take as long as a
+    million. Use it to plan a survey, and to study the
     power of a test. The aggregator is simulated, and protects nobody.
 
     Parameters

@@ -14,6 +14,7 @@ from ._tree_sets import Moments, ProjectiveLevel, SubsetLevel
 POINTS_PER_NODE = 8  # at most, of the projective space of a large level
 SMALL_SPACE = 1 << 17  # points that every level may have
 MAX_SUBSETS = 1 << 16  # codes of a level with subset selection
+MAX_MEMBERSHIPS = 1 << 22  # times nodes: size of a table
 MIN_GAIN = 0.99  # of variance, for which a level has projective geometry response
 
 
@@ -47,7 +48,7 @@ def _best_level(nodes: int, symbols: int, span: int, signed: bool, epsilon: floa
     response, hadamard = (odds + symbols - 1) * (1 + signed + (odds - 1) / nodes), (odds + 1) ** 2
     if not signed and nodes > 2:
         size = best_size(nodes, epsilon)
-        if size > 1 and math.comb(nodes, 2) <= MAX_SUBSETS and math.comb(nodes, size) <= MAX_SUBSETS:
+        if size > 1 and _has_few_subsets(nodes, size):
             coin = _coins.of_set(epsilon, math.comb(nodes - 1, size - 1), math.comb(nodes, size))
             return SubsetLevel(nodes, symbols, span, signed, coin, size)
         space, variance = _best_space(nodes, odds)
@@ -57,6 +58,14 @@ def _best_level(nodes: int, symbols: int, span: int, signed: bool, epsilon: floa
     if response <= hadamard:
         return ResponseLevel(nodes, symbols, span, signed, _coins.response(symbols, epsilon, wide=True))
     return HadamardLevel(nodes, symbols, span, signed, _coins.binary(epsilon))
+
+
+def _has_few_subsets(nodes: int, size: int) -> bool:
+    """Return whether the tables of all sets of a size are small."""
+    if math.comb(nodes, 2) > MAX_SUBSETS:  # larger binomial coefficients may have millions of digits
+        return False
+    subsets = math.comb(nodes, size)
+    return subsets <= MAX_SUBSETS and nodes * subsets <= MAX_MEMBERSHIPS
 
 
 def _best_space(nodes: int, odds: float) -> tuple[Geometry | None, float]:

@@ -85,13 +85,14 @@ class SetLevel(TreeLevel):
         """Return the codes with the drawn numbers, in the sets of nodes or outside of them."""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _subsets(nodes: int, size: int) -> tuple[NDArray[np.uint16], NDArray[np.int32], NDArray[np.int32]]:
     """Return the members of all sets of nodes in lexicographic order, and for each node the sets with it and without it."""
     members = np.array(list(combinations(range(nodes), size)), np.uint16)
     is_inside = np.zeros((nodes, len(members)), bool)
     is_inside[members.T, np.arange(len(members))] = True
-    inside, outside = (np.nonzero(flags)[1].reshape(nodes, -1).astype(np.int32) for flags in (is_inside, ~is_inside))
+    inside = np.array([np.flatnonzero(row) for row in is_inside], np.int32)
+    outside = np.array([np.flatnonzero(~row) for row in is_inside], np.int32)
     for table in (members, inside, outside):
         table.flags.writeable = False
     return members, inside, outside

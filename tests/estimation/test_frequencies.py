@@ -244,13 +244,20 @@ def test_estimates_of_some_categories_are_those_of_all(mechanism):
     np.testing.assert_array_equal(some.value, every.value[[7, 299]])
     np.testing.assert_array_equal(some.interval(), np.array(every.interval())[:, [7, 299]])
     numbers = Frequencies(300, 2.0, mechanism=mechanism).collect([names.index(a) for a in answers], rng=1)
-    assert numbers.estimate(items=[7, 299]).value.tolist() == some.value.tolist()
+    of_numbers = numbers.estimate(items=[7, 299])
+    assert of_numbers.value.tolist() == some.value.tolist()
+    assert (of_numbers.categories, of_numbers.to_dict()["categories"]) == ((7, 299), [7, 299])
+    with pytest.raises(ValueError, match="projected needs the shares of all categories"):
+        of_numbers.projected  # noqa: B018
 
 
 def test_wrong_items_are_named():
     counted = Frequencies(["foot", "car"], 1.0, mechanism="projective").collect(["car", "foot"], rng=1)
-    with pytest.raises(ValueError, match=r"^items must be declared categories"):
-        counted.estimate(items=["train"])
+    with pytest.raises(ValueError, match=r"^items must be among the k=2 declared categories; index 1 is not"):
+        counted.estimate(items=["car", "train"])
+    for items in ("car", [], 3.0, {"car": 1}):
+        with pytest.raises((TypeError, ValueError), match=r"^items must be among the k=2 declared categories"):
+            counted.estimate(items=items)
     with pytest.raises(ValueError, match=r"^items must be None with project=True"):
         Frequencies(9, 1.0, mechanism="projective", project=True).collect([1, 2], rng=1).estimate(items=[1])
     with pytest.raises(ValueError, match=r"^items must be None for the mechanism SubsetSelection"):
