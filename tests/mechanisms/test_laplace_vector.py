@@ -22,3 +22,12 @@ def test_the_limit_of_the_l1_norm_is_that_of_the_ball(dim, epsilon):
     laplace = ldp.LaplaceVector(dim, epsilon)
     ideal = 2 * (2 * math.sqrt(dim) / epsilon) ** 2
     assert laplace.variance(np.zeros(dim)).max() == pytest.approx(ideal, rel=3e-5 if epsilon > 0.1 else 5e-2)
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_clipping_leaves_every_bit_of_valid_records(norm, dtype):
+    """Numbers with many digits: the last bit of a float decides where one record in a few hundred is rounded to."""
+    mechanism = ldp.LaplaceVector(3, 1.0, norm=norm)
+    x = np.random.default_rng(5).uniform(-0.5, 0.5, (30_000, 3)).astype(dtype)
+    assert mechanism.privatize(x, rng=1).tobytes() == mechanism.privatize(x, rng=1, clip=True).tobytes()

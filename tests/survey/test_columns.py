@@ -386,3 +386,21 @@ def test_columns_check_their_buffers():
             Column(*arguments)
     with pytest.raises(ValueError, match="no such numbers"):
         Column("float64", np.zeros(3), None, 0, 3).numbers(1, 3)
+
+
+@pytest.mark.parametrize("offset", [0, 3])
+@pytest.mark.parametrize("place", [0, 7, 8, 9, 100, 255, 256, 511, 640, 661])
+def test_a_missing_cell_is_found_wherever_it_is(place, offset):
+    """In the validity bits of Arrow, byte by byte, also of slices."""
+    survey = Survey({"smokes": YesNo(), "hours": Mean(0, 24)}, epsilon=1.0)
+    valid = np.arange(662) == place
+    for name, column in (
+        ("smokes", pa.array(np.tile([True, False], 331), mask=valid)),
+        ("hours", pa.array(np.linspace(1, 5, 662), mask=valid)),
+    ):
+        table = {"smokes": pa.array([True] * 662), "hours": pa.array(np.full(662, 3.0)), name: column}
+        table = {
+            key: pa.concat_arrays([values.slice(0, offset), values]).slice(offset) for key, values in table.items()
+        }
+        with pytest.raises(ValueError, match=f"column '{name}' .* row {place} has no value"):
+            survey.run(table)
