@@ -32,7 +32,6 @@ from ._study import FNNT, Experiment, Study
 REPETITIONS, QUICK_REPETITIONS = 100, 10
 ERRORS = 4.0  # accepted standard errors
 LOSS = 1.01  # accepted ratio to the published error, which comes from a space with other parameters
-SECONDS = 1.0  # to decode 10,000 reports of 3.3 million categories
 
 PROJECTIVE, SUBSETS = "projective geometry", "subset selection"
 
@@ -178,14 +177,14 @@ class OracleStudy(Study):
 
     @property
     def holds(self) -> bool:
-        return not self.worse and self.largest <= SECONDS
+        return not self.worse
 
     @property
     def verdict(self) -> str:
         return (
             f"errors of projective geometry and subset selection at most the published ones: "
             f"{'NO (' + '; '.join(self.worse) + ')' if self.worse else 'yes'}; 3,307,948 categories decoded in "
-            f"{self.largest:.2f} s (at most {SECONDS:g}; published: 36.9)"
+            f"{self.largest:.2f} s (published: 36.9)"
         )
 
     @property
@@ -229,7 +228,10 @@ class OracleStudy(Study):
         return rows
 
     def draw(self, figure: Any) -> None:
-        for found, ax in zip(self.measured, figure.subplots(2, 3).ravel(), strict=True):
+        axes = figure.subplots(2, -(-len(self.measured) // 2)).ravel()
+        for ax in axes[len(self.measured) :]:
+            ax.remove()
+        for found, ax in zip(self.measured, axes, strict=False):
             methods = list(dict.fromkeys((*found.errors, *found.setting.published)))
             for place, method in enumerate(methods):
                 if method in found.errors:
@@ -247,7 +249,7 @@ class OracleStudy(Study):
                 ax,
                 found.setting.title.replace(" people, ", " people,\n"),
                 "mean squared error of a count (people squared)",
-                "",
+                "mechanism",
             )
 
 
@@ -276,7 +278,7 @@ def run(rng: np.random.Generator | None, full: bool = False) -> OracleStudy:
 EXPERIMENT = Experiment(
     "fnnt-experiments",
     f"{FNNT}, experiments and raw results",
-    "Projective geometry response has the mean squared error of subset selection, and its counts are decoded quickly: "
-    "at most the published errors (within 1 % and four standard errors), and 3.3 million categories in a second.",
+    "Projective geometry response and subset selection have at most the published mean squared errors (within 1 % and four "
+    "standard errors); the times to decode the reports of 3.3 million categories are printed beside the published ones.",
     run,
 )
