@@ -70,7 +70,7 @@ CATEGORIES = [
 TREES = [
     TreeResponse(2, 1.0),
     TreeResponse(13, 3.0, branching=3),
-    TreeResponse(40, 1.0, branching=2),
+    TreeResponse(12, 1.0, branching=2),
     TreeResponse(21, 0.5, branching=2, method="haar"),
     TreeResponse(5000, 1.0, branching=8),
 ]
