@@ -228,10 +228,11 @@ class OracleStudy(Study):
         return rows
 
     def draw(self, figure: Any) -> None:
-        axes = figure.subplots(2, -(-len(self.measured) // 2)).ravel()
-        for ax in axes[len(self.measured) :]:
+        settings = len(self.measured)
+        axes = figure.subplots(2, -(-settings // 2)).ravel()
+        for ax in axes[settings:]:
             ax.remove()
-        for found, ax in zip(self.measured, axes, strict=False):
+        for found, ax in zip(self.measured, axes[:settings], strict=True):
             methods = list(dict.fromkeys((*found.errors, *found.setting.published)))
             for place, method in enumerate(methods):
                 if method in found.errors:

@@ -21,7 +21,7 @@ from ._randomized_response import RandomizedResponse
 from ._rank_codebook import RankCodebook
 from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._sign_bit import SignBit
-from ._subset_selection import SubsetSelection, best_size, scaled_variance
+from ._subset_selection import SubsetSelection, best_size, subset_variance
 from ._unary_encoding import UnaryEncoding
 from ._window import Window
 
@@ -178,7 +178,7 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
         ]
     mechanism = best(makers, total_variance, max_bits, ROUNDING)
     if max_bits is None and k > MAX_BITS:
-        subsets = scaled_variance(k, epsilon, best_size(k, epsilon)) / math.expm1(epsilon) ** 2
+        subsets = subset_variance(k, epsilon, best_size(k, epsilon)) / math.expm1(epsilon) ** 2
         if (loss := total_variance(mechanism) / subsets) >= LOSS:
             warn(
                 f"for {k} categories and epsilon={epsilon}, short reports have {loss:.3g} times the variance of "

@@ -24,14 +24,16 @@ CODE_STEPS = 100  # time to begin with a code of `add_hyperplanes`, in units of 
 SPARSE_COST = 30  # time of such a step, in units of an addition of all codes
 
 
-def hyperplane_sums(field: AnyField, counts: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def hyperplane_sums(field: AnyField, length: int, counts: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     """Return the sums of counts over the hyperplanes of the first k points.
 
     Parameters
     ----------
     field : FiniteField or PrimeField
+    length : int
+        Number of elements of a vector, at least 2.
     counts : ndarray of int64, shape (points,)
-        Nonnegative counts of all points of a space with vectors of at least two elements.
+        Nonnegative counts of all points.
     k : int
 
     Returns
@@ -47,7 +49,6 @@ def hyperplane_sums(field: AnyField, counts: NDArray[np.int64], k: int) -> NDArr
         values = np.concatenate([np.zeros(1, np.int64), counts])
         transform.walsh(values)
         return np.asarray((values[0] + values[1 : k + 1]) // 2)
-    length = _length(q, len(counts))
     if _is_compiled(q) and len(codes) * (k / q + CODE_STEPS) * SPARSE_COST < len(counts) * q * max(1, length - 2):
         hits = np.zeros(k, np.int64)
         transform.add_hyperplanes(codes, counts[codes], hits, q)
@@ -65,14 +66,6 @@ def hyperplane_sums(field: AnyField, counts: NDArray[np.int64], k: int) -> NDArr
 def _is_compiled(q: int) -> bool:
     """Return whether sums are made by shifts of rows in C, which are too short in smaller fields."""
     return q >= MIN_ROW and is_prime(q)
-
-
-def _length(q: int, points: int) -> int:
-    """Return the number of elements of a vector of the space with so many points."""
-    length = 1
-    while first_point(q, length) < points:
-        length += 1
-    return length
 
 
 def _sums(field: AnyField, counts: Sums, length: int) -> Sums:
@@ -127,5 +120,6 @@ def _table_hyperplane_sums(field: AnyField, sums: Sums, below: Sums, total: int,
     """Do the same as `transform.hyperplane_sums` in a field with tables."""
     assert isinstance(field, FiniteField)
     hits[0] = total
+    values = field.negative(field.inverse(np.arange(field.order)))
     for factor in range(1, field.order):
-        hits[multiples(field, factor, length)] = sums[:, field.negative(field.inverse(np.array(factor)))] + below
+        hits[multiples(field, factor, length)] = sums[:, values[factor]] + below

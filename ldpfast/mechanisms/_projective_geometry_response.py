@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from .. import _check, _coins
 from .._typing import AnyArray
 from ._draws import Counts
 from ._projective_space import Geometry, geometries
-from ._set_response import SetResponse
+from ._set_response import SetResponse, scaled_variance
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -25,23 +24,16 @@ FREE_POINTS = 1 << 24  # for which no accuracy is given up
 MAX_LOSS = 0.01  # of variance, for fewer points
 
 
-def _total_variance(space: Geometry, k: int, epsilon: float) -> float:
-    """Return the sum of the variances of the shares of k categories, times (e^epsilon - 1)^2 and the number of people."""
-    odds = math.exp(min(epsilon, 300.0))
-    size, common, points = space.hyperplane, space.common, space.points
-    whole = size * odds + points - size
-    q = (common * odds + size - common) / whole
-    variance = size * odds * (points - size) / whole**2
-    return (variance + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
-
-
 @lru_cache(maxsize=256)
 def best_geometry(k: int, epsilon: float) -> Geometry:
     """Return the space with the smallest total variance, or with fewer points if that has more than 2^24.
 
     Then it is the one with the fewest points among those whose total variance is at most 1 % above the smallest one.
     """
-    variances = {space: _total_variance(space, k, epsilon) for space in geometries(k, MAX_POINTS)}
+    variances = {
+        space: scaled_variance(k, epsilon, space.hyperplane, space.points, space.common)
+        for space in geometries(k, MAX_POINTS)
+    }
     limit = min(variances.values()) * (1 + MAX_LOSS)
     good = (space for space, variance in variances.items() if variance <= limit)
     return min(good, key=lambda space: (max(space.points, FREE_POINTS), variances[space]))

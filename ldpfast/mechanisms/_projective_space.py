@@ -80,7 +80,7 @@ class Geometry:
 
     def hits(self, counts: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         """Return the number of reports on the hyperplanes of the first k points, from the counts of all points."""
-        return hyperplane_sums(self.field, counts, k)
+        return hyperplane_sums(self.field, self.length, counts, k)
 
     def kernel(self, k: int, coin: _coins.SetCoin) -> privatize.ProjectiveResponse:
         """Return the compiled kernel for the first k points."""
@@ -103,7 +103,7 @@ class Geometry:
         sizes = q ** np.arange(self.length)
         free = np.column_stack([~vectors[:, :r].any(axis=1) for r in range(self.length)])
         within = np.where(free, sizes * (vectors == 0), sizes // q)  # codes in S(x) with each position
-        negative, inverse = (field.sum == 0).argmax(axis=1), (field.product == 1).argmax(axis=1)
+        negative, inverse = field.negative(np.arange(q)), field.inverse(np.arange(q))
         inside, outside = multinomial(generator, inside, within), multinomial(generator, outside, sizes - within)
         for r in range(self.length):
             bound = ~free[:, r]

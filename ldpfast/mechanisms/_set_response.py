@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,26 @@ if TYPE_CHECKING:
 
 CODES_AT_A_TIME = 1 << 20  # times categories
 HIT_COST = 4  # time to decide whether a code supports a category, in units of the time of all hits per code
+
+
+def scaled_variance(k: int, epsilon: float, size: int, outputs: int, common: float) -> float:
+    """Return the total variance of k categories without rounding of the coin, times (e^epsilon - 1)^2 and the number of people.
+
+    Parameters
+    ----------
+    k : int
+    epsilon : float
+    size, outputs : int
+        The report is one of `outputs` equally probable codes; `size` of them support the record with e^epsilon times the
+        probability of the others.
+    common : float
+        How many of these codes support another category, too.
+    """
+    odds = math.exp(min(epsilon, 300.0))
+    whole = size * odds + outputs - size
+    q = (common * odds + size - common) / whole
+    variance = size * odds * (outputs - size) / whole**2
+    return (variance + (k - 1) * q * (1 - q)) / ((size - common) / whole) ** 2
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
 from ._draws import Counts, bincount, sample
 from ._response import one_hot
+from ._set_response import scaled_variance
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -27,22 +28,17 @@ if TYPE_CHECKING:
 MAX_CATEGORIES = 1 << 16  # a row of bits and the working memory of the kernel stay in cache
 
 
-def scaled_variance(k: int, epsilon: float, size: int) -> float:
-    """Return the total variance of k categories with sets of a size, without rounding of the coin, times (e^epsilon - 1)^2."""
-    odds = math.exp(min(epsilon, 300.0))
-    whole = size * odds + k - size
-    q = size * ((size - 1) * odds + k - size) / whole / (k - 1)
-    gap = size * (k - size) / whole / (k - 1)  # over e^epsilon - 1
-    return (size * odds * (k - size) / whole**2 + (k - 1) * q * (1 - q)) / gap**2
+def subset_variance(k: int, epsilon: float, size: int) -> float:
+    """Return `scaled_variance` for random sets of a size, each of which supports its members."""
+    return scaled_variance(k, epsilon, size, k, size * (size - 1) / (k - 1))
 
 
 @lru_cache(maxsize=256)
 def best_size(k: int, epsilon: float) -> int:
     """Return the size of the sets with the smallest total variance, one of the two integers next to k / (e^epsilon + 1)."""
     below = math.floor(k / (math.exp(min(epsilon, 300.0)) + 1))
-    return min(
-        {min(max(1, size), k - 1) for size in (below, below + 1)}, key=lambda size: scaled_variance(k, epsilon, size)
-    )
+    sizes = {min(max(1, size), k - 1) for size in (below, below + 1)}
+    return min(sizes, key=lambda size: subset_variance(k, epsilon, size))
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,7 @@ class SubsetSelection(Mechanism):
             domain=Categories(k),
             report=Bits(k, onehot=True, ones=size),
             debiasing=Debiasing.of(p, q),
-            kernel=privatize.SubsetSelection(k, size, coin.heads, _density(k - 1, size)),
+            kernel=privatize.SubsetSelection(k, size, coin.heads, first_density(k - 1, size)),
             coin=coin,
         )
 
@@ -178,7 +174,7 @@ class SubsetSelection(Mechanism):
         return rows
 
 
-def _density(others: int, size: int) -> int:
+def first_density(others: int, size: int) -> int:
     """Return the density of the first draw of the kernel, in 64ths: one standard deviation less than `size` members."""
     share = size / others
     expected = size - math.sqrt(others * share * (1 - share))

@@ -56,7 +56,7 @@ class TreeLevel(ABC):
     @property
     @abstractmethod
     def integers(self) -> tuple[int, ...]:
-        """The integers of the coin, which saved states compare."""
+        """The integers of the coin, which saved states compare; none if the coin is that of all Hadamard levels."""
 
     @property
     @abstractmethod
@@ -181,7 +181,7 @@ class HadamardLevel(TreeLevel):
 
     @property
     def integers(self) -> tuple[int, ...]:
-        return (self.coin.heads,)
+        return ()
 
     @property
     def gap(self) -> Fraction:

@@ -9,7 +9,7 @@ from .. import _coins
 from ._projective_space import Geometry, geometries
 from ._subset_selection import best_size
 from ._tree_level import HadamardLevel, ResponseLevel, TreeLevel
-from ._tree_sets import Moments, ProjectiveLevel, SubsetLevel
+from ._tree_sets import ProjectiveLevel, SubsetLevel, line_moments
 
 POINTS_PER_NODE = 8  # at most, of the projective space of a large level
 SMALL_SPACE = 1 << 17  # points that every level may have
@@ -75,7 +75,7 @@ def _best_space(nodes: int, odds: float) -> tuple[Geometry | None, float]:
         if space.length == 2:
             continue  # k-ary response
         inside = odds / (odds * space.hyperplane + space.points - space.hyperplane)
-        moments = Moments.of(space, inside, inside / odds)
+        moments = line_moments(space, inside, inside / odds)
         if (variance := moments.base + moments.slope / nodes) < least:
             best, least = space, variance
     return best, least

@@ -147,7 +147,7 @@ class TreeResponse(Mechanism):
         for level in levels:
             firsts.append(firsts[-1] + level.codes)
         heads = max((level.coin.heads for level in levels if isinstance(level, HadamardLevel)), default=0)
-        integers = tuple(level.integers for level in levels if not isinstance(level, HadamardLevel))
+        integers = tuple(level.integers for level in levels if level.integers)
         self.define(
             epsilon_realized=max(level.epsilon_realized for level in levels),
             domain=Categories(self.k),

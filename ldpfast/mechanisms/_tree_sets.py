@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from .._core.privatize import ProjectiveResponse
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ._draws import Counts, heads, uniform
+from ._moments import Moments, Number
 from ._projective_space import Geometry
 from ._tree_level import TreeLevel
 
@@ -40,12 +41,20 @@ class SetLevel(TreeLevel):
 
     @property
     @abstractmethod
-    def support(self) -> Fraction:
-        """Probability that a code supports another node than that of the record."""
+    def moments(self) -> Moments[Fraction]:
+        """Probabilities and second moments of the numbers of nodes."""
 
     @property
     def gap(self) -> Fraction:
-        return self.coin.inside * self.coin.size - self.support
+        return self.moments.gap
+
+    @property
+    def base(self) -> float:
+        return float(self.moments.base)
+
+    @property
+    def slope(self) -> float:
+        return float(self.moments.slope)
 
     @property
     def largest_square(self) -> float:
@@ -63,7 +72,7 @@ class SetLevel(TreeLevel):
         n = int(counts.sum())
         if not n:
             return np.zeros(self.nodes)
-        return np.asarray((self.hits(counts) / n - float(self.support)) / float(self.gap))
+        return np.asarray((self.hits(counts) / n - float(self.moments.support)) / float(self.gap))
 
     def draw_codes(self, people: Counts, generator: Generator) -> Counts:
         inside = heads(generator, people, self.coin.heads, (1 << self.coin.bits) - self.coin.heads)
@@ -111,27 +120,9 @@ class SubsetLevel(SetLevel):
     def integers(self) -> tuple[int, ...]:
         return self.nodes, self.size, self.coin.heads, self.coin.size, self.coin.outputs
 
-    @property
-    def support(self) -> Fraction:
-        return (self.size - self.coin.inside * self.coin.size) / (self.nodes - 1)
-
-    @property
-    def _moments(self) -> tuple[Fraction, Fraction]:
-        """`base` and `slope`, after the product of the hits of two nodes without the record is subtracted from all products."""
-        nodes, size, p, q = self.nodes, self.size, self.coin.inside * self.coin.size, self.support
-        # Products of the hits of two nodes: with the record, and without it.
-        own = p * (size - 1) / (nodes - 1)
-        other = (size * (size - 1) - 2 * (nodes - 1) * own) / Fraction((nodes - 1) * (nodes - 2))
-        pair, pair_slope = other - q**2, own - other - q * self.gap
-        return (q * (1 - q) - pair) / self.gap**2, (self.gap * (1 - 2 * q) - 2 * pair_slope) / self.gap**2
-
-    @property
-    def base(self) -> float:
-        return float(self._moments[0])
-
-    @property
-    def slope(self) -> float:
-        return float(self._moments[1])
+    @cached_property
+    def moments(self) -> Moments[Fraction]:
+        return Moments.of_sets(self.nodes, self.size, self.coin.inside * self.coin.size)
 
     def hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         members, _, _ = _subsets(self.nodes, self.size)
@@ -161,8 +152,8 @@ class SubsetLevel(SetLevel):
 def _scattered(nodes: int, points: int) -> NDArray[np.uint32]:
     """Return different points for the nodes, in an order that looks random and is the same everywhere.
 
-    The points of neighboring nodes would else be on a few lines, which makes the shares of ranges less precise where the
-    records are in few nodes. Points are sorted by a mixing function (splitmix64).
+    Otherwise, the points of neighboring nodes are on a few lines, and shares of ranges are less precise where the records are
+    in few nodes. Points are sorted by a mixing function (splitmix64).
     """
     mixed = np.arange(points, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -172,43 +163,18 @@ def _scattered(nodes: int, points: int) -> NDArray[np.uint32]:
     return order
 
 
-Number = TypeVar("Number", float, Fraction)
+def line_moments(space: Geometry, inside: Number, outside: Number) -> Moments[Number]:
+    """Return the moments of codes with given probabilities on and outside of the hyperplane of the record.
 
-
-@dataclass(frozen=True)
-class Moments(Generic[Number]):
-    """Probabilities and second moments of the hits of nodes, if the record is on the line of two others by chance.
-
-    Attributes
-    ----------
-    support : float or Fraction
-        Probability that a code is on the hyperplane of another node than that of the record.
-    gap : float or Fraction
-        Amount by which this probability is larger for the node of the record.
-    base, slope : float or Fraction
-        As for `TreeLevel`, after a constant of the level is subtracted from the products of the numbers of two nodes.
+    The record is on the line of two others by chance.
     """
-
-    support: Number
-    gap: Number
-    base: Number
-    slope: Number
-
-    @classmethod
-    def of(cls, space: Geometry, inside: Number, outside: Number) -> Moments[Number]:
-        """Return the moments for the probabilities of a code on and outside of the hyperplane of the record."""
-        size, common = space.hyperplane, space.common
-        three = space.first(max(0, space.length - 3))  # codes on three hyperplanes whose points are not on a line
-        support = inside * common + outside * (size - common)
-        gap = inside * size - support
-        # Mean of the product of the centered hits of two nodes: without the record, and its increase for either of them.
-        on_line = (inside - outside) * (common - three)
-        by_chance = on_line * (space.order - 1) / (space.points - 2)
-        pair = outside * common + (inside - outside) * three + by_chance - support**2
-        pair_slope = on_line - by_chance - support * gap
-        base = (support * (1 - support) - pair) / gap**2
-        slope = (gap * (1 - 2 * support) - 2 * pair_slope) / gap**2
-        return cls(support, gap, base, slope)
+    size, common = space.hyperplane, space.common
+    three = space.first(max(0, space.length - 3))  # codes on three hyperplanes whose points are not on a line
+    support = inside * common + outside * (size - common)
+    on_line = (inside - outside) * (common - three)
+    by_chance = on_line * (space.order - 1) / (space.points - 2)
+    other = outside * common + (inside - outside) * three + by_chance
+    return Moments.of(support, inside * size - support, other + on_line - by_chance, other)
 
 
 @lru_cache(maxsize=64)
@@ -237,20 +203,8 @@ class ProjectiveLevel(SetLevel):
         return self.space.order, self.space.length, self.coin.heads, self.coin.size, self.coin.outputs
 
     @cached_property
-    def _moments(self) -> Moments[Fraction]:
-        return Moments.of(self.space, self.coin.inside, self.coin.outside)
-
-    @property
-    def support(self) -> Fraction:
-        return self._moments.support
-
-    @property
-    def base(self) -> float:
-        return float(self._moments.base)
-
-    @property
-    def slope(self) -> float:
-        return float(self._moments.slope)
+    def moments(self) -> Moments[Fraction]:
+        return line_moments(self.space, self.coin.inside, self.coin.outside)
 
     def hits(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.space.hits(counts, int(self.points.max()) + 1)[self.points]

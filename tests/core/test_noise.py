@@ -65,7 +65,7 @@ def wrong_decisions(variance: int, margin: float) -> int:
 
 
 def test_more_digits_are_those_of_the_stream():
-    """Few first digits, so that a probability lies within them: the decision is that of the whole number, three words long."""
+    """Few first digits, so that a probability lies within them: three words are needed for the decision."""
     words = np.zeros(4, np.uint64)
     for block in range(40):
         raw(FIXED_KEY, StreamId.GAUSSIAN_DIGITS, block, words)
@@ -74,7 +74,7 @@ def test_more_digits_are_those_of_the_stream():
         with localcontext(Context(prec=250)):
             probability = int((-Decimal(square) / Decimal(twice)).exp() * 2**256)
         assert noise.below(FIXED_KEY, block, digits, count, 0, square, twice) == (number < probability)
-        # Digits that are those of the probability itself are decided by the words after them.
+        # Digits that are equal to those of the probability are decided by the words after them.
         first, second = divmod(probability, 1 << 128)
         expected = (int(words[0]) << 64 | int(words[1])) < second
         assert noise.below(FIXED_KEY, block, first, 128, 0, square, twice) == expected

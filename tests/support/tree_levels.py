@@ -11,7 +11,7 @@ def decoded_codes(level):
     """Return the numbers that each code of a level is decoded as, shape (codes, nodes)."""
     if not isinstance(level, SetLevel):
         return np.array([level.decode(one) for one in np.eye(level.codes, dtype=np.int64)])
-    decoded = (level.matches(np.arange(level.nodes)).T - float(level.support)) / float(level.gap)
+    decoded = (level.matches(np.arange(level.nodes)).T - float(level.moments.support)) / float(level.gap)
     for code in {0, level.codes // 2, level.codes - 1}:  # by the method of the level
         one = np.zeros(level.codes, np.int64)
         one[code] = 1

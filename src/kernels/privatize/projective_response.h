@@ -25,8 +25,8 @@ typedef struct {
 
 /* The report of category `truth`, from a draw. All elements of the report but that at position r, where the vector x of the
  * record has its 1, are drawn. Product 0 (heads): `draw` is the number of a point of the space of length - 1 elements, below
- * first[length - 1]. Product 1 (tails): it is that of any vector, below power[length - 1]. The product of the report and x is then
- * 0 or 1. */
+ * first[length - 1]. Product 1 (tails): `draw` is the number of any vector, below power[length - 1]. The product
+ * of the report and x is then 0 or 1. */
 uint32_t projective_report(const projective_response *p, uint32_t truth, uint32_t product, uint32_t draw);
 
 /* privatize_projective_response_u<bits of a record>_u<bits of a report> */
