@@ -11,6 +11,7 @@
 #include "survey/assign.c"
 #include "survey/encode.c"
 #include "privatize/randomized_response.c"
+#include "privatize/subset_selection.c"
 #include "privatize/unary_row.h"
 
 void aes_forget(void) {} /* what is left in registers is for the caller to overwrite */
@@ -21,7 +22,7 @@ enum { TABLE_VERSION = 2, MESSAGE_VERSION = 1, DIGEST_AT = 16, SERIES_AT = 56, D
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, NO_PART = 0xffff };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
-enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3 };
+enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3, SUBSET_SELECTION = 4 };
 
 /* Tags of the fields of derived keys. */
 enum { FIELD_SERIES = 1, FIELD_QUESTION = 2, FIELD_ASSIGNMENT = 3, FIELD_PADDING = 5, FIELD_DESCRIPTION = 6, FIELD_TICKET = 7 };
@@ -182,6 +183,9 @@ static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t 
         return 0;
     if (q.mechanism == RANDOMIZED_RESPONSE)
         return response_is_valid(&q);
+    if (q.mechanism == SUBSET_SELECTION)
+        return q.bits == 64 && q.shift == 0 && q.k <= 1 << 16 && q.integer[0] != 0 && q.integer[1] > 0 && q.integer[1] < q.k &&
+               q.integer[2] < 1 << SUBSET_DIGITS;
     return (q.mechanism == SYMMETRIC_UNARY || q.mechanism == OPTIMIZED_UNARY) && q.bits == 64 && q.shift == 0 &&
            q.integer[0] != 0 && q.integer[0] <= (uint64_t)1 << 63 && (q.integer[1] | q.integer[2]) == 0;
 }
@@ -387,13 +391,8 @@ static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_
     return symbol;
 }
 
-static void write_report(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
+static void write_response(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
 {
-    if (q->mechanism != RANDOMIZED_RESPONSE) {
-        const unary_encoding p = {q->k, q->integer[0], q->mechanism == OPTIMIZED_UNARY};
-        encode_row(&p, key, 0, symbol, report);
-        return;
-    }
     const randomized_response p = {
         q->k, q->integer[0], q->integer[1], q->integer[2], q->shift, q->bits, STREAM_RANDOMIZED_RESPONSE};
     const uint8_t byte = (uint8_t)symbol;
@@ -408,6 +407,26 @@ static void write_report(const question *q, stream_key *key, uint32_t symbol, ui
     } else {
         privatize_randomized_response_u32(&p, key, 0, &symbol, 1, &reported_four);
         memcpy(report, &reported_four, sizeof reported_four);
+    }
+}
+
+/* The report of a record of one byte is the same. */
+static void write_set(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
+{
+    const subset_selection p = {q->integer[0], q->k, (uint32_t)q->integer[1], (uint32_t)q->integer[2]};
+    const uint16_t record = (uint16_t)symbol;
+    privatize_subset_selection_u16(&p, key, 0, &record, 1, report);
+}
+
+static void write_report(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
+{
+    if (q->mechanism == RANDOMIZED_RESPONSE) {
+        write_response(q, key, symbol, report);
+    } else if (q->mechanism == SUBSET_SELECTION) {
+        write_set(q, key, symbol, report);
+    } else {
+        const unary_encoding p = {q->k, q->integer[0], q->mechanism == OPTIMIZED_UNARY};
+        encode_row(&p, key, 0, symbol, report);
     }
 }
 

@@ -125,6 +125,20 @@ def total_variance(mechanism: ForCategories) -> float:
     return float(line.variance(1.0) + (mechanism.k - 1) * line.variance(0.0))
 
 
+def is_response_best(k: int, epsilon: float) -> bool:
+    """Return whether k-ary response has the smallest total variance of all mechanisms, apart from rounding of its coin."""
+    return best_size(k, epsilon) == 1
+
+
+def of_bits(k: int, epsilon: float) -> list[Callable[[], SubsetSelection | UnaryEncoding]]:
+    """Return the makers of mechanisms whose reports have one bit for each category."""
+    return [
+        partial(SubsetSelection, k, epsilon),
+        partial(UnaryEncoding, k, epsilon, method="symmetric"),
+        partial(UnaryEncoding, k, epsilon, method="optimized"),
+    ]
+
+
 def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> ForCategories:
     """Return the mechanism for k categories with the smallest total variance of the estimated shares.
 
@@ -164,18 +178,12 @@ def for_categories(k: int, epsilon: float, *, max_bits: int | None = None) -> Fo
     >>> for_categories(1000, epsilon=1.0, max_bits=16)
     ProjectiveGeometryResponse(k=1000, epsilon=1.0)
     """
-    k = _check.integer("k", k, 2)
-    makers: list[Callable[[], ForCategories]] = [
-        partial(RandomizedResponse, k, epsilon),
-        partial(HadamardResponse, k, epsilon),
-        partial(ProjectiveGeometryResponse, k, epsilon),
-    ]
-    if k <= MAX_BITS:
-        makers += [
-            partial(SubsetSelection, k, epsilon),
-            partial(UnaryEncoding, k, epsilon, method="symmetric"),
-            partial(UnaryEncoding, k, epsilon, method="optimized"),
-        ]
+    k, epsilon = _check.integer("k", k, 2), _check.positive("epsilon", epsilon)
+    makers: list[Callable[[], ForCategories]] = [partial(RandomizedResponse, k, epsilon)]
+    if not is_response_best(k, epsilon):
+        makers += [partial(HadamardResponse, k, epsilon), partial(ProjectiveGeometryResponse, k, epsilon)]
+        if k <= MAX_BITS:
+            makers += of_bits(k, epsilon)
     mechanism = best(makers, total_variance, max_bits, ROUNDING)
     if max_bits is None and k > MAX_BITS:
         subsets = subset_variance(k, epsilon, best_size(k, epsilon)) / math.expm1(epsilon) ** 2

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from .._typing import Floats
 from ..results import Estimate
-from ._shares import Shares
 
 NO_ANSWER = "no answer"  # label of a missing answer in tables
 
@@ -137,11 +135,3 @@ def answer_like(found: Estimate[Any], like: Answer, **fields: Any) -> Answer:
 def estimate_fields(found: Estimate[Any]) -> dict[str, Any]:
     value, stderr = (float(x) if np.ndim(x) == 0 else x for x in (found.value, found.stderr))
     return {"value": value, "stderr": stderr, "n": found.n, "guarantee": found.guarantee, "rule": found.rule}
-
-
-def among_answers(shares: Shares, weights: Floats, optional: bool) -> Estimate[Any]:
-    """Return weighted sums of the shares, among the people who answered if the question is optional."""
-    if not optional:
-        return shares.linear(weights)
-    padding = [(0, 0)] * (weights.ndim - 1) + [(0, 1)]
-    return shares.ratio(np.pad(weights, padding), np.pad(np.ones_like(weights), padding))

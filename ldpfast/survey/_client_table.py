@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _schema
 from .._core.person import cmac
-from ..mechanisms import Mechanism, RandomizedResponse, UnaryEncoding
+from ..mechanisms import Mechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
+from ..mechanisms._subset_selection import first_density
 from ..reports import MESSAGE_VERSION
 from ._questions import ColumnQuestion
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 MAGIC = b"LDPCLNT\x02"  # whose last byte is the version of the table
-RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY = 1, 2, 3
+RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION = 1, 2, 3, 4
 NO_PART = 0xFFFF
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHH2x32s")
@@ -77,4 +78,8 @@ def _coin_of(mechanism: Mechanism) -> tuple[int, ...]:
     if isinstance(mechanism, UnaryEncoding):
         kind = OPTIMIZED_UNARY if mechanism.method == "optimized" else SYMMETRIC_UNARY
         return kind, 64, 0, coin.other, 0, 0
-    raise TypeError(f"a client must answer by randomized response or unary encoding, got {type(mechanism).__name__}")
+    if isinstance(mechanism, SubsetSelection):
+        return SUBSET_SELECTION, 64, 0, coin.heads, coin.size, first_density(mechanism.k - 1, coin.size)
+    raise TypeError(
+        f"a client must answer by randomized response, subset selection or unary encoding, got {type(mechanism).__name__}"
+    )

@@ -12,8 +12,9 @@ from ._cross import Cross
 from ._design import Item
 from ._layout import SurveyLayout
 from ._mechanisms import uses_numbers
+from ._pooled import pooled
 from ._result import SurveyResult
-from ._shares import Shares, pooled
+from ._shares import Shares
 
 if TYPE_CHECKING:
     from ._survey import Survey

@@ -12,6 +12,7 @@ from .._table import Table, decimals
 from ._answers import NO_ANSWER, Answer, answer_like, estimate_fields
 from ._questions import ColumnQuestion, SurveyQuestion
 from ._shares import Shares
+from ._sums import Cells
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Cross(SurveyQuestion):
     ) -> CrossAnswer:
         """Return the table of two questions from the shares of all pairs of their symbols."""
         shape = (questions[0].k, questions[1].k)
-        found = shares.linear(np.eye(shares.value.shape[-1]).reshape(*shape, -1))
+        found = shares.linear(Cells.of_table(shape, 0, *shape).each())
         labels, columns = (
             (*question.labels, NO_ANSWER) if question.optional else question.labels for question in questions
         )
@@ -148,17 +149,9 @@ class CrossAnswer(Answer):
         """
         axis = self._axis(name)
         condition, other = self._questions[axis], self._questions[1 - axis]
-        groups, answered = len(condition.labels), len(other.labels)
-        weights = other.statistic
-        rows = np.zeros((groups, *weights.shape[:-1], condition.k, other.k))
-        given = np.zeros_like(rows)
-        for group in range(groups):
-            rows[group, ..., group, :answered] = weights
-            given[group, ..., group, :answered] = 1
-        if axis == 1:
-            rows, given = np.swapaxes(rows, -1, -2), np.swapaxes(given, -1, -2)
-        flat = (*rows.shape[:-2], -1)
-        found = self._shares.ratio(rows.reshape(flat), given.reshape(flat))
+        shape = (self._questions[0].k, self._questions[1].k)
+        cells = Cells.of_table(shape, axis, len(condition.labels), len(other.labels))
+        found = self._shares.ratio(other.sums(cells), cells.total(keep=not other.scalar))
         columns = None if other.scalar else other.labels
         return answer_like(
             found, self, labels=condition.labels, columns=columns, range=other.range, _quantity=other.quantity

@@ -18,6 +18,7 @@ from ..mechanisms import Laplace, Mechanism, Window
 from ._mechanisms import for_symbols
 from ._questions import ColumnQuestion, SurveyQuestion
 from ._shares import Shares
+from ._sums import Cells
 
 WORDS = 1 << 32  # random words that choose one question
 
@@ -94,8 +95,8 @@ def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> floa
     if len(parts) > 1 or not parts[0].optional:
         return float(mechanism.debiasing.variance(1 / answered))  # type: ignore[union-attr]
     share = np.append(np.full(answered, 1 / answered), 0.0)
-    counted = np.append(np.ones(answered), 0.0)
-    return float(Shares.expected(mechanism, share).ratio(np.eye(len(share))[answered - 1], counted).stderr ** 2)  # type: ignore[arg-type]
+    last, all_of_them = Cells.one(answered - 1).total(), Cells.first(answered).total()
+    return float(Shares.expected(mechanism, share).ratio(last, all_of_them).stderr ** 2)  # type: ignore[arg-type]
 
 
 def sampling_variance(parts: list[ColumnQuestion]) -> float:

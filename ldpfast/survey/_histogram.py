@@ -12,7 +12,7 @@ import numpy as np
 from .. import _check
 from .._typing import Floats
 from ..results import Estimate
-from ._answers import Answer, among_answers, answer_like
+from ._answers import Answer, answer_like
 from ._number_question import NumberQuestion, number_of, texts_of
 from ._shares import Shares
 
@@ -146,9 +146,8 @@ class HistogramAnswer(Answer):
         cdf : Answer
             Shape (k - 1,); Fieller's limits for an optional question.
         """
-        bins = len(self.edges) - 1
         labels = tuple(f"up to {end}" for _, end in self._question.bin_texts()[:-1])
-        found = among_answers(self._shares, np.tri(bins - 1, bins), self._question.optional)
+        found = self._question.among_answers(self._shares, self._question.answered.cumulative())
         return answer_like(found, self, labels=labels)
 
     def quantile(self, q: float = 0.5) -> Answer:

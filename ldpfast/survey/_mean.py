@@ -83,7 +83,7 @@ class Mean(NumberQuestion):
             self._set(resolution=resolution, steps=round(steps))
 
     @property
-    def statistic(self) -> Floats:
+    def label_weights(self) -> Floats:
         return np.array([self.lower, self.upper])
 
     @property

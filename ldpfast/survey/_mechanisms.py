@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, UnaryEncoding, Window
-from ..mechanisms._choice import best, largest_variance
+from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, SubsetSelection, UnaryEncoding, Window
+from ..mechanisms._choice import ROUNDING, best, is_response_best, largest_variance, of_bits, total_variance
+
+SymbolMechanism = RandomizedResponse | SubsetSelection | UnaryEncoding
 
 
 def for_number(lower: float, upper: float, epsilon: float) -> Laplace | Window | None:
@@ -23,17 +25,15 @@ def for_number(lower: float, upper: float, epsilon: float) -> Laplace | Window |
 
 
 @lru_cache(maxsize=1024)
-def for_symbols(k: int, epsilon: float) -> Mechanism:
-    """Return the mechanism for k symbols with the smallest variance of the estimated share of a rare one.
+def for_symbols(k: int, epsilon: float) -> SymbolMechanism:
+    """Return the mechanism for k symbols with the smallest total variance of the estimated shares.
 
-    Its shares have covariances of a simple form, which margins and conditional shares need.
+    Their covariances have a simple form (`Response`), which margins, conditional shares and pooled answers need.
     """
-    makers: list[Callable[[], RandomizedResponse | UnaryEncoding]] = [
-        partial(RandomizedResponse, k, epsilon),
-        partial(UnaryEncoding, k, epsilon, method="symmetric"),
-        partial(UnaryEncoding, k, epsilon, method="optimized"),
-    ]
-    return best(makers, lambda mechanism: float(mechanism.debiasing.variance(0.0)))
+    makers: list[Callable[[], SymbolMechanism]] = [partial(RandomizedResponse, k, epsilon)]
+    if not is_response_best(k, epsilon):
+        makers += of_bits(k, epsilon)
+    return best(makers, total_variance, tolerance=ROUNDING)
 
 
 def uses_numbers(mechanism: Mechanism) -> bool:

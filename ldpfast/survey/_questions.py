@@ -15,9 +15,11 @@ from .._core.survey import ROWS, Column
 from .._described import Described
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
-from ._answers import Answer, among_answers, estimate_fields
+from ..results import Estimate
+from ._answers import Answer, estimate_fields
 from ._mechanisms import for_symbols
 from ._shares import Shares
+from ._sums import Cells, Sums
 
 
 class SurveyQuestion(Described, ABC):
@@ -80,9 +82,18 @@ class ColumnQuestion(SurveyQuestion):
         return self.labels
 
     @property
-    def statistic(self) -> Floats:
-        """Weights of the labels, shape (labels,) or (numbers, labels): reported numbers are weighted sums of shares."""
-        return np.eye(len(self.labels))
+    def label_weights(self) -> Floats | None:
+        """Weights of the labels in the only number that is reported; None if their shares are."""
+        return None
+
+    @property
+    def answered(self) -> Cells:
+        """The symbols without "no answer"."""
+        return Cells.first(len(self.labels))
+
+    def sums(self, cells: Cells) -> Sums:
+        """Return the reported sums, where the symbols without "no answer" are some cells."""
+        return cells.each() if self.label_weights is None else cells.total(self.label_weights)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -228,15 +239,19 @@ class ColumnQuestion(SurveyQuestion):
         """
         return Answer(**self.answer_fields(shares, numbers))
 
+    def among_answers(self, shares: Shares, sums: Sums) -> Estimate[Any]:
+        """Return sums of the shares, among the people who answered if the question is optional."""
+        if not self.optional:
+            return shares.linear(sums)
+        return shares.ratio(sums, self.answered.total(keep=sums.ndim > 0))
+
     def answer_fields(self, shares: Shares, numbers: int) -> dict[str, Any]:
         """Return the fields of an answer from the shares of the symbols."""
         missing = None
         if self.optional:
-            last = np.zeros(self.k)
-            last[-1] = 1
-            missing = Answer(**estimate_fields(shares.linear(last)), _numbers=numbers)
+            missing = Answer(**estimate_fields(shares.linear(Cells.one(-1).total())), _numbers=numbers)
         return {
-            **estimate_fields(among_answers(shares, self.statistic, self.optional)),
+            **estimate_fields(self.among_answers(shares, self.sums(self.answered))),
             "labels": None if self.scalar else self.labels,
             "missing": missing,
             "range": self.range,

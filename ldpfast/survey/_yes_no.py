@@ -50,7 +50,7 @@ class YesNo(SymbolQuestion):
         self._set(labels=("no", "yes"))
 
     @property
-    def statistic(self) -> Floats:
+    def label_weights(self) -> Floats:
         return np.array([0.0, 1.0])
 
     @property

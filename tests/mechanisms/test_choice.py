@@ -11,6 +11,7 @@ import ldpfast as ldp
 from ldpfast import mechanisms
 from ldpfast.mechanisms import for_ball, for_box, for_categories, for_interval
 from ldpfast.mechanisms._choice import total_variance
+from ldpfast.survey._mechanisms import for_symbols
 
 from ..support.cases import each
 
@@ -60,6 +61,22 @@ def test_the_category_mechanism_has_the_smallest_total_variance(k, epsilon):
     assert total_variance(chosen) <= min(map(total_variance, candidates(k, epsilon))) * (1 + 1e-4)
     if k > 2 and k <= 4096:
         assert isinstance(chosen, ldp.RandomizedResponse) == (ldp.SubsetSelection(k, epsilon).size == 1)
+
+
+@pytest.mark.parametrize("k, epsilon", [(3, 15.0), (4, 40.0), (10, 42.0), (300, 40.0)])
+def test_the_rounding_of_a_coin_does_not_decide(k, epsilon):
+    """Sets of one category are k-ary response. Coins of another number of bits have variances that differ by up to 3 %."""
+    assert isinstance(for_categories(k, epsilon), ldp.RandomizedResponse)
+    assert isinstance(for_symbols(k, epsilon), ldp.RandomizedResponse)
+
+
+@each("epsilon", [0.1, 1.0, 4.0, 8.0])
+@each("k", [2, 4, 10, 300, 5000, 65_536, 65_537])
+def test_a_survey_has_the_smallest_total_variance_of_exact_covariances(k, epsilon):
+    bits = [ldp.UnaryEncoding(k, epsilon), ldp.UnaryEncoding(k, epsilon, method="optimized")]
+    sets = [ldp.SubsetSelection(k, epsilon)] if k <= 65_536 else []
+    least = min(map(total_variance, [ldp.RandomizedResponse(k, epsilon), *bits, *sets]))
+    assert total_variance(for_symbols(k, epsilon)) <= least * (1 + 1e-4)
 
 
 def test_the_total_variance_is_the_sum_of_the_variances_of_all_shares():

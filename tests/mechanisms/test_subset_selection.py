@@ -16,7 +16,7 @@ import ldpfast as ldp
 from ldpfast import _coins
 from ldpfast._core import privatize, stream
 from ldpfast.mechanisms._choice import total_variance
-from ldpfast.mechanisms._subset_selection import _density, best_size
+from ldpfast.mechanisms._subset_selection import best_size, first_density
 
 from ..support import set_responses as reference
 from ..support.cases import each
@@ -62,7 +62,7 @@ def test_reports_equal_the_reference(isa, k, size, n):
     rows, expected = 1024 // -(-k // 64), []
     for block in range(-(-n // rows)):
         part = x[rows * block : rows * (block + 1)]
-        expected += reference.subset_reports(mechanism, _density(k - 1, mechanism.size), KEY, block, part)
+        expected += reference.subset_reports(mechanism, first_density(k - 1, mechanism.size), KEY, block, part)
     reports = mechanism.privatize(x, rng=SEED)
     assert members(reports, k) == expected
     assert mechanism.report.invalidity(reports) is None
@@ -72,7 +72,7 @@ def test_indices_of_the_incomplete_interval_are_rejected(isa):
     """In these two record blocks, one of the first indices below n = 65175 is rejected: 2^32 mod n is nearly n."""
     k, n = 65_176, 65_175
     mechanism, x = ldp.SubsetSelection(k, 1.0, size=700), np.arange(54, dtype=np.uint16)
-    reports, density = mechanism.privatize(x, rng=SEED), _density(n, 700)
+    reports, density = mechanism.privatize(x, rng=SEED), first_density(n, 700)
     assert density == 0  # so about 700 indices are drawn
     for block, place in ((49, 12), (53, 318)):
         halves = Words(KEY, "SUBSET_INDICES", block).take(400, "<u4").astype(np.uint64)

@@ -39,7 +39,7 @@ def vectors() -> list[tuple[Survey, list[Case]]]:
     """Return the surveys with their cases. Half of the cases have a fresh key, half belong to a person."""
     source = random.Random(20261122)
     found = []
-    for number in range(FIRST + len(STEPS)):
+    for number in range(FIRST + len(LATER)):
         survey = _survey(source, number)
         found.append((survey, [_case(source, survey, bool(i % 2)) for i in range(CASES)]))
     return found
@@ -60,7 +60,7 @@ def _survey(source: random.Random, number: int) -> Survey:
         questions, epsilon = LARGE[number]
         return Survey(questions, epsilon)
     if number >= FIRST:
-        questions, epsilon = STEPS[number - FIRST]
+        questions, epsilon = LATER[number - FIRST]
         return Survey(questions, epsilon)
     count = 1 + source.randrange(6)
     questions = {f"{TEXTS[source.randrange(10)]} {i}": _question(source, i) for i in range(count)}
@@ -115,7 +115,8 @@ LARGE: list[tuple[dict[str, SurveyQuestion], float]] = [
     ),
     ({f"q{i}": YesNo(optional=True) for i in range(150)}, 1.0),
 ]
-STEPS: list[tuple[dict[str, SurveyQuestion], float]] = [
+# Means with steps, and the largest sets.
+LATER: list[tuple[dict[str, SurveyQuestion], float]] = [
     (
         {
             "a": Mean(0, 1, resolution=0.1, optional=True),
@@ -127,6 +128,7 @@ STEPS: list[tuple[dict[str, SurveyQuestion], float]] = [
         3.0,
     ),
     ({"day": Mean(date(1900, 1, 1), date(2030, 1, 1), resolution=2, optional=True)}, 1.0),
+    ({"code": Choice(65_535, optional=True)}, 2.0),
 ]
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from ldpfast.mechanisms import RandomizedResponse, SubsetSelection
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 SURVEYS = [
@@ -49,6 +50,26 @@ def law_of_report(survey, name, record):
     return [sum(w * row[j] for w, row in zip(symbols, rows, strict=True)) for j in range(len(rows[0]))]
 
 
+def largest_ratio(x, y):
+    """Return the largest ratio of the probabilities of possible reports."""
+    assert [a == 0 for a in x] == [b == 0 for b in y]
+    return max(a / b for a, b in zip(x, y, strict=True) if b)
+
+
+def ratio_of_integers(mechanism):
+    """Return the ratio of the probabilities of a report for two symbols, from the integers of the coin."""
+    coin = mechanism._coin
+    if isinstance(mechanism, RandomizedResponse):
+        return Fraction(coin.keep, coin.words_per_symbol)
+    size, k = mechanism.size, mechanism.k
+    return Fraction(coin.heads * (k - size), ((1 << 64) - coin.heads) * size)
+
+
+def symbols(mechanism, code):
+    """Return the symbols that a report supports."""
+    return [code] if isinstance(mechanism, RandomizedResponse) else [j for j in range(mechanism.k) if code >> j & 1]
+
+
 def records(survey):
     cells = [CELLS[type(q)] + ([None] if q.optional else []) for q in survey._layout.declared.values()]
     return [dict(zip(survey._layout.declared, row, strict=True)) for row in itertools.product(*cells)]
@@ -61,20 +82,14 @@ def test_the_loss_of_all_answers_is_at_most_the_guarantee(survey):
     """Given the questions, the reports are independent; which questions are asked does not depend on the record."""
     names = list(survey.mechanisms)
     laws = [{name: law_of_report(survey, name, record) for name in names} for record in records(survey)]
-    worst = {
-        name: max(a / b for x, y in itertools.permutations(laws, 2) for a, b in zip(x[name], y[name], strict=True))
-        for name in names
-    }
+    worst = {name: max(largest_ratio(x[name], y[name]) for x, y in itertools.permutations(laws, 2)) for name in names}
     for name in names:
-        coin = survey.mechanisms[name]._coin
-        assert worst[name] == Fraction(
-            coin.keep, coin.words_per_symbol
-        )  # a coin that is off by one unit has another ratio
+        assert worst[name] == ratio_of_integers(survey.mechanisms[name])  # a coin that is off by one unit has another
     total = max(math.prod(worst[name] for name in asked) for asked in itertools.combinations(names, survey.answers))
     assert math.log(total) <= survey.guarantee.epsilon * (1 + 1e-15) <= survey.epsilon * (1 + 1e-15)
     # The bound is attained: one record can be the worst against another one for all answers.
     attained = max(
-        math.prod(max(a / b for a, b in zip(x[name], y[name], strict=True)) for name in asked)
+        math.prod(largest_ratio(x[name], y[name]) for name in asked)
         for x, y in itertools.permutations(laws, 2)
         for asked in itertools.combinations(names, survey.answers)
     )
@@ -93,5 +108,12 @@ def test_decoded_reports_are_unbiased_for_every_record(survey):
             truth = [float(math.prod(weights)) for weights in itertools.product(*laws)]
             report = law_of_report(survey, name, record)
             zero, one = mechanism.debiasing.zero, mechanism.debiasing.one
-            decoded = [zero + (one - zero) * float(p) for p in report]
-            assert decoded == pytest.approx(truth, abs=1e-9)
+            supported = [
+                sum(p for code, p in enumerate(report) if j in symbols(mechanism, code)) for j in range(mechanism.k)
+            ]
+            assert [zero + (one - zero) * float(p) for p in supported] == pytest.approx(truth, abs=1e-9)
+
+
+def test_small_surveys_have_both_mechanisms():
+    mechanisms = {type(mechanism) for survey in SURVEYS for mechanism in survey.mechanisms.values()}
+    assert mechanisms == {RandomizedResponse, SubsetSelection}

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ldpfast import _schema
-from ldpfast.mechanisms import RandomizedResponse, UnaryEncoding
+from ldpfast.mechanisms import RandomizedResponse, SubsetSelection
+from ldpfast.mechanisms._subset_selection import first_density
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo
 
 from ..support import person_keys
@@ -79,6 +80,9 @@ def test_a_table_says_what_the_survey_asks():
                 assert integers[0] + mechanism.k * integers[1] == 1 << bits
                 assert integers[1:] == [coin.words_per_symbol, coin.reciprocal]
                 assert shift == coin.shift
+            elif isinstance(mechanism, SubsetSelection):
+                density = first_density(mechanism.k - 1, mechanism.size)
+                assert (kind, bits, shift, *integers) == (4, 64, 0, coin.heads, mechanism.size, density)
             else:
                 assert (kind, bits, shift, *integers) == (3, 64, 0, coin.other, 0, 0)
 
@@ -113,5 +117,5 @@ def test_optional_questions_have_no_other_mechanisms(epsilon):
         "means": Cross("mean", "yes"),
     }  # fmt: skip
     survey = Survey(questions, epsilon)
-    assert {type(mechanism) for mechanism in survey.mechanisms.values()} <= {RandomizedResponse, UnaryEncoding}
+    assert {type(mechanism) for mechanism in survey.mechanisms.values()} <= {RandomizedResponse, SubsetSelection}
     assert survey.client_table()

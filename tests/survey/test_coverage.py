@@ -11,7 +11,7 @@ from ..support.statistics import assert_coverage
 
 REGION = np.array([0.5, 0.3, 0.2])
 SMOKER = np.array([0.1, 0.3, 0.6])  # share of smokers by region
-MANY = np.arange(1, 41) / np.arange(1, 41).sum()  # forty categories: unary encoding
+MANY = np.arange(1, 41) / np.arange(1, 41).sum()  # forty categories: subset selection
 BINS = np.linspace(0, 1, 9)
 MISSING = 0.2
 QUESTIONS = {
@@ -59,7 +59,7 @@ def truths(result) -> dict[str, tuple]:
     cross, ages, maybe = result["smoker by region"], result["age by region"], result["maybe by region"]
     answers = {
         "Choice, k-ary": (result["region"], REGION),
-        "Choice, unary": (result["many"], MANY),
+        "Choice, sets": (result["many"], MANY),
         "YesNo": (result["smoker"], SHARE),
         "Mean": (result["age"], REGION @ MEANS),
         "Histogram": (result["x"], np.diff(np.sqrt(BINS))),
@@ -83,7 +83,7 @@ def truths(result) -> dict[str, tuple]:
 
 EXACT = {
     "Choice, k-ary",
-    "Choice, unary",
+    "Choice, sets",
     "YesNo",
     "Mean",
     "Histogram",

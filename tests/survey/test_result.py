@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import warnings
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,11 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast.results import Binomial
 from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
+from ldpfast.survey._fieller import Fieller
 from ldpfast.survey._mechanisms import for_symbols
-from ldpfast.survey._shares import Fieller, Shares, pooled
+from ldpfast.survey._pooled import pooled
+from ldpfast.survey._shares import Shares
+from ldpfast.survey._sums import Cells
 
 from ..support.surveys import REGIONS, SURVEYS, people, questions
 
@@ -203,20 +206,136 @@ def test_simultaneous_limits_divide_the_tail_by_all_reported_numbers():
 # Covariance -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [ldp.RandomizedResponse(4, 1.0), ldp.UnaryEncoding(4, 1.0), ldp.UnaryEncoding(4, 1.0, method="optimized")],
-)
-def test_the_covariance_is_that_of_the_mechanism(mechanism):
-    shares, n = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8)], 1 << 12
-    channel = mechanism.channel().matrix
-    rho = np.array(shares, float) @ channel
-    decoded = mechanism.decode(mechanism.report.unpack(np.arange(len(rho), dtype=np.uint8).reshape(-1, 1)))
-    mean = rho @ decoded
-    exact = (decoded.T * rho) @ decoded - np.outer(mean, mean)
-    records = np.repeat(np.arange(4), [int(s * n) for s in shares])
-    found = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.tile(records, 200), rng=1)))
-    assert np.allclose(found.covariance * 200 * n, exact, atol=0.03 * np.abs(exact).max())
+SHARES = np.array([4, 2, 1, 1]) / 8
+MECHANISMS = [
+    ldp.RandomizedResponse(4, 1.0),
+    ldp.UnaryEncoding(4, 1.0),
+    ldp.UnaryEncoding(4, 1.0, method="optimized"),
+    *(ldp.SubsetSelection(4, 1.0, size=size) for size in (1, 2, 3)),
+]
+
+
+def enumerated(mechanism, shares, rows=None):
+    """Return the covariance of one decoded report of a person who is drawn from a population, times weights in rows."""
+    rho = shares @ mechanism.channel().matrix
+    codes = np.flatnonzero(rho)
+    decoded = mechanism.decode(mechanism.report.unpack(codes.astype(np.uint8).reshape(-1, 1)))
+    decoded = decoded if rows is None else decoded @ np.transpose(rows)
+    mean = rho[codes] @ decoded
+    return (decoded.T * rho[codes]) @ decoded - np.outer(mean, mean)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("shares", [SHARES, [0.25] * 4, [1, 0, 0, 0], [0, 0.9, 0, 0.1]])
+def test_the_expected_covariance_is_exact(mechanism, shares):
+    shares = np.array(shares, float)
+    found = Shares.expected(mechanism, shares)
+    assert np.allclose(found.covariance.matrix, enumerated(mechanism, shares), rtol=1e-12, atol=1e-12)
+    rows = np.kron(np.eye(2), np.ones(2))
+    for axis, sums in ((0, rows), (1, np.kron(np.ones(2), np.eye(2)))):
+        margin = found.margin((2, 2), axis)
+        exact = enumerated(mechanism, shares, sums)
+        assert np.allclose(margin.covariance.matrix, exact, rtol=1e-12, atol=1e-12)
+        assert np.allclose(margin.response.covariance(sums @ shares, 1).matrix, exact, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_estimated_covariance_is_that_of_the_mechanism(mechanism):
+    records = np.repeat(np.arange(4), (SHARES * (200 << 12)).astype(int))
+    found = Shares.of(mechanism.aggregator().update(mechanism.privatize(records, rng=1)))
+    exact = enumerated(mechanism, SHARES)
+    assert np.allclose(found.covariance.matrix * len(records), exact, atol=0.03 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_standard_errors_of_sums_and_ratios_are_those_of_the_covariance(mechanism):
+    """The covariance is multiplied out, with all its entries."""
+    shares = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 4, rng=1)))
+    matrix, eye, value = shares.covariance.matrix, np.eye(4), shares.value
+    table = Cells.of_table((2, 2), 1, 2, 2)
+    columns = np.kron(np.ones(2), eye[:2, :2])
+    for sums, rows in (
+        (Cells.first(3).each(), eye[:3]),
+        (Cells.one(-1).total(), eye[3]),
+        (Cells.first(4).cumulative(), np.tri(3, 4)),
+        (table.total(), columns),
+        (table.total(np.array([-2.0, 5.0])), np.kron([-2.0, 5.0], eye[:2, :2])),
+        (Cells.first(4).total(np.array([1.0, 3.0, -1.0, 2.0])), np.array([1.0, 3.0, -1.0, 2.0])),
+    ):
+        found = shares.linear(sums)
+        assert np.allclose(found.value, rows @ value)
+        assert np.allclose(found.stderr**2, np.einsum("...i,ij,...j", rows, matrix, rows), rtol=1e-9, atol=1e-18)
+    cells = np.eye(4).reshape(2, 2, 4).swapaxes(0, 1)  # of column g and row i
+    for sums, rows, given, below in (
+        (table.each(), cells, table.total(keep=True), columns[:, np.newaxis]),
+        (table.total(np.array([-2.0, 5.0])), np.kron([-2.0, 5.0], eye[:2, :2]), table.total(), columns),
+        (Cells.first(3).each(), eye[:3], Cells.first(3).total(keep=True), np.array([[1.0, 1, 1, 0]])),
+    ):
+        found = shares.ratio(sums, given)
+        difference = rows - found.value[..., np.newaxis] * below
+        expected = np.einsum("...i,ij,...j", difference, matrix, difference) / (below @ value) ** 2
+        assert np.allclose(found.value, (rows @ value) / (below @ value))
+        assert np.allclose(found.stderr**2, expected, rtol=1e-9)
+
+
+def dense_pooled(sources, together):
+    """Return shares and covariance by generalized least squares for all but the last share, with full matrices."""
+    k, n = len(sources[0].value), [source.n for source in sources]
+    share = np.clip(sum(source.value * source.n for source in sources) / sum(n), 0, 1)
+    share /= share.sum()
+    free, constant = np.vstack([np.eye(k - 1), -np.ones(k - 1)]), np.eye(k)[-1]
+    plain = np.diag(share) - np.outer(share, share)
+    whole = np.block(
+        [
+            [
+                a.response.covariance(share, n[i]).matrix if i == j else plain * together(i, j) / (n[i] * n[j])
+                for j in range(len(sources))
+            ]
+            for i, a in enumerate(sources)
+        ]
+    )
+    design = np.vstack([free] * len(sources))
+    seen = np.concatenate([source.value - constant for source in sources])
+    inverse = np.linalg.pinv(whole, rcond=1e-10, hermitian=True)
+    covariance = np.linalg.inv(design.T @ inverse @ design)
+    return constant + free @ covariance @ design.T @ inverse @ seen, free @ covariance @ free.T
+
+
+@pytest.mark.parametrize("names", [(0, 0), (0, 3), (2, 4), (4, 4, 1), (5, 0, 4, 2)])
+def test_pooled_shares_are_those_of_full_matrices(names):
+    x = np.arange(30_000) % 8 // 2
+    sources = [
+        Shares.of(m.aggregator().update(m.privatize(x[: 9000 + 5000 * i], rng=i)))
+        for i, m in enumerate(MECHANISMS[name] for name in names)
+    ]
+    table = ldp.SubsetSelection(12, 1.0)
+    cells = Shares.of(table.aggregator().update(table.privatize(4 * (np.arange(20_000) % 3) + x[:20_000], rng=9)))
+    sources.append(cells.margin((3, 4), 1))
+
+    def together(i, j):
+        return 1000 * (i + j)
+
+    found, (value, covariance) = pooled(sources, together), dense_pooled(sources, together)
+    assert np.allclose(found.value, value, rtol=1e-8, atol=1e-10)
+    assert np.allclose(found.covariance.matrix, covariance, rtol=1e-7, atol=1e-12)
+    assert found.value.sum() == pytest.approx(1)
+
+
+def test_many_categories_need_little_memory():
+    """No array has k^2 entries: with k = 60,000 it would have 29 GB."""
+    k, n = 60_000, 4000
+    survey = Survey({"a": Choice(k), "n": Histogram(range(2001)), "s": YesNo(), "x": Cross("a", "s")}, 8.0, answers=2)
+    frame = {"a": np.arange(n), "n": np.arange(n) % 2000, "s": np.arange(n) % 5 == 0}
+    tracemalloc.start()
+    result = survey.run(frame, rng=1)
+    pooled_result = survey.aggregator().update(survey.privatize(frame, rng=1)).estimate(pooled=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * k**2 / 50
+    assert result["x"].given("s").value.shape == (2, k)
+    assert result["n"].cdf().value.shape == (1999,)
+    assert pooled_result["a"].value.sum() == pytest.approx(1)
+    assert (pooled_result["a"].stderr < result["a"].stderr.max()).all()
 
 
 def test_pooling_independent_estimates_weights_them_by_precision():
@@ -227,7 +346,7 @@ def test_pooling_independent_estimates_weights_them_by_precision():
     both = pooled([one, two], lambda i, j: 0)
     assert np.allclose(both.value, (9000 * one.value + N * two.value) / (9000 + N), atol=2e-3)
     assert both.value.sum() == pytest.approx(1)
-    assert (np.diag(both.covariance) < np.diag(two.covariance)).all()
+    assert (np.diag(both.covariance.matrix) < np.diag(two.covariance.matrix)).all()
 
 
 def test_pooled_margins_use_all_answers():

@@ -73,7 +73,7 @@ def numpy_survey(survey: Survey, columns: dict[str, AnyArray]) -> Task:
                 answer = rng.random(len(answer)) * 100 < answer
             elif isinstance(question, Histogram):
                 answer = np.searchsorted(EDGES[1:-1], answer, side="right")
-            counts = (_response if isinstance(mechanism, RandomizedResponse) else _unary)(rng, mechanism, answer)
+            counts = (_response if isinstance(mechanism, RandomizedResponse) else _sets)(rng, mechanism, answer)
             shares = mechanism.debiasing(counts / len(answer))  # type: ignore[misc, operator]
             answers.append([shares[1] * (100 if isinstance(question, Mean) else 1)] if question.scalar else shares)
         return np.concatenate(answers)
@@ -88,11 +88,13 @@ def _response(rng: np.random.Generator, mechanism: Any, x: AnyArray) -> AnyArray
     return np.bincount(codes, minlength=mechanism.k)
 
 
-def _unary(rng: np.random.Generator, mechanism: Any, x: AnyArray) -> AnyArray:
-    """Return the counts of bits of optimized unary encoding."""
-    bits = rng.random((len(x), mechanism.k), np.float32) < float(mechanism._coin.q)
-    bits[np.arange(len(x)), x] = rng.random(len(x)) < 0.5
-    return np.asarray(bits.sum(axis=0))
+def _sets(rng: np.random.Generator, mechanism: Any, x: AnyArray) -> AnyArray:
+    """Return the counts of the members of the sets of subset selection."""
+    order, size = rng.random((len(x), mechanism.k), np.float32), mechanism.size
+    is_member = rng.random(len(x)) < size * float(mechanism._coin.inside)
+    order[np.arange(len(x)), x] = np.where(is_member, -1, 2)
+    members = np.argpartition(order, size - 1, axis=1)[:, :size]
+    return np.bincount(members.ravel(), minlength=mechanism.k)
 
 
 def survey(scale: float = 1.0) -> Case:

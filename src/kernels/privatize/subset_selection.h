@@ -8,7 +8,8 @@
 
 #include "privatize/kernel.h"
 
-enum { SUBSET_WORDS = 1024, SUBSET_DIGITS = 6 }; /* of a block of rows; of the density of the first draw */
+enum { SUBSET_WORDS = 1024, SUBSET_PIECE = 256 }; /* of a block of rows; that are drawn together, an even number */
+enum { SUBSET_DIGITS = 6 };                        /* of the density of the first draw */
 
 typedef struct {
     uint64_t heads; /* of 2^64 words: the set holds the true category */

@@ -5,15 +5,19 @@
 /* Independent bits with probability density / 2^SUBSET_DIGITS, by comparison of binary digits, the lowest first. */
 static void NAME(draw_bits)(const subset_selection *p, stream *s, uint64_t *row, size_t words)
 {
-    uint64_t drawn[SUBSET_WORDS] LDP_ALIGNED;
+    uint64_t drawn[SUBSET_PIECE] LDP_ALIGNED;
     memset(row, 0, 8 * words);
     if (p->density == 0)
         return;
     for (int digit = __builtin_ctz(p->density); digit < SUBSET_DIGITS; digit++) {
         const uint64_t one = -(uint64_t)(p->density >> digit & 1);
-        stream_draw(s, drawn, blocks_for(words, 8));
-        for (size_t i = 0; i < words; i++) /* vector loop */
-            row[i] = (row[i] & drawn[i]) | ((row[i] | drawn[i]) & one);
+        for (size_t start = 0; start < words; start += SUBSET_PIECE) {
+            const size_t now = words - start < SUBSET_PIECE ? words - start : SUBSET_PIECE;
+            uint64_t *piece = row + start;
+            stream_draw(s, drawn, blocks_for(now, 8));
+            for (size_t i = 0; i < now; i++) /* vector loop */
+                piece[i] = (piece[i] & drawn[i]) | ((piece[i] | drawn[i]) & one);
+        }
     }
 }
 

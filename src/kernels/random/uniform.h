@@ -3,7 +3,9 @@
 #define LDP_UNIFORM_H
 
 #include "random/coins.h"
+#include "simd/branchless.h"
 
+#if !defined(LDP_FREESTANDING)
 typedef unsigned __int128 big;
 
 /* An integer of 128 bits in [0, n), n > 0, from its own stream. */
@@ -19,17 +21,18 @@ LDP_INLINE big big_below(stream_key *key, uint64_t block, big n)
             return value % n;
     }
 }
+#endif
 
 /* An integer in [0, n), n > 0, by multiplication and rejection (D. Lemire, 2019). */
 LDP_INLINE uint64_t word_below(reader *r, uint64_t n)
 {
-    big product = (big)reader_word(r) * n;
-    if ((uint64_t)product < n) {
+    uint64_t word = reader_word(r);
+    if (word * n < n) {
         const uint64_t incomplete = -n % n; /* low halves below this belong to the incomplete last interval of n words */
-        while ((uint64_t)product < incomplete && !r->source.key->exhausted)
-            product = (big)reader_word(r) * n;
+        while (word * n < incomplete && !r->source.key->exhausted)
+            word = reader_word(r);
     }
-    return (uint64_t)(product >> 64);
+    return high_product_u64(word, n);
 }
 
 #endif

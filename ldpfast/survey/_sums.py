@@ -1,0 +1,107 @@
+"""Weighted sums of the shares of symbols: everything that a survey reports, apart from ratios and quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Sets of symbols that are counted together.
+
+    Attributes
+    ----------
+    pick : callable
+        Function of numbers with one entry per symbol, shape (..., k). It returns those of the symbols of every set, shape
+        (..., sets, symbols), or (..., symbols) for one set.
+    axes : int
+        1 for several sets, else 0.
+    """
+
+    pick: Callable[[AnyArray], AnyArray]
+    axes: int = 0
+
+    @classmethod
+    def first(cls, count: int) -> Cells:
+        """Return the set of the first symbols."""
+        return cls(lambda numbers: numbers[..., :count])
+
+    @classmethod
+    def one(cls, symbol: int) -> Cells:
+        """Return the set of one symbol."""
+        return cls(lambda numbers: numbers[..., symbol, np.newaxis])
+
+    @classmethod
+    def of_table(cls, shape: tuple[int, int], axis: int, sets: int, count: int) -> Cells:
+        """Return the first symbols of some rows of a table (axis 0) or columns (axis 1), where the symbols are its cells."""
+
+        def pick(numbers: AnyArray) -> AnyArray:
+            table = numbers.reshape(*numbers.shape[:-1], *shape)
+            return (table if axis == 0 else np.swapaxes(table, -1, -2))[..., :sets, :count]
+
+        return cls(pick, 1)
+
+    def each(self) -> Sums:
+        """Return the shares of all symbols."""
+        return Sums(self.pick, lambda numbers: numbers, self.axes + 1)
+
+    def total(self, weights: Floats | None = None, *, keep: bool = False) -> Sums:
+        """Return one sum per set, with a weight for each symbol of a set; with `keep`, the last axis has length 1."""
+        return Sums(self.pick, lambda numbers: numbers.sum(axis=-1, keepdims=keep), self.axes + keep, weights)
+
+    def cumulative(self) -> Sums:
+        """Return the sums of the first, the first two, ... symbols, without that of all."""
+        return Sums(self.pick, lambda numbers: np.cumsum(numbers, axis=-1)[..., :-1], self.axes + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums of numbers with one entry per symbol, times weights.
+
+    Attributes
+    ----------
+    pick, reduce : callable
+        The numbers of the symbols that are summed, and their sums.
+    ndim : int
+        Number of axes of the sums.
+    weights : ndarray or None
+        Weights of the symbols that `pick` returns, along its last axis; None for ones.
+    """
+
+    pick: Callable[[AnyArray], AnyArray]
+    reduce: Callable[[AnyArray], AnyArray]
+    ndim: int
+    weights: Floats | None = None
+
+    def of(self, numbers: AnyArray) -> Any:
+        """Return the sums of numbers, shape (..., k)."""
+        return self.reduce(self._weighted(numbers))
+
+    def of_squares(self, numbers: AnyArray) -> Any:
+        """Return the sums with squared weights."""
+        return self.reduce(self._weighted(numbers) if self.weights is None else self._weighted(numbers) * self.weights)
+
+    def count(self, numbers: AnyArray) -> Any:
+        """Return the sums of the numbers of the symbols with the largest weight."""
+        picked = self.pick(numbers)
+        return self.reduce(picked if self.weights is None else picked * (self.weights == self.highest))
+
+    def _weighted(self, numbers: AnyArray) -> AnyArray:
+        picked = self.pick(numbers)
+        return picked if self.weights is None else picked * self.weights
+
+    @property
+    def lowest(self) -> float:
+        """Smallest weight of a symbol; 0 for those that are not summed."""
+        return 0.0 if self.weights is None else float(self.weights.min())
+
+    @property
+    def highest(self) -> float:
+        """Largest weight of a symbol."""
+        return 1.0 if self.weights is None else float(self.weights.max())
