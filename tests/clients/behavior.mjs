@@ -48,7 +48,7 @@ test("no value is refused", () => {
   const loop = {};
   loop.loop = loop;
   for (const value of [hostile, loop, () => 1, 10n ** 400n, new Date(NaN), Object.create(null)]) {
-    for (const name of ["age", "smoker", "region", "born", "children"]) assert.equal(fresh({ [name]: value }).length, 2 * 28);
+    for (const name of ["age", "smoker", "region", "born", "children"]) assert.equal(fresh({ [name]: value }).length, 2 * 27);
   }
   assert.equal(fresh({}), fresh({ age: null }));
 });

@@ -12,6 +12,7 @@ import ldpfast as ldp
 from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, Mechanism, TreeResponse
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
+from ldpfast.results import Binomial
 
 
 def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
@@ -182,8 +183,15 @@ def assert_same_estimate(actual: ldp.Estimate, expected: ldp.Estimate) -> None:
     assert_same(actual.value, expected.value)
     assert_same(actual.stderr, expected.stderr)
     assert (actual.n, actual.guarantee) == (expected.n, expected.guarantee)
-    for ours, theirs in zip(actual._bounds(), expected._bounds(), strict=True):
-        assert_same(ours, theirs)
+    if isinstance(expected.rule, Binomial):  # limits are functions of these counts, which take long to compute
+        assert isinstance(actual.rule, Binomial)
+        assert_same(actual.rule.hits, expected.rule.hits)
+        assert_same(actual.rule.n, expected.rule.n)
+        for share in (0.0, 1.0):
+            assert_same(actual.rule.debiasing(share), expected.rule.debiasing(share))
+    else:
+        for ours, theirs in zip(actual._bounds(), expected._bounds(), strict=True):
+            assert_same(ours, theirs)
     assert (actual.covariance is None) == (expected.covariance is None)
     if actual.covariance is not None:
         assert_same(actual.covariance, expected.covariance)
