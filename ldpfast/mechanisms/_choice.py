@@ -18,7 +18,7 @@ from ._linf_ball import LinfBall
 from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._randomized_response import RandomizedResponse
-from ._rank_codebook import RankCodebook
+from ._rank_codebook import MAX_DIM, RankCodebook, best_vectors
 from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._sign_bit import SignBit
 from ._subset_selection import SubsetSelection, best_size, subset_variance
@@ -243,7 +243,7 @@ def for_ball(
     epsilon: float,
     *,
     radius: float = 1.0,
-    vectors: int = 16,
+    vectors: int | None = None,
     max_bits: int | None = None,
     allow_ideal: bool = False,
 ) -> RankCodebook | L2Ball | PrivUnit:
@@ -257,8 +257,10 @@ def for_ball(
         Privacy parameter of the whole vector, > 0.
     radius : float, default 1.0
         Radius r > 0 of the ball.
-    vectors : int, default 16
-        Number of random directions of `RankCodebook`; the time of the client is proportional to it.
+    vectors : int, optional
+        Number of random directions of `RankCodebook`, to which the time of the client is proportional. The default is the
+        smallest power of two from 16 on whose error is at most 1 % above that of the best, among those with at most 2^17
+        products of two numbers for each record (about 50 us).
     max_bits : int, optional
         Largest size of a report.
     allow_ideal : bool, default False
@@ -267,23 +269,40 @@ def for_ball(
     Returns
     -------
     mechanism : RankCodebook, L2Ball or PrivUnit
-        `RankCodebook` up to dimension 16384. The choice depends on the arguments alone.
+        `RankCodebook` up to dimension 16384, then `L2Ball`. The choice depends on the arguments alone.
 
     Raises
     ------
     TypeError, ValueError
         If no mechanism accepts these arguments, or none has reports of at most `max_bits` bits.
 
+    Warns
+    -----
+    UserWarning
+        If `dim` is above 16384 and `L2Ball` has at least 1.3 times the error of the best mechanism.
+
     Examples
     --------
     >>> from ldpfast.mechanisms import for_ball
     >>> for_ball(100, epsilon=2.0)
-    RankCodebook(dim=100, epsilon=2.0, radius=1.0, vectors=16)
+    RankCodebook(dim=100, epsilon=2.0, radius=1.0, vectors=128)
+    >>> for_ball(100, epsilon=8.0)
+    RankCodebook(dim=100, epsilon=8.0, radius=1.0, vectors=1024)
     """
-    makers: list[Callable[[], RankCodebook | L2Ball | PrivUnit]] = [
-        partial(L2Ball, dim, epsilon, radius=radius),
-        partial(RankCodebook, dim, epsilon, radius=radius, vectors=vectors),
-    ]
+    dim, epsilon = _check.integer("dim", dim, 1), _check.positive("epsilon", epsilon)
+    makers: list[Callable[[], RankCodebook | L2Ball | PrivUnit]] = [partial(L2Ball, dim, epsilon, radius=radius)]
+    if dim <= MAX_DIM:
+        number = best_vectors(dim, epsilon) if vectors is None else vectors
+        makers.append(partial(RankCodebook, dim, epsilon, radius=radius, vectors=number))
     if _check.flag("allow_ideal", allow_ideal):
         makers.append(partial(PrivUnit, dim, epsilon, radius=radius))
-    return best(makers, lambda mechanism: mechanism.scale, max_bits, ROUNDING)
+    mechanism = best(makers, lambda mechanism: mechanism.scale, max_bits, ROUNDING)
+    if dim > MAX_DIM and isinstance(mechanism, L2Ball):
+        loss = (mechanism.scale / PrivUnit(dim, epsilon, radius=radius).scale) ** 2
+        if loss >= LOSS:
+            warn(
+                f"for dim={dim} and epsilon={epsilon}, L2Ball has {loss:.3g} times the error of PrivUnit, the best mechanism, "
+                f"whose guarantee is not exact; RankCodebook needs dim <= {MAX_DIM}",
+                UserWarning,
+            )
+    return mechanism

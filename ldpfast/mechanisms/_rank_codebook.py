@@ -17,8 +17,12 @@ from ..reports import Directions
 from ._base import Mechanism
 from ._half_space import check_ball, check_scale
 
-MAX_VECTORS = 256
+MAX_VECTORS = 1 << 14
 MAX_DIM = 16384  # a row fits the stack of the kernel
+FEWEST_VECTORS = 16  # that are chosen
+MAX_PRODUCTS = 1 << 17  # of numbers, for one record
+DRAWING_COST = 32  # of a vector with few numbers, in products
+MAX_LOSS = 0.01  # of error, for fewer vectors
 
 
 @lru_cache(maxsize=4096)
@@ -69,6 +73,17 @@ def best_top(dim: int, vectors: int, epsilon: float) -> int:
     return low
 
 
+@lru_cache(maxsize=256)
+def best_vectors(dim: int, epsilon: float) -> int:
+    """Return the number of vectors with at most 1 % more error than the best one, among powers of two within the cost."""
+    numbers = [FEWEST_VECTORS]
+    while 2 * numbers[-1] <= min(MAX_VECTORS, MAX_PRODUCTS // max(dim, DRAWING_COST)):
+        numbers.append(2 * numbers[-1])
+    # For records on the sphere, in units of the radius.
+    errors = [_signal(dim, number, best_top(dim, number, epsilon), epsilon) ** -2 - 1 for number in numbers]
+    return next(number for number, error in zip(numbers, errors, strict=True) if error <= (1 + MAX_LOSS) * min(errors))
+
+
 @dataclass(frozen=True)
 class RankCodebook(Mechanism):
     """One of 2 J public random directions for a vector in a Euclidean ball: probably one of those closest to the vector.
@@ -85,7 +100,7 @@ class RankCodebook(Mechanism):
     radius : float, default 1.0
         Radius r > 0 of the ball.
     vectors : int, default 16
-        Number J of random directions, in [1, 256]; they and their negatives are the candidates. The time is proportional.
+        Number J of random directions, in [1, 16384]; they and their negatives are the candidates. The time is proportional.
 
     Attributes
     ----------

@@ -123,7 +123,35 @@ def test_the_mechanism_of_the_ball(dim, epsilon):
     assert not chosen.guarantee.ideal
     ideal = for_ball(dim, epsilon, allow_ideal=True)
     assert ideal.scale <= chosen.scale
-    assert isinstance(for_ball(20_000, epsilon), ldp.L2Ball)
+
+
+@pytest.mark.parametrize(
+    "dim, epsilon, most", [(4, 16.0, 0.0085), (16, 8.0, 1.63), (100, 8.0, 13.1), (100, 4.0, 43.2), (512, 8.0, 72.0)]
+)
+def test_the_error_of_the_mechanism_of_the_ball(dim, epsilon, most):
+    chosen = for_ball(dim, epsilon)
+    assert chosen.scale**2 - 1 <= most
+    assert chosen.vectors * max(dim, 32) <= 1 << 17
+
+
+@pytest.mark.parametrize("dim, epsilon", [(2, 1.0), (30, 4.0), (16_384, 1.0)])
+def test_the_number_of_vectors_is_the_smallest_with_little_loss(dim, epsilon):
+    chosen = for_ball(dim, epsilon).vectors
+    numbers = [2**i for i in range(4, 15) if 2**i * max(dim, 32) <= 1 << 17] or [16]
+    errors = {n: ldp.RankCodebook(dim, epsilon, vectors=n).scale ** 2 - 1 for n in numbers}
+    assert chosen == next(n for n in numbers if errors[n] <= 1.01 * min(errors.values()))
+    assert for_ball(dim, epsilon, vectors=20).vectors == 20
+
+
+def test_large_dimensions_warn_about_the_loss():
+    with pytest.warns(
+        UserWarning, match=r"^for dim=100000 and epsilon=8.0, L2Ball has 11.8 times the error of PrivUnit"
+    ):
+        assert isinstance(for_ball(100_000, 8.0), ldp.L2Ball)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for_ball(20_000, 0.5)
+        for_ball(16_384, 8.0)
 
 
 def test_the_ideal_mechanism_must_be_allowed():

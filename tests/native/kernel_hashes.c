@@ -202,8 +202,8 @@ static void cubes_and_codebooks(void)
     privatize("sampled cube, u32", privatize_sampled_cube_f64_u32, &few, doubles, 500, 16);
     privatize("cap cube, float", privatize_cap_cube_f32, &some, floats, 500, 2);
     privatize("cap cube", privatize_cap_cube_f64, &all, doubles, 500, 9);
-    static const uint32_t dims[] = {1, 10, 100, 5000}, vectors[] = {16, 1, 64, 16}, top[] = {8, 1, 28, 7},
-                          bits[] = {5, 1, 7, 5};
+    static const uint32_t dims[] = {1, 10, 100, 5000, 20}, vectors[] = {16, 1, 64, 16, 200}, top[] = {8, 1, 28, 7, 9},
+                          bits[] = {5, 1, 7, 5, 9};
     static float rows[4 * 5000];
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         const uint32_t dim = dims[i], n = dim > 1000 ? 4 : 40;

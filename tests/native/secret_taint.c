@@ -238,7 +238,8 @@ static void subsets(void)
 
 static void codebooks(void)
 {
-    static const uint32_t dims[] = {1, 2, 10, 100}, vectors[] = {16, 1, 16, 64}, top[] = {8, 1, 8, 28}, bits[] = {5, 1, 5, 7};
+    static const uint32_t dims[] = {1, 2, 10, 100, 4}, vectors[] = {16, 1, 16, 64, 160}, top[] = {8, 1, 8, 28, 70},
+                          bits[] = {5, 1, 5, 7, 9};
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         const rank_codebook p = {1, 40, (uint64_t)11 << 60, dims[i], vectors[i], top[i], bits[i]};
         run("rank codebook, f32", indices_f32, &p, floats, 9, 4 * dims[i], 1, RECORDS | WORDS);

@@ -1,16 +1,16 @@
 /* Rank codebook: one of 2 J candidate directions, +U_j and -U_j, from a public seed, for a vector in a Euclidean ball.
  * docs/proofs/rank_codebook.md.
  *
- * Privacy: the seed is drawn without the record. The candidates are ranked by their inner products with the record. Exactly `top` of
- * them, whatever the rounding, are reported with the probability of the private coin, and each set is used uniformly. No branch and
- * no address depends on the record or the coin. */
+ * Privacy: the seed is drawn without the record. The candidates are compared by their inner products with the record. Exactly
+ * `top` of them, whatever the rounding, are reported with the probability of the private coin, and each set is used uniformly. No
+ * branch and no address depends on the record or the coin. */
 #ifndef LDP_RANK_CODEBOOK_H
 #define LDP_RANK_CODEBOOK_H
 
 #include "privatize/kernel.h"
 #include "random/directions.h"
 
-enum { CODEBOOK_ROWS = 256, MAX_VECTORS = 256 };
+enum { CODEBOOK_ROWS = 256, MAX_VECTORS = 1 << 14 };
 
 typedef struct {
     double per_radius, tolerance;
