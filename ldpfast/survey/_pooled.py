@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import numpy as np
 
+from .._typing import Floats
 from ._covariance import Covariance
 from ._shares import Shares
 
@@ -33,45 +33,65 @@ def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares
     computed by the formula of Woodbury, in O(k) time. The error of a source whose shares add up to 1 has no component along
     1, and adding a multiple of 1 1^T to its covariance does not change the result.
     """
-    k, number, n = len(sources[0].value), len(sources), np.array([source.n for source in sources], float)
-    share = np.clip(sum(np.multiply(source.value, source.n) for source in sources) / n.sum(), 0, 1)
+    k, counts = len(sources[0].value), np.array([source.n for source in sources])
+    share = np.clip(sum(np.multiply(source.value, source.n) for source in sources) / counts.sum(), 0, 1)
     share = share / share.sum() if share.any() else np.full(k, 1 / k)
-    blocks, vectors, middle = (
-        np.zeros((k, number, number)),
-        np.zeros((k, number, 2 * number)),
-        np.zeros((2 * number,) * 2),
-    )
+    both = np.array([[0 if i == j else together(i, j) for j in range(len(sources))] for i in range(len(sources))])
+    seen = np.stack([source.value for source in sources], axis=-1)
+    value, covariance = _least_squares(seen, *_joint_covariance(sources, share, both / np.outer(counts, counts)))
+    guarantee = max((source.guarantee for source in sources), key=lambda g: g.epsilon)
+    people = max(*counts.tolist(), int(counts.sum() - both.sum() // 2))
+    return Shares(value, people, covariance, guarantee)
+
+
+def _joint_covariance(sources: list[Shares], share: Floats, common: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the covariance of the estimates of all sources, at some shares.
+
+    Parameters
+    ----------
+    sources : list of Shares
+    share : ndarray, shape (k,)
+    common : ndarray, shape (sources, sources)
+        Number of people in two samples, over the product of their sizes; 0 for a sample and itself.
+
+    Returns
+    -------
+    blocks : ndarray, shape (k, sources, sources)
+        For each symbol, a matrix over sources; its entries are no covariances of different symbols.
+    vectors : ndarray, shape (k, sources, 2 sources)
+    middle : ndarray, shape (2 sources, 2 sources)
+        To the blocks, vectors middle vectors^T is added, where a vector has an entry for each symbol and source.
+    """
+    k, number = len(share), len(sources)
+    blocks, vectors = share[:, np.newaxis, np.newaxis] * common, np.zeros((k, number, 2 * number))
+    middle = np.zeros((2 * number, 2 * number))
+    middle[1::2, 1::2] = -common
     for i, source in enumerate(sources):
         assert source.response is not None
-        own = source.response.covariance(share, n[i])
+        own, place = source.response.covariance(share, source.n), slice(2 * i, 2 * i + 2)
         blocks[:, i, i] = own.diagonal
-        vectors[:, i, 2 * i : 2 * i + 2] = np.stack(own.vectors, axis=-1)
-        middle[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = own.middle
+        vectors[:, i, place] = np.stack(own.vectors, axis=-1)
+        middle[place, place] = own.middle
         if source.response.ones is not None:
             middle[2 * i, 2 * i] += own.diagonal.mean()
-    for i, j in itertools.permutations(range(number), 2):
-        both = together(i, j) / (n[i] * n[j])
-        blocks[:, i, j] = both * share
-        middle[2 * i + 1, 2 * j + 1] = -both
-    seen = np.stack([source.value for source in sources], axis=-1)[..., np.newaxis]
-    solved = np.linalg.solve(blocks, np.concatenate([vectors, seen, np.ones((k, number, 1))], axis=2))
+    return blocks, vectors, middle
+
+
+def _least_squares(seen: Floats, blocks: Floats, vectors: Floats, middle: Floats) -> tuple[Floats, Covariance]:
+    """Return the shares that add up to 1 and fit all estimates best, shape (k, sources), and their covariance."""
+    right = np.concatenate([vectors, seen[..., np.newaxis], np.ones((*seen.shape, 1))], axis=2)
+    solved = np.linalg.solve(blocks, right)
     by_vector, by_seen, by_one = solved[..., :-2].sum(axis=1), solved[..., -2].sum(axis=1), solved[..., -1].sum(axis=1)
     # The inverse of the whole covariance is that of the blocks minus (blocks^-1 vectors) inner (blocks^-1 vectors)^T.
-    products = np.einsum("ksa,ksb->ab", vectors, solved)
-    inner = np.linalg.solve(np.eye(2 * number) + middle @ products[:, :-2], middle)
+    products, eye = np.einsum("ksa,ksb->ab", vectors, solved), np.eye(len(middle))
+    inner = np.linalg.solve(eye + middle @ products[:, :-2], middle)
     precise = by_seen - by_vector @ (inner @ products[:, -2])
-    # The covariance of the result is that of free shares, then of shares that add up to 1.
+    # Shares without the condition have the covariance diag(1 / by_one) + ratios outer ratios^T.
     ratios = by_vector / by_one[:, np.newaxis]
-    outer = np.linalg.solve(np.eye(2 * number) - inner @ (by_vector.T @ ratios), inner)
+    outer = np.linalg.solve(eye - inner @ (by_vector.T @ ratios), inner)
     free = precise / by_one + ratios @ (outer @ (ratios.T @ precise))
     ones = 1 / by_one + ratios @ (outer @ ratios.sum(axis=0))
     value = free + ones * (1 - free.sum()) / ones.sum()
-    covariance = Covariance(
-        1 / by_one,
-        (*ratios.T, ones),
-        np.block([[outer, np.zeros((2 * number, 1))], [np.zeros((1, 2 * number)), -1 / ones.sum()]]),
-    )
-    guarantee = max((source.guarantee for source in sources), key=lambda g: g.epsilon)
-    overlap = sum(together(i, j) for i, j in itertools.combinations(range(number), 2))
-    people = max(*(source.n for source in sources), sum(source.n for source in sources) - overlap)
-    return Shares(value, people, covariance, guarantee)
+    bordered = np.zeros((len(middle) + 1, len(middle) + 1))
+    bordered[:-1, :-1], bordered[-1, -1] = outer, -1 / ones.sum()
+    return value, Covariance(1 / by_one, (*ratios.T, ones), bordered)
