@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _exchange
 from ._typing import AnyArray
 
 MAX_PEOPLE = 1 << 53  # doubles represent all integers up to here
@@ -151,10 +152,21 @@ def array(name: str, values: ArrayLike) -> AnyArray:
         return values
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array")
+    if _exchange.is_foreign(values):
+        return foreign_array(name, values)
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
         raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}") from error
+
+
+def foreign_array(name: str, values: Any) -> AnyArray:
+    """Return an array of another library as one of NumPy."""
+    kind = type(values).__name__
+    try:
+        return _exchange.as_numpy(name, values)
+    except (ValueError, BufferError, RuntimeError) as error:
+        raise TypeError(f"{name} must be an array of numbers on the CPU, got {kind}: {error}") from error
 
 
 def is_laid_out(x: AnyArray) -> bool:
@@ -224,14 +236,17 @@ def invalid(
 
 
 def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
-    """Return `out`, if reports can be written to it."""
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"out must be an ndarray, got {type(out).__name__}")
-    if out.shape != shape or out.dtype != dtype:
-        raise ValueError(f"out must have shape {shape} and dtype {dtype}, got shape {out.shape} and dtype {out.dtype}")
-    if not out.flags.writeable:
+    """Return `out` as an array of the same memory, if reports can be written to it."""
+    target = foreign_array("out", out) if _exchange.is_foreign(out) else out
+    if not isinstance(target, np.ndarray):
+        raise TypeError(f"out must be an ndarray, or an array on the CPU with __dlpack__, got {type(out).__name__}")
+    if target.shape != shape or target.dtype != dtype:
+        raise ValueError(
+            f"out must have shape {shape} and dtype {dtype}, got shape {target.shape} and dtype {target.dtype}"
+        )
+    if not target.flags.writeable:
         raise ValueError("out must be writeable, got a read-only array")
-    return out
+    return target
 
 
 def reals(name: str, values: ArrayLike) -> AnyArray:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
+from .. import _check, _exchange
 from .._core.survey import ROWS
 from .._extras import optional
 
@@ -162,6 +162,8 @@ def whole_column(name: str, values: Any) -> Any:
             return getattr(values, "array", values)  # the categorical of a series
         if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
             values = values.to_numpy()
+    if _exchange.is_foreign(values) and not hasattr(values, "__arrow_c_array__"):
+        values = _check.foreign_array(f"column {name!r}", values)
     if isinstance(values, Mapping | Set):
         raise TypeError(f"column {name!r} must be in the order of the rows, got {type(values).__name__}")
     if isinstance(values, str | bytes) or not (hasattr(values, "__len__") or hasattr(values, "__arrow_c_stream__")):

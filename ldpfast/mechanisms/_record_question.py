@@ -57,7 +57,7 @@ class RecordQuestion(ReportQuestion[Result]):
             value, in double precision. Anything else makes the reports reproducible, hence not private: for simulation and
             tests only. The same key and records give the same reports for any number of threads and any instruction set,
             but ``privatize(x[:m])`` can differ from ``privatize(x)[:m]``.
-        out : ndarray, optional
+        out : ndarray, or array of another library on the CPU, optional
             Array for the reports, of their shape and dtype.
         clip : bool, default False
             Project records outside the domain on it and map NaN to its center, instead of raising an error. Use it in
@@ -85,21 +85,20 @@ class RecordQuestion(ReportQuestion[Result]):
         self.domain.check_clip(clip)
         records, single = self.domain.records(x)
         n, shape, dtype = len(records), self.report.shape, self._report_dtype(records, rng)
-        if out is not None:
-            _check.output(out, shape if single else (n, *shape), dtype)
+        to = None if out is None else _check.output(out, shape if single else (n, *shape), dtype)
         # Small reports go to a new array first. That takes less time than another pass over the records for the check.
-        small = not clip and out is not None and out.nbytes <= records.nbytes // 2
-        direct = out is not None and not small and _check.is_laid_out(out) and not np.may_share_memory(out, records)
-        reports = out.reshape((n, *shape)) if out is not None and direct else np.empty((n, *shape), dtype)
+        small = not clip and to is not None and to.nbytes <= records.nbytes // 2
+        direct = to is not None and not small and _check.is_laid_out(to) and not np.may_share_memory(to, records)
+        reports = to.reshape((n, *shape)) if to is not None and direct else np.empty((n, *shape), dtype)
         if is_personal(rng):
             self._pipeline.privatize_persons(records, rng.of(self, n), reports, clip=clip)
         else:
             self._pipeline.privatize(records, rng, reports, clip=clip, check_first=direct)
         answer = reports[0] if single else reports
-        if out is None:
+        if out is None or to is None:
             return answer
-        if not np.may_share_memory(reports, out):
-            out[...] = answer
+        if not np.may_share_memory(reports, to):
+            to[...] = answer
         return out
 
     def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:

@@ -81,7 +81,7 @@ class Vectors(VectorFormat):
         tally.add_vectors(reports, self.dim, self.bound, state)
 
     def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
-        return reports.astype(np.float64)
+        return reports.copy()
 
     def invalidity(self, reports: AnyArray) -> str | None:
         tolerance = 8 * float(np.finfo(reports.dtype).eps) * (1 + self.dim**0.5)

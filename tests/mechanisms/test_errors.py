@@ -475,7 +475,7 @@ def test_a_negative_rng_is_rejected(rng):
 
 def test_out_of_another_type_is_rejected():
     for out in ([0, 0], memoryview(bytearray(2)), 3):
-        with raises(TypeError, f"out must be an ndarray, got {kind_name(out)}"):
+        with raises(TypeError, f"out must be an ndarray, or an array on the CPU with __dlpack__, got {kind_name(out)}"):
             WARNER.privatize([0, 1], out=out)
 
 

@@ -266,16 +266,17 @@ class NewtonStep(Sequential):
                 raise examples.invalid_error()
             decoded = question.decode(question.privatize(records, rng=stream))  # type: ignore[arg-type]
             if left > 0:
-                self._hessian_sum = self._hessian_sum + decoded.sum(axis=0)
+                self._hessian_sum = self._hessian_sum + decoded.sum(axis=0, dtype=np.float64)
             else:
                 self._add_gradients(decoded)
             self._n += stop - start
             start = stop
 
     def _add_gradients(self, decoded: Floats) -> None:
-        self._gradient_sum = self._gradient_sum + decoded.sum(axis=0)
+        rows = decoded.astype(np.float64, copy=False)
+        self._gradient_sum = self._gradient_sum + rows.sum(axis=0)
         if self._gradient_products.size:
-            self._gradient_products = self._gradient_products + decoded.T @ decoded
+            self._gradient_products = self._gradient_products + rows.T @ rows
 
     def estimate(self) -> Estimate[Floats]:
         """Return the coefficients after the Newton step, or the mean of the positions before there are gradients.

@@ -1,0 +1,34 @@
+"""Arrays of other libraries as NumPy arrays of the same memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._typing import AnyArray
+
+CPU = 1  # type of a device in DLPack
+
+
+def is_foreign(values: Any) -> bool:
+    """Return whether a value is an array of another library, which exports it by DLPack."""
+    return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
+
+
+def as_numpy(name: str, values: Any) -> AnyArray:
+    """Return an array of another library, without a copy unless NumPy lacks its dtype: bfloat16 becomes float32.
+
+    Raises
+    ------
+    TypeError
+        If it is on another device, has gradients, or has no dtype of NumPy.
+    """
+    kind = type(values).__name__
+    if int(values.__dlpack_device__()[0]) != CPU:
+        raise TypeError(f"{name} must be on the CPU, got a {kind} on another device: call .cpu() first")
+    if getattr(values, "requires_grad", False):
+        raise TypeError(f"{name} must not have gradients, got a {kind} with requires_grad: call .detach() first")
+    if str(getattr(values, "dtype", "")).endswith("bfloat16"):
+        values = values.float() if hasattr(values, "float") else values.astype("float32")
+    return np.asarray(values) if hasattr(values, "__array__") else np.from_dlpack(values)
