@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._core.survey import split_messages
 from .._extras import optional
 from .._typing import AnyArray
+from ..mechanisms import Mechanism
 from ..reports import check_table_schema
 from ..reports._labels import binary_buffers, is_binary
 from ._layout import SurveyLayout
@@ -79,8 +80,7 @@ def count_rows(
         The counts, changed in place.
     """
     for q, (mechanism, packed) in enumerate(zip(layout.mechanisms, reports, strict=True)):
-        counted = mechanism.report.count(mechanism.report.arrange(mechanism.report.unpack(packed)))
-        mechanism.report.combine(states[2 + q], counted)
+        mechanism.report.combine(states[2 + q], _counted(mechanism, packed))
         states[0][q] += len(packed)
     for i, (a, b) in enumerate(layout.pairs):
         states[1][i] += int((asked[:, a] & asked[:, b]).sum())
@@ -111,6 +111,11 @@ def count_groups(
         states[1][:, i] += np.bincount(members[asked[:, a] & asked[:, b]], minlength=len(states[1]))
 
 
+def _counted(mechanism: Mechanism, packed: NDArray[np.uint8]) -> AnyArray:
+    """Return the counts of packed reports to one question, after a check."""
+    return mechanism.report.count(mechanism.report.arrange(mechanism.report.unpack(packed)))
+
+
 def _no_counts(layout: SurveyLayout) -> list[AnyArray]:
     return [np.zeros(shape, dtype) for shape, dtype in layout.state_layouts]
 
@@ -127,7 +132,12 @@ def _count_messages(survey: Survey, data: Any, ends: NDArray[np.int64]) -> tuple
     if len(layout.pairs):
         np.put_along_axis(asked, questions.astype(np.intp), True, axis=1)
     states = _no_counts(layout)
-    count_rows(layout, [part.reshape(-1, size) for part, size in zip(packed, sizes, strict=True)], asked, states)
+    reports = [part.reshape(-1, size) for part, size in zip(packed, sizes, strict=True)]
+    try:
+        count_rows(layout, reports, asked, states)
+    except ValueError:
+        _raise_first(layout, reports, lambda q: np.flatnonzero((questions == q).any(axis=1)), "that at index")
+        raise
     return states, len(asked)
 
 
@@ -166,7 +176,26 @@ def _count_batch(survey: Survey, batch: Any, states: list[AnyArray], first: int)
     if (answers != layout.answers).any():
         row = int(np.argmax(answers != layout.answers))
         raise ValueError(f"reports must have {layout.answers} answers in every row; row {first + row} does not")
-    count_rows(layout, reports, asked, states)
+    try:
+        count_rows(layout, reports, asked, states)
+    except ValueError:
+        _raise_first(layout, reports, lambda q: first + np.flatnonzero(asked[:, q]), "row")
+        raise
+
+
+def _raise_first(
+    layout: SurveyLayout, reports: Sequence[NDArray[np.uint8]], places: Callable[[int], NDArray[np.intp]], kind: str
+) -> None:
+    """Raise the error for the first invalid report to a question; `places` returns the places of its reports."""
+    for q, (name, mechanism, packed) in enumerate(zip(layout.names, layout.mechanisms, reports, strict=True)):
+        for number, report in enumerate(packed):
+            try:
+                _counted(mechanism, report[np.newaxis])
+            except ValueError:
+                raise ValueError(
+                    f"reports must be those of {type(mechanism).__name__} for question {name!r}; "
+                    f"{kind} {int(places(q)[number])} is not"
+                ) from None
 
 
 def _check_schema(survey: Survey, schema: Any) -> None:

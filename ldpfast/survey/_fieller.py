@@ -32,6 +32,8 @@ class Fieller:
         Amount by which one report moves a share; 0 if it is not known, for normal margins.
     needed : int
         Number of reports that are needed if there are too few for normal margins, else 0.
+    start : float
+        A number that is added to the ratio.
     """
 
     numerator: Floats
@@ -43,9 +45,10 @@ class Fieller:
     highest: Any = 0.0
     hit: float = 0.0
     needed: int = 0
+    start: float = 0.0
 
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
-        return self._limit(-1, tail), self._limit(1, tail)
+        return self.start + self._limit(-1, tail), self.start + self._limit(1, tail)
 
     def _limit(self, sign: int, tail: float) -> Floats:
         """Return the lower limits (sign -1) or the upper ones (1), by iteration of the margin at the limit."""

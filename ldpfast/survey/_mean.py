@@ -84,7 +84,7 @@ class Mean(NumberQuestion):
 
     @property
     def label_weights(self) -> Floats:
-        return np.array([self.lower, self.upper])
+        return np.array([0.0, self.upper - self.lower])
 
     @property
     def range(self) -> tuple[float, float]:

@@ -33,14 +33,16 @@ def pooled(sources: list[Shares], together: Callable[[int, int], int]) -> Shares
     computed by the formula of Woodbury, in O(k) time. The error of a source whose shares add up to 1 has no component along
     1, and adding a multiple of 1 1^T to its covariance does not change the result.
     """
-    k, counts = len(sources[0].value), np.array([source.n for source in sources])
-    share = np.clip(sum(np.multiply(source.value, source.n) for source in sources) / counts.sum(), 0, 1)
-    share = share / share.sum() if share.any() else np.full(k, 1 / k)
+    counts = np.array([source.n for source in sources], np.float64)
+    # With half a report for each symbol, so that no source is certain about rare ones.
+    share = sum(source.covariance.vectors[1] * source.n for source in sources) / counts.sum()
+    share = np.maximum(share, 0.5 / counts.sum())
+    share /= share.sum()
     both = np.array([[0 if i == j else together(i, j) for j in range(len(sources))] for i in range(len(sources))])
     seen = np.stack([source.value for source in sources], axis=-1)
     value, covariance = _least_squares(seen, *_joint_covariance(sources, share, both / np.outer(counts, counts)))
     guarantee = max((source.guarantee for source in sources), key=lambda g: g.epsilon)
-    people = max(*counts.tolist(), int(counts.sum() - both.sum() // 2))
+    people = int(max(*counts, counts.sum() - both.sum() / 2))
     return Shares(value, people, covariance, guarantee)
 
 

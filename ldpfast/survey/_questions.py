@@ -83,7 +83,7 @@ class ColumnQuestion(SurveyQuestion):
 
     @property
     def label_weights(self) -> Floats | None:
-        """Weights of the labels in the only number that is reported; None if their shares are."""
+        """Weights of the labels in the only number that is reported, above the start of its range; None if shares are."""
         return None
 
     @property
@@ -93,7 +93,7 @@ class ColumnQuestion(SurveyQuestion):
 
     def sums(self, cells: Cells) -> Sums:
         """Return the reported sums, where the symbols without "no answer" are some cells."""
-        return cells.each() if self.label_weights is None else cells.total(self.label_weights)
+        return cells.each() if self.label_weights is None else cells.total(self.label_weights, self.range[0])
 
     @property
     def range(self) -> tuple[float, float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._limits import along
 from .._typing import Floats
+from ..estimation import project_simplex
 from ..mechanisms._moments import Moments
 from ..privacy import Guarantee
 from ..reports import Aggregator, Bits, Codes, Format, ReportQuestion
@@ -103,7 +104,10 @@ class Shares:
             seen = np.clip(q + (p - q) * np.clip(value, 0, 1), 0.5 / n, 1 - 0.5 / n)
         else:  # half a report is added for each symbol, so that no variance is zero
             seen = (rule.hits + 0.5) / (n + 0.5 * k / response.ones)
-        covariance = response.covariance(line(np.asarray(seen, np.float64)), people)
+        share = line(np.asarray(seen, np.float64))
+        if response.ones is not None and response.ones > 1:  # few reports have shares that no population can have
+            share = project_simplex(share)
+        covariance = response.covariance(share, people)
         hit = (line.one - line.zero) / people
         return cls(value, people, covariance, estimate.guarantee, response, rule, hit)
 
@@ -133,7 +137,7 @@ class Shares:
         """
         stderr = np.sqrt(np.maximum(self.covariance.of(sums, sums), 0))
         rule = self._binomial(sums) or self._bounded(sums)
-        return Estimate(sums.of(self.value), stderr, self.n, self.guarantee, None, rule)
+        return Estimate(sums.start + sums.of(self.value), stderr, self.n, self.guarantee, None, rule)
 
     def _bounded(self, sums: Sums) -> IntervalRule:
         """Return the rule for sums of the shares: each supported symbol of a report is a step."""
@@ -158,7 +162,7 @@ class Shares:
         elif not self._adds_up or len(sums.weights) != k or len(np.unique(sums.weights)) != 2:
             return None
         scale = sums.highest - sums.lowest
-        zero = sums.lowest + scale * size * line.zero
+        zero = sums.start + sums.lowest + scale * size * line.zero
         scaled: Any = Debiasing(zero, zero + scale * (line.one - line.zero))
         return Binomial(sums.count(self.binomial.hits), along(self.n, sums.ndim), scaled)
 
@@ -182,10 +186,10 @@ class Shares:
             stderr = np.sqrt(np.maximum(vn - 2 * value * c + value**2 * vd, 0)) / np.abs(denominator)
         ratio = (numerator, denominator, vn, vd, c)
         if np.any(self.hit):
-            rule = Fieller(*ratio, sums.lowest, sums.highest, along(self.hit, sums.ndim))
+            rule = Fieller(*ratio, sums.lowest, sums.highest, along(self.hit, sums.ndim), start=sums.start)
         else:
-            rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed)
-        return Estimate(value, stderr, self.n, self.guarantee, None, rule)
+            rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed, start=sums.start)
+        return Estimate(sums.start + value, stderr, self.n, self.guarantee, None, rule)
 
     def margin(self, shape: tuple[int, int], axis: int) -> Shares:
         """Return the shares of one of two variables, where the symbols are pairs in rows of a table.

@@ -51,9 +51,9 @@ class Cells:
         """Return the shares of all symbols."""
         return Sums(self.pick, lambda numbers: numbers, self.axes + 1)
 
-    def total(self, weights: Floats | None = None, *, keep: bool = False) -> Sums:
+    def total(self, weights: Floats | None = None, start: float = 0.0, *, keep: bool = False) -> Sums:
         """Return one sum per set, with a weight for each symbol of a set; with `keep`, the last axis has length 1."""
-        return Sums(self.pick, lambda numbers: numbers.sum(axis=-1, keepdims=keep), self.axes + keep, weights)
+        return Sums(self.pick, lambda numbers: numbers.sum(axis=-1, keepdims=keep), self.axes + keep, weights, start)
 
     def cumulative(self) -> Sums:
         """Return the sums of the first, the first two, ... symbols, without that of all."""
@@ -72,12 +72,16 @@ class Sums:
         Number of axes of the sums.
     weights : ndarray or None
         Weights of the symbols that `pick` returns, along its last axis; None for ones.
+    start : float
+        A number that estimates add to the sums. The mean of numbers far from zero is not a sum of shares with large weights,
+        whose errors would cancel.
     """
 
     pick: Callable[[AnyArray], AnyArray]
     reduce: Callable[[AnyArray], AnyArray]
     ndim: int
     weights: Floats | None = None
+    start: float = 0.0
 
     def of(self, numbers: AnyArray) -> Any:
         """Return the sums of numbers, shape (..., k)."""

@@ -24,6 +24,7 @@ from ldpfast.reports._aggregator import MAGIC
 from ldpfast.survey import Survey, YesNo
 from ldpfast.survey._messages import messages_of as survey_messages
 
+from ..support.errors import raises
 from ..support.surveys import SURVEYS, people, questions
 
 SURVEY = Survey(questions(True), 4.0, answers=2)
@@ -171,9 +172,29 @@ def test_invalid_reports_in_messages_are_refused():
     survey = SURVEYS["single"]
     message = messages_of(survey, survey.privatize({"smoker": np.ones(1, bool)}, rng=1))[0]
     aggregator = survey.aggregator()
-    with pytest.raises(ValueError, match=r"codes in \[0, 2\)"):
+    rule = r"^reports must be those of RandomizedResponse for question 'smoker'; that at index 1 is not$"
+    with pytest.raises(ValueError, match=rule):
         aggregator.update([message, message[:-1] + b"\x07"])
     assert aggregator.n == 0
+
+
+def test_an_invalid_report_is_named_by_its_question_and_its_place_in_the_whole_input():
+    asked = TABLE.column("code").is_valid().to_numpy()
+    place, number = int(np.flatnonzero(asked)[7]), SURVEY._layout.names.index("code")
+    cells = TABLE.column("code").to_pylist()
+    cells[place] = bytes([cells[place][0] ^ 1]) + cells[place][1:]  # one member more or less
+    table = TABLE.set_column(number, TABLE.schema.field(number), pa.array(cells, TABLE.schema.field(number).type))
+    for reports, where in (
+        (messages_of(SURVEY, table), "that at index"),
+        (table, "row"),
+        (pa.Table.from_batches(table.to_batches(max_chunksize=10)), "row"),
+    ):
+        aggregator = copy.copy(WHOLE)
+        with raises(
+            ValueError, f"reports must be those of SubsetSelection for question 'code'; {where} {place} is not"
+        ):
+            aggregator.update(reports)
+        assert aggregator == WHOLE
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -281,7 +282,8 @@ def test_the_standard_errors_of_sums_and_ratios_are_those_of_the_covariance(mech
 def dense_pooled(sources, together):
     """Return shares and covariance by generalized least squares for all but the last share, with full matrices."""
     k, n = len(sources[0].value), [source.n for source in sources]
-    share = np.clip(sum(source.value * source.n for source in sources) / sum(n), 0, 1)
+    share = sum(source.covariance.vectors[1] * source.n for source in sources) / sum(n)
+    share = np.maximum(share, 0.5 / sum(n))
     share /= share.sum()
     free, constant = np.vstack([np.eye(k - 1), -np.ones(k - 1)]), np.eye(k)[-1]
     plain = np.diag(share) - np.outer(share, share)
@@ -319,6 +321,56 @@ def test_pooled_shares_are_those_of_full_matrices(names):
     assert np.allclose(found.value, value, rtol=1e-8, atol=1e-10)
     assert np.allclose(found.covariance.matrix, covariance, rtol=1e-7, atol=1e-12)
     assert found.value.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("epsilon", [8, 16, 24, 44])
+def test_pooled_answers_at_any_epsilon(epsilon):
+    """With little noise they are the shares of all answers, and rare shares have standard errors above 0."""
+    questions = {"a": Choice(list("vwxyz")), "c": Choice(list("pq")), "ac": Cross("a", "c")}
+    frame = {"a": np.array(list("vw"))[np.arange(300) % 10 // 9], "c": ["p"] * 300}
+    counted = Survey(questions, float(epsilon)).collect(frame, rng=1)
+    found, alone = counted.estimate(pooled=True)["a"], counted.estimate()["a"]
+    assert np.abs(found.value - [0.9, 0.1, 0, 0, 0]).max() < 0.1
+    assert found.value.sum() == pytest.approx(1)
+    assert (0.3 / found.n < found.stderr).all()
+    assert (found.stderr < alone.stderr).all()
+
+
+def test_the_overlap_of_large_samples_does_not_overflow():
+    x = np.arange(30_000) % 4
+    small = [Shares.of(m.aggregator().update(m.privatize(x, rng=1))) for m in (MECHANISMS[0], MECHANISMS[4])]
+    large = [replace(source, n=source.n * 10**6) for source in small]
+    expected = pooled(small, lambda i, j: 10_000).value
+    assert np.allclose(pooled(large, lambda i, j: 10_000 * 10**6).value, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0, 1990, 1.7e9])
+def test_the_mean_of_a_table_does_not_depend_on_where_zero_is(start):
+    """Its shares are those of sets, whose sums have limits by the size of a step."""
+    months = Choice(12)
+    survey = Survey({"day": Mean(start, start + 365), "month": months, "both": Cross("day", "month")}, 1.0)
+    plain = Survey({"day": Mean(0, 365), "month": months, "both": Cross("day", "month")}, 1.0)
+    days, month = np.arange(2000) % 366.0, np.arange(2000) % 12
+    for name in ("margin", "given"):
+        found, expected = (
+            getattr(s.run({"day": at + days, "month": month}, rng=1)["both"], name)(
+                "day" if name == "margin" else "month"
+            )
+            for s, at in ((survey, start), (plain, 0.0))
+        )
+        assert np.allclose(found.value - start, expected.value, rtol=1e-6, atol=1e-4)
+        assert np.allclose(found.stderr, expected.stderr, rtol=1e-6)
+        assert np.allclose(np.array(found.interval()) - start, expected.interval(), rtol=1e-6, atol=1e-4)
+
+
+def test_few_reports_of_sets_have_standard_errors_above_zero():
+    survey = Survey({"h": Histogram(range(51))}, 0.1)
+    for seed in range(290, 300):
+        cdf = survey.run({"h": [10.0, 10.0, 10.0]}, rng=seed)["h"].cdf()
+        assert (cdf.stderr > 0.5 * cdf.stderr.max()).sum() > 20
+        assert cdf.stderr.min() > 0
+        low, high = cdf.interval()
+        assert ((low == 0) & (high == 1)).mean() > 0.9
 
 
 def test_many_categories_need_little_memory():
