@@ -318,7 +318,7 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
         Returns
         -------
         decoded : ndarray of float64, or of float32 for reports in float32; shape (n,) or (n, k) or (n, dim)
-            The expectation of a row is the record (one-hot for categories). The mean of the rows is
+            The expectation of a row is the record (one-hot for categories). The mean of the rows, in double precision, is
             ``estimate(reports).value``. A single report gives one dimension less.
 
         Raises

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -66,9 +65,18 @@ class ChannelRows:
         Pairs with the same columns, in any order, are merged: a channel with symmetries has few distinct ones.
         """
         assert self.exact is not None
-        rows: list[list[int]] = self.exact.tolist()
-        kinds = {frozenset(Counter(zip(rows[i], rows[j], strict=True)).items()) for i, j in self._indices()}
-        pairs = {ExactPair.of(kind, sum(rows[0])) for kind in kinds}
+        entries: list[list[int]] = self.exact.tolist()
+        values = sorted({value for row in entries for value in row})
+        places = {value: place for place, value in enumerate(values)}
+        rows, size = np.array([[places[value] for value in row] for row in entries], np.int64), len(values)
+        columns = {}  # different columns of two rows, with their numbers
+        for i, j in self._indices():
+            kinds, counts = np.unique(rows[i] * size + rows[j], return_counts=True)
+            columns[kinds.tobytes() + counts.tobytes()] = kinds, counts
+        pairs = set()
+        for kinds, counts in columns.values():
+            both = [(values[kind // size], values[kind % size]) for kind in kinds.tolist()]
+            pairs.add(ExactPair.of(zip(both, counts.tolist(), strict=True), sum(entries[0])))
         return list(pairs | {pair.reversed() for pair in pairs})
 
     def _real_pairs(self) -> Iterator[tuple[Floats, Floats]]:

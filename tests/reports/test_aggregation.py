@@ -86,7 +86,7 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
             one_hot = reports[:, None] == np.arange(mechanism.report.k)
         assert_same(aggregator.counts, one_hot.sum(axis=0).astype(np.int64))
     elif isinstance(mechanism, ldp.L2Ball | ldp.PrivUnit | ldp.RankCodebook):
-        rows = mechanism.decode(reports)
+        rows = mechanism.decode(reports).astype(np.float64)
         shift = 0 if reports.dtype == np.float64 else 10  # rows of public directions have single precision
         steps = np.rint(rows * (2.0 ** (40 - shift) / mechanism.scale))
         assert wide(aggregator._states[0]) == [sum(map(int, column)) << shift for column in steps.T]
