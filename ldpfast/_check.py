@@ -153,20 +153,11 @@ def array(name: str, values: ArrayLike) -> AnyArray:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array")
     if _exchange.is_foreign(values):
-        return foreign_array(name, values)
+        return _exchange.as_numpy(name, values)
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
         raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}") from error
-
-
-def foreign_array(name: str, values: Any) -> AnyArray:
-    """Return an array of another library as one of NumPy."""
-    kind = type(values).__name__
-    try:
-        return _exchange.as_numpy(name, values)
-    except (ValueError, BufferError, RuntimeError) as error:
-        raise TypeError(f"{name} must be an array of numbers on the CPU, got {kind}: {error}") from error
 
 
 def is_laid_out(x: AnyArray) -> bool:
@@ -237,7 +228,7 @@ def invalid(
 
 def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     """Return `out` as an array of the same memory, if reports can be written to it."""
-    target = foreign_array("out", out) if _exchange.is_foreign(out) else out
+    target = _exchange.as_numpy("out", out) if _exchange.is_foreign(out) else out
     if not isinstance(target, np.ndarray):
         raise TypeError(f"out must be an ndarray, or an array on the CPU with __dlpack__, got {type(out).__name__}")
     if target.shape != shape or target.dtype != dtype:

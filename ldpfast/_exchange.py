@@ -22,13 +22,22 @@ def as_numpy(name: str, values: Any) -> AnyArray:
     Raises
     ------
     TypeError
-        If it is on another device, has gradients, or has no dtype of NumPy.
+        If it is on another device, has gradients, or cannot be an array of NumPy.
     """
     kind = type(values).__name__
-    if int(values.__dlpack_device__()[0]) != CPU:
-        raise TypeError(f"{name} must be on the CPU, got a {kind} on another device: call .cpu() first")
-    if getattr(values, "requires_grad", False):
-        raise TypeError(f"{name} must not have gradients, got a {kind} with requires_grad: call .detach() first")
+    try:
+        if getattr(values, "requires_grad", False):
+            problem = f"{name} must not have gradients, got a {kind} with requires_grad: call .detach() first"
+        elif int(values.__dlpack_device__()[0]) != CPU:
+            problem = f"{name} must be on the CPU, got a {kind} on another device: call .cpu() first"
+        else:
+            return _shared(values)
+    except (ValueError, TypeError, BufferError, RuntimeError) as error:
+        raise TypeError(f"{name} must be an array of numbers on the CPU, got {kind}: {error}") from error
+    raise TypeError(problem)
+
+
+def _shared(values: Any) -> AnyArray:
     if str(getattr(values, "dtype", "")).endswith("bfloat16"):
         values = values.float() if hasattr(values, "float") else values.astype("float32")
     return np.asarray(values) if hasattr(values, "__array__") else np.from_dlpack(values)

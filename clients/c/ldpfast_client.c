@@ -410,7 +410,7 @@ static void write_response(const question *q, stream_key *key, uint32_t symbol, 
     }
 }
 
-/* The report of a record of one byte is the same. */
+/* The kernels for records of one and of two bytes make the same reports. */
 static void write_set(const question *q, stream_key *key, uint32_t symbol, uint8_t *report)
 {
     const subset_selection p = {q->integer[0], q->k, (uint32_t)q->integer[1], (uint32_t)q->integer[2]};

@@ -163,7 +163,7 @@ def whole_column(name: str, values: Any) -> Any:
         if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufb":
             values = values.to_numpy()
     if _exchange.is_foreign(values) and not hasattr(values, "__arrow_c_array__"):
-        values = _check.foreign_array(f"column {name!r}", values)
+        values = _exchange.as_numpy(f"column {name!r}", values)
     if isinstance(values, Mapping | Set):
         raise TypeError(f"column {name!r} must be in the order of the rows, got {type(values).__name__}")
     if isinstance(values, str | bytes) or not (hasattr(values, "__len__") or hasattr(values, "__arrow_c_stream__")):

@@ -56,7 +56,7 @@ class TreeLevel(ABC):
     @property
     @abstractmethod
     def integers(self) -> tuple[int, ...]:
-        """The integers of the coin, which saved states compare; none if the coin is that of all Hadamard levels."""
+        """The integers of the coin, which saved states compare. Hadamard levels have none, because they share one coin."""
 
     @property
     @abstractmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,11 +134,8 @@ def _count_messages(survey: Survey, data: Any, ends: NDArray[np.int64]) -> tuple
         np.put_along_axis(asked, questions.astype(np.intp), True, axis=1)
     states = _no_counts(layout)
     reports = [part.reshape(-1, size) for part, size in zip(packed, sizes, strict=True)]
-    try:
+    with _named(layout, reports, lambda q: (questions == q).any(axis=1), "that at index"):
         count_rows(layout, reports, asked, states)
-    except ValueError:
-        _raise_first(layout, reports, lambda q: np.flatnonzero((questions == q).any(axis=1)), "that at index")
-        raise
     return states, len(asked)
 
 
@@ -176,26 +174,60 @@ def _count_batch(survey: Survey, batch: Any, states: list[AnyArray], first: int)
     if (answers != layout.answers).any():
         row = int(np.argmax(answers != layout.answers))
         raise ValueError(f"reports must have {layout.answers} answers in every row; row {first + row} does not")
-    try:
+    with _named(layout, reports, lambda q: asked[:, q], "row", first):
         count_rows(layout, reports, asked, states)
+
+
+@contextmanager
+def _named(
+    layout: SurveyLayout,
+    reports: Sequence[NDArray[np.uint8]],
+    asked: Callable[[int], NDArray[np.bool_]],
+    place: str,
+    first: int = 0,
+) -> Iterator[None]:
+    """Name question and place in the error for an invalid report.
+
+    Parameters
+    ----------
+    layout : SurveyLayout
+    reports : sequence of ndarray, shape (answers, size)
+        One array per question.
+    asked : callable
+        Function of the number of a question that returns which people answered it.
+    place : str
+        What stands before the number of a person in the message.
+    first : int
+        Number of the first person.
+    """
+    try:
+        yield
     except ValueError:
-        _raise_first(layout, reports, lambda q: first + np.flatnonzero(asked[:, q]), "row")
+        for q, (name, mechanism, packed) in enumerate(zip(layout.names, layout.mechanisms, reports, strict=True)):
+            if not _are_valid(mechanism, packed):
+                person = first + int(np.flatnonzero(asked(q))[_first_invalid(mechanism, packed)])
+                kind = type(mechanism).__name__
+                raise ValueError(
+                    f"reports must be those of {kind} for question {name!r}; {place} {person} is not"
+                ) from None
         raise
 
 
-def _raise_first(
-    layout: SurveyLayout, reports: Sequence[NDArray[np.uint8]], places: Callable[[int], NDArray[np.intp]], kind: str
-) -> None:
-    """Raise the error for the first invalid report to a question; `places` returns the places of its reports."""
-    for q, (name, mechanism, packed) in enumerate(zip(layout.names, layout.mechanisms, reports, strict=True)):
-        for number, report in enumerate(packed):
-            try:
-                _counted(mechanism, report[np.newaxis])
-            except ValueError:
-                raise ValueError(
-                    f"reports must be those of {type(mechanism).__name__} for question {name!r}; "
-                    f"{kind} {int(places(q)[number])} is not"
-                ) from None
+def _first_invalid(mechanism: Mechanism, packed: NDArray[np.uint8]) -> int:
+    """Return the place of the first invalid report, of which there is one at least."""
+    low, high = 0, len(packed)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _are_valid(mechanism, packed[low:middle]) else (low, middle)
+    return low
+
+
+def _are_valid(mechanism: Mechanism, packed: NDArray[np.uint8]) -> bool:
+    try:
+        _counted(mechanism, packed)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_schema(survey: Survey, schema: Any) -> None:

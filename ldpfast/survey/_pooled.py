@@ -84,7 +84,7 @@ def _least_squares(seen: Floats, blocks: Floats, vectors: Floats, middle: Floats
     right = np.concatenate([vectors, seen[..., np.newaxis], np.ones((*seen.shape, 1))], axis=2)
     solved = np.linalg.solve(blocks, right)
     by_vector, by_seen, by_one = solved[..., :-2].sum(axis=1), solved[..., -2].sum(axis=1), solved[..., -1].sum(axis=1)
-    # The inverse of the whole covariance is that of the blocks minus (blocks^-1 vectors) inner (blocks^-1 vectors)^T.
+    # The inverse of the whole covariance is blocks^-1 - (blocks^-1 vectors) inner (blocks^-1 vectors)^T.
     products, eye = np.einsum("ksa,ksb->ab", vectors, solved), np.eye(len(middle))
     inner = np.linalg.solve(eye + middle @ products[:, :-2], middle)
     precise = by_seen - by_vector @ (inner @ products[:, -2])

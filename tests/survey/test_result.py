@@ -346,7 +346,7 @@ def test_the_overlap_of_large_samples_does_not_overflow():
 
 @pytest.mark.parametrize("start", [0, 1990, 1.7e9])
 def test_the_mean_of_a_table_does_not_depend_on_where_zero_is(start):
-    """Its shares are those of sets, whose sums have limits by the size of a step."""
+    """The table is answered by subset selection, where the limits of a sum depend on the size of a step."""
     months = Choice(12)
     survey = Survey({"day": Mean(start, start + 365), "month": months, "both": Cross("day", "month")}, 1.0)
     plain = Survey({"day": Mean(0, 365), "month": months, "both": Cross("day", "month")}, 1.0)
