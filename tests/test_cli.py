@@ -94,7 +94,7 @@ def test_the_table_names_file_and_mechanism(capsys, array):
     assert main(["estimate", str(array), "--epsilon", "4", "--lower=-1e1", "--upper", "10", "--clip"]) == 0
     out, err = capsys.readouterr()
     assert "array.npy" in out
-    assert "Window(lower=-10.0, upper=10.0, epsilon=4.0, outputs=16)" in out
+    assert "Window(lower=-10.0, upper=10.0, epsilon=4.0, outputs=256)" in out
     assert err == ""
 
 

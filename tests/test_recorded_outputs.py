@@ -82,7 +82,8 @@ def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
         (ldp.SubsetSelection(65, 2.0, size=40), labels(n, 65)),
     ]
     made += [
-        (ldp.Window(-4.0, 5.0, e, outputs=outputs), numbers(n)) for e, outputs in ((0.25, 2), (1.0, 16), (6.0, 64))
+        (ldp.Window(-4.0, 5.0, e, outputs=outputs), numbers(n))
+        for e, outputs in ((0.25, 2), (1.0, 16), (6.0, 64), (8.0, 256))
     ]
     made += [(ldp.SampledCube(d, 2.0, radius=2.0), rows(40_000 // d, d, 2.0)) for d in (1, 2, 27, 200, 40_000)]
     made += [

@@ -11,7 +11,7 @@ import numpy as np
 import ldpfast as ldp
 from ldpfast import bounds
 
-epsilons = np.geomspace(0.2, 6, 25)
+epsilons = np.geomspace(0.12, 6, 25)
 fig, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 for half_width, style in ((0.2, "-"), (0.5, "--"), (1.0, "-.")):
     people = [
@@ -19,9 +19,9 @@ for half_width, style in ((0.2, "-"), (0.5, "--"), (1.0, "-.")):
         for epsilon in epsilons
     ]
     ax.loglog(epsilons, people, style, label=f"half-width {half_width} visits")
-ax.axvline(0.53, color="gray", linewidth=1)
-ax.annotate("SignBit", (0.5, ax.get_ylim()[0] * 1.3), ha="right")
-ax.annotate("Window", (0.56, ax.get_ylim()[0] * 1.3))
+ax.axvline(0.245, color="gray", linewidth=1)
+ax.annotate("SignBit", (0.238, ax.get_ylim()[0] * 1.3), ha="right")
+ax.annotate("Window", (0.252, ax.get_ylim()[0] * 1.3))
 ax.set_xticks([0.2, 0.5, 1, 2, 4], ["0.2", "0.5", "1", "2", "4"])
 ax.set_xticks([], minor=True)
 ax.set_xlabel("epsilon (privacy loss of one person)")

@@ -32,6 +32,11 @@ class WindowCoin:
         return self.steps + self.width
 
     @property
+    def fraction_bits(self) -> int:
+        """Number of the low bits of a position, an integer of 32 bits, that are a fraction."""
+        return 32 - self.steps.bit_length()
+
+    @property
     def bit_words(self) -> int:
         return self.heads + self.tails
 

@@ -94,7 +94,14 @@ class _WindowCoin(Protocol):
     def each_division(self) -> tuple[int, int]: ...
 
 class Window(FloatCodes):
-    def __init__(self, lower: float, upper: float, coin: _WindowCoin) -> None: ...
+    def __init__(
+        self,
+        lower: float,
+        upper: float,
+        coin: _WindowCoin,
+        shift: int = 0,
+        segments: Sequence[tuple[int, int, int]] = (),
+    ) -> None: ...
 
 class UnaryEncoding(BitKernel):
     def __init__(self, k: int, other: int, optimized: bool) -> None: ...

@@ -105,11 +105,11 @@ def solutions(n: int, epsilon: float, moment: float, radius: float = 1.0) -> Sol
 
     if math.isinf(moment):
 
-        def plain(kind: Any) -> Solution:
-            mechanism = kind(-radius, radius, epsilon)
+        def plain(kind: Any, **options: int) -> Solution:
+            mechanism = kind(-radius, radius, epsilon, **options)
             return Solution(kind.__name__, mechanism.worst_variance / n, "exact", mechanism.report_bits)
 
-        return [lambda: plain(SignBit), lambda: plain(Window), lambda: plain(Laplace)]
+        return [lambda: plain(SignBit), lambda: plain(Window, outputs=256), lambda: plain(Laplace)]
 
     def truncated(noise: str, method: str) -> Solution:
         problem = TruncatedMean(epsilon, moment=moment, radius=radius, n=n, method=method, noise=noise)

@@ -18,13 +18,14 @@ from ._linf_ball import LinfBall
 from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._randomized_response import RandomizedResponse
-from ._rank_codebook import MAX_DIM, RankCodebook, best_vectors
+from ._rank_codebook import MAX_DIM, MAX_VECTORS, RankCodebook, best_vectors
 from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._sign_bit import SignBit
 from ._subset_selection import SubsetSelection, best_size, subset_variance
 from ._unary_encoding import UnaryEncoding
-from ._window import Window
+from ._window import MAX_OUTPUTS, Window
 
+NEARLY = 0.01  # more variance, for one bit instead of a window
 ROUNDING = 1e-4  # relative differences of variances by the number of bits of a coin are smaller
 LOSS = 1.3  # of variance that is worth a warning
 MAX_BITS = 4096  # categories up to which a report may have one bit for each
@@ -87,9 +88,9 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
 
     Returns
     -------
-    mechanism : SignBit, Window or Laplace
-        `SignBit` for epsilon below about 0.53, `Window` up to about 42, then `Laplace`. The choice depends on the arguments
-        alone.
+    mechanism : SignBit or Window
+        `SignBit` where it has at most 1 % more variance, for epsilon up to 0.245, then `Window` with up to 256 codes. The
+        choice depends on the arguments alone.
 
     Raises
     ------
@@ -105,17 +106,20 @@ def for_interval(lower: float, upper: float, epsilon: float, *, max_bits: int | 
     Examples
     --------
     >>> from ldpfast.mechanisms import for_interval
-    >>> for_interval(0, 1, epsilon=0.5)
-    SignBit(lower=0.0, upper=1.0, epsilon=0.5)
+    >>> for_interval(0, 1, epsilon=0.2)
+    SignBit(lower=0.0, upper=1.0, epsilon=0.2)
     >>> for_interval(0, 1, epsilon=2.0)
+    Window(lower=0.0, upper=1.0, epsilon=2.0, outputs=256)
+    >>> for_interval(0, 1, epsilon=2.0, max_bits=4)
     Window(lower=0.0, upper=1.0, epsilon=2.0, outputs=16)
     """
-    makers: list[Callable[[], SignBit | Window | Laplace]] = [
+    makers: list[Callable[[], SignBit | Window]] = [
         partial(SignBit, lower, upper, epsilon),
-        partial(Window, lower, upper, epsilon),
-        partial(Laplace, lower, upper, epsilon),
+        partial(Window, lower, upper, epsilon, outputs=MAX_OUTPUTS),
     ]
-    return best(makers, largest_variance, max_bits, ROUNDING)
+    if max_bits is not None:
+        makers += [partial(Window, lower, upper, epsilon, outputs=outputs) for outputs in (128, 16)]
+    return best(makers, largest_variance, max_bits, NEARLY)
 
 
 def total_variance(mechanism: ForCategories) -> float:
@@ -290,6 +294,8 @@ def for_ball(
     RankCodebook(dim=100, epsilon=8.0, radius=1.0, vectors=1024)
     """
     dim, epsilon = _check.integer("dim", dim, 1), _check.positive("epsilon", epsilon)
+    if vectors is not None:
+        _check.integer("vectors", vectors, 1, MAX_VECTORS)
     makers: list[Callable[[], RankCodebook | L2Ball | PrivUnit]] = [partial(L2Ball, dim, epsilon, radius=radius)]
     if dim <= MAX_DIM:
         number = best_vectors(dim, epsilon) if vectors is None else vectors

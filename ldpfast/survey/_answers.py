@@ -80,8 +80,7 @@ class Answer(Estimate[Any]):
         Warns
         -----
         SmallSampleWarning
-            If the limits are normal, such as those of pooled answers, or the noise is Laplace noise, and there are fewer
-            than 30 reports.
+            If the limits are normal, such as those of pooled answers, and there are fewer than 30 reports.
         """
         self._warn_few()
         return self._interval_at(confidence, simultaneous)

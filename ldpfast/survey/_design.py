@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._plots import CURVES, LINES, MARKERS, axes, draw_grid, text_of
 from .._table import Table
 from .._typing import Floats
-from ..mechanisms import Laplace, Mechanism, Window
+from ..mechanisms import Mechanism, Window
 from ._mechanisms import for_symbols
 from ._questions import ColumnQuestion, SurveyQuestion
 from ._shares import Shares
@@ -71,7 +71,7 @@ def variance_of_answer(mechanism: Mechanism, parts: list[ColumnQuestion]) -> flo
     "No answer" counts as a symbol. For means, it is in units of the squared length of the interval. The choice is part of the
     design of a survey, so this does not change; `expected_variance` is for plans.
     """
-    if isinstance(mechanism, Laplace | Window):
+    if isinstance(mechanism, Window):
         length = mechanism.upper - mechanism.lower
         return float(mechanism.variance(mechanism.lower + length / 2)) / length**2 + 0.25
     return float(mechanism.debiasing.variance(1 / math.prod(part.k for part in parts)))  # type: ignore[union-attr]
@@ -88,7 +88,7 @@ def expected_variance(mechanism: Mechanism, parts: list[ColumnQuestion]) -> floa
     Everybody answers, and all answers have equal shares; for numbers, half of the people are at each end. For means, it is in
     units of the squared length of the interval. For an optional question it is the variance of the ratio (delta method).
     """
-    if isinstance(mechanism, Laplace | Window):
+    if isinstance(mechanism, Window):
         ends = np.array([mechanism.lower, mechanism.upper])
         return float(mechanism.variance(ends).mean()) / (mechanism.upper - mechanism.lower) ** 2 + 0.25
     answered = math.prod(len(part.labels) for part in parts)

@@ -7,21 +7,20 @@ from functools import lru_cache, partial
 
 from ..mechanisms import Laplace, Mechanism, RandomizedResponse, SignBit, SubsetSelection, UnaryEncoding, Window
 from ..mechanisms._choice import ROUNDING, best, is_response_best, largest_variance, of_bits, total_variance
+from ..mechanisms._window import MAX_OUTPUTS
 
 SymbolMechanism = RandomizedResponse | SubsetSelection | UnaryEncoding
 
 
-def for_number(lower: float, upper: float, epsilon: float) -> Laplace | Window | None:
+def for_number(lower: float, upper: float, epsilon: float) -> Window | None:
     """Return the mechanism for a number; None where one bit has a smaller largest variance than Laplace noise."""
     makers: list[Callable[[], SignBit | Laplace]] = [
         partial(SignBit, lower, upper, epsilon),
         partial(Laplace, lower, upper, epsilon),
     ]
-    chosen = best(makers, largest_variance)
-    if isinstance(chosen, SignBit):
+    if isinstance(best(makers, largest_variance), SignBit):
         return None
-    numbers: list[Callable[[], Laplace | Window]] = [lambda: chosen, partial(Window, lower, upper, epsilon)]
-    return best(numbers, largest_variance)
+    return Window(lower, upper, epsilon, outputs=MAX_OUTPUTS)
 
 
 @lru_cache(maxsize=1024)
@@ -38,4 +37,4 @@ def for_symbols(k: int, epsilon: float) -> SymbolMechanism:
 
 def uses_numbers(mechanism: Mechanism) -> bool:
     """Return whether the records of a mechanism are numbers instead of symbols."""
-    return isinstance(mechanism, Laplace | Window)
+    return isinstance(mechanism, Window)

@@ -73,7 +73,7 @@ OWN = [
     ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.Laplace(-2, 2, 1.0), "Laplace"),
     ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.L2Ball(3, 1.0, radius=2.0), "VectorMean (L2Ball)"),
     ("multinomial", {"k": 4}, ldp.RandomizedResponse(4, 1.0), "RandomizedResponse"),
-    ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.Window(-2, 2, 1.0), "Window"),
+    ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.Window(-2, 2, 1.0, outputs=256), "Window"),
     ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.RankCodebook(3, 1.0, radius=2.0), "RankCodebook"),
     ("multinomial", {"k": 4}, ldp.SubsetSelection(4, 1.0), "SubsetSelection"),
     ("multinomial", {"k": 4}, ldp.HadamardResponse(4, 1.0), "HadamardResponse"),

@@ -88,6 +88,7 @@ INTERVALS = [
     ldp.Window(-1.0, 3.0, 1.0),
     ldp.Window(10.0, 20.0, 0.25, outputs=2),
     ldp.Window(-1.0, 3.0, 6.0, outputs=64),
+    ldp.Window(-1.0, 3.0, 4.0, outputs=256),
 ]
 WRAPPED = [LaplaceResidue(2.0, 0.25, 1.0), LaplaceResidue(7.5, -3.0, 0.25)]
 VECTORS = [

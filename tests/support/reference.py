@@ -5,6 +5,7 @@ They read the key stream as documented and use Python integers and fractions for
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from decimal import Context, Decimal, localcontext
@@ -124,6 +125,20 @@ def window_position(coin, lower: float, upper: float, x: float) -> int:
     positions = coin.steps << 32 - coin.steps.bit_length()
     position = int((x - lower) * (positions / (upper - lower)) - 2.0**31) + (1 << 31)
     return min(max(position, 0), positions - 1)
+
+
+def unequal_position(coin, codes, lower: float, upper: float, x: float) -> int:
+    """Return the position of a number among unequally spaced inputs, whose numbers are in proportion to sums of `codes`."""
+    t = min(max(int((x - lower) * ((2.0**32 - 2) / (upper - lower)) - 2.0**31), -(1 << 31)), (1 << 31) - 1)
+    distance, bits = (t if t >= 0 else -t - 1), 32 - coin.steps.bit_length()
+    sums = [sum(codes[i : i + coin.width]) for i in range(coin.steps + 1)]
+    ends = [0] + [round(Fraction(total << 31, sums[-1])) for total in sums if total > 0]
+    places = [0] + [2 * i - coin.steps << bits - 1 for i, total in enumerate(sums) if total > 0]
+    shift = 32 - max((b - a - 1).bit_length() for a, b in itertools.pairwise(ends))
+    j = max(j for j in range(len(ends) - 1) if ends[j] <= distance)
+    slope = (places[j + 1] - places[j] << 32 - shift) // (ends[j + 1] - ends[j])
+    from_center = places[j] + ((distance - ends[j] << shift) * slope >> 32)
+    return (coin.steps << bits - 1) + (from_center if t >= 0 else -from_center - 1)
 
 
 def window_code(coin, position: int, word: int) -> int:

@@ -56,11 +56,13 @@ def test_ratios_cover_where_few_people_answer_yes(n, epsilon):
         assert weight @ (high < truth) <= 0.026
 
 
-def test_few_numbers_with_laplace_noise_are_a_warning():
+def test_few_pooled_answers_are_a_warning():
     """As for `Estimate.interval`; texts do not warn."""
-    few = Survey({"age": Mean(0, 100)}, 50.0).run({"age": np.arange(29) * 1.0}, rng=1)
-    assert "age" in repr(few)
-    for call in (few["age"].interval, few.table, few.plot):
+    survey = Survey({"a": YesNo(), "b": Choice(3), "x": Cross("a", "b")}, 4.0, answers="all")
+    reports = survey.privatize({"a": [True] * 29, "b": [0] * 29}, rng=1)
+    few = survey.aggregator().update(reports).estimate(pooled=True)
+    assert "a" in repr(few)
+    for call in (few["a"].interval, few.table, few.plot):
         with pytest.warns(ldp.SmallSampleWarning, match="n = 29 is too small for normal limits to be reliable"):
             call()
 

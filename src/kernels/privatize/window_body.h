@@ -39,6 +39,24 @@ LDP_INLINE NAME(words) NAME(mixed)(const window *p, NAME(words) position, NAME(w
     return ((p->first_bit - one) & bit) | (code & ~bit);
 }
 
+/* The positions of numbers among unequally spaced inputs, from their signed distances from the center: each is compared with all. */
+LDP_INLINE NAME(words) NAME(unequal_position)(const window *p, PER_ISA(int32s) t)
+{
+    const NAME(words) negative = (NAME(words))(t >> 31);
+    const PER_ISA(int32s) distance = t ^ (PER_ISA(int32s))negative;
+    NAME(words) start = {0}, position = start, slope = start + p->segment[0].slope;
+    for (uint32_t j = 1; j < p->segments; j++) {
+        const window_segment own = p->segment[j];
+        const NAME(words) beyond = (NAME(words))(distance >= (int32_t)own.start);
+        start = (start & ~beyond) | (own.start & beyond);
+        position = (position & ~beyond) | (own.position & beyond);
+        slope = (slope & ~beyond) | (own.slope & beyond);
+    }
+    const PER_ISA(int32s) rest = (PER_ISA(int32s))(((NAME(words))distance - start) << p->shift);
+    position += (NAME(words))PER_ISA(high_products)(rest, (PER_ISA(int32s))slope);
+    return p->center + (position ^ negative);
+}
+
 /* Whole groups of 64 records are computed; `x` and `out` have room for them. */
 LDP_INLINE void NAME(window_codes)(const window *p, stream *s, const REAL *x, size_t n, uint8_t *out, NAME(evidence) * e)
 {
@@ -55,9 +73,10 @@ LDP_INLINE void NAME(window_codes)(const window *p, stream *s, const REAL *x, si
             position[half] = up * slope - 0x1p31;
         }
         const PER_ISA(int32s) t = PER_ISA(clamp_int32)(PER_ISA(truncate)(position[0], position[1]), -0x7fffffff - 1, last);
+        const NAME(words) at = p->segments ? NAME(unequal_position)(p, t) : (NAME(words))t ^ 0x80000000u;
         NAME(words) w;
         memcpy(&w, word + i, sizeof w);
-        w = NAME(mixed)(p, (NAME(words))t ^ 0x80000000u, w);
+        w = NAME(mixed)(p, at, w);
         const NAME(bytes) code = __builtin_convertvector(w, NAME(bytes));
         memcpy(out + i, &code, sizeof code);
     }

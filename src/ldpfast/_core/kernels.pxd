@@ -227,11 +227,16 @@ cdef extern from "privatize/sign_bit.h" nogil:
 
 
 cdef extern from "privatize/window.h" nogil:
+    int MAX_SEGMENTS
+    ctypedef struct window_segment:
+        uint32_t start, position, slope
     ctypedef struct window:
         double lower, upper, slope
         uint32_t fraction_bits, last, width, per, direct, per_factor, per_shift, each_factor, each_shift
         int divides
         uint32_t bit_words, bit_low, bit_slope, first_bit
+        uint32_t segments, center, shift
+        window_segment segment[128]
     privatize_fn privatize_window_f32, privatize_window_f64
 
 

@@ -18,7 +18,7 @@ from ldpfast._core.kernels cimport (
     privatize_hadamard_response_u32_u32, projective_report, projective_response, privatize_projective_response_u8_u8,
     privatize_projective_response_u8_u16, privatize_projective_response_u16_u16, privatize_projective_response_u16_u32,
     privatize_projective_response_u32_u32, subset_selection, subset_selection_rows, privatize_subset_selection_u8,
-    privatize_subset_selection_u16, privatize_window_f32, privatize_window_f64, window,
+    privatize_subset_selection_u16, privatize_window_f32, privatize_window_f64, window, window_segment, MAX_SEGMENTS,
     CUBE_DIM, CUBE_ROWS, CUBE_SAMPLED, code_rows, privatize_cap_cube_f32, privatize_cap_cube_f64, privatize_sampled_cube_f32_u8,
     privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16,
     privatize_sampled_cube_f64_u32, sampled_cube, tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32,
@@ -227,15 +227,20 @@ cdef class SignBit(FloatCodes):
 
 
 cdef class Window(FloatCodes):
-    """Codes of the window mechanism, from the integers of a `_coins.WindowCoin`; then the two codes of the bit, if there is one."""
+    """Codes of the window mechanism, from the integers of a `_coins.WindowCoin`; then the two codes of the bit, if there is one.
+
+    `shift` and `segments` place a number among unequally spaced inputs: starts, positions and slopes as in window.h. Without
+    them, the inputs are equally spaced.
+    """
     cdef window p
 
-    def __init__(self, double lower, double upper, coin):
+    def __init__(self, double lower, double upper, coin, uint32_t shift=0, segments=()):
         cdef uint64_t bit_words = coin.heads + coin.tails, positions
         cdef uint32_t steps = coin.steps
-        if bit_words + coin.outputs * coin.each + coin.width * coin.per != <uint64_t>1 << 32 or (coin.each | coin.per) % 2 or not 0 < steps < 64:
+        cdef size_t j
+        if bit_words + coin.outputs * coin.each + coin.width * coin.per != <uint64_t>1 << 32 or (coin.each | coin.per) % 2 or not 0 < steps < 256:
             raise ValueError("the words must be divided exactly, in even numbers")
-        self.p.fraction_bits = 32 - int(steps).bit_length()
+        self.p.fraction_bits = coin.fraction_bits
         positions = <uint64_t>steps << self.p.fraction_bits
         if coin.heads - coin.tails >= positions:
             raise ValueError("the bit must have fewer words")
@@ -248,6 +253,13 @@ cdef class Window(FloatCodes):
         self.p.bit_words, self.p.bit_low = <uint32_t>bit_words, coin.tails
         self.p.bit_slope = ((coin.heads - coin.tails) << 32) // positions
         self.p.first_bit = coin.outputs
+        if segments:
+            if len(segments) > MAX_SEGMENTS:
+                raise ValueError("too many segments")
+            self.p.slope, self.p.last = (2.0**32 - 2) / (upper - lower), 0xFFFFFFFF  # less than 2^31 for `upper`
+            self.p.segments, self.p.center, self.p.shift = len(segments), <uint32_t>(positions // 2), shift
+            for j, (start, position, slope) in enumerate(segments):
+                self.p.segment[j] = window_segment(start, position, slope)
         self.params = &self.p
         self.configure_numbers(coin.outputs + (2 if bit_words else 0), lower, upper, lower + (upper - lower) / 2)
         self.by_size = [NULL, NULL, privatize_window_f32, privatize_window_f64]
