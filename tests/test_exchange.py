@@ -55,6 +55,7 @@ CASES = [
     (ldp.Warner(1.0), np.arange(100) % 3 == 0),
     (ldp.L2Ball(3, 1.0), ROWS),
     (ldp.RankCodebook(3, 1.0), ROWS),
+    (ldp.RankedSigns(3, 1.0), ROWS),
     (VectorMean(3, 1.0), ROWS),
 ]
 

@@ -82,6 +82,7 @@ MECHANISMS = [
     (ldp.SubsetSelection(9, 1.0), np.arange(40) % 9, lambda x: (int(x),)),
     (ldp.Window(-1, 3, 1.0), np.linspace(-1, 3, 40), lambda x: (float(x),)),
     (ldp.SampledCube(3, 1.0), np.linspace(-1, 1, 120).reshape(40, 3), lambda x: (tuple(x),)),
+    (ldp.RankedSigns(2, 1.0), np.linspace(-0.5, 0.5, 80).reshape(40, 2), lambda x: (tuple(x),)),
     (ldp.RankCodebook(2, 1.0), np.linspace(-0.5, 0.5, 80).reshape(40, 2), lambda x: (tuple(x),)),
 ]
 PERSONS = {

@@ -91,6 +91,10 @@ def mechanism_examples() -> dict[str, tuple[ldp.Mechanism, np.ndarray]]:
         for d, sampled in ((9, 9), (64, 64), (200, 62))
     ]
     made += [
+        (ldp.RankedSigns(d, 2.0, radius=2.0, signs=signs), rows(300, d, 2.0))
+        for d, signs in ((2, 2), (100, 70), (300, 20))
+    ]
+    made += [
         (ldp.RankCodebook(d, 2.0, radius=2.0, vectors=vectors), rows(300, d, 2.0))
         for d, vectors in ((1, 16), (2, 16), (100, 64), (300, 1))
     ]

@@ -246,6 +246,22 @@ FAULTS = (
         'if (counts & (uint64_t)(count == r)) { __asm__ volatile(""); chosen |= c; }',
     ),
     Fault(
+        "a branch on the rank of a product",
+        "ranked signs, f64",
+        "privatize/ranked_signs.c",
+        "privatize/ranked_signs_body.h",
+        "word |= pattern[i] & -(uint64_t)(rank[j] / 64 == i);",
+        'if (rank[j] / 64 == i) { __asm__ volatile(""); word |= pattern[i]; }',
+    ),
+    Fault(
+        "an address that depends on the pattern",
+        "ranked signs, f32",
+        "privatize/ranked_signs.c",
+        "privatize/ranked_signs_body.h",
+        "const uint32_t member = reader_word(coins) <= own;",
+        "const uint32_t member = reader_word(coins) <= limit[left];",
+    ),
+    Fault(
         "a branch on the state of the cipher",
         "AES-256, portable",
         "random/aes_portable.c",

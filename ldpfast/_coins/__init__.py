@@ -7,6 +7,7 @@ raised if the coin cannot certify epsilon, or if rounding would remove the signa
 """
 
 from ._geometric import MAX_DIGITS, GeometricCoins, alias_table, geometric, geometric_error, geometric_integers
+from ._ranked_signs import RankedSignsCoin, SubsetSampler, ranked_signs, sampler_of
 from ._responses import BinaryCoin, ResponseCoin, SetCoin, UnaryCoins, binary, of_set, response, unary
 from ._rounding import CONTEXT, WIDE, WORD, division, log_up, round_up, sum_up
 from ._window import WindowCoin, window
@@ -18,8 +19,10 @@ __all__ = [
     "WORD",
     "BinaryCoin",
     "GeometricCoins",
+    "RankedSignsCoin",
     "ResponseCoin",
     "SetCoin",
+    "SubsetSampler",
     "UnaryCoins",
     "WindowCoin",
     "alias_table",
@@ -30,8 +33,10 @@ __all__ = [
     "geometric_integers",
     "log_up",
     "of_set",
+    "ranked_signs",
     "response",
     "round_up",
+    "sampler_of",
     "sum_up",
     "unary",
     "window",

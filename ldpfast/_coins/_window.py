@@ -26,6 +26,9 @@ class WindowCoin:
     heads: int
     tails: int
     epsilon_realized: float
+    values: tuple[int, ...] | None = (
+        None  # integers in proportion to the decoded codes, if these are not equally spaced
+    )
 
     @property
     def outputs(self) -> int:

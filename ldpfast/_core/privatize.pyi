@@ -89,9 +89,19 @@ class _WindowCoin(Protocol):
     @property
     def tails(self) -> int: ...
     @property
+    def fraction_bits(self) -> int: ...
+    @property
     def per_division(self) -> tuple[int, int]: ...
     @property
     def each_division(self) -> tuple[int, int]: ...
+
+class _RankedSignsCoin(Protocol):
+    @property
+    def weights(self) -> tuple[int, ...]: ...
+    @property
+    def least(self) -> int: ...
+    @property
+    def heads(self) -> int: ...
 
 class Window(FloatCodes):
     def __init__(
@@ -125,6 +135,17 @@ class L2Ball(Kernel):
 
 class RankCodebook(Kernel):
     def __init__(self, dim: int, radius: float, scale: float, heads: int, vectors: int, top: int) -> None: ...
+
+class RankedSigns(Kernel):
+    def __init__(
+        self,
+        dim: int,
+        radius: float,
+        unit: float,
+        bound: float,
+        coin: _RankedSignsCoin,
+        limits: NDArray[np.uint64],
+    ) -> None: ...
 
 class Laplace(Kernel):
     def __init__(

@@ -62,6 +62,8 @@ class StreamId(IntEnum):
     CODEBOOK_SEEDS = 56
     CODEBOOK_COINS = 57
     CODEBOOK_DIRECTION = 58
+    FRAME_SEEDS = 59
+    FRAME_COINS = 60
     SUBKEY = 0x7FFFFFFF
 
 class Stream:

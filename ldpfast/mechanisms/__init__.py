@@ -20,6 +20,7 @@ from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._query import Query
 from ._randomized_response import RandomizedResponse
 from ._rank_codebook import RankCodebook
+from ._ranked_signs import RankedSigns
 from ._residue import Residue
 from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit
@@ -48,6 +49,7 @@ __all__ = [
     "Query",
     "RandomizedResponse",
     "RankCodebook",
+    "RankedSigns",
     "Residue",
     "SampledCube",
     "SignBit",

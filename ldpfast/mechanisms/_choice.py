@@ -19,13 +19,15 @@ from ._priv_unit import PrivUnit
 from ._projective_geometry_response import ProjectiveGeometryResponse
 from ._randomized_response import RandomizedResponse
 from ._rank_codebook import MAX_DIM, MAX_VECTORS, RankCodebook, best_vectors
+from ._ranked_signs import MAX_DIM as SIGNS_MAX_DIM
+from ._ranked_signs import MAX_SIGNS, RankedSigns
 from ._sampled_cube import MAX_SAMPLED, SampledCube
 from ._sign_bit import SignBit
 from ._subset_selection import SubsetSelection, best_size, subset_variance
 from ._unary_encoding import UnaryEncoding
 from ._window import MAX_OUTPUTS, Window
 
-NEARLY = 0.01  # more variance, for one bit instead of a window
+NEARLY = 0.01  # more variance, for one bit instead of a window, and for a codebook instead of a frame
 ROUNDING = 1e-4  # relative differences of variances by the number of bits of a coin are smaller
 LOSS = 1.3  # of variance that is worth a warning
 MAX_BITS = 4096  # categories up to which a report may have one bit for each
@@ -250,7 +252,7 @@ def for_ball(
     vectors: int | None = None,
     max_bits: int | None = None,
     allow_ideal: bool = False,
-) -> RankCodebook | L2Ball | PrivUnit:
+) -> RankCodebook | RankedSigns | L2Ball | PrivUnit:
     """Return the mechanism for a vector in a Euclidean ball with the smallest total error.
 
     Parameters
@@ -262,9 +264,9 @@ def for_ball(
     radius : float, default 1.0
         Radius r > 0 of the ball.
     vectors : int, optional
-        Number of random directions of `RankCodebook`, to which the time of the client is proportional. The default is the
-        smallest power of two from 16 on whose error is at most 1 % above that of the best, among those with at most 2^17
-        products of two numbers for each record (about 50 us).
+        Number of random directions of `RankCodebook`, which is then the only choice besides `L2Ball`; for dim <= 16384. The
+        default is the smallest power of two from 16 on whose error is at most 1 % above that of the best, among those with at
+        most 2^17 products of two numbers for each record (about 50 us).
     max_bits : int, optional
         Largest size of a report.
     allow_ideal : bool, default False
@@ -272,8 +274,9 @@ def for_ball(
 
     Returns
     -------
-    mechanism : RankCodebook, L2Ball or PrivUnit
-        `RankCodebook` up to dimension 16384, then `L2Ball`. The choice depends on the arguments alone.
+    mechanism : RankCodebook, RankedSigns, L2Ball or PrivUnit
+        `RankedSigns` with as many signs as it allows, where its error is more than 1 % below that of `RankCodebook`: for large
+        `epsilon` and more than 16 dimensions, or for many dimensions. The choice depends on the arguments alone.
 
     Raises
     ------
@@ -283,32 +286,42 @@ def for_ball(
     Warns
     -----
     UserWarning
-        If `dim` is above 16384 and `L2Ball` has at least 1.3 times the error of the best mechanism.
+        If `L2Ball` is left in more than 16384 dimensions, because of `max_bits` or for more than 2^24 dimensions, and has at
+        least 1.3 times the error of the best mechanism.
 
     Examples
     --------
     >>> from ldpfast.mechanisms import for_ball
     >>> for_ball(100, epsilon=2.0)
     RankCodebook(dim=100, epsilon=2.0, radius=1.0, vectors=128)
-    >>> for_ball(100, epsilon=8.0)
-    RankCodebook(dim=100, epsilon=8.0, radius=1.0, vectors=1024)
+    >>> for_ball(100, epsilon=16.0)
+    RankedSigns(dim=100, epsilon=16.0, radius=1.0, signs=100)
     """
     dim, epsilon = _check.integer("dim", dim, 1), _check.positive("epsilon", epsilon)
+    makers: list[Callable[[], RankCodebook | RankedSigns | L2Ball | PrivUnit]]
+    makers = [partial(L2Ball, dim, epsilon, radius=radius)]
     if vectors is not None:
-        _check.integer("vectors", vectors, 1, MAX_VECTORS)
-    makers: list[Callable[[], RankCodebook | L2Ball | PrivUnit]] = [partial(L2Ball, dim, epsilon, radius=radius)]
-    if dim <= MAX_DIM:
-        number = best_vectors(dim, epsilon) if vectors is None else vectors
-        makers.append(partial(RankCodebook, dim, epsilon, radius=radius, vectors=number))
+        number = _check.integer("vectors", vectors, 1, MAX_VECTORS)
+        _check.integer("dim", dim, 1, MAX_DIM)
+    else:
+        number = best_vectors(dim, epsilon) if dim <= MAX_DIM else 1
+        signs = min(dim, MAX_SIGNS if max_bits is None else max(2, min(MAX_SIGNS, max_bits - 64)))
+        makers.append(partial(RankedSigns, dim, epsilon, radius=radius, signs=signs))
+    makers.append(partial(RankCodebook, dim, epsilon, radius=radius, vectors=number))
     if _check.flag("allow_ideal", allow_ideal):
         makers.append(partial(PrivUnit, dim, epsilon, radius=radius))
-    mechanism = best(makers, lambda mechanism: mechanism.scale, max_bits, ROUNDING)
+    mechanism = best(makers, _scale, max_bits, ROUNDING)
     if dim > MAX_DIM and isinstance(mechanism, L2Ball):
         loss = (mechanism.scale / PrivUnit(dim, epsilon, radius=radius).scale) ** 2
         if loss >= LOSS:
             warn(
                 f"for dim={dim} and epsilon={epsilon}, L2Ball has {loss:.3g} times the error of PrivUnit, the best mechanism, "
-                f"whose guarantee is not exact; RankCodebook needs dim <= {MAX_DIM}",
+                f"whose guarantee is not exact; RankedSigns needs dim <= {SIGNS_MAX_DIM} and reports of 66 bits",
                 UserWarning,
             )
     return mechanism
+
+
+def _scale(mechanism: RankCodebook | RankedSigns | L2Ball | PrivUnit) -> float:
+    """Return the scale, a little larger for `RankedSigns`, whose server takes more time."""
+    return mechanism.scale * (1 + NEARLY / 2 if isinstance(mechanism, RankedSigns) else 1)

@@ -66,8 +66,8 @@ def simulate(
     TypeError, ValueError
         If `mechanism` is not as above, or `n` not an integer in its range. If `shares_or_counts` has a wrong length, a
         negative number or NaN, a wrong sum, or a record that is not in the domain. If there is no exact form: for
-        `L2Ball`, `PrivUnit`, `RankCodebook`, `LaplaceVector` with norm="l2", `SeriesDensity`, and for a few parameters of
-        other mechanisms. Privatize and count a sample of records then.
+        `L2Ball`, `PrivUnit`, `RankCodebook`, `RankedSigns`, `LaplaceVector` with norm="l2", `SeriesDensity`, and for a few
+        parameters of other mechanisms. Privatize and count a sample of records then.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from importlib import resources
@@ -193,6 +193,8 @@ class Window(Mechanism):
         self._set(lower=lower, upper=upper, epsilon=epsilon, outputs=outputs)
         design = best_design(epsilon, outputs)
         coin = _coins.window(epsilon, design.steps, design.width, Fraction(design.mixed, MIXTURES))
+        if design.values:
+            coin = replace(coin, values=design.values)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Interval(lower, upper),

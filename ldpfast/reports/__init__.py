@@ -14,6 +14,7 @@ from ._collected import Collected as Collected
 from ._collected import GroupedAggregator, GroupedResults
 from ._directions import Directions as Directions
 from ._format import Format
+from ._frames import FrameSigns as FrameSigns
 from ._grid import Grid
 from ._labels import MESSAGE_VERSION as MESSAGE_VERSION
 from ._labels import SCHEMA_KEY as SCHEMA_KEY

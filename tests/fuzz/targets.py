@@ -63,6 +63,7 @@ QUESTIONS: dict[str, Any] = {
     "window": ldp.Window(0.0, 1.0, 1.0),
     "signs": ldp.SampledCube(5, 4.0, sampled=2),
     "directions": ldp.RankCodebook(2, 1.0),
+    "frames": ldp.RankedSigns(3, 1.0),
     "l2": VectorMean(2, 1.0),
     "labels": Frequencies(("never", "often"), 1.0),
     "histogram": HistogramDensity(1.0, bins=3),

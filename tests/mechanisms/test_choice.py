@@ -127,33 +127,50 @@ def test_the_mechanism_of_the_ball(dim, epsilon):
     assert ideal.scale <= chosen.scale
 
 
-@pytest.mark.parametrize(
-    "dim, epsilon, most", [(4, 16.0, 0.0085), (16, 8.0, 1.63), (100, 8.0, 13.1), (100, 4.0, 43.2), (512, 8.0, 72.0)]
-)
+ERRORS = [
+    *((4, 16.0, 0.0085), (16, 8.0, 1.63), (100, 4.0, 43.2), (100, 8.0, 13.1), (100, 16.0, 4.45), (512, 8.0, 69.0)),
+    *((10_000, 8.0, 1370.0), (100_000, 8.0, 13_700.0)),
+]
+
+
+@pytest.mark.parametrize("dim, epsilon, most", ERRORS)
 def test_the_error_of_the_mechanism_of_the_ball(dim, epsilon, most):
     chosen = for_ball(dim, epsilon)
     assert chosen.scale**2 - 1 <= most
-    assert chosen.vectors * max(dim, 32) <= 1 << 17
+    if isinstance(chosen, ldp.RankCodebook):
+        assert chosen.vectors * max(dim, 32) <= 1 << 17
 
 
 @pytest.mark.parametrize("dim, epsilon", [(2, 1.0), (30, 4.0), (16_384, 1.0)])
 def test_the_number_of_vectors_is_the_smallest_with_little_loss(dim, epsilon):
-    chosen = for_ball(dim, epsilon).vectors
+    chosen = for_ball(dim, epsilon, max_bits=64).vectors
     numbers = [2**i for i in range(4, 15) if 2**i * max(dim, 32) <= 1 << 17] or [16]
     errors = {n: ldp.RankCodebook(dim, epsilon, vectors=n).scale ** 2 - 1 for n in numbers}
     assert chosen == next(n for n in numbers if errors[n] <= 1.01 * min(errors.values()))
     assert for_ball(dim, epsilon, vectors=20).vectors == 20
 
 
-def test_large_dimensions_warn_about_the_loss():
+@each("dim, epsilon", [(2, 8.0), (30, 16.0), (100, 8.0), (300, 2.0), (5000, 1.0), (20_000, 4.0)])
+def test_signs_are_taken_where_they_save_more_than_one_percent(dim, epsilon):
+    chosen, signs = for_ball(dim, epsilon), ldp.RankedSigns(dim, epsilon)
+    if dim <= 16_384:
+        codebook = for_ball(dim, epsilon, max_bits=64)
+        assert isinstance(codebook, ldp.RankCodebook)
+        assert isinstance(chosen, ldp.RankedSigns) == ((signs.scale / codebook.scale) ** 2 < 0.99)
+    else:
+        assert chosen == signs
+    assert for_ball(dim, epsilon, max_bits=100).report_bits <= 100
+
+
+def test_the_largest_dimensions_warn_about_the_loss():
     with pytest.warns(
-        UserWarning, match=r"^for dim=100000 and epsilon=8.0, L2Ball has 11.8 times the error of PrivUnit"
+        UserWarning, match="^for dim=16777217 and epsilon=8.0, L2Ball has 11.8 times the error of PrivUnit"
     ):
-        assert isinstance(for_ball(100_000, 8.0), ldp.L2Ball)
+        assert isinstance(for_ball((1 << 24) + 1, 8.0), ldp.L2Ball)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for_ball(20_000, 0.5)
-        for_ball(16_384, 8.0)
+        for_ball((1 << 24) + 1, 0.5)
+        for_ball(100_000, 8.0)
 
 
 def test_the_ideal_mechanism_must_be_allowed():
@@ -169,6 +186,7 @@ def test_the_ideal_mechanism_must_be_allowed():
         (lambda: for_interval(0, 1, 1.0, max_bits=0), "max_bits must be"),
         (lambda: for_interval(1, 0, 1.0), "lower"),
         (lambda: for_ball(100, 2.0, vectors=0), r"vectors must be an integer in \[1, 16384\], got 0"),
+        (lambda: for_ball(20_000, 2.0, vectors=16), r"dim must be an integer in \[1, 16384\], got 20000"),
         (lambda: for_box(0, 1.0), "dim must be"),
         (lambda: for_categories(1, 1.0), "k must be"),
     ],

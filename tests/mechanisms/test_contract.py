@@ -42,7 +42,7 @@ from ..support.examples import (
 from ..support.keys import KEY, SEED
 from ..support.statistics import ALPHA, assert_counts
 
-REPORT_DTYPES = {"L2Ball": None, "PrivUnit": None, "RankCodebook": "uint64"} | dict.fromkeys(
+REPORT_DTYPES = {"L2Ball": None, "PrivUnit": None, "RankCodebook": "uint64", "RankedSigns": "uint64"} | dict.fromkeys(
     ["Laplace", "LaplaceResidue", "LaplaceVector", "LaplaceOneHot"], "float64"
 )
 
@@ -71,6 +71,8 @@ def report_shape(mechanism, n):
         return (n, mechanism.k)
     if isinstance(mechanism, ldp.RankCodebook):
         return (n,)
+    if isinstance(mechanism, ldp.RankedSigns):
+        return (n, 1 + math.ceil(mechanism.signs / 64))
     if isinstance(mechanism, ldp.SampledCube) and mechanism.sampled < mechanism.dim:
         return (n, mechanism.sampled)
     if isinstance(mechanism, ldp.LinfBall | ldp.SampledCube):
@@ -496,6 +498,7 @@ FLIPS = {
     "L2Ball float32": lambda n: ldp.L2Ball(1, 1.0, radius=2.0).privatize(np.full((n, 1), -2, np.float32), rng=9) > 0,
     "SampledCube": lambda n: ldp.SampledCube(1, 1.0).privatize(np.full((n, 1), -1.0), rng=9),
     "RankCodebook": lambda n: up(ldp.RankCodebook(1, 1.0, vectors=1), np.full((n, 1), -1.0)),
+    "RankedSigns": lambda n: ldp.RankedSigns(2, 1 + math.log(3)).privatize(np.zeros((n, 2)), rng=9)[:, 1] != 2,
     "Window": lambda n: up(ldp.Window(0.0, 1.0, 1.0, outputs=2), np.zeros(n)),
 }
 SHARED = [("L2Ball", "L2Ball float32")]  # one mechanism in two precisions has the same stream of signs
@@ -842,6 +845,7 @@ NAN_TEXT, CLIPPED_TEXT = "had NaN, which counts as the center", "were clipped to
         (ldp.Window(0, 1, 1.0), NUMBERS),
         (ldp.SampledCube(2, 1.0), [[number, 0.0] for number in NUMBERS]),
         (ldp.RankCodebook(2, 1.0), [[0.0, number] for number in NUMBERS]),
+        (ldp.RankedSigns(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (VectorMean(2, 1.0), [[0.0, number] for number in NUMBERS]),
         (SeriesDensity(1.0, n_terms=3), NUMBERS),
     ],

@@ -29,6 +29,7 @@ BALL = ldp.L2Ball(3, 1.0, radius=2.0)
 VECTOR = ldp.LaplaceVector(3, 1.0, radius=2.0)
 NUMBERS = [RESIDUE, BINS, SIGN, LAPLACE, ldp.Window(-1.0, 3.0, 1.0)]
 ROWS = [CUBE, BALL, VECTOR, ldp.LaplaceVector(3, 1.0, radius=2.0, norm="linf"), ldp.RankCodebook(3, 1.0, radius=2.0)]
+ROWS.append(ldp.RankedSigns(3, 1.0, radius=2.0))
 ROWS += [ldp.SampledCube(3, 1.0, radius=2.0, sampled=3)]
 
 
@@ -66,6 +67,7 @@ MAKERS = {
     "Window": lambda e: ldp.Window(0.0, 1.0, e),
     "SampledCube": lambda e: ldp.SampledCube(3, e),
     "RankCodebook": lambda e: ldp.RankCodebook(3, e),
+    "RankedSigns": lambda e: ldp.RankedSigns(3, e),
 }
 
 
@@ -345,7 +347,7 @@ def test_rows_out_of_the_ball_are_rejected(call, mechanism, bad, dtype):
         getattr(mechanism, call)(x[11])
 
 
-UNIT_ROWS = [ldp.LinfBall, ldp.L2Ball, ldp.LaplaceVector, ldp.RankCodebook]
+UNIT_ROWS = [ldp.LinfBall, ldp.L2Ball, ldp.LaplaceVector, ldp.RankCodebook, ldp.RankedSigns]
 
 
 @each("make", UNIT_ROWS, ids=lambda kind: kind.__name__)

@@ -35,7 +35,7 @@ from ..support.statistics import ALPHA, assert_counts, hoeffding_radius, normal_
 
 SEED = 20261122
 DRAWS = 3000  # of a state of few people
-REFUSED = (ldp.L2Ball, ldp.PrivUnit, ldp.RankCodebook)
+REFUSED = (ldp.L2Ball, ldp.PrivUnit, ldp.RankCodebook, ldp.RankedSigns)
 ADVICE = "Privatize and count a sample of records instead"
 
 

@@ -72,6 +72,7 @@ UNBIASED = [
     (ldp.SampledCube(8, 3.0, sampled=8), ball(N, 8, "linf", 1.0)),
     (ldp.SampledCube(70, 2.0, sampled=70), ball(20_000, 70, "linf", 1.0).astype(np.float32)),
     (ldp.RankCodebook(3, 2.0, radius=3.0), ball(N, 3, "l2", 3.0)),
+    (ldp.RankedSigns(3, 2.0, radius=3.0), ball(N, 3, "l2", 3.0)),
     (ldp.RankCodebook(30, 4.0), ball(20_000, 30, "l2", 1.0).astype(np.float32)),
 ]
 
@@ -113,6 +114,7 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
         (ldp.Window(0.0, 1.0, 2.0), np.linspace(0, 1, 200)),
         (ldp.SampledCube(4, 2.0), np.linspace(-1, 1, 800).reshape(200, 4)),
         (ldp.RankCodebook(4, 2.0), np.linspace(-0.5, 0.5, 800).reshape(200, 4)),
+        (ldp.RankedSigns(4, 2.0), np.linspace(-0.5, 0.5, 800).reshape(200, 4)),
     ],
     ids=lambda v: repr(v) if hasattr(v, "epsilon") else "",
 )

@@ -14,6 +14,7 @@
 #include "privatize/linf_ball.h"
 #include "privatize/projective_response.h"
 #include "privatize/rank_codebook.h"
+#include "privatize/ranked_signs.h"
 #include "privatize/residue.h"
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
@@ -30,6 +31,7 @@
 #include "survey/columns.h"
 #include "survey/encode.h"
 #include "tally/directions.h"
+#include "tally/frames.h"
 #include "transform/line_sums.h"
 #include "transform/walsh.h"
 
@@ -213,6 +215,26 @@ static void cubes_and_codebooks(void)
         privatize("rank codebook", privatize_rank_codebook_f64, &p, small_doubles, n, 8);
         expand_directions(&format, (const uint64_t *)out, 4, rows);
         print_hash("directions", (int)dim, rows, 4 * dim * sizeof *rows);
+    }
+    /* Sizes 1 to 70, each a member for about half of the words, whatever must still be reached. */
+    static uint64_t limit[70 * 71 * 72 / 6 + 70];
+    static ranked_signs p;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < 70; i++) {
+        sum += i + 1;
+        p.size[i] = i + 1, p.sum[i] = sum, p.rank[i] = (37 * i + 5) % 70, p.negative[i] = i & 1;
+    }
+    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)
+        limit[i] = i * 0x9e3779b97f4a7c15u;
+    p.per_radius = 1, p.tolerance = 400, p.heads = (uint64_t)11 << 60, p.limit = limit;
+    p.least[0] = 900, p.least[1] = 1300;
+    for (uint32_t dim = 70; dim <= 100; dim += 30) {
+        p.frame = (frame){dim, 70};
+        const frame_format format = {p.frame, 1.5, 20};
+        privatize("ranked signs, float", privatize_ranked_signs_f32, &p, small_floats, 40, 24);
+        privatize("ranked signs", privatize_ranked_signs_f64, &p, small_doubles, 40, 24);
+        expand_frames(&format, (const uint64_t *)out, 4, rows);
+        print_hash("frames", (int)dim, rows, 4 * dim * sizeof *rows);
     }
 }
 

@@ -21,6 +21,7 @@
 #include "privatize/linf_ball.h"
 #include "privatize/projective_response.h"
 #include "privatize/rank_codebook.h"
+#include "privatize/ranked_signs.h"
 #include "privatize/residue.h"
 #include "privatize/sampled_cube.h"
 #include "privatize/series.h"
@@ -51,11 +52,12 @@ static int found, marking; /* whether the case exists; secrets that are marked a
 void __real_stream_draw(stream *s, void *to, size_t blocks);
 void __wrap_stream_draw(stream *s, void *to, size_t blocks);
 
-/* Directions of the l2 ball, seeds and directions of the rank codebook, and sets of other categories of subset selection. */
+/* Directions of the l2 ball, seeds and directions of the rank codebook and of frames, and sets of other categories of subset
+ * selection. */
 static int is_public(uint32_t id)
 {
-    return id == STREAM_L2_DIRECTION || id == STREAM_CODEBOOK_SEEDS || id == STREAM_CODEBOOK_DIRECTION ||
-           id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES;
+    return id == STREAM_L2_DIRECTION || id == STREAM_CODEBOOK_SEEDS || id == STREAM_FRAME_SEEDS ||
+           id == STREAM_CODEBOOK_DIRECTION || id == STREAM_SUBSET_BITS || id == STREAM_SUBSET_INDICES;
 }
 
 void __wrap_stream_draw(stream *s, void *to, size_t blocks)
@@ -244,6 +246,43 @@ static void codebooks(void)
         const rank_codebook p = {1, 40, (uint64_t)11 << 60, dims[i], vectors[i], top[i], bits[i]};
         run("rank codebook, f32", indices_f32, &p, floats, 9, 4 * dims[i], 1, RECORDS | WORDS);
         run("rank codebook, f64", indices_f64, &p, doubles, 9, 8 * dims[i], 1, RECORDS | WORDS);
+    }
+}
+
+/* The low byte of the signs of each report. */
+#define DEFINE_SIGNS(name, kernel)                                                                        \
+    static int name(const void *params, stream_key *k, uint64_t block, const void *x, size_t n, void *to) \
+    {                                                                                                     \
+        static uint64_t reports[64 * 3];                                                                  \
+        const int invalid = kernel(params, k, block, x, n, reports);                                      \
+        const size_t words = 1 + sign_words(&((const ranked_signs *)params)->frame);                      \
+        for (size_t i = 0; i < n; i++)                                                                    \
+            ((uint8_t *)to)[i] = (uint8_t)reports[words * i + 1];                                         \
+        return invalid;                                                                                   \
+    }
+
+DEFINE_SIGNS(signs_f32, privatize_ranked_signs_f32)
+DEFINE_SIGNS(signs_f64, privatize_ranked_signs_f64)
+
+/* Sizes 1 to `signs`; what must still be reached decides about each. */
+static void frames(void)
+{
+    static const uint32_t dims[] = {8, 10, 70}, signs[] = {8, 5, 70};
+    static uint64_t limit[70 * 71 * 72 / 6 + 70];
+    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)
+        limit[i] = i * 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        static ranked_signs p;
+        uint32_t sum = 0;
+        for (uint32_t j = 0; j < signs[i]; j++) {
+            sum += j + 1;
+            p.size[j] = j + 1, p.sum[j] = sum, p.rank[j] = j, p.negative[j] = j & 1;
+        }
+        p.per_radius = 1, p.tolerance = 40, p.heads = (uint64_t)11 << 60, p.limit = limit;
+        p.least[0] = sum / 3, p.least[1] = sum / 2;
+        p.frame = (frame){dims[i], signs[i]};
+        run("ranked signs, f32", signs_f32, &p, floats, 9, 4 * dims[i], 1, RECORDS | WORDS);
+        run("ranked signs, f64", signs_f64, &p, doubles, 9, 8 * dims[i], 1, RECORDS | WORDS);
     }
 }
 
@@ -508,6 +547,7 @@ int main(int count, char **arguments)
     windows();
     subsets();
     codebooks();
+    frames();
     cubes();
     unary_rows();
     balls();

@@ -81,6 +81,7 @@ def test_no_mechanism_exceeds_its_guarantee(mechanism):
         (ldp.SampledCube(5, 2.0), 0.85),
         (ldp.SampledCube(200, 2.0), 0.85),
         (ldp.RankCodebook(5, 1.0), 0.85),
+        (ldp.RankedSigns(5, 1.0), 0.7),
     ],
     ids=lambda value: repr(value).replace(" ", ""),
 )

@@ -90,6 +90,12 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
         shift = 0 if reports.dtype == np.float64 else 10  # rows of public directions have single precision
         steps = np.rint(rows * (2.0 ** (40 - shift) / mechanism.scale))
         assert wide(aggregator._states[0]) == [sum(map(int, column)) << shift for column in steps.T]
+    elif isinstance(mechanism, ldp.RankedSigns):
+        rows, bound = mechanism.decode(reports).astype(np.float32), mechanism.report.bound
+        steps = [
+            np.rint(part.astype(float) * (2.0**30 / unit)) for part, unit in ((rows, bound), (rows * rows, bound**2))
+        ]
+        assert wide(aggregator._states[0]) == [sum(map(int, column)) << 10 for part in steps for column in part.T]
     else:
         lower = mechanism.report.lower
         j = np.rint((reports.reshape(n, -1) - lower) / mechanism.grid - 0.5).astype(np.int64)

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ldpfast import _coins
 from ldpfast._core import stream
 from ldpfast._core.stream import StreamId
 
@@ -324,9 +325,9 @@ def l2_rows(mechanism, key: bytes, block: int, rows: np.ndarray) -> np.ndarray:
 PUBLIC_KEY = bytes(range(32))  # of the directions
 
 
-def directions(dim: int, vectors: int, seed: int) -> np.ndarray:
+def directions(dim: int, vectors: int, seed: int, most: int | None = None) -> np.ndarray:
     """Return public random vectors, in double precision. Each group of rows starts with a new block of AES."""
-    most = 1 << (2 * vectors - 1).bit_length() - 1  # the power of two from the number of vectors on
+    most = most or 1 << (2 * vectors - 1).bit_length() - 1  # the power of two from the number of vectors on
     together = min(max(1, 512 // dim), most)
     blocks = -(-(-(-together * dim // 64) * 64 * 3) // 16)
     words = Words(PUBLIC_KEY, "CODEBOOK_DIRECTION", seed, -(-vectors * blocks // 64))
@@ -354,6 +355,47 @@ def rank_codebook(mechanism, key: bytes, block: int, rows: np.ndarray, heads: in
         chosen = [c for c in range(2 * vectors) if (c in raised) == inside]
         numbers = word_below(coins, top), word_below(coins, 2 * vectors - top)
         reports.append(seed << bits | chosen[numbers[0] if inside else numbers[1]])
+    return reports
+
+
+def frame(dim: int, signs: int, seed: int) -> np.ndarray:
+    """Return the vectors of a public random frame as rows: the projections of rows of normal numbers, made orthogonal."""
+    rows = directions(dim, signs, seed, signs)
+    if dim > 16_384:
+        return rows
+    found, reflections = [], np.eye(dim)
+    for j, row in enumerate(rows):
+        x = np.append(np.zeros(j), row[: dim - j])
+        sign = math.copysign(1.0, x[j])
+        u = x + sign * np.linalg.norm(x) * np.eye(dim)[j]
+        reflections = reflections @ (np.eye(dim) - 2 * np.outer(u, u) / (u @ u))
+        found.append(-sign * reflections[:, j])
+    return np.array(found)
+
+
+def sign_pattern(coin, coins: Words, heads: int | None = None) -> list[int]:
+    """Return the signs in the order of the weights, 1 for positive."""
+    inside, sampler = coins.word() < (coin.heads if heads is None else heads), _coins.sampler_of(coin.weights)
+    left, signs = coin.least if inside else sum(sampler.sizes) + 1 - coin.least, [0] * len(coin.weights)
+    order = sorted(range(len(signs)), key=lambda rank: abs(coin.weights[rank]))
+    for i in reversed(range(len(signs))):
+        member = coins.word() < sampler.words[i][left]
+        left = max(0, left - sampler.sizes[i] * member)
+        signs[order[i]] = int((member == inside) != (coin.weights[order[i]] < 0))
+    return signs
+
+
+def ranked_signs(mechanism, key: bytes, block: int, rows: np.ndarray, heads: int | None = None) -> list[list[int]]:
+    """Return the reports of one block: a seed, then the signs of the vectors of its frame in words of 64 bits."""
+    seeds, coins, reports = Words(key, "FRAME_SEEDS", block), Words(key, "FRAME_COINS", block), []
+    for x in rows.astype(float) / mechanism.radius:
+        seed = seeds.word()
+        flip = (coins.word() >> 11) / 2**53 >= (1 + min(float(np.linalg.norm(x)), 1.0)) / 2
+        products = frame(mechanism.dim, mechanism.signs, seed) @ x * (-1 if flip else 1)
+        pattern, signs = sign_pattern(mechanism._coin, coins, heads), 0
+        for rank, j in enumerate(sorted(range(mechanism.signs), key=lambda j: products[j])):
+            signs |= pattern[rank] << j
+        reports.append([seed] + [signs >> at & (1 << 64) - 1 for at in range(0, mechanism.signs, 64)])
     return reports
 
 

@@ -50,24 +50,7 @@ LDP_INLINE void PER_ISA(mark_top)(const float *v, uint8_t *in_top, uint32_t n, u
 }
 #endif
 
-/* Converts a record to single precision, in units of the radius. Returns the square of its norm. */
-LDP_INLINE double NAME(load_row)(const rank_codebook *p, const REAL *x, float *y)
-{
-    double square[8] = {0};
-    size_t j = 0;
-    for (; j + 8 <= p->dim; j += 8)
-        for (size_t l = 0; l < 8; l++) {
-            const double v = (double)x[j + l] * p->per_radius;
-            y[j + l] = (float)v;
-            square[l] += v * v;
-        }
-    for (; j < p->dim; j++) {
-        const double v = (double)x[j] * p->per_radius;
-        y[j] = (float)v;
-        square[0] += v * v;
-    }
-    return ((square[0] + square[4]) + (square[2] + square[6])) + ((square[1] + square[5]) + (square[3] + square[7]));
-}
+#include "privatize/unit_row_body.h"
 
 static int NAME(privatize_rank_codebook)(const void *params, stream_key *key, uint64_t block, const void *records, size_t n,
                                          void *reports)
@@ -85,7 +68,7 @@ static int NAME(privatize_rank_codebook)(const void *params, stream_key *key, ui
     stream_draw(&seeds, seed, blocks_for(n, 8));
     reader_open(&coins, key, STREAM_CODEBOOK_COINS, block, 4 * n);
     for (size_t i = 0; i < n; i++) {
-        const double square = NAME(load_row)(p, (const REAL *)records + i * p->dim, y);
+        const double square = NAME(load_row)(p->per_radius, (const REAL *)records + i * p->dim, p->dim, y);
         const double norm = clamp_unit(__builtin_sqrt(square), 0); /* with a NaN anywhere: the center */
         const uint32_t flip = unit_interval(reader_word(&coins)) >= (1 + norm) / 2;
         direction_rows rows = directions_of(&public_key, seed[i] >> p->bits, p->dim, (size_t)1 << (p->bits - 1));

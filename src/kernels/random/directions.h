@@ -37,4 +37,12 @@ LDP_INLINE const float *direction_row(direction_rows *d, size_t j, float *buffer
     return buffer + j % d->together * d->dim;
 }
 
+/* n <= MAX_DIRECTION numbers of row j from number `first` on, a multiple of NORMALS_CHUNK, in the buffer. For long rows. */
+LDP_INLINE const float *direction_part(direction_rows *d, size_t j, size_t first, size_t n, float *buffer)
+{
+    d->source.next = j * d->blocks + blocks_for(first, 3);
+    normals_f32(&d->source, buffer, n);
+    return buffer;
+}
+
 #endif

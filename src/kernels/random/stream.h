@@ -83,6 +83,8 @@ typedef struct {
     ID(STREAM_CODEBOOK_SEEDS, 56) /* public seeds */                                                       \
     ID(STREAM_CODEBOOK_COINS, 57) /* rounding, private coin and rank */                                    \
     ID(STREAM_CODEBOOK_DIRECTION, 58) /* with a public key and the seed as the record block: directions */ \
+    ID(STREAM_FRAME_SEEDS, 59) /* public seeds of frames */                                                \
+    ID(STREAM_FRAME_COINS, 60) /* of 64 people: rounding, private coin and pattern of signs */             \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

@@ -226,6 +226,36 @@ cdef extern from "privatize/sign_bit.h" nogil:
     privatize_fn privatize_sign_bit_f32, privatize_sign_bit_f64
 
 
+cdef extern from "random/frames.h" nogil:
+    int MAX_SIGNS
+    ctypedef struct frame:
+        uint32_t dim, signs
+    uint32_t sign_words(const frame *f)
+
+
+cdef extern from "tally/frames.h" nogil:
+    ctypedef struct frame_format:
+        frame frame
+        double unit, bound
+    tally_fn tally_frames
+    void expand_frames(const frame_format *p, const uint64_t *reports, size_t n, float *rows)
+
+
+cdef extern from "privatize/ranked_signs.h" nogil:
+    int FRAME_ROWS
+    ctypedef struct ranked_signs:
+        double per_radius, tolerance
+        uint64_t heads
+        frame frame
+        uint32_t least[2]
+        uint32_t size[256]
+        uint32_t sum[256]
+        uint32_t rank[256]
+        uint32_t negative[256]
+        const uint64_t *limit
+    privatize_fn privatize_ranked_signs_f32, privatize_ranked_signs_f64
+
+
 cdef extern from "privatize/window.h" nogil:
     int MAX_SEGMENTS
     ctypedef struct window_segment:

@@ -22,7 +22,8 @@ from ldpfast._core.kernels cimport (
     CUBE_DIM, CUBE_ROWS, CUBE_SAMPLED, code_rows, privatize_cap_cube_f32, privatize_cap_cube_f64, privatize_sampled_cube_f32_u8,
     privatize_sampled_cube_f32_u16, privatize_sampled_cube_f32_u32, privatize_sampled_cube_f64_u8, privatize_sampled_cube_f64_u16,
     privatize_sampled_cube_f64_u32, sampled_cube, tally_code_rows_u8, tally_code_rows_u16, tally_code_rows_u32,
-    CODEBOOK_ROWS, MAX_DIRECTION, MAX_VECTORS, direction_format, privatize_rank_codebook_f32, privatize_rank_codebook_f64,
+    FRAME_ROWS, MAX_SIGNS, frame_format, privatize_ranked_signs_f32, privatize_ranked_signs_f64, ranked_signs, sign_words,
+    tally_frames, CODEBOOK_ROWS, MAX_DIRECTION, MAX_VECTORS, direction_format, privatize_rank_codebook_f32, privatize_rank_codebook_f64,
     rank_codebook, tally_directions,
 )
 
@@ -458,6 +459,45 @@ cdef class RankCodebook(Kernel):
         self.rows = CODEBOOK_ROWS
         self.by_size = [NULL, NULL, privatize_rank_codebook_f32, privatize_rank_codebook_f64]
         self.tally_by_size = [NULL, NULL, tally_directions, tally_directions]
+
+
+cdef class RankedSigns(Kernel):
+    """Seeds of frames and the signs of their vectors, from the integers of a `_coins.RankedSignsCoin` and its sampler."""
+    cdef ranked_signs p
+    cdef row_range valid
+    cdef frame_format sums
+    cdef const uint64_t[::1] limits
+
+    def __init__(self, size_t dim, double radius, double unit, double bound, coin, const uint64_t[::1] limits):
+        cdef uint32_t signs = len(coin.weights), sum = 0, i
+        cdef size_t entries = 0
+        if not 2 <= signs <= <uint32_t>MAX_SIGNS or not signs <= dim < 1 << 32:
+            raise ValueError("the signs do not fit the kernel")
+        self.p.per_radius, self.p.tolerance, self.p.heads = 1 / radius, 4 * sqrt(dim), coin.heads
+        self.p.frame.dim, self.p.frame.signs = dim, signs
+        for i, rank in enumerate(sorted(range(signs), key=lambda r: abs(coin.weights[r]))):
+            self.p.size[i], self.p.rank[i], self.p.negative[i] = abs(coin.weights[rank]), rank, coin.weights[rank] < 0
+            sum += self.p.size[i]
+            self.p.sum[i] = sum
+            entries += sum + 1
+        if <size_t>limits.shape[0] != entries or not 0 < coin.least <= sum:
+            raise ValueError("the limits do not fit the weights")
+        self.p.least[0], self.p.least[1] = sum + 1 - <uint32_t>coin.least, coin.least
+        self.limits = limits
+        self.p.limit = &limits[0]
+        self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
+        self.clip_params = &self.valid
+        self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
+        self.sums.frame, self.sums.unit, self.sums.bound = self.p.frame, unit, bound
+        self.params = &self.p
+        self.format = &self.sums
+        self.state_bytes = 32 * dim
+        self.items = dim
+        self.report_items = 1 + sign_words(&self.p.frame)
+        self.report_size = 8
+        self.rows = FRAME_ROWS
+        self.by_size = [NULL, NULL, privatize_ranked_signs_f32, privatize_ranked_signs_f64]
+        self.tally_by_size = [NULL, NULL, tally_frames, tally_frames]
 
 
 cdef coin coin_of(m):

@@ -1,11 +1,11 @@
 """Counts and exact sums of reports, and of records held by a trusted curator."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from ldpfast._core.blocks cimport size_index
 from ldpfast._core.kernels cimport (
-    MAX_DIRECTION, add_clipped_f32, add_clipped_f64, clipping, direction_format, expand_directions, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
+    MAX_DIRECTION, MAX_SIGNS, expand_frames, frame_format, sign_words, tally_frames, add_clipped_f32, add_clipped_f64, clipping, direction_format, expand_directions, first_off_grid, grid_format, tally_bits, tally_codes_u8, tally_codes_u16,
     tally_codes_u32, tally_codes_u64, tally_directions, tally_fn, tally_grid, tally_sets, tally_vectors_f32, tally_vectors_f64,
     vector_format,
 )
@@ -92,6 +92,31 @@ def directions(const uint64_t[::1] reports, size_t dim, double bound, int bits, 
     if reports.shape[0]:
         with nogil:
             expand_directions(&format, &reports[0], reports.shape[0], &out[0, 0])
+
+
+cdef frame_format format_of_frames(size_t dim, uint32_t signs, double unit, double bound) except *:
+    cdef frame_format format
+    if not 1 <= signs <= <uint32_t>MAX_SIGNS or not signs <= dim < 1 << 32:
+        raise ValueError("the signs do not fit the kernel")
+    format.frame.dim, format.frame.signs, format.unit, format.bound = dim, signs, unit, bound
+    return format
+
+
+def add_frames(reports, size_t dim, uint32_t signs, double unit, double bound, state):
+    """Add the vectors of reports (uint64: a seed, then signs) to a state of sums in steps of bound 2^-40, then of their squares."""
+    cdef frame_format format = format_of_frames(dim, signs, unit, bound)
+    add(tally_frames, &format, 1 + sign_words(&format.frame), reports, state, 32 * dim)
+
+
+def frames(const uint64_t[:, ::1] reports, size_t dim, uint32_t signs, double unit, double bound, float[:, ::1] out):
+    """Write the vectors of reports to the rows of `out`."""
+    cdef frame_format format = format_of_frames(dim, signs, unit, bound)
+    if (out.shape[0] != reports.shape[0] or out.shape[1] != <Py_ssize_t>dim
+            or reports.shape[1] != <Py_ssize_t>(1 + sign_words(&format.frame))):
+        raise ValueError("reports and rows do not fit together")
+    if reports.shape[0]:
+        with nogil:
+            expand_frames(&format, &reports[0, 0], reports.shape[0], &out[0, 0])
 
 
 def off_grid(reports, double lower, double grid):

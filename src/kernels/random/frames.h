@@ -1,0 +1,18 @@
+/* Public random frames: `signs` vectors of `dim` numbers from a seed, which everybody may know. Up to MAX_DIRECTION dimensions they are
+ * orthonormal, the first columns of a uniform orthogonal matrix, which is a product of reflections of normal rows. In more dimensions
+ * they are the normal rows themselves. */
+#ifndef LDP_FRAMES_H
+#define LDP_FRAMES_H
+
+#include "random/directions.h"
+
+enum { MAX_SIGNS = 256, SIGN_WORDS = MAX_SIGNS / 64 };
+
+typedef struct {
+    uint32_t dim, signs;
+} frame;
+
+/* Number of words of the signs. */
+LDP_INLINE uint32_t sign_words(const frame *f) { return (f->signs + 63) / 64; }
+
+#endif

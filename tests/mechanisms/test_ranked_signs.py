@@ -1,0 +1,393 @@
+"""Signs of public random frames: the kernel against the reference, the exact guarantee by enumeration, and the moments."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ldpfast as ldp
+from ldpfast import _coins
+from ldpfast._core import privatize, stream
+from ldpfast.mechanisms._order_statistics import moments_of_order, products_of_order
+from ldpfast.mechanisms._ranked_signs import (
+    best_least,
+    limits_of,
+    pattern_products,
+    tail_moments,
+    weights_of,
+)
+
+from ..support import reference
+from ..support.cases import each
+from ..support.errors import raises
+from ..support.exact import exact_log
+from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
+from ..support.sizes import SIZES
+
+
+def ball(n, dim, dtype=np.float64, radius=2.0):
+    x = np.random.default_rng([n, dim]).normal(size=(n, dim))
+    x *= radius * np.random.default_rng(dim).uniform(0, 0.999, (n, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+    return x.astype(dtype)
+
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+@each("dtype", [np.float32, np.float64])
+@each(
+    "dim, signs, n",
+    [
+        *((2, 2, 65), (3, 3, 33), (8, 5, 64), (33, 33, 7), (64, 64, 5), (65, 65, 5)),
+        *((300, 17, 5), (130, 130, 3), (513, 9, 3), (256, 256, 2), (1000, 3, 2)),
+    ],
+)
+def test_reports_equal_the_reference(isa, dim, signs, n, dtype):
+    """Products in double precision are in the same order as those in single precision, as no two are that close here."""
+    mechanism, x = ldp.RankedSigns(dim, 2.0, radius=2.0, signs=signs), ball(n, dim, dtype)
+    blocks = range(-(-n // 64))
+    expected = [r for b in blocks for r in reference.ranked_signs(mechanism, KEY, b, x[64 * b : 64 * (b + 1)])]
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+@given(st.integers(2, 40), st.floats(0.05, 20), st.integers(1, 12), st.data())
+def test_reports_of_any_parameters_equal_the_reference(dim, epsilon, n, data):
+    signs = data.draw(st.integers(2, dim))
+    mechanism, x = ldp.RankedSigns(dim, epsilon, radius=2.0, signs=signs), ball(n, dim)
+    assert mechanism.privatize(x, rng=SEED).tolist() == reference.ranked_signs(mechanism, KEY, 0, x)
+
+
+def test_many_dimensions_equal_the_reference(isa):
+    """Rows of normal numbers, in pieces of 16384."""
+    mechanism, x = ldp.RankedSigns(40_000, 2.0, radius=2.0, signs=5), ball(3, 40_000)
+    assert mechanism.privatize(x, rng=SEED).tolist() == reference.ranked_signs(mechanism, KEY, 0, x)
+
+
+@pytest.mark.parametrize("n", [*SIZES, 0, 2, 63, 64, 65])
+def test_sizes_around_the_blocks(n):
+    mechanism, x = ldp.RankedSigns(3, 2.0, radius=2.0), ball(n, 3)
+    expected = [
+        r for b in range(-(-n // 64)) for r in reference.ranked_signs(mechanism, KEY, b, x[64 * b : 64 * (b + 1)])
+    ]
+    assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+def kernel_reports(coin, dim, x):
+    out = np.empty((len(x), 1 + -(-len(coin.weights) // 64)), np.uint64)
+    kernel = privatize.RankedSigns(dim, 1.0, 1.0, 100.0, coin, limits_of(len(coin.weights)))
+    kernel.privatize(stream.Stream(FIXED_KEY), 0, x, out)
+    return out
+
+
+@each("value", [0.0, np.nan, 5e-324, 1e-60])
+@each("dim, signs", [(2, 2), (5, 4), (70, 70)])
+def test_equal_products_are_ranked_by_their_positions(isa, value, dim, signs):
+    """All products are zero or NaN: the signs are the pattern itself, so the ranks are a permutation."""
+    mechanism = ldp.RankedSigns(dim, 2.0, signs=signs)
+    reports = kernel_reports(mechanism._coin, dim, np.full((60, dim), value))
+    words = reference.Words(FIXED_KEY, "FRAME_COINS", 0)
+    for report in reports.tolist():
+        words.word()
+        pattern = reference.sign_pattern(mechanism._coin, words)
+        found = [report[1 + j // 64] >> j % 64 & 1 for j in range(signs)]
+        assert sorted(found) == sorted(pattern)  # NaN has a sign, which decides its rank
+        if not np.isnan(value):
+            assert found == pattern
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300, np.nan])
+def test_any_record_has_a_report_of_the_format(isa, value):
+    mechanism, x = ldp.RankedSigns(4, 2.0, signs=3), ball(64, 4, radius=1.0)
+    before = kernel_reports(mechanism._coin, 4, x)
+    x[::2, 1] = value
+    reports = kernel_reports(mechanism._coin, 4, x)
+    assert (reports[:, 1] < 8).all()
+    np.testing.assert_array_equal(reports[1::2], before[1::2])
+    assert [bin(int(a)).count("1") for a in reports[:, 1]] == [bin(int(b)).count("1") for b in before[:, 1]]
+
+
+def test_the_pattern_changes_exactly_at_the_threshold_of_the_coin(isa):
+    """heads = word draws one of the other patterns, heads = word + 1 one with a large sum; other rows do not change."""
+    mechanism, x = ldp.RankedSigns(5, 2.0), ball(40, 5, radius=1.0)
+    words = reference.Words(FIXED_KEY, "FRAME_COINS", 0)
+    words.word()
+    word = words.word()  # of the first row
+    reports = []
+    for heads in (word, word + 1):
+        coin = _coins.RankedSignsCoin(weights_of(5), mechanism.least, heads, Fraction(2), 1.0)
+        reports.append(kernel_reports(coin, 5, x).tolist())
+        assert reports[-1] == reference.ranked_signs(mechanism, FIXED_KEY, 0, x, heads)
+    assert [i for i in range(40) if reports[0][i] != reports[1][i]] == [0]
+
+
+# Guarantee ------------------------------------------------------------------------------------------------------------
+
+
+def pattern_probabilities(coin):
+    """Return the exact probability of every pattern of signs, from all outcomes of the words."""
+    sampler, signs = _coins.sampler_of(coin.weights), len(coin.weights)
+    order = sorted(range(signs), key=lambda rank: abs(coin.weights[rank]))
+    found: dict[tuple[int, ...], Fraction] = {}
+    for inside in (True, False):
+        share = Fraction(coin.heads if inside else _coins.WORD - coin.heads, _coins.WORD)
+        states = {(coin.least if inside else sum(sampler.sizes) + 1 - coin.least, (0,) * signs): share}
+        for i in reversed(range(signs)):
+            following: dict[tuple[int, tuple[int, ...]], Fraction] = {}
+            for (left, pattern), probability in states.items():
+                words = sampler.words[i][left]
+                for member, part in ((True, words), (False, _coins.WORD - words)):
+                    if part:
+                        signed = list(pattern)
+                        signed[order[i]] = int((member == inside) != (coin.weights[order[i]] < 0))
+                        state = max(0, left - sampler.sizes[i] * member), tuple(signed)
+                        following[state] = following.get(state, Fraction(0)) + probability * Fraction(part, _coins.WORD)
+            states = following
+        for (left, pattern), probability in states.items():
+            assert left == 0
+            found[pattern] = found.get(pattern, Fraction(0)) + probability
+    return found
+
+
+def sum_of_members(weights, pattern):
+    return sum(abs(w) for w, sign in zip(weights, pattern, strict=True) if (w < 0) != sign)
+
+
+@each("epsilon", [0.01, 0.5, 2.0, 8.0, 20.0])
+@each("signs", [2, 4, 5, 8])
+def test_the_loss_of_all_patterns_is_at_most_the_guarantee(signs, epsilon):
+    """Given the seed, the record permutes the signs of a pattern, so reports have the probabilities of patterns."""
+    mechanism = ldp.RankedSigns(10, epsilon, signs=signs)
+    coin = mechanism._coin
+    probability = pattern_probabilities(coin)
+    assert len(probability) == 2**signs
+    assert sum(probability.values()) == 1
+    members = {p for p in probability if sum_of_members(coin.weights, p) >= coin.least}
+    assert len(members) == coin.inside <= 2 ** (signs - 1)
+    assert sum(probability[p] for p in members) == Fraction(coin.heads, _coins.WORD)
+    largest = max(probability.values()) / min(probability.values())
+    assert largest <= coin.ratio
+    assert exact_log(coin.ratio) <= epsilon
+    assert exact_log(largest) <= mechanism.epsilon_realized <= epsilon
+    assert exact_log(coin.ratio / largest) < 2.0**-58
+    one_more = Fraction((coin.heads + 1) * (_coins.WORD - coin.heads), (_coins.WORD - coin.heads - 1) * coin.heads)
+    assert exact_log(coin.ratio * one_more) > epsilon
+    assert mechanism.guarantee.epsilon == mechanism.epsilon_realized
+    assert not mechanism.guarantee.ideal
+
+
+@each("sizes", [(0, 0), (1, 1), (1, 2, 3), (0, 1, 5, 5, 9), (3, 3, 3, 3, 3, 3), (1, 1, 2, 40, 41)])
+def test_the_sampler_draws_all_subsets_with_a_large_sum(sizes):
+    """The bounds of the errors hold for every limit, and the counts are those of all subsets."""
+    sampler = _coins._ranked_signs.subset_sampler(sizes)
+    for limit in range(sum(sizes) + 1):
+        subsets = [s for s in itertools.product((0, 1), repeat=len(sizes)) if np.dot(s, sizes) >= limit]
+        assert sampler.counts[-1][limit] == len(subsets)
+        ratios = []
+        for subset in subsets:
+            left, probability = limit, Fraction(1)
+            for i in reversed(range(len(sizes))):
+                words = sampler.words[i][left]
+                probability *= Fraction(words if subset[i] else _coins.WORD - words, _coins.WORD)
+                left = max(0, left - sizes[i] * subset[i])
+            ratios.append(probability * len(subsets))
+        assert exact_log(max(ratios)) <= Fraction(sampler.above[limit], 1 << 192)
+        assert -exact_log(min(ratios)) <= Fraction(sampler.below[limit], 1 << 192)
+
+
+@pytest.mark.parametrize("signs", [2, 64, 100, 256])
+def test_the_rounding_of_the_sampler_is_small(signs):
+    """At most 2e-11 of epsilon: the largest where few words are clamped to one."""
+    sampler = _coins.sampler_of(weights_of(signs))
+    for epsilon in (1.0, 16.0, 30.0):
+        least = best_least(signs, epsilon)
+        assert max(sampler.above[least], sampler.below[least]) < 2.1e-11 * 2**192
+
+
+@pytest.mark.parametrize("signs", [2, 3, 64, 101, 256])
+def test_the_weights_are_antisymmetric_and_ascend(signs):
+    weights = weights_of(signs)
+    assert weights == tuple(-w for w in reversed(weights)) == tuple(sorted(weights))
+    assert sum(map(abs, weights)) == pytest.approx(max(400, 4 * signs), rel=0.02)
+
+
+def test_a_table_that_does_not_fit_is_refused():
+    coin = ldp.RankedSigns(5, 1.0)._coin
+    with pytest.raises(ValueError, match="the limits do not fit the weights"):
+        privatize.RankedSigns(5, 1.0, 1.0, 1.0, coin, limits_of(5)[:-1].copy())
+    with pytest.raises(ValueError, match="the signs do not fit the kernel"):
+        privatize.RankedSigns(4, 1.0, 1.0, 1.0, coin, limits_of(5))
+
+
+# Moments --------------------------------------------------------------------------------------------------------------
+
+
+@each("least", [203, 260, 390])
+@each("signs", [2, 3, 4, 7, 8])
+def test_moments_of_patterns_are_those_of_all_patterns(signs, least):
+    weights, means = weights_of(signs), moments_of_order(signs)[0]
+    patterns = np.array(list(itertools.product((-1, 1), repeat=signs)))
+    sums = np.array([sum_of_members(weights, (p > 0).astype(int)) for p in patterns])
+    inside, t = sums >= least, patterns @ means
+    if least > sum(map(abs, weights)):
+        return
+    expected = inside.mean(), (t * inside).mean(), (t**2 * inside).mean()
+    np.testing.assert_allclose([part[least] for part in tail_moments(signs)], expected, rtol=1e-12, atol=1e-15)
+    products = (patterns * inside[:, np.newaxis]).T @ patterns / len(patterns)
+    np.testing.assert_allclose(pattern_products(signs, least), products, rtol=0, atol=1e-15)
+
+
+def test_moments_of_order_statistics():
+    """Closed forms for two and three numbers; in general the sum is independent of all differences."""
+    np.testing.assert_allclose(moments_of_order(2)[0], np.array([-1, 1]) / math.sqrt(math.pi), rtol=1e-12)
+    np.testing.assert_allclose(moments_of_order(3)[0], np.array([-1.5, 0, 1.5]) / math.sqrt(math.pi), atol=1e-12)
+    for n in (2, 5, 64):
+        _, squares = moments_of_order(n)
+        products = products_of_order(n)
+        assert squares.sum() == pytest.approx(n, rel=1e-11)
+        np.testing.assert_allclose(products.sum(axis=1), 1, atol=2e-4 * n)
+        np.testing.assert_allclose(products.diagonal(), squares, rtol=1e-12)
+        np.testing.assert_allclose(products, products.T, rtol=1e-12)
+    sample = np.sort(np.random.default_rng(STATISTICS_SEED).normal(size=(200_000, 6)), axis=1)
+    np.testing.assert_allclose(products_of_order(6), sample.T @ sample / len(sample), atol=0.02)
+
+
+@pytest.mark.parametrize("signs", [2, 5, 64, 100])
+def test_the_limit_is_the_best(signs):
+    for epsilon in (0.1, 2.0, 8.0):
+        least = best_least(signs, epsilon)
+        scales = []
+        for other in (least - 1, least, least + 1):
+            share, total, _ = (part[other] for part in tail_moments(signs))
+            scales.append(total * math.expm1(epsilon) / (1 + math.expm1(epsilon) * share) if total > 0 else 0)
+        assert scales[1] >= max(scales) * (1 - 1e-12)
+
+
+TABLE = [  # dim, signs, epsilon, total error of a unit vector, ratio to PrivUnit
+    (64, 64, 1.0, "416.195", 1.037),
+    (100, 64, 8.0, "13.4844", 1.059),
+    (100, 100, 8.0, "13.0686", 1.027),
+    (100, 100, 16.0, "4.42193", 1.028),
+    (512, 256, 8.0, "68.8568", 1.021),
+    (10_000, 64, 8.0, "1454.62", 1.095),
+    (100_000, 256, 8.0, "13657.4", 1.028),
+]
+
+
+@pytest.mark.parametrize("dim, signs, epsilon, text, ratio", TABLE)
+def test_errors_of_the_table(dim, signs, epsilon, text, ratio):
+    mechanism = ldp.RankedSigns(dim, epsilon, signs=signs)
+    error = mechanism.scale**2 - 1
+    assert abs(error - float(text)) <= 0.51 * 10.0 ** -len(text.partition(".")[2])
+    assert error / (ldp.PrivUnit(dim, epsilon).scale ** 2 - 1) == pytest.approx(ratio, abs=1e-3)
+    if dim <= 1000:
+        x = np.eye(dim)[1]
+        assert mechanism.variance(x).sum() == pytest.approx(error, rel=1e-9)
+        assert mechanism.variance(x)[1] == pytest.approx(mechanism.worst_variance - 1, rel=1e-9)
+
+
+def test_the_largest_second_moment_of_few_reports_is_an_upper_bound():
+    """`report.moment` is the worst variance with a bound of the variance of the ordered numbers: at most 70 % above it."""
+    for dim, signs, epsilon in ((5, 5, 1.0), (100, 64, 8.0), (100, 100, 2.0), (20_000, 32, 4.0)):
+        mechanism = ldp.RankedSigns(dim, epsilon, radius=3.0, signs=signs)
+        assert mechanism.worst_variance <= mechanism.report.moment <= 1.7 * mechanism.worst_variance
+
+
+@pytest.mark.parametrize(
+    "dim, signs, epsilon, length, n",
+    [
+        *((2, 2, 1.0, 1.0, 60_000), (3, 3, 4.0, 0.6, 60_000), (8, 5, 2.0, 0.5, 60_000), (100, 64, 8.0, 1.0, 10_000)),
+        *((6, 6, 1.0, 0.0, 60_000), (17_000, 16, 6.0, 0.9, 100)),
+    ],
+)
+def test_reports_have_the_record_as_mean_and_the_stated_variance(dim, signs, epsilon, length, n):
+    """Within 6 standard deviations: along the record, in total, and the squares along it."""
+    mechanism = ldp.RankedSigns(dim, epsilon, signs=signs)
+    v = np.arange(1.0, dim + 1) * np.resize([1, -1], dim)
+    v /= np.linalg.norm(v)
+    decoded = mechanism.decode(mechanism.privatize(np.tile(length * v, (n, 1)), rng=STATISTICS_SEED)).astype(float)
+    along = decoded @ v
+    assert abs(along.mean() - length) <= 6 * along.std() / math.sqrt(n)
+    moment, _ = mechanism._moments
+    if length:
+        assert abs((along**2).mean() - moment) <= 6 * (along**2).std() / math.sqrt(n) + 2e-4 * moment
+    total = ((decoded - length * v) ** 2).sum(axis=1)
+    assert (
+        abs(total.mean() - mechanism.variance(length * v).sum())
+        <= 6 * total.std() / math.sqrt(n) + 1e-6 * mechanism.scale**2
+    )
+    across = np.linalg.norm(decoded.mean(axis=0) - along.mean() * v) ** 2
+    assert across <= 2 * mechanism.scale**2 / n
+    if dim <= 16_384:
+        np.testing.assert_allclose(np.linalg.norm(decoded, axis=1), mechanism.scale, rtol=1e-5)
+
+
+def test_estimates_and_their_standard_errors():
+    """Those of the sample, so that they are right on average, which one bit of a worst case is not."""
+    mechanism, n = ldp.RankedSigns(20, 4.0), 5000
+    x = np.tile(np.eye(20)[0] * 0.5, (n, 1))
+    reports = mechanism.privatize(x, rng=1)
+    decoded, estimate = mechanism.decode(reports), mechanism.estimate(reports)
+    np.testing.assert_allclose(estimate.value, decoded.mean(axis=0), atol=1e-7 * mechanism.scale)
+    np.testing.assert_allclose(estimate.stderr, decoded.std(axis=0, ddof=1) / math.sqrt(n), rtol=1e-5)
+    np.testing.assert_allclose(estimate.stderr**2 * n, mechanism.variance(x[0]), rtol=0.1)
+    few = mechanism.estimate(reports[:5])
+    assert (few.stderr**2 * 5 >= mechanism.worst_variance).all()
+
+
+# Reports of frames ----------------------------------------------------------------------------------------------------
+
+
+def test_frames_are_the_same_on_all_instruction_sets_and_equal_the_reference(isa):
+    for dim, signs in ((2, 2), (3, 3), (33, 32), (65, 65), (600, 20), (20_000, 3)):
+        mechanism = ldp.RankedSigns(dim, 2.0, radius=3.0, signs=signs)
+        for seed in (0, (1 << 64) - 1, 12345678901234567890):
+            reports = np.zeros((3, mechanism.report.shape[0]), np.uint64)
+            reports[:, 0] = seed
+            reports[1, 1:] = (1 << min(signs, 64)) - 1
+            if signs > 64:
+                reports[1, 2] = 1
+            reports[2, 1] = 1
+            decoded, vectors = mechanism.decode(reports), reference.frame(dim, signs, seed)
+            expected = mechanism._unit * np.array(
+                [-vectors.sum(axis=0), vectors.sum(axis=0), 2 * vectors[0] - vectors.sum(axis=0)]
+            )
+            np.testing.assert_allclose(decoded, expected, rtol=0, atol=2e-5 * np.abs(expected).max())
+
+
+def test_invalid_reports_are_rejected():
+    mechanism = ldp.RankedSigns(100, 2.0, signs=70)
+    reports = mechanism.privatize(ball(4, 100, radius=1.0), rng=1)
+    reports[2, 2] |= np.uint64(1 << 6)
+    aggregator = mechanism.aggregator()
+    with raises(ValueError, "reports must have no ones after the 70 signs; row 2 has"):
+        aggregator.update(reports)
+    with pytest.raises(TypeError, match="reports must have dtype uint64"):
+        aggregator.update(reports.astype(np.int64))
+    with pytest.raises(ValueError, match="reports must have shape"):
+        aggregator.update(reports[:, :2].copy())
+    assert aggregator.n == 0
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"dim": 1}, ValueError, "dim must be an integer in [2, 16777216], got 1"),
+        ({"signs": 1}, ValueError, "signs must be an integer in [2, 5], got 1"),
+        ({"signs": 6}, ValueError, "signs must be an integer in [2, 5], got 6"),
+        ({"signs": 3.0}, TypeError, "signs must be an integer, got float"),
+        ({"epsilon": 0.0}, ValueError, "epsilon must be a finite number > 0, got 0.0"),
+        ({"epsilon": 1e-20}, ValueError, "epsilon must be within what exact coins can certify, got 1e-20: too small"),
+        ({"epsilon": 60.0}, ValueError, "epsilon must be within what exact coins can certify, got 60.0: too large"),
+        ({"radius": 1e20}, ValueError, "radius must be in [1e-18, 1e18]"),
+    ],
+)
+def test_parameters_are_checked(options, error, message):
+    with pytest.raises(error) as caught:
+        ldp.RankedSigns(**{"dim": 5, "epsilon": 1.0} | options)
+    assert str(caught.value).startswith(message)
