@@ -56,13 +56,16 @@ class FrameSigns(SumFormat):
         tally.add_frames(reports, self.dim, self.signs, self.unit, self.bound, state)
 
     def is_possible(self, state: AnyArray, n: int) -> bool:
-        total, square = (sums_of(part) * 2.0**-40 for part in (state[: self.dim], state[self.dim :]))
-        rounding = n * 2.0**-29  # of numbers, and of their squares
-        possible = (square >= 0) & (square <= n + rounding) & (np.abs(total) <= n + rounding)
-        return bool((possible & (total**2 <= n * (square + 2 * rounding))).all())
+        total, square = (sums_of(part) * 2.0**-40 for part in (state[..., : self.dim, :], state[..., self.dim :, :]))
+        # Numbers of single precision can be a little above the bound, and are rounded to steps, as are their squares.
+        most = n * (1 + 1e-3)
+        possible = (square >= 0) & (square <= most) & (np.abs(total) <= most)
+        return bool((possible & (total**2 <= n * (square * (1 + 1e-6) + n * 2.0**-28))).all())
 
     def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
-        mean, square = (sums_of(part) * (2.0**-40 / n) for part in (state[: self.dim], state[self.dim :]))
+        mean, square = (
+            sums_of(part) * (2.0**-40 / n) for part in (state[..., : self.dim, :], state[..., self.dim :, :])
+        )
         # The sample variance. For few reports, it is set to its largest possible value.
         sample = np.maximum(square - mean**2, 0) * self.bound**2 * (n / max(n - 1, 1))
         variance = np.maximum(sample, self.moment if n < NORMAL_FROM else 0.0)
