@@ -14,7 +14,7 @@ dim, epsilons, zero = 50, np.geomspace(0.5, 16, 16), np.zeros(50)
 ball = {
     "L2Ball": ldp.L2Ball,
     "RankCodebook, 16 vectors": ldp.RankCodebook,
-    "RankCodebook, vectors of for_ball": ldp.mechanisms.for_ball,
+    "choice of for_ball": ldp.mechanisms.for_ball,
     "LaplaceVector": ldp.LaplaceVector,
 }
 box = {"LinfBall": ldp.LinfBall, "SampledCube": ldp.SampledCube, "LaplaceVector": None}
@@ -35,5 +35,5 @@ for ax, kinds, title in zip(panels, (ball, box), ("Euclidean norm at most 1", "c
 # %%
 # **What to see.** For small epsilon, mechanisms that send signs have far less variance than Laplace noise.
 # Their variance stops falling where a sign is nearly always right; ``RankCodebook`` and ``SampledCube`` say
-# more where epsilon allows it, and keep falling. With the number of vectors that ``for_ball`` chooses, the variance
-# falls further.
+# more where epsilon allows it, and keep falling. With the number of vectors, or the signs, that ``for_ball`` chooses,
+# the variance falls further.

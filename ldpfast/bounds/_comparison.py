@@ -77,11 +77,11 @@ class Comparison:
     >>> from ldpfast import bounds
     >>> print(bounds.compare("mean_l2", 10_000, 1.0, dim=10))
     mean_l2, n = 10,000, epsilon = 1: squared error
-                             error  known    bits efficiency
-    PrivUnit              0.006073  ideal     640     0.0487
-    RankCodebook           0.00622  exact      64     0.0476
-    VectorMean (L2Ball)   0.006997  exact     640     0.0423
-    LaplaceVector           0.0801  exact     640     0.0037
+                                  error  known    bits efficiency
+    PrivUnit                   0.006073  ideal     640     0.0487
+    RankCodebook(vectors=64)   0.006111  exact      64     0.0484
+    VectorMean (L2Ball)        0.006997  exact     640     0.0423
+    LaplaceVector                0.0801  exact     640     0.0037
     """
 
     problem: str

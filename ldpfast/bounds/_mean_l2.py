@@ -94,12 +94,22 @@ def _single_coordinate(k: Floats, effective: Floats) -> Floats:
 
 def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solutions:
     """Return the procedures of the library that solve the problem, with their errors."""
-    from ..mechanisms import L2Ball, LaplaceVector, PrivUnit, RankCodebook
+    from ..mechanisms import L2Ball, LaplaceVector, PrivUnit, RankCodebook, RankedSigns, for_ball
 
-    def ball(name: str, make: Any) -> Solution:
-        mechanism = make(dim, epsilon, radius=radius)
+    def ball(name: str, mechanism: Any) -> Solution:
         kind = "ideal" if mechanism.guarantee.ideal else "exact"
         return Solution(name, mechanism.scale**2 / n, kind, mechanism.report_bits)
+
+    def chosen() -> Solution:
+        mechanism: Any = for_ball(dim, epsilon, radius=radius)
+        if isinstance(mechanism, L2Ball):  # has a row of its own
+            mechanism = RankCodebook(dim, epsilon, radius=radius)
+        name = type(mechanism).__name__
+        if isinstance(mechanism, RankCodebook):
+            name = f"{name}(vectors={mechanism.vectors})"
+        elif isinstance(mechanism, RankedSigns):
+            name = f"{name}(signs={mechanism.signs})"
+        return ball(name, mechanism)
 
     def laplace() -> Solution:
         mechanism = LaplaceVector(dim, epsilon, radius=radius)
@@ -107,9 +117,9 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
         return Solution("LaplaceVector", (dim * noise + radius**2) / n, "exact", mechanism.report_bits)
 
     return [
-        lambda: ball("VectorMean (L2Ball)", L2Ball),
-        lambda: ball("RankCodebook", RankCodebook),
-        lambda: ball("PrivUnit", PrivUnit),
+        lambda: ball("VectorMean (L2Ball)", L2Ball(dim, epsilon, radius=radius)),
+        chosen,
+        lambda: ball("PrivUnit", PrivUnit(dim, epsilon, radius=radius)),
         laplace,
     ]
 
@@ -120,12 +130,15 @@ def error_of(mechanism: Any, n: int, *, dim: int, radius: float = 1.0) -> float:
     It is exact for reports of a fixed norm, and for a variance that is equal in all coordinates.
     """
     from ..domains import Ball
+    from ..mechanisms import RankedSigns
     from ..reports import Directions, Vectors
 
     if mechanism.domain != Ball(dim, radius, "linf"):  # the box contains the ball
         require_domain(mechanism, Ball(dim, radius, "l2"))
     if isinstance(mechanism.report, Directions | Vectors):
         return float(mechanism.report.bound**2 / n)
+    if isinstance(mechanism, RankedSigns):
+        return float(mechanism.scale**2 / n)
     return float(dim * mechanism.worst_variance / n)
 
 
