@@ -45,7 +45,7 @@ def ball(n, dim, dtype=np.float64, radius=2.0):
     "dim, signs, n",
     [
         *((2, 2, 65), (3, 3, 33), (8, 5, 64), (33, 33, 7), (64, 64, 5), (65, 65, 5)),
-        *((300, 17, 5), (130, 130, 3), (513, 9, 3), (256, 256, 2), (1000, 3, 2)),
+        *((129, 129, 2), (300, 17, 5), (513, 9, 3), (1000, 3, 2)),
     ],
 )
 def test_reports_equal_the_reference(isa, dim, signs, n, dtype):
@@ -54,6 +54,13 @@ def test_reports_equal_the_reference(isa, dim, signs, n, dtype):
     blocks = range(-(-n // 64))
     expected = [r for b in blocks for r in reference.ranked_signs(mechanism, KEY, b, x[64 * b : 64 * (b + 1)])]
     assert mechanism.privatize(x, rng=SEED).tolist() == expected
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dim, signs", [(192, 192), (256, 256), (300, 193), (1000, 33)])
+def test_many_signs_equal_the_reference(isa, dim, signs):
+    mechanism, x = ldp.RankedSigns(dim, 2.0, radius=2.0, signs=signs), ball(2, dim)
+    assert mechanism.privatize(x, rng=SEED).tolist() == reference.ranked_signs(mechanism, KEY, 0, x)
 
 
 @given(st.integers(2, 40), st.floats(0.05, 20), st.integers(1, 12), st.data())
@@ -285,7 +292,7 @@ def test_errors_of_the_table(dim, signs, epsilon, text, ratio):
     error = mechanism.scale**2 - 1
     assert abs(error - float(text)) <= 0.51 * 10.0 ** -len(text.partition(".")[2])
     assert error / (ldp.PrivUnit(dim, epsilon).scale ** 2 - 1) == pytest.approx(ratio, abs=1e-3)
-    if dim <= 1000:
+    if signs <= 64 and dim <= 1000:
         x = np.eye(dim)[1]
         assert mechanism.variance(x).sum() == pytest.approx(error, rel=1e-9)
         assert mechanism.variance(x)[1] == pytest.approx(mechanism.worst_variance - 1, rel=1e-9)
@@ -293,7 +300,7 @@ def test_errors_of_the_table(dim, signs, epsilon, text, ratio):
 
 def test_the_largest_second_moment_of_few_reports_is_an_upper_bound():
     """`report.moment` is the worst variance with a bound of the variance of the ordered numbers: at most 70 % above it."""
-    for dim, signs, epsilon in ((5, 5, 1.0), (100, 64, 8.0), (100, 100, 2.0), (20_000, 32, 4.0)):
+    for dim, signs, epsilon in ((5, 5, 1.0), (100, 64, 8.0), (100, 40, 2.0), (20_000, 32, 4.0)):
         mechanism = ldp.RankedSigns(dim, epsilon, radius=3.0, signs=signs)
         assert mechanism.worst_variance <= mechanism.report.moment <= 1.7 * mechanism.worst_variance
 

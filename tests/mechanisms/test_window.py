@@ -345,9 +345,9 @@ def test_decoded_reports_with_unequal_inputs_are_unbiased(epsilon):
     unit = Fraction(1 << 32, int(sums[-1]) * coin.per)
     np.testing.assert_allclose(mechanism.debiasing.values, [float(2 + 4 * unit * v) for v in values], rtol=1e-14)
     for i, row in enumerate(_rows(coin)):
-        mean = sum(words * unit * v for words, v in zip(row, values, strict=True)) / (1 << 32)
+        mean = unit * sum(words * v for words, v in zip(row, values, strict=True)) / (1 << 32)
         assert mean == Fraction(int(sums[i]), int(sums[-1]))
-        second = sum(words * (unit * v) ** 2 for words, v in zip(row, values, strict=True)) / (1 << 32)
+        second = unit**2 * sum(words * v**2 for words, v in zip(row, values, strict=True)) / (1 << 32)
         assert mechanism.variance(2 + 4 * float(mean)) == pytest.approx(
             16 * float(second - mean**2), rel=1e-6, abs=1e-9
         )

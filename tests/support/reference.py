@@ -368,7 +368,7 @@ def frame(dim: int, signs: int, seed: int) -> np.ndarray:
         x = np.append(np.zeros(j), row[: dim - j])
         sign = math.copysign(1.0, x[j])
         u = x + sign * np.linalg.norm(x) * np.eye(dim)[j]
-        reflections = reflections @ (np.eye(dim) - 2 * np.outer(u, u) / (u @ u))
+        reflections -= np.outer(reflections @ u, 2 * u / (u @ u))
         found.append(-sign * reflections[:, j])
     return np.array(found)
 
