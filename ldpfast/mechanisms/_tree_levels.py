@@ -15,6 +15,7 @@ POINTS_PER_NODE = 8  # at most, of the projective space of a large level
 SMALL_SPACE = 1 << 17  # points that every level may have
 MAX_SUBSETS = 1 << 16  # codes of a level with subset selection
 MAX_MEMBERSHIPS = 1 << 22  # times nodes: size of a table
+SMALLEST_EPSILON = 1e-12  # of levels with sets; below, doubles lose the difference of their probabilities
 MIN_GAIN = 0.99  # of variance, for which a level has projective geometry response
 
 
@@ -46,7 +47,7 @@ def _best_level(nodes: int, symbols: int, span: int, signed: bool, epsilon: floa
     odds = math.exp(min(epsilon, 100.0))
     # Second moments of k-ary and of Hadamard response, times the same factor.
     response, hadamard = (odds + symbols - 1) * (1 + signed + (odds - 1) / nodes), (odds + 1) ** 2
-    if not signed and nodes > 2:
+    if not signed and nodes > 2 and epsilon > SMALLEST_EPSILON:
         size = best_size(nodes, epsilon)
         if size > 1 and _has_few_subsets(nodes, size):
             coin = _coins.of_set(epsilon, math.comb(nodes - 1, size - 1), math.comb(nodes, size))

@@ -298,3 +298,13 @@ def test_a_record_out_of_range_has_the_report_of_the_last_bin():
     kernel.privatize(stream, 0, last, expected)
     kernel.privatize(stream, 0, np.full(50, 200), out)
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("epsilon", [1e-100, 1e-17, 2e-16, 1e-15, 1e-12, 1.1e-12, 1e-9])
+def test_a_tiny_epsilon_has_a_mechanism_or_an_error(epsilon):
+    for k, branching in ((65_536, 709), (64, 4), (5, 5)):
+        if epsilon < 1e-18:
+            with pytest.raises(ValueError, match="epsilon must be within what exact coins can certify"):
+                TreeResponse(k, epsilon, branching=branching)
+        else:
+            assert 0 < TreeResponse(k, epsilon, branching=branching).epsilon_realized <= epsilon
