@@ -142,12 +142,10 @@ def cases() -> list[Case]:
     inside = (1 - mixed) * of_set(design.width, codes, 1.0)
     found.append(Case(window, -1.0, inside, lambda codes, width=design.width: np.count_nonzero(codes < width)))
     found.append(Case(window, -1.0, mixed * logistic(1.0), equal_to(codes)))
-    signs = ldp.RankedSigns(5, 6.0)
-    weights, patterns = signs._coin.weights, np.arange(32, dtype=np.uint64)
-    agree = [(patterns >> np.uint64(r) & 1 == 1) != (w < 0) for r, w in enumerate(weights)]
-    large = patterns[np.abs(weights) @ np.array(agree) >= signs.least]
-    p = of_set(len(large), 32, 6.0)  # the record is zero: the vectors have the signs of the pattern
-    found.append(Case(signs, np.zeros(5), p, lambda r: np.count_nonzero(np.isin(r[:, 1], large))))
+    # The record is zero: the vectors have the signs of the pattern. One of four is more probable.
+    found.append(
+        Case(ldp.RankedSigns(2, 7.0), np.zeros(2), of_set(1, 4, 7.0), lambda r: np.count_nonzero(r[:, 1] == 2))
+    )
     axis, codebook = np.eye(5)[0], ldp.RankCodebook(5, 7.0, vectors=1)
     for dtype in ("float32", "float64"):
         found += [

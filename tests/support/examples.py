@@ -100,7 +100,7 @@ VECTORS = [
     ldp.SampledCube(9, 4.0, radius=2.0, sampled=9),
     ldp.SampledCube(64, 1.0, radius=2.0, sampled=64),
     ldp.SampledCube(200, 1.0, radius=2.0, sampled=62),
-    *(ldp.RankedSigns(d, 2.0, radius=2.0, signs=signs) for d, signs in ((2, 2), (3, 3), (100, 70), (300, 20))),
+    *(ldp.RankedSigns(d, 2.0, radius=2.0, signs=signs) for d, signs in ((3, 3), (100, 70))),
     *(ldp.RankCodebook(d, 2.0, radius=2.0, vectors=vectors) for d, vectors in ((1, 16), (2, 16), (100, 64), (300, 1))),
 ]
 GRADIENTS = [
