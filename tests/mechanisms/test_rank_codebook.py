@@ -22,15 +22,9 @@ from ..support.cases import each
 from ..support.errors import raises
 from ..support.exact import exact_log, least_double_not_below
 from ..support.keys import FIXED_KEY, KEY, SEED, STATISTICS_SEED
+from ..support.rows import ball
 from ..support.sizes import SIZES
 from ..support.statistics import ALPHA, bernstein_radius, hoeffding_radius
-
-
-def ball(n, dim, dtype=np.float64, radius=2.0):
-    x = np.random.default_rng([n, dim]).normal(size=(n, dim))
-    x *= radius * np.random.default_rng(dim).uniform(0, 0.999, (n, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
-    return x.astype(dtype)
-
 
 # Reports --------------------------------------------------------------------------------------------------------------
 
