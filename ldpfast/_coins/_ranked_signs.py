@@ -72,8 +72,8 @@ def _errors(found: int, exact: int) -> tuple[int, int]:
 class RankedSignsCoin:
     """The coin of ranked signs.
 
-    With probability heads / 2^64 the subset of the sizes |w_i| where the sign is that of w_i has a sum of at least `least`.
-    `ratio` is an upper bound of the ratio of two probabilities.
+    A pattern of signs agrees with some of the weights. With probability heads / 2^64, the sizes of these weights
+    sum to at least `least`. `ratio` is an upper bound of the ratio of the probabilities of two patterns.
     """
 
     weights: tuple[int, ...]
@@ -81,6 +81,11 @@ class RankedSignsCoin:
     heads: int
     ratio: Fraction
     epsilon_realized: float
+
+    @property
+    def patterns(self) -> int:
+        """Number of all patterns of signs."""
+        return 1 << len(self.weights)
 
     @property
     def inside(self) -> int:
@@ -96,8 +101,8 @@ def sampler_of(weights: tuple[int, ...]) -> SubsetSampler:
 def ranked_signs(epsilon: float, weights: tuple[int, ...], least: int) -> RankedSignsCoin:
     """Return the coin for a limit of the sums.
 
-    The largest loss is that of the coin and of the rounding in the two samplers, one for sums from the limit on and one for the
-    sums of the other members of the other subsets, which reach total + 1 - least.
+    The loss adds up the coin and the rounding of two samplers. One draws members with a sum of at least `least`. The
+    other draws the sizes that are not members: their sum is at least the total plus 1 minus `least`.
     """
     sampler, patterns = sampler_of(weights), 1 << len(weights)
     inside, other = sampler.counts[-1][least], sum(sampler.sizes) + 1 - least

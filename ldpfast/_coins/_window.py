@@ -55,7 +55,9 @@ class WindowCoin:
 
 
 @lru_cache(maxsize=256)
-def window(epsilon: float, steps: int, width: int, mixed: Fraction) -> WindowCoin:
+def window(
+    epsilon: float, steps: int, width: int, mixed: Fraction, values: tuple[int, ...] | None = None
+) -> WindowCoin:
     """Return the coin of the window mechanism, where the bit has about the share `mixed` of all words.
 
     If `mixed` is 0, there is no bit, and the words are divided exactly. That needs a greatest common divisor of steps and
@@ -86,4 +88,4 @@ def window(epsilon: float, steps: int, width: int, mixed: Fraction) -> WindowCoi
         if mixed and tails < 1:
             raise epsilon_error(epsilon, "too large for words of 32 bits")
         ratio = max(Fraction(each + per, each), Fraction(heads, tails) if mixed else Fraction(0))
-        return WindowCoin(steps, width, each, per, heads, tails, certify(epsilon, ratio, e))
+        return WindowCoin(steps, width, each, per, heads, tails, certify(epsilon, ratio, e), values)

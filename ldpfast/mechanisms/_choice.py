@@ -301,13 +301,14 @@ def for_ball(
     makers: list[Callable[[], RankCodebook | RankedSigns | L2Ball | PrivUnit]]
     makers = [partial(L2Ball, dim, epsilon, radius=radius)]
     if vectors is not None:
-        number = _check.integer("vectors", vectors, 1, MAX_VECTORS)
+        vectors = _check.integer("vectors", vectors, 1, MAX_VECTORS)
         _check.integer("dim", dim, 1, MAX_DIM)
     else:
-        number = best_vectors(dim, epsilon) if dim <= MAX_DIM else 1
-        signs = min(dim, MAX_SIGNS if max_bits is None else max(2, min(MAX_SIGNS, max_bits - 64)))
-        makers.append(partial(RankedSigns, dim, epsilon, radius=radius, signs=signs))
-    makers.append(partial(RankCodebook, dim, epsilon, radius=radius, vectors=number))
+        room = MAX_SIGNS if max_bits is None else _check.integer("max_bits", max_bits, 1) - 64
+        makers.append(partial(RankedSigns, dim, epsilon, radius=radius, signs=min(dim, MAX_SIGNS, max(2, room))))
+    if dim <= MAX_DIM:
+        number = best_vectors(dim, epsilon) if vectors is None else vectors
+        makers.append(partial(RankCodebook, dim, epsilon, radius=radius, vectors=number))
     if _check.flag("allow_ideal", allow_ideal):
         makers.append(partial(PrivUnit, dim, epsilon, radius=radius))
     mechanism = best(makers, _scale, max_bits, ROUNDING)

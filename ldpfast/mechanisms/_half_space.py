@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _check
 from .._formulas import half_space_constants
+from .._typing import Floats
 
 MAX_DIM = 1 << 34  # the packed signs of one row are far below the length of a stream
 
@@ -42,6 +45,25 @@ def check_ball(dim: int, epsilon: float, radius: float) -> tuple[int, float, flo
     if not 1e-18 <= radius <= 1e18:
         raise ValueError(f"radius must be in [1e-18, 1e18], where single precision holds the reports, got {radius!r}")
     return dim, epsilon, radius
+
+
+def variance_of_direction(records: Floats, along: float, across: float, center: float) -> Floats:
+    """Return the variance of the coordinates of decoded reports, from their second moments.
+
+    Parameters
+    ----------
+    records : ndarray, shape (n, dim)
+    along, across : float
+        Second moments of a decoded report in the direction of the record and in each direction across it.
+    center : float
+        Second moment of a coordinate for a record at the center.
+    """
+    x = records.astype(np.float64)
+    square = (x**2).sum(axis=1, keepdims=True)
+    share = np.divide(x**2, square, out=np.zeros_like(x), where=square > 0)
+    moments = (along - across) * share + across
+    moments[square[:, 0] == 0] = center
+    return np.asarray(moments - x**2)
 
 
 def check_scale(scale: float) -> float:

@@ -6,8 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 
-import numpy as np
-
 from .. import _check, _coins
 from .._core import privatize
 from .._typing import Floats
@@ -15,7 +13,7 @@ from ..domains import Ball
 from ..privacy._two_level import TwoLevel
 from ..reports import Directions
 from ._base import Mechanism
-from ._half_space import check_ball, check_scale
+from ._half_space import check_ball, check_scale, variance_of_direction
 
 MAX_VECTORS = 1 << 14
 MAX_DIM = 16384  # a row fits the stack of the kernel
@@ -191,13 +189,8 @@ class RankCodebook(Mechanism):
         return TwoLevel.of_sets(coin.inside / coin.outside, coin.size, coin.outputs, coin.size)
 
     def report_variance(self, records: Floats) -> Floats:
-        x = records.astype(np.float64)
-        square = (x**2).sum(axis=1, keepdims=True)
-        across = (1 - self._along) / max(1, self.dim - 1)
-        share = np.divide(x**2, square, out=np.full_like(x, 1 / self.dim), where=square > 0)
-        moments = (self._along - across) * share + across
-        moments[square[:, 0] == 0] = 1 / self.dim
-        return np.asarray(self.scale**2 * moments - x**2)
+        total, across = self.scale**2, (1 - self._along) / max(1, self.dim - 1)
+        return variance_of_direction(records, total * self._along, total * across, total / self.dim)
 
     @property
     def worst_variance(self) -> float:

@@ -19,7 +19,7 @@ from ..domains import Ball
 from ..privacy._two_level import TwoLevel
 from ..reports import FrameSigns
 from ._base import Mechanism
-from ._half_space import check_ball, check_scale, half_space_constant
+from ._half_space import check_ball, check_scale, half_space_constant, variance_of_direction
 from ._order_statistics import moments_of_order, products_of_order
 from ._rank_codebook import MAX_DIM as MAX_ORTHOGONAL
 
@@ -53,8 +53,8 @@ def tail_moments(signs: int) -> tuple[Floats, Floats, Floats]:
     Returns
     -------
     shares, sums, squares : ndarray, shape (most + 1,)
-        Entry k is the probability that the sum of the sizes whose signs are those of their weights is at least k, and the parts
-        of E t and E t^2 from these patterns.
+        A pattern counts for entry k if the sizes of the weights whose signs it agrees with sum to at least k. The entries are
+        the probability of these patterns, and their parts of E t and E t^2.
     """
     weights, means = weights_of(signs), moments_of_order(signs)[0]
     share, total, square = (np.zeros(sum(map(abs, weights)) + 1) for _ in range(3))
@@ -136,7 +136,7 @@ class RankedSigns(Mechanism):
     least : int
         Smallest weighted sum of the more probable patterns of signs: the best one.
     scale : float
-        Euclidean norm B of a decoded report; in more than 16384 dimensions the root of its mean square.
+        Euclidean norm B of a decoded report. In more than 16384 dimensions an upper bound of its root mean square.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class RankedSigns(Mechanism):
     vectors the total error is larger than that of `PrivUnit` by 1 to 3 % with 256 signs and 4 to 10 % with 64, for epsilon
     from 1 to 8. O(n L dim) time for client and server.
 
-    Standard errors are those of the sample, for fewer than 30 reports those of the worst population.
+    Standard errors come from the sample. Fewer than 30 reports have at least the standard error of the worst population.
 
     Privacy
     -------
@@ -199,18 +199,19 @@ class RankedSigns(Mechanism):
         self._set(dim=dim, epsilon=epsilon, radius=radius, signs=signs, least=least, _coin=coin)
         _, sums, squares = tail_moments(signs)
         signal, square = self._mix(float(sums[least]), 0.0), self._mix(float(squares[least]), float(squares[0]))
-        if dim <= MAX_ORTHOGONAL:  # normal numbers are sqrt(d) / c(d) times longer in the mean; see moments_of_order
+        along = square + signs  # at least the second moment along the record, in units of 1 / signal
+        if dim <= MAX_ORTHOGONAL:
+            # A product is that of a normal row divided by its norm, which is c(d) sqrt(2 / pi) in the mean.
             signal /= half_space_constant(dim) * math.sqrt(2 / math.pi)
-            norm, second = math.sqrt(signs), (square + signs) / dim
-            largest = norm
+            along /= dim
+            norm = largest = math.sqrt(signs)
         else:
-            norm, second = math.sqrt((dim - 1) * signs + square + signs), max(square + signs, signs)
-            largest = LARGEST_NORMAL * signs
+            norm, largest = math.sqrt((dim - 1) * signs + along), LARGEST_NORMAL * signs
         unit = check_scale(radius / signal)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Ball(dim, radius, "l2"),
-            report=FrameSigns(dim, signs, unit, check_scale(largest * unit), second * unit**2),
+            report=FrameSigns(dim, signs, unit, check_scale(largest * unit), along * unit**2),
             kernel=privatize.RankedSigns(dim, radius, unit, largest * unit, coin, limits_of(signs)),
             coin=coin,
             scale=check_scale(norm * unit),
@@ -219,8 +220,7 @@ class RankedSigns(Mechanism):
 
     def _mix(self, inside: Any, everywhere: Any) -> Any:
         """Return the expectation for a report, from the parts of the more probable and of all uniform patterns."""
-        assert self.signs is not None
-        patterns, members = 1 << self.signs, self._coin.inside
+        patterns, members = self._coin.patterns, self._coin.inside
         heads = Fraction(self._coin.heads, _coins.WORD)
         own, other = heads * Fraction(patterns, members), (1 - heads) * Fraction(patterns, patterns - members)
         return float(own) * inside + float(other) * (everywhere - inside)
@@ -228,11 +228,11 @@ class RankedSigns(Mechanism):
     @cached_property
     def _moments(self) -> tuple[float, float]:
         """Second moments of a decoded report along the record and across it."""
-        assert self.signs is not None
-        products = self._mix(pattern_products(self.signs, self.least), np.eye(self.signs))
-        along = float((products * products_of_order(self.signs)).sum()) * self._unit**2
+        signs = len(self._coin.weights)
+        products = self._mix(pattern_products(signs, self.least), np.eye(signs))
+        along = float((products * products_of_order(signs)).sum()) * self._unit**2
         if self.dim > MAX_ORTHOGONAL:
-            return along, self.signs * self._unit**2
+            return along, signs * self._unit**2
         along /= self.dim
         return along, (self.scale**2 - along) / (self.dim - 1)
 
@@ -242,17 +242,12 @@ class RankedSigns(Mechanism):
 
         The seed is a part of the report.
         """
-        assert self.signs is not None
-        return TwoLevel.of_sets(self._coin.ratio, self._coin.inside, 1 << self.signs, self._coin.inside)
+        return TwoLevel.of_sets(self._coin.ratio, self._coin.inside, self._coin.patterns, self._coin.inside)
 
     def report_variance(self, records: Floats) -> Floats:
         along, across = self._moments
-        x = records.astype(np.float64)
-        square = (x**2).sum(axis=1, keepdims=True)
-        share = np.divide(x**2, square, out=np.full_like(x, 1 / self.dim), where=square > 0)
-        if self.dim > MAX_ORTHOGONAL:
-            share[square[:, 0] == 0] = 0.0
-        return np.asarray((along - across) * share + across - x**2)
+        center = across if self.dim > MAX_ORTHOGONAL else self.scale**2 / self.dim
+        return variance_of_direction(records, along, across, center)
 
     @property
     def worst_variance(self) -> float:

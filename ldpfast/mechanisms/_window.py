@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from importlib import resources
@@ -192,9 +192,8 @@ class Window(Mechanism):
         outputs = _check.integer("outputs", self.outputs, 2, MAX_OUTPUTS)
         self._set(lower=lower, upper=upper, epsilon=epsilon, outputs=outputs)
         design = best_design(epsilon, outputs)
-        coin = _coins.window(epsilon, design.steps, design.width, Fraction(design.mixed, MIXTURES))
-        if design.values:
-            coin = replace(coin, values=design.values)
+        mixed = Fraction(design.mixed, MIXTURES)
+        coin = _coins.window(epsilon, design.steps, design.width, mixed, design.values or None)
         self.define(
             epsilon_realized=coin.epsilon_realized,
             domain=Interval(lower, upper),

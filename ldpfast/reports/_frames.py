@@ -11,7 +11,7 @@ from .._core import tally
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, Estimate, Normal
 from ._format import Statistic
-from ._sums import SumFormat, sums_of
+from ._sums import SumFormat, sums_and_squares
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,14 @@ class FrameSigns(SumFormat):
         tally.add_frames(reports, self.dim, self.signs, self.unit, self.bound, state)
 
     def is_possible(self, state: AnyArray, n: int) -> bool:
-        total, square = (sums_of(part) * 2.0**-40 for part in (state[..., : self.dim, :], state[..., self.dim :, :]))
+        total, square = (sums * 2.0**-40 for sums in sums_and_squares(state))
         # Numbers of single precision can be a little above the bound, and are rounded to steps, as are their squares.
         most = n * (1 + 1e-3)
         possible = (square >= 0) & (square <= most) & (np.abs(total) <= most)
         return bool((possible & (total**2 <= n * (square * (1 + 1e-6) + n * 2.0**-28))).all())
 
     def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
-        mean, square = (
-            sums_of(part) * (2.0**-40 / n) for part in (state[..., : self.dim, :], state[..., self.dim :, :])
-        )
+        mean, square = (sums * (2.0**-40 / n) for sums in sums_and_squares(state))
         # The sample variance. For few reports, it is set to its largest possible value.
         sample = np.maximum(square - mean**2, 0) * self.bound**2 * (n / max(n - 1, 1))
         variance = np.maximum(sample, self.moment if n < NORMAL_FROM else 0.0)

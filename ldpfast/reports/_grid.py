@@ -13,7 +13,7 @@ from .._limits import along
 from .._typing import AnyArray, Floats
 from ..results import NORMAL_FROM, AnyDebiasing, BoundedSum, Estimate, Normal
 from ._format import Statistic
-from ._sums import SumFormat, sums_of
+from ._sums import SumFormat, sums_and_squares
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Grid(SumFormat):
         tally.add_grid(reports, self.dim, self.lower, self.grid, state)
 
     def is_possible(self, state: AnyArray, n: int) -> bool:
-        total, square = sums_of(state[: self.dim]), sums_of(state[self.dim :])
+        total, square = sums_and_squares(state)
         # Integers are at most 2^47 in size. By the Cauchy-Schwarz inequality, sum^2 <= n sum of squares.
         possible = (square >= 0) & (square <= n * 2.0**94) & (total**2 <= n * square * (1 + 1e-9))
         return bool(possible.all())
 
     def mean(self, statistic: Statistic, state: AnyArray, n: Any) -> Estimate[Any]:
         people, n = n, along(n, 1)
-        mean, square = sums_of(state[..., : self.dim, :]) / n, sums_of(state[..., self.dim :, :]) / n
+        mean, square = (sums / n for sums in sums_and_squares(state))
         value = self.lower + self.grid * (mean + 0.5)
         # The sample variance, but at least that of the noise. For few reports, the variance of the records is set to its
         # largest possible value.

@@ -17,6 +17,12 @@ class SumFormat(Format):
         state[..., 0] = low
 
 
+def sums_and_squares(state: AnyArray) -> tuple[Floats, Floats]:
+    """Return the two halves of states with sums of numbers, then sums of their squares; leading axes are kept."""
+    dim = state.shape[-2] // 2
+    return sums_of(state[..., :dim, :]), sums_of(state[..., dim:, :])
+
+
 def sums_of(rows: AnyArray) -> Floats:
     """Return 128-bit sums as doubles.
 

@@ -202,6 +202,7 @@ def test_bad_arguments(call, message):
         (lambda: for_categories(9, 1.0, max_bits=2.5), "max_bits must be an integer, got float"),
         (lambda: for_interval(0, 1, 1.0, max_bits=float("nan")), "max_bits must be an integer, got float"),
         (lambda: for_box(3, 1.0, max_bits="3"), "max_bits must be an integer, got str"),
+        (lambda: for_ball(3, 1.0, max_bits="8"), "max_bits must be an integer, got str"),
         (lambda: for_ball(3, 1.0, max_bits=True), "max_bits must be an integer, got bool"),
         (lambda: for_ball(3, 1.0, allow_ideal=1), "allow_ideal must be a bool, got int"),
     ],
