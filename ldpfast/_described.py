@@ -73,10 +73,12 @@ class Described:
         TypeError
             If a label has no form in JSON.
         """
-        return {
-            self.kind: type(self).__name__,
-            **{name: _schema.pack(value) for name, value in self._parameters().items()},
+        given = self._parameters()
+        packed = {
+            name: given[name].to_dict() if isinstance(given[name], Described) else _schema.pack(given[name])
+            for name in self.described_names()
         }
+        return {self.kind: type(self).__name__, **packed}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

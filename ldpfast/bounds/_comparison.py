@@ -80,7 +80,7 @@ class Comparison:
                                   error  known    bits efficiency
     PrivUnit                   0.006073  ideal     640     0.0487
     RankCodebook(vectors=64)   0.006111  exact      64     0.0484
-    VectorMean (L2Ball)        0.006997  exact     640     0.0423
+    L2Ball                     0.006997  exact     640     0.0423
     LaplaceVector                0.0801  exact     640     0.0037
     """
 

@@ -43,8 +43,8 @@ def mean_l2(
     -------
     bound : Bound
         Lower bound: for channels that may depend on earlier reports. It has no branch 1 / sqrt(n epsilon^2), which is
-        not sharp. Upper bound: `VectorMean`, whose error is (B^2 - |mean|^2) / n, or the mean of `LaplaceVector`, or
-        the answer 0.
+        not sharp. Upper bound: `VectorMean` with half-spaces, whose error is (B^2 - |mean|^2) / n, or the mean of
+        `LaplaceVector`, or the answer 0. `compare` has the best mechanism, whose error is smaller.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def mean_l2(
         loss=SQUARED,
         below=f"{theorem} "
         + ("one coordinate each" if is_paper(method) else "independent coordinates, pairwise Assouad"),
-        above="VectorMean or LaplaceVector, or 0",
+        above="VectorMean (half-spaces) or LaplaceVector, or 0",
     )
 
 
@@ -117,7 +117,7 @@ def solutions(n: int, dim: int, epsilon: float, radius: float = 1.0) -> Solution
         return Solution("LaplaceVector", (dim * noise + radius**2) / n, "exact", mechanism.report_bits)
 
     return [
-        lambda: ball("VectorMean (L2Ball)", L2Ball(dim, epsilon, radius=radius)),
+        lambda: ball("L2Ball", L2Ball(dim, epsilon, radius=radius)),
         chosen,
         lambda: ball("PrivUnit", PrivUnit(dim, epsilon, radius=radius)),
         laplace,

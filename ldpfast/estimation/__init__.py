@@ -27,10 +27,11 @@ from ._functions import (
 from ._histogram_density import HistogramDensity, HistogramEstimate
 from ._naive_median import naive_median
 from ._range_queries import RangeEstimate, RangeQueries
+from ._region import Region
 from ._series_density import SeriesDensity, SeriesEstimate
 from ._sparse_mean import SparseEstimate, SparseMean
 from ._truncated_mean import MeanSquaredError, TruncatedMean
-from ._vector_mean import Region, VectorEstimate, VectorMean
+from ._vector_mean import VectorEstimate, VectorMean
 from .gaussian import GaussianEstimate, GaussianMean, Plan
 from .protocols import Problem
 from .sgd import GradientDescent, MedianSGD, NewtonStep

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check, _schema
+from .. import _check
 from .._typing import Floats
 from ..domains import categories
 from ..mechanisms import (
@@ -233,32 +233,6 @@ class Frequencies(Problem[FrequencyEstimate]):
             return self.mechanism.method
         name = next(name for name, kind in CLASSES.items() if type(self.mechanism) is kind)
         return name if self.mechanism == CLASSES[name](k, epsilon) else None
-
-    @classmethod
-    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
-        mechanism = arguments.pop("mechanism")
-        given = Mechanism.from_dict(mechanism) if isinstance(mechanism, dict) else mechanism
-        return cls(**{name: _schema.unpack(value) for name, value in arguments.items()}, mechanism=given)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the class and its parameters as types that JSON has.
-
-        Returns
-        -------
-        description : dict
-            The mechanism is its name, or the result of its own `to_dict`.
-
-        Raises
-        ------
-        TypeError
-            If a label has no form in JSON.
-        """
-        given = {name: _schema.pack(getattr(self, name)) for name in ("k", "epsilon", "project")}
-        return {
-            self.kind: type(self).__name__,
-            **given,
-            "mechanism": self._mechanism_name() or self.mechanism.to_dict(),
-        }
 
     def __repr__(self) -> str:
         mechanism = self._mechanism_name() or self.mechanism

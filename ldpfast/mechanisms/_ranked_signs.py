@@ -226,8 +226,8 @@ class RankedSigns(Mechanism):
         return float(own) * inside + float(other) * (everywhere - inside)
 
     @cached_property
-    def _moments(self) -> tuple[float, float]:
-        """Second moments of a decoded report along the record and across it."""
+    def second_moments(self) -> tuple[float, float]:
+        """Second moments of a decoded report along the record and in each direction across it."""
         signs = len(self._coin.weights)
         products = self._mix(pattern_products(signs, self.least), np.eye(signs))
         along = float((products * products_of_order(signs)).sum()) * self._unit**2
@@ -245,10 +245,10 @@ class RankedSigns(Mechanism):
         return TwoLevel.of_sets(self._coin.ratio, self._coin.inside, self._coin.patterns, self._coin.inside)
 
     def report_variance(self, records: Floats) -> Floats:
-        along, across = self._moments
+        along, across = self.second_moments
         center = across if self.dim > MAX_ORTHOGONAL else self.scale**2 / self.dim
         return variance_of_direction(records, along, across, center)
 
     @property
     def worst_variance(self) -> float:
-        return max(self._moments)
+        return max(self.second_moments)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core import tally
 from .._typing import AnyArray, Floats
-from ..results import AnyDebiasing
-from ._vectors import VectorFormat
+from ._seeded_vectors import SeededVectors
 
 
 @dataclass(frozen=True)
-class Directions(VectorFormat):
+class Directions(SeededVectors):
     """A public seed and the index of one of `candidates` directions that follow from it, as one word of 64 bits per person.
 
-    A report stands for a vector of `dim` numbers with Euclidean norm `bound`, in single precision. `moment` is the largest
-    second moment of a coordinate, over all records.
+    A report stands for a vector of `dim` numbers with Euclidean norm `bound`, in single precision. Its second moments are
+    `along` in the direction of a record in the ball of the given `radius`, and `across` in each other direction.
 
     Examples
     --------
@@ -31,12 +30,9 @@ class Directions(VectorFormat):
     dim: int
     candidates: int
     bound: float
-    moment: float
-    seeded = True
-
-    @property
-    def second_moment(self) -> float:
-        return self.moment
+    along: float
+    across: float
+    radius: float
 
     @property
     def index_bits(self) -> int:
@@ -47,9 +43,6 @@ class Directions(VectorFormat):
     def shape(self) -> tuple[int, ...]:
         return ()
 
-    def dtype(self, records: np.dtype[Any]) -> np.dtype[Any]:
-        return np.dtype(np.uint64)
-
     @property
     def bits(self) -> int:
         return 64
@@ -57,10 +50,18 @@ class Directions(VectorFormat):
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_directions(reports, self.dim, self.bound, self.index_bits, state)
 
-    def decode(self, reports: AnyArray, debiasing: AnyDebiasing | None) -> Floats:
-        rows = np.empty((len(reports), self.dim), np.float32)
+    @property
+    def moment(self) -> float:  # type: ignore[override]
+        """Largest second moment of a number, over all records."""
+        return max(self.along, self.across)
+
+    def _least_variance(self, mean: Floats) -> Floats:
+        # The mean of v^2, for the directions v of the records, is at least mean^2 / radius^2. The sample variance can be
+        # smaller if no report is far from its record, as one in thousands may be for a large epsilon.
+        return self.across + (max(0.0, self.along - self.across) / self.radius**2 - 1) * mean**2
+
+    def _expand(self, reports: AnyArray, rows: NDArray[np.float32]) -> None:
         tally.directions(reports, self.dim, self.bound, self.index_bits, rows)
-        return rows.astype(np.float64)
 
     def invalidity(self, reports: AnyArray) -> str | None:
         index = reports & np.uint64((1 << self.index_bits) - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,39 +14,13 @@ from ._format import Statistic
 from ._sums import SumFormat, sums_of
 
 
-class VectorFormat(SumFormat):
-    """Format whose state is sums of vectors of a known length, in steps of bound 2^-40.
-
-    The standard error does not depend on the records: it holds for the largest second moment that a coordinate can have.
-    """
-
-    dim: int
-    bound: float
-
-    @property
-    @abstractmethod
-    def second_moment(self) -> float:
-        """Largest second moment of a coordinate, over all records."""
-
-    @property
-    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
-        return (self.dim, 2), np.uint64
-
-    def is_possible(self, state: AnyArray, n: int) -> bool:
-        return bool(np.linalg.norm(sums_of(state)) <= n * 2.0**40 * (1 + 1e-3))
-
-    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
-        value = sums_of(state) * (self.bound * 2.0**-40 / n)
-        stderr = np.full(self.dim, np.sqrt(self.second_moment / n))
-        return Estimate(value, stderr, n, statistic.guarantee, None, Normal.of_sum(n))
-
-
 @dataclass(frozen=True)
-class Vectors(VectorFormat):
+class Vectors(SumFormat):
     """`dim` floats per person with Euclidean norm `bound` up to rounding, of the dtype (float32 or float64) of the records.
 
     `moment` is the largest second moment of a coordinate, over all records. None is for reports whose second moments are the
-    same in all coordinates for every record, so that they are bound^2 / dim.
+    same in all coordinates for every record, so that they are bound^2 / dim. The state is sums, in steps of bound 2^-40.
+    Standard errors do not depend on the records: they are for the largest second moment.
 
     Examples
     --------
@@ -76,6 +49,18 @@ class Vectors(VectorFormat):
     @property
     def bits(self) -> int:
         return 64 * self.dim
+
+    @property
+    def state_layout(self) -> tuple[tuple[int, ...], type[np.integer[Any]]]:
+        return (self.dim, 2), np.uint64
+
+    def is_possible(self, state: AnyArray, n: int) -> bool:
+        return bool(np.linalg.norm(sums_of(state)) <= n * 2.0**40 * (1 + 1e-3))
+
+    def mean(self, statistic: Statistic, state: AnyArray, n: int) -> Estimate[Any]:
+        value = sums_of(state) * (self.bound * 2.0**-40 / n)
+        stderr = np.full(self.dim, np.sqrt(self.second_moment / n))
+        return Estimate(value, stderr, n, statistic.guarantee, None, Normal.of_sum(n))
 
     def tally(self, reports: AnyArray, state: AnyArray) -> None:
         tally.add_vectors(reports, self.dim, self.bound, state)

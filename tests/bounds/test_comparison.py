@@ -71,7 +71,7 @@ def test_mechanisms_without_coins_for_the_epsilon_are_left_out():
 OWN = [
     ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.SignBit(-2, 2, 1.0), "SignBit"),
     ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.Laplace(-2, 2, 1.0), "Laplace"),
-    ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.L2Ball(3, 1.0, radius=2.0), "VectorMean (L2Ball)"),
+    ("mean_l2", {"dim": 3, "radius": 2.0}, ldp.L2Ball(3, 1.0, radius=2.0), "L2Ball"),
     ("multinomial", {"k": 4}, ldp.RandomizedResponse(4, 1.0), "RandomizedResponse"),
     ("mean_1d", {"moment": math.inf, "radius": 2.0}, ldp.Window(-2, 2, 1.0, outputs=256), "Window"),
     (

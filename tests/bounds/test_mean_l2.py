@@ -29,7 +29,7 @@ def test_the_lower_bound_agrees_with_assouad_on_independent_signs():
 def test_the_vector_mean_errs_between_the_bounds():
     n, d, a, runs, rng = 1000, 8, 1.0, 400, np.random.default_rng(11)
     rows = rng.choice([-1.0, 1.0], (n, d)) / math.sqrt(d)
-    errors = [(estimation.vector_mean(rows, a, rng=rng).value ** 2).sum() for _ in range(runs)]
+    errors = [(estimation.vector_mean(rows, a, mechanism="half-space", rng=rng).value ** 2).sum() for _ in range(runs)]
     assert_mean_error_between(bounds.mean_l2(n, d, a), errors, near=0.9)
 
 

@@ -101,6 +101,7 @@ RULES = [
     (median, "n", *PEOPLE),
     (partial(VectorMean, epsilon=1.0), "dim", *COUNT),
     (partial(VectorMean, 3, 1.0), "norm", *choices("l2", "linf")),
+    (partial(VectorMean, 3, 1.0), "mechanism", *choices("auto", "half-space")),
     (partial(VectorMean, 3, 1.0), "radius", *POSITIVE),
     (partial(SparseMean, epsilon=1.0, radius=1.0), "dim", *between(1, 1 << 34)),
     (partial(SparseMean, 3, 1.0), "radius", *POSITIVE),

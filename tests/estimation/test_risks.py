@@ -10,7 +10,9 @@ import math
 import numpy as np
 import pytest
 
+from ldpfast import RankedSigns
 from ldpfast.estimation import Frequencies, HistogramDensity, SeriesDensity, TruncatedMean, VectorMean
+from ldpfast.mechanisms import for_ball
 
 from ..support.noise_scales import l2_scale, linf_scale, sign_bit_factor
 from ..support.statistics import ALPHA, bernstein_radius
@@ -80,8 +82,14 @@ def clipped_uniform(rng, n):
 
 RISKS = {
     # problem; draw of records and the target; n times the risk, by the formula of the paper
-    "l2": (VectorMean(3, 1.0, radius=2.0), vectors(3, 2.0), l2_scale(3, 1, 2.0) ** 2 - 1),
-    "l2 wide": (VectorMean(40, 2.0), vectors(40, 1.0), l2_scale(40, 2) ** 2 - 0.25),
+    "l2": (VectorMean(3, 1.0, radius=2.0, mechanism="half-space"), vectors(3, 2.0), l2_scale(3, 1, 2.0) ** 2 - 1),
+    "l2 wide": (VectorMean(40, 2.0, mechanism="half-space"), vectors(40, 1.0), l2_scale(40, 2) ** 2 - 0.25),
+    "l2, best": (VectorMean(8, 6.0, radius=2.0), vectors(8, 2.0), for_ball(8, 6.0, radius=2.0).scale ** 2 - 1),
+    "l2, signs": (
+        VectorMean(64, 8.0, mechanism=RankedSigns(64, 8.0)),
+        vectors(64, 1.0),
+        RankedSigns(64, 8.0).scale ** 2 - 0.25,
+    ),
     "linf odd": (VectorMean(5, 1.0, norm="linf"), vectors(5, 5**0.5), 5 * linf_scale(5, 1.0) ** 2 - 5 / 4),
     "linf even": (VectorMean(4, 0.5, norm="linf", radius=3.0), vectors(4, 6.0), 4 * linf_scale(4, 0.5, 3.0) ** 2 - 9.0),
     "box": (

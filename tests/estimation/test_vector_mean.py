@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import ldpfast as ldp
 from ldpfast.estimation import VectorMean
+from ldpfast.estimation._region import Spread, mixture_probability, mixture_quantile
+from ldpfast.mechanisms import for_ball
 
+from ..support.errors import raises
 from ..support.examples import assert_same
 from ..support.noise_scales import l2_scale, linf_scale
+from ..support.statistics import assert_coverage
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
 
@@ -20,7 +25,7 @@ def test_shrunken_mean_is_the_james_stein_estimate():
     """The factor for the ball is max(0, 1 - B^2 / (n |m|^2))."""
     dim, epsilon = 30, 1.0
     for n in (200, 20_000):
-        estimate = VectorMean(dim, epsilon).run(np.tile(np.eye(dim)[0], (n, 1)), rng=1)
+        estimate = VectorMean(dim, epsilon, mechanism="half-space").run(np.tile(np.eye(dim)[0], (n, 1)), rng=1)
         noise = l2_scale(dim, epsilon) ** 2 / n
         factor = max(0.0, 1 - noise / (estimate.value @ estimate.value))
         np.testing.assert_allclose(estimate.shrunken, factor * estimate.value, rtol=1e-6, atol=1e-12)
@@ -31,7 +36,7 @@ def test_shrunken_mean_is_the_james_stein_estimate():
 
 
 def test_region_is_an_ellipsoid_around_the_value():
-    estimate = VectorMean(3, 1.0).run(np.zeros((1000, 3)), rng=1)
+    estimate = VectorMean(3, 1.0, mechanism="half-space").run(np.zeros((1000, 3)), rng=1)
     region = estimate.region()
     assert region.contains(estimate.value)
     assert_same(region.contains(np.stack([estimate.value, estimate.value + 100])), [True, False])
@@ -39,3 +44,130 @@ def test_region_is_an_ellipsoid_around_the_value():
     assert not region.contains(estimate.value + 1.001 * region.radii * [1, 0, 0])
     smaller = estimate.region(0.5)
     assert (smaller.radii < region.radii).all()
+
+
+# The mechanism of a ball ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim, epsilon", [(1, 1.0), (3, 1.0), (100, 16.0), (512, 8.0), (20_000, 4.0)])
+def test_the_default_for_a_ball_is_the_mechanism_with_the_smallest_error(dim, epsilon):
+    problem = VectorMean(dim, epsilon, radius=2.0)
+    assert problem.mechanism == for_ball(dim, epsilon, radius=2.0)
+    assert repr(problem.mechanism) in repr(problem)
+    again = VectorMean.from_dict(problem.to_dict())
+    assert again == problem
+    assert again.fingerprint == problem.fingerprint
+    assert problem != VectorMean(dim, epsilon, radius=2.0, mechanism="half-space") or dim == 1
+
+
+def test_the_error_of_512_dimensions_at_epsilon_8():
+    """The best possible mechanism has 66.6, half-spaces 862."""
+    problem, n = VectorMean(512, 8.0), 100
+    x = np.eye(512)[np.arange(n) % 3]
+    estimate = problem.run(x, rng=1)
+    assert problem.mechanism.scale**2 < 70
+    assert ((estimate.value - x.mean(axis=0)) ** 2).sum() * n == pytest.approx(
+        problem.mechanism.scale**2 - 1 / 3, rel=0.2
+    )
+    np.testing.assert_allclose((estimate.stderr**2).sum() * n, problem.mechanism.scale**2, rtol=0.03)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [ldp.RankCodebook(5, 4.0, vectors=8), ldp.RankedSigns(5, 4.0, signs=3), "half-space"]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_reports_are_those_of_the_mechanism(mechanism, dtype):
+    problem = VectorMean(5, 4.0, mechanism=mechanism)
+    x = (np.eye(5)[[0, 1, 4] * 50] * 0.7).astype(dtype)
+    reports = problem.privatize(x, rng=1)
+    np.testing.assert_array_equal(reports, problem.mechanism.privatize(x, rng=1))
+    whole = problem.aggregator().update(reports)
+    parts = problem.aggregator().update(reports[:20]).merge(problem.aggregator().update(reports[20:]))
+    assert whole == parts == ldp.Aggregator.from_bytes(whole.to_bytes())
+    estimate, raw = parts.estimate(), problem.mechanism.estimate(reports)
+    np.testing.assert_array_equal(estimate.value, raw.value)
+    np.testing.assert_array_equal(estimate.stderr, raw.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (
+            {"mechanism": ldp.LinfBall(3, 1.0)},
+            TypeError,
+            "mechanism must be a name or one of L2Ball, RankCodebook, RankedSigns for norm='l2', got LinfBall",
+        ),
+        (
+            {"mechanism": ldp.L2Ball(3, 1.0), "norm": "linf"},
+            TypeError,
+            "mechanism must be a name or one of LinfBall for norm='linf', got L2Ball",
+        ),
+        (
+            {"mechanism": ldp.L2Ball(4, 1.0)},
+            ValueError,
+            "mechanism must be for dim=3, epsilon=1.0 and radius=1.0, got L2Ball(dim=4, epsilon=1.0, radius=1.0)",
+        ),
+        (
+            {"mechanism": ldp.L2Ball(3, 2.0)},
+            ValueError,
+            "mechanism must be for dim=3, epsilon=1.0 and radius=1.0, got L2Ball(dim=3, epsilon=2.0, radius=1.0)",
+        ),
+        (
+            {"mechanism": ldp.L2Ball(3, 1.0), "radius": 2.0},
+            ValueError,
+            "mechanism must be for dim=3, epsilon=1.0 and radius=2.0, got L2Ball(dim=3, epsilon=1.0, radius=1.0)",
+        ),
+    ],
+)
+def test_a_mechanism_for_other_records_is_refused(arguments, error, message):
+    with raises(error, message):
+        VectorMean(3, 1.0, **arguments)
+
+
+# Regions --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim, rest", [(1, 0.0), (2, 0.7), (3, 1e-5), (7, 1.0), (100, 0.02), (512, 0.9)])
+def test_probabilities_of_mixtures_follow_the_definition(dim, rest):
+    """By a sample, and for equal weights the chi-square distribution."""
+    generator = np.random.default_rng(1)
+    sample = 3 * generator.chisquare(1, 200_000) + (rest * generator.chisquare(dim - 1, 200_000) if dim > 1 else 0)
+    for limit in np.quantile(sample, (0.05, 0.5, 0.95)):
+        probability = float(mixture_probability(limit, np.array(3.0), np.array(rest), dim))
+        assert probability == pytest.approx((sample <= limit).mean(), abs=0.006)
+        assert mixture_quantile(probability, 3.0, rest, dim) == pytest.approx(limit, rel=1e-6)
+    equal = mixture_probability(np.array([1.0, dim, 3.0 * dim]), np.array(1.0), np.array(1.0), dim)
+    np.testing.assert_allclose(equal, stats.chi2.cdf([1.0, dim, 3.0 * dim], dim), rtol=1e-9, atol=1e-12)
+
+
+def test_variances_of_a_spread_are_those_of_the_least_favorable_records():
+    """All records equal to e_1: the variance along it is that of one report. Opposite records: the second moment."""
+    mechanism = for_ball(6, 6.0)
+    along, across = mechanism.second_moments
+    square = mechanism.scale**2 / 6
+    spread = Spread(along / square, across / square, square**-0.5)
+    first, rest = spread.weights(np.array([0.0, 1 / square]), 6)
+    equal = mechanism.variance(np.eye(6)[0])
+    largest = max(equal[0], across)
+    np.testing.assert_allclose(first * square, [along, largest], rtol=1e-6)
+    np.testing.assert_allclose(rest * square, [across, (equal.sum() - largest) / 5], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "mechanism, opposite",
+    [(ldp.RankCodebook(8, 12.0, vectors=128), True), (ldp.RankedSigns(20, 4.0, signs=10), False)],
+    ids=["codebook, opposite", "signs, equal"],
+)
+def test_regions_and_intervals_cover(mechanism, opposite):
+    """95 % regions and simultaneous intervals, for equal people and for opposite ones. Detects a coverage of 0.8."""
+    problem, n, runs = VectorMean(mechanism.dim, mechanism.epsilon, mechanism=mechanism), 200, 200
+    x = np.eye(mechanism.dim)[[0] * n]
+    if opposite:
+        x[::2] *= -1
+    mean, inside, within = x.mean(axis=0), 0, 0
+    for run in range(runs):
+        estimate = problem.run(x, rng=run)
+        low, high = estimate.interval(simultaneous=True)
+        inside += bool(estimate.region().contains(mean))
+        within += bool(((low <= mean) & (mean <= high)).all())
+    assert_coverage([inside, within], runs, 0.95, detects=0.8)

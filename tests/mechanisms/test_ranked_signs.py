@@ -313,7 +313,7 @@ def test_reports_have_the_record_as_mean_and_the_stated_variance(dim, signs, eps
     decoded = mechanism.decode(mechanism.privatize(np.tile(length * v, (n, 1)), rng=STATISTICS_SEED)).astype(float)
     along = decoded @ v
     assert abs(along.mean() - length) <= 6 * along.std() / math.sqrt(n)
-    moment, _ = mechanism._moments
+    moment, _ = mechanism.second_moments
     if length:
         assert abs((along**2).mean() - moment) <= 6 * (along**2).std() / math.sqrt(n) + 2e-4 * moment
     total = ((decoded - length * v) ** 2).sum(axis=1)

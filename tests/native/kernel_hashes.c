@@ -210,7 +210,7 @@ static void cubes_and_codebooks(void)
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         const uint32_t dim = dims[i], n = dim > 1000 ? 4 : 40;
         const rank_codebook p = {1, 400, (uint64_t)11 << 60, dim, vectors[i], top[i], bits[i]};
-        const direction_format format = {{.dim = dim, .bound = 3.7}, bits[i]};
+        const direction_format format = {dim, 3.7, bits[i]};
         privatize("rank codebook, float", privatize_rank_codebook_f32, &p, small_floats, n, 8);
         privatize("rank codebook", privatize_rank_codebook_f64, &p, small_doubles, n, 8);
         expand_directions(&format, (const uint64_t *)out, 4, rows);

@@ -85,15 +85,15 @@ def test_statistics_of_any_number_of_reports_follow_the_definition(kind, n):
         else:
             one_hot = reports[:, None] == np.arange(mechanism.report.k)
         assert_same(aggregator.counts, one_hot.sum(axis=0).astype(np.int64))
-    elif isinstance(mechanism, ldp.L2Ball | ldp.PrivUnit | ldp.RankCodebook):
-        rows = mechanism.decode(reports).astype(np.float64)
-        shift = 0 if reports.dtype == np.float64 else 10  # rows of public directions have single precision
-        steps = np.rint(rows * (2.0 ** (40 - shift) / mechanism.scale))
+    elif isinstance(mechanism, ldp.L2Ball | ldp.PrivUnit):
+        shift = 0 if reports.dtype == np.float64 else 10
+        steps = np.rint(mechanism.decode(reports).astype(np.float64) * (2.0 ** (40 - shift) / mechanism.scale))
         assert wide(aggregator._states[0]) == [sum(map(int, column)) << shift for column in steps.T]
-    elif isinstance(mechanism, ldp.RankedSigns):
+    elif isinstance(mechanism, ldp.RankCodebook | ldp.RankedSigns):
         rows, bound = mechanism.decode(reports).astype(np.float32), mechanism.report.bound
+        shares = rows * np.float32(1 / bound)
         steps = [
-            np.rint(part.astype(float) * (2.0**30 / unit)) for part, unit in ((rows, bound), (rows * rows, bound**2))
+            np.rint(part.astype(float) * (2.0**30 / unit)) for part, unit in ((rows, bound), (shares * shares, 1.0))
         ]
         assert wide(aggregator._states[0]) == [sum(map(int, column)) << 10 for part in steps for column in part.T]
     else:

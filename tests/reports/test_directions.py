@@ -29,25 +29,52 @@ def test_sums_are_those_of_the_decoded_reports_as_vectors(isa, dim, n):
     """Steps of bound 2^-30; pieces of as many rows as 16384 numbers hold."""
     mechanism = ldp.RankCodebook(dim, 4.0, radius=2.0, vectors=3)
     reports = reports_of(n, 1, mechanism)
-    decoded, state = mechanism.decode(reports), np.zeros((dim, 2), np.uint64)
+    decoded, state = mechanism.decode(reports), np.zeros((2 * dim, 2), np.uint64)
     tally.add_directions(reports, dim, mechanism.scale, mechanism.report.index_bits, state)
     steps = np.rint(decoded * (2.0**30 / mechanism.scale)).astype(np.int64).sum(axis=0) << 10
-    assert reference.wide(state) == steps.tolist()
+    shares = (decoded.astype(np.float32) * np.float32(1 / mechanism.scale)) ** 2
+    squares = np.rint(shares.astype(np.float64) * 2.0**30).astype(np.int64).sum(axis=0) << 10
+    assert reference.wide(state) == [*steps.tolist(), *squares.tolist()]
     aggregator = mechanism.aggregator().update(reports)
     np.testing.assert_array_equal(aggregator._states[0], state)
     np.testing.assert_allclose(aggregator.estimate().value, decoded.mean(axis=0), rtol=0, atol=2e-9 * mechanism.scale)
 
 
 def test_the_format():
-    assert [Directions(3, 2 * j, 1.0, 1.0).index_bits for j in (1, 2, 3, 4, 5, 128, 256)] == [1, 2, 3, 3, 4, 8, 9]
+    assert [Directions(3, 2 * j, 1.0, 1.0, 0.0, 1.0).index_bits for j in (1, 2, 3, 4, 5, 128, 256)] == [
+        1,
+        2,
+        3,
+        3,
+        4,
+        8,
+        9,
+    ]
     assert (MECHANISM.report.bits, MECHANISM.report.shape, MECHANISM.report_bytes) == (64, (), 8)
     assert MECHANISM.report.dtype(np.dtype(np.float32)) == np.uint64
 
 
-def test_standard_errors_are_those_of_the_worst_population():
-    estimate = MECHANISM.run(np.zeros((400, 5)), rng=1)
-    np.testing.assert_allclose(estimate.stderr**2 * 400, MECHANISM.worst_variance, rtol=1e-12)
-    assert MECHANISM.report.second_moment == MECHANISM.worst_variance
+def test_standard_errors_are_those_of_the_sample():
+    reports = reports_of(400)
+    expected = MECHANISM.decode(reports).std(axis=0, ddof=1) / 20
+    np.testing.assert_allclose(MECHANISM.estimate(reports).stderr, expected, rtol=1e-6)
+
+
+def test_standard_errors_of_few_reports_are_at_least_those_of_the_worst_population():
+    reports = reports_of(29)
+    expected = np.maximum(MECHANISM.decode(reports).var(axis=0, ddof=1), MECHANISM.worst_variance) / 29
+    np.testing.assert_allclose(MECHANISM.estimate(reports).stderr ** 2, expected, rtol=1e-6)
+
+
+def test_standard_errors_are_at_least_what_the_mean_implies():
+    """Equal people, of whom about 2 in 2,000 have a report far away, which make 99.6 % of the variance."""
+    mechanism = ldp.RankCodebook(4, 16.0, vectors=4096)
+    x = np.eye(4)[[0] * 2000]
+    reports = mechanism.privatize(x, rng=1)
+    near = reports[mechanism.decode(reports)[:, 0] > 0.8]
+    assert 1990 < len(near) < 2000
+    stderr = mechanism.estimate(near).stderr
+    np.testing.assert_allclose(stderr, np.sqrt(mechanism.variance(x[0]) / len(near)), rtol=0.03)
 
 
 def test_decoding_one_report_and_reports_that_are_not_contiguous():
@@ -82,12 +109,18 @@ def test_invalid_reports_are_rejected():
 
 
 def test_a_state_that_no_reports_have_is_rejected():
-    """A mean outside of the ball of the reports, although each coordinate is possible."""
+    """A coordinate beyond the reports, a sum of squares that is too small for the sum, and one that is too large."""
     aggregator = MECHANISM.aggregator().update(reports_of(5))
     good = aggregator.to_bytes()[:-16]
-    state = np.zeros((5, 2), np.uint64)
-    for share, valid in ((0.447, True), (0.45, False), (1.1, False)):
-        state[:, 0] = int(share * 5 * 2**40)
+    state = np.zeros((10, 2), np.uint64)
+    for share, square, valid in (
+        (0.5, 0.25, True),
+        (0.5, 0.24, False),
+        (0.5, 1.1, False),
+        (1.1, 1.0, False),
+        (0.0, 0.0, True),
+    ):
+        state[:5, 0], state[5:, 0] = int(share * 5 * 2**40), int(square * 5 * 2**40)
         data = good[: -state.nbytes] + state.tobytes()
         data += hashlib.blake2b(data, digest_size=16).digest()
         if valid:

@@ -8,11 +8,11 @@ mechanism, which can be merged and saved. `Problem.conclude` turns the counts in
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from ... import _check
+from ... import _check, _schema
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...domains import Domain
@@ -78,6 +78,16 @@ class Problem(RecordQuestion[Result]):
             truncates,
         )
         self._set(mechanism=mechanism, report=mechanism.report, domain=domain, _pipeline=pipeline, **values)
+
+    @classmethod
+    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
+        unpacked = {
+            name: Mechanism.from_dict(value)
+            if name == "mechanism" and isinstance(value, dict)
+            else _schema.unpack(value)
+            for name, value in arguments.items()
+        }
+        return cls(**unpacked)
 
     def _pinned(self) -> dict[str, Any]:
         return {"mechanism": self.mechanism.to_dict(), **self.mechanism._pinned()}

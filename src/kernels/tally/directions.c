@@ -15,10 +15,10 @@ void tally_directions(const void *format, const void *reports, size_t n, void *s
 {
     const direction_format *p = format;
     float rows[MAX_DIRECTION];
-    const size_t together = MAX_DIRECTION / p->sums.dim;
+    const size_t together = MAX_DIRECTION / p->dim;
     for (size_t i = 0; i < n; i += together) {
         const size_t now = n - i < together ? n - i : together;
         expand_directions(p, (const uint64_t *)reports + i, now, rows);
-        tally_vectors_f32(&p->sums, rows, now, state);
+        tally_with_squares(p->dim, p->bound, rows, now, state, (uint64_t *)state + 2 * p->dim);
     }
 }

@@ -6,14 +6,15 @@
 #include "tally/vectors.h"
 
 typedef struct {
-    vector_format sums;
+    size_t dim;
+    double bound;
     uint32_t bits; /* of the index */
 } direction_format;
 
-/* reports: words of 64 bits, as those of rank_codebook.h; state: that of tally_vectors_f32. */
+/* reports: words of 64 bits, as those of rank_codebook.h; state: one 128-bit sum per coordinate, then one of their squares. */
 tally_fn tally_directions;
 
-/* Writes the vectors of n reports, of norm sums.bound, to rows of single precision. */
+/* Writes the vectors of n reports, of norm `bound`, to rows of single precision. */
 void expand_directions(const direction_format *p, const uint64_t *reports, size_t n, float *rows);
 
 #endif

@@ -8,13 +8,13 @@ static void NAME(expand_directions)(const direction_format *p, const uint64_t *r
     directions_open(&key);
     for (size_t i = 0; i < n; i++) {
         const uint64_t index = reports[i] & (((uint64_t)1 << p->bits) - 1);
-        direction_rows drawn = directions_of(&key, reports[i] >> p->bits, p->sums.dim, (size_t)1 << (p->bits - 1));
+        direction_rows drawn = directions_of(&key, reports[i] >> p->bits, p->dim, (size_t)1 << (p->bits - 1));
         double sum[3] = {0};
         const float *row = direction_row(&drawn, index / 2, u);
-        NAME(add_products)(row, row, 1, p->sums.dim, sum);
-        const float scale = (float)(p->sums.bound * (index & 1 ? 1 : -1)) / __builtin_sqrtf((float)sum[0]);
-        for (size_t j = 0; j < p->sums.dim; j++) /* vector loop */
-            rows[i * p->sums.dim + j] = row[j] * scale;
+        NAME(add_products)(row, row, 1, p->dim, sum);
+        const float scale = (float)(p->bound * (index & 1 ? 1 : -1)) / __builtin_sqrtf((float)sum[0]);
+        for (size_t j = 0; j < p->dim; j++) /* vector loop */
+            rows[i * p->dim + j] = row[j] * scale;
     }
 }
 #endif

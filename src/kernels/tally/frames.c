@@ -34,11 +34,7 @@ void tally_frames(const void *format, const void *reports, size_t n, void *state
     for (size_t i = 0; i < n; i++)
         for (size_t first = 0; first < dim; first += MAX_DIRECTION) {
             const size_t now = dim - first < MAX_DIRECTION ? dim - first : MAX_DIRECTION;
-            const vector_format sums = {now, p->bound}, squares = {now, p->bound * p->bound};
             expand_part(p, &key, (const uint64_t *)reports + i * (sign_words(&p->frame) + 1), first, now, v);
-            tally_vectors_f32(&sums, v, 1, (uint64_t *)state + 2 * first);
-            for (size_t j = 0; j < now; j++)
-                v[j] *= v[j];
-            tally_vectors_f32(&squares, v, 1, (uint64_t *)state + 2 * (dim + first));
+            tally_with_squares(now, p->bound, v, 1, (uint64_t *)state + 2 * first, (uint64_t *)state + 2 * (dim + first));
         }
 }

@@ -11,8 +11,7 @@ typedef struct {
     double unit, bound;
 } frame_format;
 
-/* reports: rows of words of 64 bits, as those of ranked_signs.h; state: one 128-bit sum per coordinate, in steps of bound 2^-40, then one
- * of their squares, in steps of bound^2 2^-40. */
+/* reports: rows of words of 64 bits, as those of ranked_signs.h; state: one 128-bit sum per coordinate, then one of their squares. */
 tally_fn tally_frames;
 
 /* Writes the vectors of n reports to rows of single precision. */

@@ -14,4 +14,8 @@ typedef struct {
 /* state: one 128-bit sum per coordinate. */
 tally_fn tally_vectors_f32, tally_vectors_f64;
 
+/* Adds n rows to `sums` as tally_vectors_f32 does, and their squares to `squares`, in steps of bound^2 2^-40. The rows are
+ * overwritten. */
+void tally_with_squares(size_t dim, double bound, float *rows, size_t n, uint64_t *sums, uint64_t *squares);
+
 #endif

@@ -352,7 +352,8 @@ cdef extern from "tally/vectors.h" nogil:
 
 cdef extern from "tally/directions.h" nogil:
     ctypedef struct direction_format:
-        vector_format sums
+        size_t dim
+        double bound
         uint32_t bits
     tally_fn tally_directions
     void expand_directions(const direction_format *p, const uint64_t *reports, size_t n, float *rows)

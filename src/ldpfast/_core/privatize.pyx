@@ -449,10 +449,10 @@ cdef class RankCodebook(Kernel):
         self.valid = row_range(dim, min(2.0**40 * radius, <double>FLT_MAX))
         self.clip_params = &self.valid
         self.clip_by_size = [NULL, NULL, clip_rows_f32, clip_rows_f64]
-        self.sums.sums.dim, self.sums.sums.bound, self.sums.bits = dim, scale, self.p.bits
+        self.sums.dim, self.sums.bound, self.sums.bits = dim, scale, self.p.bits
         self.params = &self.p
         self.format = &self.sums
-        self.state_bytes = 16 * dim
+        self.state_bytes = 32 * dim
         self.items = dim
         self.report_items = 1
         self.report_size = 8

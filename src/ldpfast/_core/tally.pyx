@@ -74,14 +74,14 @@ cdef direction_format format_of_directions(size_t dim, double bound, int bits) e
     cdef direction_format format
     if not 1 <= dim <= <size_t>MAX_DIRECTION or not 1 <= bits < 64:
         raise ValueError("the directions do not fit the kernel")
-    format.sums.dim, format.sums.bound, format.bits = dim, bound, bits
+    format.dim, format.bound, format.bits = dim, bound, bits
     return format
 
 
 def add_directions(reports, size_t dim, double bound, int bits, state):
-    """Add the public directions of reports (uint64: a seed, then an index of `bits` bits) to a state as that of `add_vectors`."""
+    """Add the public directions of reports (uint64: a seed, then an index of `bits` bits) to a state as that of `add_frames`."""
     cdef direction_format format = format_of_directions(dim, bound, bits)
-    add(tally_directions, &format, 1, reports, state, 16 * dim)
+    add(tally_directions, &format, 1, reports, state, 32 * dim)
 
 
 def directions(const uint64_t[::1] reports, size_t dim, double bound, int bits, float[:, ::1] out):

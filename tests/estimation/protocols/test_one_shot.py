@@ -126,7 +126,7 @@ VALUES = {name: problem for name, (problem, _) in PROBLEMS.items()} | {
 
 @pytest.mark.parametrize("problem", VALUES.values(), ids=VALUES)
 def test_problems_compare_and_pickle_by_value(problem):
-    again = eval(repr(problem), vars(estimation))
+    again = eval(repr(problem), vars(ldp) | vars(estimation))
     assert again == replace(problem) == pickle.loads(pickle.dumps(problem)) == problem
     assert hash(again) == hash(problem)
     assert again.mechanism == problem.mechanism
