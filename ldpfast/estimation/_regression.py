@@ -27,8 +27,9 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     radius : float, default 1.0
         Norm to which rows are clipped. It is public, so scale the features by public ranges first (`StandardScaler`
         reads the data).
-    noise : {"half-space", "laplace"}
-        "half-space": `L2Ball` or `LinfBall`. "laplace": `LaplaceVector`, the baseline.
+    noise : {"auto", "half-space", "laplace"}
+        Mechanism. "half-space": `L2Ball` or `LinfBall`. "auto": the same for the steps of gradient descent, and for the reports
+        of a Newton step the mechanism with the smallest error. "laplace": `LaplaceVector`, the baseline.
     fit_intercept : bool, default True
         Whether the model has an intercept.
     intercept_scaling : float, optional
@@ -190,7 +191,7 @@ class _Regressor(base.RegressorMixin, PrivateRegression):  # type: ignore[misc,n
         norm: str = "l2",
         radius: float = 1.0,
         residual: float = 1.0,
-        noise: str = "half-space",
+        noise: str = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         eta0: float | None = None,

@@ -109,6 +109,8 @@ class PrivateRegression(base.BaseEstimator):  # type: ignore[misc,name-defined]
                 "intervals come from gradient descent, and cover less than stated",
                 SmallSampleWarning,
             )
+        if options["noise"] == "auto":  # of a Newton step
+            options["noise"] = "half-space"
         return GradientDescent(self._family, features, self.epsilon, **options)
 
     def _responses(self, y: Any) -> AnyArray:

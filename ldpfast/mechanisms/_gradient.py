@@ -9,7 +9,9 @@ import numpy as np
 
 from .._core import sgd
 from .._typing import AnyArray, Floats
+from ._l2_ball import L2Ball
 from ._likelihood import FAMILIES, LikelihoodQuestion, padded
+from ._linf_ball import LinfBall
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,9 @@ class Gradient(LikelihoodQuestion):
     residual : float, optional
         Bound c > 0. The residual, fitted mean minus response, is clipped to [-c, c]. Optional only for "logistic",
         whose residual is always within [-1, 1].
-    noise : {"half-space", "laplace"}
-        Mechanism of the ball: `L2Ball` or `LinfBall` for "half-space", `LaplaceVector` (a baseline) for "laplace".
+    noise : {"half-space", "auto", "laplace"}
+        Mechanism of the ball: `L2Ball` or `LinfBall` for "half-space", `LaplaceVector` (a baseline) for "laplace". "auto" is
+        the mechanism with the smallest error, that of `for_ball`, for "l2", and `LinfBall` for "linf".
 
     Attributes
     ----------
@@ -81,7 +84,14 @@ class Gradient(LikelihoodQuestion):
         return self.dim, self.row_bound * (1.0 if self.residual is None else self.residual_bound)
 
     def descent(self, projection: float) -> sgd.GradientDescent:
-        """Return the compiled gradients and steps, for positions of Euclidean norm at most `projection`."""
+        """Return the compiled gradients and steps, for positions of Euclidean norm at most `projection`.
+
+        Steps need reports of floats, so that they use half-spaces where the noise is "auto".
+        """
+        ball = self.ball
+        if self.noise == "auto":
+            size, reach = self._size()
+            ball = (L2Ball if self.norm == "l2" else LinfBall)(size, self.epsilon, radius=reach)
         return sgd.GradientDescent(
             self.features,
             self.radius,
@@ -90,8 +100,8 @@ class Gradient(LikelihoodQuestion):
             projection,
             FAMILIES.index(self.family),
             self.norm == "linf",
-            self.ball._pipeline.kernel,
-            getattr(self.ball, "scale", 1.0),
+            ball._pipeline.kernel,
+            getattr(ball, "scale", 1.0),
         )
 
     def _derivatives(self, rows: AnyArray, responses: Floats) -> AnyArray:

@@ -16,6 +16,7 @@ from .._typing import AnyArray, Floats
 from ..domains import Domain
 from ..privacy._two_level import TwoLevel
 from ._base import Mechanism
+from ._choice import for_ball
 from ._draws import Counts
 from ._l2_ball import L2Ball
 from ._laplace_vector import LaplaceVector
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 FAMILIES = ("logistic", "linear", "poisson")
+NOISES = ("auto", "half-space", "laplace")
 FAR = 1e30  # bound on the magnitude of features and responses; larger ones are clipped to it
 FIRST_BLOCK = 1 << 63  # first record block of gradients, so that they share no coin with the mechanism of the ball
 
@@ -109,7 +111,7 @@ class LikelihoodQuestion(Mechanism):
     def __post_init__(self) -> None:
         family = _check.choice("family", self.family, FAMILIES)
         norm = _check.choice("norm", self.norm, ("l2", "linf"))
-        noise = _check.choice("noise", self.noise, ("half-space", "laplace"))
+        noise = _check.choice("noise", self.noise, NOISES)
         radius, column = _check.positive("radius", self.radius), _check.real("column", self.column) + 0.0
         if not 1e-15 <= radius <= 1e15:
             raise ValueError(f"radius must be in [1e-15, 1e15], where single precision holds the rows, got {radius!r}")
@@ -129,12 +131,13 @@ class LikelihoodQuestion(Mechanism):
             family=family, position=position, norm=norm, radius=radius, column=column, residual=bound, noise=noise
         )
         size, reach = self._size()
+        ball: Any
         if noise == "laplace":
-            ball: Any = LaplaceVector(size, self.epsilon, radius=reach, norm=norm)
+            ball = LaplaceVector(size, self.epsilon, radius=reach, norm=norm)
+        elif norm == "linf":
+            ball = LinfBall(size, self.epsilon, radius=reach)
         else:
-            ball = (
-                L2Ball(size, self.epsilon, radius=reach) if norm == "l2" else LinfBall(size, self.epsilon, radius=reach)
-            )
+            ball = (for_ball if noise == "auto" else L2Ball)(size, self.epsilon, radius=reach)
         self._set(epsilon=ball.epsilon, ball=ball, domain=Examples(self.features, family, reach))
         self.define(
             epsilon_realized=ball.epsilon_realized,
@@ -171,6 +174,16 @@ class LikelihoodQuestion(Mechanism):
     def row_bound(self) -> float:
         """Bound of the norm of a row, with the column of the intercept."""
         return math.hypot(self.radius, self.column) if self.norm == "l2" else max(self.radius, self.column)
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of a coordinate of the report of a zero derivative."""
+        return float(self.ball.report_variance(np.zeros((1, self.ball.dim)))[0, 0])
+
+    @property
+    def has_known_noise(self) -> bool:
+        """Whether all reports have the same second moments, those of half-spaces, for all data."""
+        return isinstance(self.ball, L2Ball | LinfBall)
 
     @property
     def curvature(self) -> float:

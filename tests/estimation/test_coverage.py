@@ -269,6 +269,8 @@ def newton(family, dim, epsilon, many=RUNS // 4, *, slope=None, projection=None)
         with warnings.catch_warnings():
             if slope is not None:  # near the border of the projection or beyond it
                 warnings.simplefilter("ignore", DoubtfulWarning)
+            if family == "poisson":  # mean responses below 1 have less curvature than is assumed; in 1 of 60 runs
+                warnings.filterwarnings("ignore", "the Hessian is too noisy", DoubtfulWarning)
             estimate, j = NewtonStep(family, dim, epsilon, n=n, **options).run(x, y, rng=rng), rng.integers(dim + 1)
         return {"Newton step": inside(estimate.interval(), truth)[j]}
 

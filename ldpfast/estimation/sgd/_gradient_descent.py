@@ -133,6 +133,7 @@ class GradientDescent(Sequential):
         full = _check.choice("covariance", covariance, ("diagonal", "full")) == "full"
         features = _check.integer("features", features, 1, MAX_FULL if full else MAX_FEATURES)
         dim = features + (_check.real("column", column) > 0)
+        _check.choice("noise", noise, ("half-space", "laplace"))
         self._question = Gradient(
             family, (0.0,) * dim, epsilon, norm=norm, radius=radius, column=column, residual=residual, noise=noise
         )
@@ -144,7 +145,7 @@ class GradientDescent(Sequential):
         self.projection = 5 * unit if projection is None else _check.positive("projection", projection)
         if not 1e-60 <= self.projection <= 1e60:
             raise ValueError(f"projection must be in [1e-60, 1e60], got {self.projection!r}")
-        self.variance = self._variance()
+        self.variance = self._question.noise_variance
         self.eta0 = 2 * self.projection / math.sqrt(self.variance) if eta0 is None else _check.positive("eta0", eta0)
         super().__init__()
         self._position = np.zeros(self._kernel.padded)
@@ -152,12 +153,6 @@ class GradientDescent(Sequential):
 
     def _compile(self) -> sgd.GradientDescent:
         return self._question.descent(self.projection)
-
-    def _variance(self) -> float:
-        """Return the variance of a coordinate of the report of a zero gradient."""
-        ball = self._question.ball
-        zero = np.zeros((1, ball.dim))
-        return float(ball.report_variance(zero)[0, 0])
 
     @property
     def guarantee(self) -> Guarantee:
@@ -363,10 +358,13 @@ class GradientDescent(Sequential):
         TypeError, ValueError
             If `hessian` is not a positive definite matrix of this shape; if there is no answer yet.
         """
-        return self._plug_in(hessian, self._average.kept if self.n else 0)
+        return self._plug_in(hessian, self._average.kept if self.n else 0, self.variance)
 
-    def _plug_in(self, hessian: ArrayLike, kept: int) -> Floats:
-        """Return the covariance of a mean of `kept` gradients, times the inverse of a given Hessian on both sides."""
+    def _plug_in(self, hessian: ArrayLike, kept: int, variance: float) -> Floats:
+        """Return the covariance of a mean of `kept` gradients, times the inverse of a given Hessian on both sides.
+
+        `variance` is that of a coordinate of a report.
+        """
         matrix = np.asarray(_check.floats("hessian", _check.array("hessian", hessian)), np.float64)
         if matrix.shape != (self.dim, self.dim) or not np.isfinite(matrix).all():
             raise ValueError(
@@ -377,5 +375,5 @@ class GradientDescent(Sequential):
         if kept == 0:
             raise ValueError("a covariance needs at least 1 report of a gradient, got none")
         inverse = np.linalg.inv(matrix)
-        noise = np.diag(self.variance / self._unit() ** 2)
+        noise = np.diag(variance / self._unit() ** 2)
         return np.asarray(inverse @ noise @ inverse / kept)

@@ -134,6 +134,10 @@ def invalid_updates(server):
             ValueError,
             r"^reports must have zeros in the padding after \d bits; row 0 does not$",
         )
+    elif report.ndim == 0:  # an index of a codebook and the seed of its rotation: every integer of 64 bits is one
+        assert report.dtype == np.uint64
+        yield query, report.astype(np.float64), TypeError, r"^reports must have dtype "
+        yield query, report.astype(np.uint32), TypeError, r"^reports must have dtype "
     else:
         for wrong in (report * np.nan, report * np.inf, report * 1.001, report[:-1]):
             yield query, wrong, ValueError, r"^reports must (lie on|have Euclidean norm|have shape)"

@@ -46,33 +46,44 @@ def test_the_first_phase_is_gradient_descent():
 
 
 @pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
-def test_a_run_equals_the_estimate_from_the_reports_of_its_parts():
-    """The same reports, with the record blocks in the same order."""
+@pytest.mark.parametrize("noise, epsilon", [("auto", 4.0), ("half-space", 4.0), ("laplace", 16.0)])
+def test_a_run_equals_the_estimate_from_the_reports_of_its_parts(noise, epsilon):
+    """The same reports, with the record blocks in the same order.
+
+    The covariance of the gradients is that of half-spaces, which is known, or that of the sample of reports.
+    """
     x, y = data(4000, seed=3)
-    server = NewtonStep("logistic", 2, 4.0, n=4000, radius=1.4, column=1.0, covariance="full")
+    server = NewtonStep("logistic", 2, epsilon, n=4000, radius=1.4, column=1.0, covariance="full", noise=noise)
     estimate = server.run(x, y, rng=SEED)
-    twin = GradientDescent("logistic", 2, 4.0, radius=1.4, column=1.0)
+    steps = "half-space" if noise == "auto" else noise
+    twin = GradientDescent("logistic", 2, epsilon, radius=1.4, column=1.0, noise=steps)
     stream = twin._randomness.stream(SEED)
     from ldpfast.estimation.sgd._examples import examples_of
 
     twin._walk(stream, examples_of(twin._question.domain, x[:1000], y[:1000]), 1000)
     position = twin._average.mean()[:3]
-    arguments = ("logistic", tuple(position.tolist()), 4.0)
+    arguments = ("logistic", tuple(position.tolist()), epsilon)
     records = np.column_stack([x, y])
-    second, first = (kind(*arguments, radius=1.4, column=1.0) for kind in (Hessian, Gradient))
+    second, first = (kind(*arguments, radius=1.4, column=1.0, noise=noise) for kind in (Hessian, Gradient))
     hessian_sum = second.decode(second.privatize(records[1000:1600], rng=stream)).mean(axis=0)
-    slope = first.decode(first.privatize(records[1600:], rng=stream)).mean(axis=0)
+    slopes = first.decode(first.privatize(records[1600:], rng=stream))
+    slope = slopes.mean(axis=0)
     inverse = np.linalg.inv(second.matrix(hessian_sum))
     np.testing.assert_allclose(estimate.value, position - inverse @ slope, rtol=1e-9)
-    step, noise = inverse @ slope, second.variances / 600
-    inner = np.eye(3) * first.ball.scale**2 / 3 / 2400
+    step, spread = inverse @ slope, second.variances / 600
+    variance = first.ball.report_variance(np.zeros((1, 3)))[0, 0]
+    if noise == "half-space":
+        assert variance == pytest.approx(first.ball.scale**2 / 3, rel=1e-12)
+        inner = np.eye(3) * variance / 2400
+    else:
+        inner = np.cov(slopes.T, bias=True) / 2400
     for i in range(3):  # covariance of E step for a symmetric matrix E of independent entries
         for k in range(3):
-            inner[i, k] += noise[i] @ step**2 if i == k else noise[i, k] * step[i] * step[k]
+            inner[i, k] += spread[i] @ step**2 if i == k else spread[i, k] * step[i] * step[k]
     np.testing.assert_allclose(estimate.covariance, inverse @ inner @ inverse, rtol=1e-9)
     np.testing.assert_allclose(estimate.stderr, np.sqrt(np.diag(estimate.covariance)), rtol=1e-12)
     plug_in = server.plug_in_covariance(np.linalg.inv(inverse))
-    np.testing.assert_allclose(plug_in, inverse @ inverse * first.ball.scale**2 / 3 / 2400, rtol=1e-9)
+    np.testing.assert_allclose(plug_in, inverse @ inverse * variance / 2400, rtol=1e-9)
 
 
 def test_the_intercept_is_the_coefficient_of_one():
@@ -86,7 +97,7 @@ def test_the_intercept_is_the_coefficient_of_one():
         assert (high > [1.0, 1.0, 0.0]).all()
 
 
-@pytest.mark.parametrize("noise", ["half-space", "laplace"])
+@pytest.mark.parametrize("noise", ["auto", "half-space", "laplace"])
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_the_noise_of_the_hessian_at_the_sufficient_n(norm, noise):
     """It is the limit times the assumed curvature, or the likelihood is the reason."""
@@ -94,9 +105,9 @@ def test_the_noise_of_the_hessian_at_the_sufficient_n(norm, noise):
         server = NewtonStep("linear", dim, 1.0, n=100, norm=norm, noise=noise, radius=2.0, column=1.0, residual=1.0)
         n = server.sufficient_n
         square = 4.0 / (dim if norm == "l2" else 1)
-        assert server._row_noise() / math.sqrt(0.15 * n) == pytest.approx(0.1 * square / 3, rel=1e-3)
+        assert server._row_noise() / math.sqrt(0.15 * n) == pytest.approx(0.17 * square / 3, rel=1e-3)
         other = NewtonStep("logistic", dim, 1.0, n=100, norm=norm, noise=noise, radius=2.0, column=1.0)
-        variance = other._steps.variance * square / (square / 12) ** 2
+        variance = other._gradient.noise_variance * square / (square / 12) ** 2
         assert math.sqrt(variance / (0.6 * other.sufficient_n)) <= 0.12 * (1 + 1e-9)
 
 

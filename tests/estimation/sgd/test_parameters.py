@@ -19,7 +19,12 @@ INVALID = [
     (MedianSGD, (1.0,), {"lower": 0, "upper": 1, "n": 0}, "n must be an integer in [1, 9007199254740992], got 0"),
     (Gradient, ("normal", (0.0,), 1.0), {}, "family must be one of 'logistic', 'linear', 'poisson', got 'normal'"),
     (Gradient, ("logistic", (0.0,), 1.0), {"norm": "l1"}, "norm must be one of 'l2', 'linf', got 'l1'"),
-    (Gradient, ("logistic", (0.0,), 1.0), {"noise": ""}, "noise must be one of 'half-space', 'laplace', got ''"),
+    (
+        Gradient,
+        ("logistic", (0.0,), 1.0),
+        {"noise": ""},
+        "noise must be one of 'auto', 'half-space', 'laplace', got ''",
+    ),
     (Gradient, ("logistic", 0.0, 1.0), {}, "position must have shape (dim,), got shape ()"),
     (Gradient, ("logistic", ((0.0,),), 1.0), {}, "position must have shape (dim,), got shape (1, 1)"),
     (Gradient, ("logistic", (math.nan,), 1.0), {}, "position must be a finite number, got nan"),
