@@ -293,9 +293,11 @@ class Mechanism(RecordQuestion[Estimate[Any]]):
     def two_level(self) -> TwoLevel | None:
         """Parameters for `privacy.shuffled`, from the integers of the coins; None unless the channel has two levels.
 
-        Without them, `privacy.shuffled` uses a bound that holds for all channels with the same epsilon.
+        Without them, `privacy.shuffled` uses a bound that holds for all channels with the same epsilon. The default looks
+        at the columns of `channel_rows`.
         """
-        return None
+        rows = self.channel_rows()
+        return None if rows is None else TwoLevel.of_rows(rows)
 
     @property
     def report_bytes(self) -> int:

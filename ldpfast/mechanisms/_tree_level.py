@@ -79,6 +79,14 @@ class TreeLevel(ABC):
         """Probabilities of a code that matches the symbol and of one that does not."""
 
     @property
+    def common(self) -> int:
+        """Least number of codes that two sets have in common, of a family of sets that contains all codes equally often.
+
+        For Hadamard levels, such a family has the sets of both signs, which are disjoint.
+        """
+        return 0
+
+    @property
     def variance(self) -> float:
         """Second moment of a decoded number if all nodes are equally frequent."""
         return self.base + self.slope / self.nodes

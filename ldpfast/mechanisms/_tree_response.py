@@ -14,6 +14,7 @@ from .. import _check
 from .._random import Words
 from .._typing import AnyArray, Floats
 from ..domains import Categories
+from ..privacy._two_level import TwoLevel
 from ..reports import Codes
 from ..results import Debiasing
 from ._base import CHANNEL_ENTRIES, Mechanism
@@ -188,6 +189,16 @@ class TreeResponse(Mechanism):
             symbols = bincount(records.astype(np.int64) // level.span, assigned[:, number], level.symbols)
             parts.append(level.draw_codes(symbols, generator))
         return np.concatenate(parts)
+
+    @property
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: S(x) are the codes of all levels that match the record."""
+        kinds = []
+        for level in self.levels:
+            hit, miss = level.probabilities
+            size = (1 - level.codes * miss) / (hit - miss)
+            kinds.append((Fraction(1, len(self.levels)), hit / miss, size, level.codes, size - level.common))
+        return TwoLevel.of_kinds(kinds)
 
     def channel_rows(self) -> list[list[Fraction]] | None:
         if self.k * self.report.k > CHANNEL_ENTRIES:

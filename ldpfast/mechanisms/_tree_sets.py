@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -117,6 +118,10 @@ class SubsetLevel(SetLevel):
     size: int
 
     @property
+    def common(self) -> int:
+        return math.comb(self.nodes - 2, self.size - 2)
+
+    @property
     def integers(self) -> tuple[int, ...]:
         return self.nodes, self.size, self.coin.heads, self.coin.size, self.coin.outputs
 
@@ -192,6 +197,10 @@ class ProjectiveLevel(SetLevel):
     """
 
     space: Geometry
+
+    @property
+    def common(self) -> int:
+        return self.space.common
 
     @property
     def points(self) -> NDArray[np.uint32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +104,11 @@ class UnaryEncoding(Mechanism):
         owners, coin = bincount(records, people, self.k), self._coin
         truthful = heads(generator, owners, coin.own, _coins.WORD - coin.own)
         return truthful + heads(generator, people.sum() - owners, coin.other, _coins.WORD - coin.other)
+
+    @property
+    def bit_probabilities(self) -> tuple[Fraction, Fraction]:
+        """Probabilities of a one for the true and for another category, for `privacy.summed`."""
+        return self._coin.p, self._coin.q
 
     @property
     def two_level(self) -> TwoLevel:

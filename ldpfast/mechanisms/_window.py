@@ -219,13 +219,24 @@ class Window(Mechanism):
         return np.asarray(sums / sums[-1])
 
     @property
-    def two_level(self) -> TwoLevel | None:
-        """Parameters for `privacy.shuffled`: S(x) is the window of an input; other numbers are mixtures. None with the bit."""
-        coin = self._coin
+    def two_level(self) -> TwoLevel:
+        """Parameters for `privacy.shuffled`: S(x) is the window of an input, with one of two codes for the bit.
+
+        Numbers between two inputs, and bits that are not those of an end, are mixtures.
+        """
+        coin, total = self._coin, 1 << 32
+        kinds = [
+            (
+                Fraction(total - coin.bit_words, total),
+                Fraction(coin.each + coin.per, coin.each),
+                coin.width,
+                coin.outputs,
+                min(coin.width, coin.steps),
+            )
+        ]
         if coin.bit_words:
-            return None
-        odds = Fraction(coin.each + coin.per, coin.each)
-        return TwoLevel.of_sets(odds, coin.width, coin.outputs, min(coin.width, coin.steps))
+            kinds.append((Fraction(coin.bit_words, total), Fraction(coin.heads, coin.tails), 1, 2, 1))
+        return TwoLevel.of_kinds(kinds)
 
     def report_variance(self, records: Floats) -> Floats:
         half = (self.upper - self.lower) / 2

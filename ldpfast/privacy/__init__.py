@@ -31,13 +31,16 @@ from ._gaussian import (
 )
 from ._guarantee import Guarantee, compose, group
 from ._one_at_random import release_one_at_random
+from ._rounds import compose_rounds
 from ._shuffling import shuffled, shuffled_delta
+from ._sums import summed, summed_delta
 
 __all__ = [
     "Channel",
     "Guarantee",
     "audit",
     "compose",
+    "compose_rounds",
     "composition_delta",
     "composition_epsilon",
     "concentrated_delta",
@@ -60,6 +63,8 @@ __all__ = [
     "release_one_at_random",
     "shuffled",
     "shuffled_delta",
+    "summed",
+    "summed_delta",
     "tv_from_dp",
     "tv_from_kl",
 ]

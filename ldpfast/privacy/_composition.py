@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check, _coins
-from ._numbers import Floats, float_or_array
+from ._numbers import UNIT, Floats, float_or_array
 
 MAX_LOSSES = 1 << 22
 MAX_EPSILON = 1e100
 MAX_ERROR = 700.0  # largest logarithm of a factor that is a double
-UNIT = 2.0**-53  # relative error of an operation on doubles
 LEAST = 1e-320  # more than the errors of operations on numbers that are not normal
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+UNIT = 2.0**-53  # relative error of an operation on doubles
 ROUNDING = 2.0**-48  # more than the relative rounding error of a short formula, without cancellation
 LEAST = 2.0**-1060  # more than the rounding error of subnormal numbers
 SMALLEST = 5e-324  # the smallest positive double

@@ -71,6 +71,14 @@ class Counts:
         some = mass > 1e-290
         return cls(first[some], mass[some], *(np.broadcast_to(part, mass.shape)[some] for part in (wrong, right)))
 
+    def without_rare(self, spare: float) -> tuple[Counts, float]:
+        """Return the distribution without rare cells, and a bound on their probability, at most about `spare`."""
+        order = np.argsort(self.mass)
+        rare = int(np.searchsorted(np.cumsum(self.mass[order]), spare))
+        kept = np.sort(order[rare:])
+        parts = (part[kept] for part in (self.first, self.mass, self.wrong, self.signal))
+        return Counts(*parts), float(self.mass[order[:rare]].sum()) * (1 + 2 * ERROR)
+
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on the hockey-stick divergence.
 

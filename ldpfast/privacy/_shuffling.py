@@ -78,7 +78,7 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     merged into intervals, each with the largest divergence of its counts, which increases epsilon by less than 0.3 %.
     O(sqrt(n)) time, a fraction of a second for n = 1e9.
 
-    For several shuffled rounds, use `compose` or `composition_epsilon` with the deltas of the rounds.
+    For several shuffled rounds, use `compose_rounds`.
 
     References
     ----------
@@ -94,7 +94,7 @@ def shuffled(mechanism_or_epsilon: Shuffleable, n: int, delta: float) -> Guarant
     >>> round(shuffled(4.0, 10_000, 1e-8).epsilon, 4)  # any mechanism
     0.7546
     """
-    channel, largest, ideal = _channel(mechanism_or_epsilon)
+    channel, largest, ideal = channel_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     target = float(_check.within("delta", _check.real("delta", delta), 0, 1, "[)"))
     counts = Counts.of(channel, n)
@@ -134,7 +134,7 @@ def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike
     >>> bool(shuffled_delta(ldp.Warner(1.0), 10_000, 0.06) < 1e-8)
     True
     """
-    channel, largest, _ = _channel(mechanism_or_epsilon)
+    channel, largest, _ = channel_of(mechanism_or_epsilon)
     n = _check.integer("n", n, 1)
     epsilons = _check.within("epsilon", epsilon, 0, math.inf, "[)")
     counts = Counts.of(channel, n)
@@ -142,19 +142,19 @@ def shuffled_delta(mechanism_or_epsilon: Shuffleable, n: int, epsilon: ArrayLike
     return float_or_array(np.array(deltas).reshape(epsilons.shape))
 
 
-def _channel(given: Any) -> tuple[TwoLevel, float, bool]:
+def channel_of(given: Any, name: str = "mechanism_or_epsilon") -> tuple[TwoLevel, float, bool]:
     """Return the parameters of a channel, the epsilon of one report, and whether it is ideal."""
     if isinstance(given, TwoLevel):
         return given, given.epsilon, False
     if isinstance(given, Guarantee):
         if given.definition != "local":
-            raise ValueError(f"mechanism_or_epsilon must be a 'local' guarantee, got {given.definition!r}")
+            raise ValueError(f"{name} must be a 'local' guarantee, got {given.definition!r}")
         return TwoLevel.arbitrary(given.epsilon), given.epsilon, given.ideal
     if hasattr(given, "epsilon_realized"):
         epsilon, parameters = float(given.epsilon_realized), getattr(given, "two_level", None)
         ideal = getattr(getattr(given, "guarantee", None), "ideal", False)
         return TwoLevel.arbitrary(epsilon) if parameters is None else parameters, epsilon, bool(ideal)
-    epsilon = _check.positive("mechanism_or_epsilon", given)
+    epsilon = _check.positive(name, given)
     return TwoLevel.arbitrary(epsilon), epsilon, False
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import decimal
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations, compress
 from typing import Any
 
 from .. import _check, _coins
 
 MAX_EPSILON = 598.0
 MAX_ODDS = 10**260  # e^598 is below
+MAX_PAIRED = (
+    64  # rows of which all pairs are compared; for more, sets are taken to be as different as their size allows
+)
 CONSISTENT = 1e-9  # tolerance for rates that were computed in doubles
 
 Number = Fraction | float | int
@@ -116,6 +121,64 @@ class TwoLevel:
         scale = total + (e - 1) * members
         affected = apart * (e + 1) / scale
         return cls(2 * apart / scale, affected, e, 1 - affected if members == apart else None)
+
+    @classmethod
+    def of_kinds(cls, kinds: Iterable[tuple[Number, ...]]) -> TwoLevel:
+        """Return the parameters of a channel whose reports are of several kinds, each with sets of its own.
+
+        Parameters
+        ----------
+        kinds : iterable of (probability, odds, size, outputs, difference)
+            Public probability of each kind, and its sets as for `of_sets`. Within a kind with smaller odds than another, the
+            sets are of a family that contains all outputs equally often.
+
+        Returns
+        -------
+        parameters : TwoLevel
+            With the largest of the odds. A row with smaller odds is a mixture of sets of its family with larger odds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `of_sets`.
+        """
+        parts = [tuple(_fraction("kinds", number) for number in kind) for kind in kinds]
+        odds = max(part[1] for part in parts)
+        channels = [(probability, cls.of_sets(odds, *sets)) for probability, _, *sets in parts]
+        affected = sum((p * Fraction(channel.affected) for p, channel in channels), Fraction(0))
+        disjoint = all(size == difference for _, _, size, _, difference in parts)
+        return cls(2 * affected / (odds + 1), affected, odds, 1 - affected if disjoint else None)
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Iterable[Number]]) -> TwoLevel | None:
+        """Return the parameters of a finite channel whose columns have at most two values of the same quotient, else None.
+
+        Parameters
+        ----------
+        rows : iterable of iterables of int, Fraction or float
+            Probabilities of the reports of each input, up to a common factor.
+
+        Returns
+        -------
+        parameters : TwoLevel or None
+        """
+        columns = list(zip(*({tuple(_fraction("rows", p) for p in row) for row in rows}), strict=True))
+        least, largest = [min(column) for column in columns], [max(column) for column in columns]
+        odds = {high / low if low > 0 else None for low, high in zip(least, largest, strict=True) if low < high}
+        if len(odds) != 1 or None in odds or any(len(set(column)) > 2 for column in columns):
+            return None
+        sets = [
+            [high > low and row[y] == high for y, (low, high) in enumerate(zip(least, largest, strict=True))]
+            for row in zip(*columns, strict=True)
+        ]
+        size, total = sum(compress(least, sets[0])), sum(least)
+        difference = min(size, total - size)
+        if len(sets) <= MAX_PAIRED:
+            difference = max(
+                sum(base for base, a, b in zip(least, one, other, strict=True) if a and not b)
+                for one, other in combinations(sets, 2)
+            )
+        return cls.of_sets(odds.pop() or 1, size, total, difference)
 
     @classmethod
     def binary(cls, odds: Number) -> TwoLevel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ class Codes(CountFormat):
     onehot: bool = True
     impossible: tuple[int, ...] = ()
     code: np.dtype[Any] = field(init=False, repr=False, compare=False)
+    is_code: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "code", np.min_scalar_type(self.k - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,9 +37,12 @@ class Format(ABC):
     ----------
     seeded : bool
         Whether a report holds a public seed, so that only decoded reports can be compared.
+    is_code : bool
+        Whether a report is one code, so that the reports of many people are known from the numbers of their codes.
     """
 
-    seeded = False
+    seeded: ClassVar[bool] = False
+    is_code: ClassVar[bool] = False
 
     @property
     @abstractmethod

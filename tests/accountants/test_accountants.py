@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import opendp.prelude as opendp
 import pytest
 from dp_accounting.pld import common, privacy_loss_distribution, privacy_loss_mechanism
 
+import ldpfast as ldp
 from ldpfast import privacy
+from ldpfast.privacy._loss_grid import LossGrid
 
 
 def test_composition_agrees_with_dp_accounting():
@@ -19,6 +24,28 @@ def test_composition_agrees_with_dp_accounting():
         ours = privacy.composition_delta([0.1] * 50, epsilon)
         assert ours == pytest.approx(theirs.get_delta_for_epsilon(epsilon), rel=1e-2)
         assert ours <= theirs.get_delta_for_epsilon(epsilon) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon, n, rounds", [(1.0, 1000, 100), (4.0, 10_000, 100), (1.0, 50, 10)])
+def test_rounds_agree_with_dp_accounting(epsilon, n, rounds):
+    """The distributions of the losses of one round, composed by dp_accounting."""
+    mechanism = ldp.Warner(epsilon)
+
+    def curve(at):
+        return float(privacy.shuffled_delta(mechanism, n, at))
+
+    grid = LossGrid.of_curves(curve, curve, epsilon, 2000)
+    losses = (np.arange(len(grid.masses)) - 2000) * grid.step
+    some = grid.masses > 1e-40
+    upper = np.log(grid.masses[some])
+    lower = {i: float(log) for i, log in enumerate(upper - losses[some])}
+    lower[-1] = math.log1p(-math.fsum(math.exp(log) for log in lower.values()))
+    one = privacy_loss_distribution.from_two_probability_mass_functions(
+        lower, {i: float(log) for i, log in enumerate(upper)}, value_discretization_interval=1e-4, symmetric=True
+    )
+    theirs = one.self_compose(rounds).get_epsilon_for_delta(1e-6)
+    ours = privacy.compose_rounds(mechanism, rounds, n=n, delta=1e-6).epsilon
+    assert ours == pytest.approx(theirs, rel=0.01)
 
 
 def test_sigma_and_delta_agree_with_dp_accounting():

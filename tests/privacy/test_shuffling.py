@@ -16,7 +16,7 @@ from scipy import optimize, special, stats
 
 import ldpfast as ldp
 from ldpfast import privacy
-from ldpfast.mechanisms import Gradient
+from ldpfast.mechanisms import Gradient, TreeResponse
 from ldpfast.privacy import Channel, Guarantee, shuffled, shuffled_delta
 from ldpfast.privacy._exact import power_down
 from ldpfast.privacy._shuffled_counts import ERROR, Counts, binomial
@@ -161,6 +161,7 @@ CASES = [
     (SUBSETS, subset_selection(4, 2, 5), 3),
     (HADAMARD, hadamard(3, 5), 4),
     (Mixtures().rows(), Mixtures.mechanism, 4),
+    (rows_of(ldp.Window(0.0, 1.0, 2.0)), ldp.Window(0.0, 1.0, 2.0), 2),
 ]
 
 
@@ -257,6 +258,41 @@ def test_parameters_of_vectors_are_those_of_their_sign():
     assert ldp.LinfBall(10_000, 1.0, radius=1.0, ties="thin").two_level is None
     assert Gradient("logistic", (0.5,), 1.0).two_level == ldp.L2Ball(1, 1.0).two_level
     assert Gradient("logistic", (0.5,), 1.0, noise="laplace").two_level is None
+
+
+def test_kinds_and_rows_of_finite_channels():
+    """Windows with a bit, trees and tables: their rows are mixtures of rows with two levels and the same odds."""
+    forced = ldp.FiniteChannel([[9, 1, 1, 1], [1, 9, 1, 1], [1, 1, 9, 1]])
+    assert forced.two_level == TwoLevel.of_sets(9, 1, 4, 1)
+    assert ldp.FiniteChannel([[3, 1], [1, 3]]).two_level == TwoLevel.binary(3)
+    assert ldp.FiniteChannel([[30, 6], [3, 33]]).two_level is None  # two quotients
+    assert ldp.FiniteChannel([[4, 2, 1], [1, 4, 2], [2, 1, 4]]).two_level is None  # three values
+    for mechanism in (
+        ldp.Window(0.0, 1.0, 1.0),
+        ldp.Window(0.0, 1.0, 4.0),
+        TreeResponse(9, 1.0, branching=3),
+        TreeResponse(8, 1.5, branching=2, method="haar"),
+        TreeResponse(30, 0.4),
+    ):
+        found, rows = mechanism.two_level, rows_of_fractions(mechanism)
+        assert found.epsilon == mechanism.epsilon_realized
+        for own, other in itertools.permutations(rows, 2):
+            # the rows of the pair are not further apart than those of the channel with these parameters
+            for share in (0.0, 0.3, 0.8):
+                power = Fraction(math.exp(share * found.epsilon))
+                exact = sum(max(Fraction(0), p - power * q) for p, q in zip(own, other, strict=True))
+                assert exact <= found.affected * max(0, found.odds - power) / (found.odds + 1) * (
+                    1 + Fraction(1, 10**9)
+                )
+        # the common part of all rows holds the fair part of each pair
+        common = sum(min(column) for column in zip(*rows, strict=True))
+        assert found.common_rate <= common
+    assert shuffled(ldp.Window(0.0, 1.0, 4.0), 10_000, 1e-8).epsilon == pytest.approx(0.505, abs=1e-3)
+    assert shuffled(TreeResponse(64, 2.0), 10_000, 1e-8).epsilon < 0.115
+
+
+def rows_of_fractions(mechanism):
+    return [[Fraction(w) / sum(map(Fraction, row)) for w in row] for row in mechanism.channel_rows()]
 
 
 def test_the_rate_of_hiding_follows_from_the_sets():

@@ -1,0 +1,140 @@
+"""Rounds of shuffled reports: enumeration, pairs that are known exactly, the table of figures, and other accountants."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast.mechanisms import RankCodebook
+from ldpfast.privacy import Channel, Guarantee, compose, compose_rounds, composition_epsilon, shuffled, shuffled_delta
+from ldpfast.privacy._loss_grid import LossGrid
+
+from ..support.errors import raises
+from .test_shuffling import rows_of, shuffled_channel
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("mechanism", [ldp.Warner(1.0), ldp.RandomizedResponse(3, 1.5)], ids=repr)
+def test_the_bound_is_not_below_the_exact_divergence_of_rounds(mechanism, n):
+    """Of three rounds, with all records of the person, and all of the others that are equal in a round."""
+    rows = rows_of(mechanism)
+    one = [
+        shuffled_channel(rows[a], rows[b], [rows[x]] * (n - 1))
+        for a, b in itertools.permutations(range(len(rows)), 2)
+        for x in range(len(rows))
+    ][:6]
+    products = [a.product(b) for a, b in itertools.combinations_with_replacement(one, 2)]
+    deltas = np.array([1e-3, 0.01, 0.1])
+    found = [compose_rounds(mechanism, 3, n=n, delta=delta).epsilon for delta in deltas]
+    for first in products:
+        if first.matrix.shape[1] > 400:
+            continue
+        for last in one[:2]:
+            pair = first.product(last)
+            losses = Channel(pair.matrix)
+            assert (losses.delta(np.array(found)) <= deltas * (1 + 1e-9)).all()
+            assert (np.array(found) <= 3 * mechanism.epsilon_realized).all()
+
+
+@pytest.mark.parametrize("rounds", [2, 30, 1000])
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 2.0])
+def test_one_person_has_the_composition_of_randomized_responses(rounds, epsilon):
+    mechanism = ldp.Warner(epsilon)
+    expected = composition_epsilon([mechanism.epsilon_realized] * rounds, 1e-6)
+    found = compose_rounds(mechanism, rounds, n=1, delta=1e-6).epsilon
+    assert expected * (1 - 1e-9) <= found <= expected * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "mechanism, n, expected",
+    [
+        (1.0, 1_000, 2.17),
+        (4.0, 10_000, 7.38),
+        (8.0, 1_000_000, 5.41),
+        (ldp.Warner(1.0), 1_000, 1.76),
+        (ldp.Warner(4.0), 10_000, 4.99),
+        (ldp.Warner(8.0), 1_000_000, 3.65),
+        (RankCodebook(100, 1.0), 1_000, 1.56),
+    ],
+    ids=repr,
+)
+def test_hundred_rounds_equal_the_table(mechanism, n, expected):
+    assert round(compose_rounds(mechanism, 100, n=n, delta=1e-6).epsilon, 2) == expected
+
+
+def test_the_composition_equals_a_convolution_of_the_same_grid():
+    """Without transforms and tilting, for a few rounds."""
+    mechanism = ldp.Warner(2.0)
+    bound = lambda e: float(shuffled_delta(mechanism, 500, e))  # noqa: E731
+    grid = LossGrid.of_curves(bound, bound, 1.0, 64)
+    sums = grid.masses
+    for _ in range(6):
+        sums = np.convolve(sums, grid.masses)
+    losses = (np.arange(len(sums)) - len(sums) // 2) * grid.step
+    composed = grid.composed(7, 1e-6)
+    for epsilon in (0.1, 0.5, 1.0, 1.5):
+        above = losses > epsilon
+        plain = sums[above] @ -np.expm1(epsilon - losses[above]) + 7 * grid.infinite
+        found = composed.delta(epsilon)
+        assert plain * (1 - 1e-9) <= found
+        assert found <= plain * (1 + 1e-6) + 1e-13
+    assert grid.masses.sum() + grid.infinite == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_grid_dominates_its_curve():
+    """At and between its points, in both orders of a pair that is not symmetric."""
+    pair = Channel([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    skewed = Channel([[0.9, 0.1], [0.6, 0.4]], neighbors=[(0, 1)])
+    p, q = skewed.matrix
+    one = lambda e: float(np.maximum(p - math.exp(e) * q, 0).sum())  # noqa: E731
+    other = lambda e: float(np.maximum(q - math.exp(e) * p, 0).sum())  # noqa: E731
+    for curve, back in ((lambda e: pair.delta(e), lambda e: pair.delta(e)), (one, other), (other, one)):
+        grid = LossGrid.of_curves(curve, back, 1.5, 50)
+        losses = (np.arange(101) - 50) * grid.step
+        for epsilon in np.linspace(-1.4, 1.6, 37):
+            above = losses > epsilon
+            found = grid.masses[above] @ -np.expm1(epsilon - losses[above]) + grid.infinite
+            exact = curve(epsilon) if epsilon >= 0 else 1 - math.exp(epsilon) * (1 - back(-epsilon))
+            assert exact <= found + 1e-13
+            assert found <= exact + 0.02
+
+
+def test_rounds_and_other_releases_compose():
+    rounds = compose_rounds(ldp.Warner(1.0), 10, n=10_000, delta=1e-8)
+    total = compose(rounds, Guarantee("pure", 0.5), Guarantee("local", 0.25))
+    assert (total.definition, total.delta) == ("approximate", 1e-8)
+    assert total.epsilon == pytest.approx(rounds.epsilon + 0.75)
+    assert compose_rounds(ldp.Warner(1.0), 1, n=10_000, delta=1e-8) == shuffled(ldp.Warner(1.0), 10_000, 1e-8)
+    assert compose_rounds(ldp.Warner(1.0), 10, n=100, delta=0.0).epsilon == pytest.approx(10.0)
+    assert compose_rounds(ldp.Laplace(0, 1, 1.0), 3, n=100, delta=0.5).epsilon == 0
+    ideal = compose_rounds(Guarantee("local", 1.0, ideal=True), 3, n=100, delta=1e-6)
+    assert ideal.ideal
+
+
+def test_many_rounds_and_tiny_deltas():
+    """More rounds cost more, and the bound never exceeds basic composition."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [compose_rounds(ldp.Warner(1.0), r, n=10**6, delta=1e-8).epsilon for r in (1, 10, 1000, 100_000)]
+        assert (np.diff(found) > 0).all()
+        for delta in (1e-30, 1e-12, 0.1):
+            assert 0 < compose_rounds(ldp.Warner(3.0), 50, n=100, delta=delta).epsilon <= 150
+
+
+@pytest.mark.parametrize(
+    "call, kind, message",
+    [
+        (lambda: compose_rounds(1.0, 0, n=10, delta=1e-6), ValueError, "rounds must be an integer >= 1, got 0"),
+        (lambda: compose_rounds(1.0, 2.0, n=10, delta=1e-6), TypeError, "rounds must be an integer, got float"),
+        (lambda: compose_rounds(1.0, 2, n=0, delta=1e-6), ValueError, "n must be an integer >= 1, got 0"),
+        (lambda: compose_rounds(1.0, 2, n=10, delta=1.0), ValueError, "delta must be in [0, 1), got 1.0"),
+    ],
+)
+def test_bad_rounds(call, kind, message):
+    with raises(kind, message):
+        call()
