@@ -13,7 +13,7 @@ def along(n: Any, axes: int) -> Any:
     return n if np.ndim(n) == 0 else np.reshape(n, (-1, *(1,) * axes))
 
 
-def clopper_pearson(hits: Any, n: Any, tail: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def clopper_pearson(hits: Any, n: Any, tail: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the Clopper-Pearson limits of the success probability, from the successes in n independent trials.
 
     Each limit fails with probability at most `tail`.

@@ -24,6 +24,7 @@ import ldpfast as ldp
 from ldpfast import _job_counts, _jobs
 from ldpfast._schema import canonical_json
 from ldpfast.reports import Aggregator, GroupedAggregator, Question
+from ldpfast.results import People
 from ldpfast.survey import Choice, Histogram, Mean, Repeated, YesNo
 
 from .support.cases import each
@@ -183,6 +184,8 @@ def bits(value: Any) -> Any:
         return [bits(item) for item in value]
     if isinstance(value, Question):
         return value.fingerprint
+    if isinstance(value, People):  # every aggregator has a name of its own
+        return value.series, value.asked
     if is_dataclass(value):
         return type(value).__name__, [(f.name, bits(getattr(value, f.name))) for f in fields(value)]
     if hasattr(value, "__dict__") and not callable(value):

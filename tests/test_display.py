@@ -60,7 +60,7 @@ def test_every_public_class_has_an_instance():
 
 
 WITHOUT_TEXT = {"FileTable", "GradientDescent", "NewtonStep", "RepeatedClient", "SurveyClient"}  # the text of Python
-QUESTIONS = (survey.SurveyResult, survey.SurveyPlan, survey.Table)  # shown as tables
+QUESTIONS = (survey.SurveyResult, survey.SurveyPlan, survey.SurveyComparison, survey.Table)  # shown as tables
 
 
 @each("thing", OBJECTS, ids=name_of)
@@ -95,7 +95,15 @@ def test_all_results_have_tables():
     expected = {
         thing for thing in public_objects().values() if inspect.isclass(thing) and issubclass(thing, ldp.Estimate)
     }
-    expected |= {bounds.Bound, bounds.Comparison, privacy.Channel, survey.SurveyPlan, survey.SurveyResult, survey.Table}
+    expected |= {
+        bounds.Bound,
+        bounds.Comparison,
+        privacy.Channel,
+        survey.SurveyPlan,
+        survey.SurveyComparison,
+        survey.SurveyResult,
+        survey.Table,
+    }
     assert expected - WITHOUT_INSTANCES == shown
 
 

@@ -125,6 +125,12 @@ class FrequencyEstimate(Estimate[Floats]):
     def _names(self) -> tuple[str, str]:
         return "share" if np.array_equal(self.value, self.raw) else "projected share, and share", "category"
 
+    def _unbiased(self) -> FrequencyEstimate:
+        return replace(self, value=self.raw)
+
+    def _meaning(self) -> tuple[Any, ...]:
+        return "share", self.categories
+
     def _entries(self, places: Sequence[int]) -> list[str]:
         return super()._entries(places) if self.categories is None else [str(self.categories[i]) for i in places]
 

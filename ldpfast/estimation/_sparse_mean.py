@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,9 @@ class SparseEstimate(Estimate[Floats]):
     def support(self) -> NDArray[np.intp]:
         """Indices of the coordinates that are not zero."""
         return np.flatnonzero(self.value)
+
+    def _unbiased(self) -> SparseEstimate:
+        return replace(self, value=self.raw)
 
     def _unit(self) -> str:
         return " (unit of the records)"

@@ -239,6 +239,11 @@ class _AffineRule:
     center: Floats
     half: Floats
 
+    @property
+    def by_coordinate(self) -> bool:
+        """Whether the rule of the estimate has limits for every coordinate by itself."""
+        return bool(getattr(self.raw.rule, "by_coordinate", False))
+
     def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
         low, high = self.raw.rule.bounds(self.raw.value, self.raw.stderr, tail)
         return self.center + self.half * low, self.center + self.half * high

@@ -30,6 +30,7 @@ from ._gaussian import (
     gaussian_tv,
 )
 from ._guarantee import Guarantee, compose, group
+from ._guarantee import of_disjoint as of_disjoint
 from ._one_at_random import release_one_at_random
 from ._rounds import compose_rounds
 from ._shuffling import shuffled, shuffled_delta

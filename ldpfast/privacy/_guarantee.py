@@ -110,14 +110,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     >>> compose(Guarantee("local", 0.5), Guarantee("local", 1.0))
     Guarantee(definition='local', epsilon=1.5, delta=0.0)
     """
-    for guarantee in guarantees:
-        _require_guarantee("guarantees", guarantee)
-    definitions = {g.definition for g in guarantees}
-    if len(definitions) > 1 and definitions <= set(BY_STRENGTH):
-        definitions = {max(definitions - {"local", "smooth"} or {"pure"}, key=BY_STRENGTH.index)}
-    if len(definitions) != 1:
-        raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")
-    definition = definitions.pop()
+    definition = _common_definition(guarantees)
     epsilons, deltas = [g.epsilon for g in guarantees], [g.delta for g in guarantees]
     ideal = any(g.ideal for g in guarantees)
     if definition == "tv":
@@ -128,6 +121,25 @@ def compose(*guarantees: Guarantee) -> Guarantee:
             ideal=ideal,
         )
     return Guarantee(definition, _coins.sum_up(epsilons), _coins.sum_up(deltas), ideal=ideal)
+
+
+def of_disjoint(*guarantees: Guarantee) -> Guarantee:
+    """Return the guarantee of each person for releases about different people: the largest loss. As for `compose`."""
+    definition = _common_definition(guarantees)
+    epsilon, delta = (max(numbers) for numbers in zip(*((g.epsilon, g.delta) for g in guarantees), strict=True))
+    return Guarantee(definition, epsilon, delta, ideal=any(g.ideal for g in guarantees))
+
+
+def _common_definition(guarantees: tuple[Guarantee, ...]) -> str:
+    """Return the definition of all guarantees, or the one that theirs imply."""
+    for guarantee in guarantees:
+        _require_guarantee("guarantees", guarantee)
+    definitions = {g.definition for g in guarantees}
+    if len(definitions) > 1 and definitions <= set(BY_STRENGTH):
+        definitions = {max(definitions - {"local", "smooth"} or {"pure"}, key=BY_STRENGTH.index)}
+    if len(definitions) != 1:
+        raise ValueError(f"guarantees must be of one definition, got {sorted(definitions) or 'none'}")
+    return definitions.pop()
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:

@@ -14,7 +14,7 @@ from .._envelope import as_bytes, seal, unseal
 from .._registry import class_of_state
 from .._schema import first_difference, read_integer
 from .._typing import AnyArray
-from ..results import Estimate
+from ..results import Estimate, People, new_count
 from ._batches import new_names, read_batches
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Aggregator:
         self.n = 0
         self._states: list[AnyArray] = [np.zeros(*layout) for layout in question.state_layouts]
         self._batches: set[str] = set()
+        self._people = People.of(new_count())
 
     @classmethod
     def of_states(cls, question: Question[Any], states: Sequence[AnyArray], n: Any) -> Self:
@@ -65,6 +66,7 @@ class Aggregator:
         aggregator = cls.__new__(cls)
         aggregator.question, aggregator.n = question, n
         aggregator._states, aggregator._batches = list(states), set()
+        aggregator._people = People.of(new_count())
         return aggregator
 
     @property
@@ -101,7 +103,8 @@ class Aggregator:
         """
         if self.n == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
-        return self.question.conclude(self, **options)
+        found: Any = self.question.conclude(self, **options)
+        return found._of_people(self._people) if hasattr(found, "_of_people") else found
 
     def decoded_mean(self, statistic: Statistic | None = None) -> Estimate[Any]:
         """Return the mean of the decoded reports, of which there is at least one, for questions with one format of reports.
@@ -178,6 +181,7 @@ class Aggregator:
             raise ValueError(f"other must hold no batch that was already counted, got {len(common)} of them")
         self.add(other._states, other.n)
         self._batches |= other._batches
+        self._people = self._people.joined(other._people)
         return self
 
     def add(self, states: Sequence[AnyArray], n: int) -> Self:

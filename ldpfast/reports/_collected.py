@@ -14,7 +14,7 @@ from .._envelope import seal, unseal
 from .._table import Table
 from .._typing import AnyArray
 from .._warnings import warn
-from ..results import SmallSampleWarning
+from ..results import People, SmallSampleWarning, new_count
 from ._aggregator import (
     MAX_REPORTS,
     Aggregator,
@@ -113,6 +113,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         self._numbers = {value: i for i, value in enumerate(values)}
         self._states, self._n = states, n
         self._batches: set[str] = set()
+        self._people = People.of(new_count())
 
     @property
     def n(self) -> int:
@@ -122,7 +123,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     def __getitem__(self, value: Any) -> Aggregator:
         number = self._numbers[value]
         found = Aggregator.of_states(self.question, [s[number].copy() for s in self._states], int(self._n[number]))
-        found._batches = set(self._batches)
+        found._batches, found._people = set(self._batches), self._people.group(value)
         return found
 
     def __iter__(self) -> Iterator[Any]:
@@ -135,7 +136,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         """Return the aggregators with the groups in another order."""
         places = [self._numbers[value] for value in values]
         ordered = type(self)(self.question, values, [state[places] for state in self._states], self._n[places])
-        ordered._batches = set(self._batches)
+        ordered._batches, ordered._people = set(self._batches), self._people
         return ordered
 
     def merge(self, other: GroupedAggregator, *, batch: str | None = None) -> Self:
@@ -181,6 +182,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         n[places] += other._n
         self._numbers, self._states, self._n = numbers, states, n
         self._batches |= names
+        self._people = self._people.joined(other._people)
         return self
 
     def name_batch(self, batch: str) -> Self:
@@ -213,6 +215,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         left_out = set(empty)
         # Later calls of `merge` do not change these results: they replace the arrays.
         counted = type(self)(self.question, list(self), self._states, self._n)
+        counted._people = self._people
         return GroupedResults([value for value in self if value not in left_out], counted, options)
 
     def stacked_table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:

@@ -1,22 +1,28 @@
 """Results of an estimation: a value, its uncertainty, and its privacy guarantee."""
 
+from ._comparison import require_alike as require_alike
+from ._comparison import require_no_overlap as require_no_overlap
 from ._debiasing import AnyDebiasing as AnyDebiasing
 from ._debiasing import Debiasing, MatrixDebiasing
 from ._debiasing import NumberDebiasing as NumberDebiasing
 from ._debiasing import SupportDebiasing as SupportDebiasing
 from ._debiasing import line_of as line_of
 from ._estimate import SHARES as SHARES
-from ._estimate import Estimate
+from ._estimate import Estimate, LabeledEstimate
+from ._fieller import Fieller as Fieller
 from ._intervals import NORMAL_FROM as NORMAL_FROM
 from ._intervals import Binomial as Binomial
 from ._intervals import BoundedSum
 from ._intervals import IntervalRule as IntervalRule
 from ._intervals import Normal as Normal
+from ._people import People as People
+from ._people import new_count as new_count
 from ._random_scaling import RandomScaling as RandomScaling
 from ._random_scaling import random_scaling as random_scaling
 from ._random_scaling import random_scaling_quantile as random_scaling_quantile
 from ._range_check import FALSE_ALARM as FALSE_ALARM
 from ._range_check import warn_outside as warn_outside
+from ._test_result import TestResult
 from ._warnings import ClippedWarning, DoubtfulWarning, SmallSampleWarning
 
 __all__ = [
@@ -25,6 +31,8 @@ __all__ = [
     "Debiasing",
     "DoubtfulWarning",
     "Estimate",
+    "LabeledEstimate",
     "MatrixDebiasing",
     "SmallSampleWarning",
+    "TestResult",
 ]

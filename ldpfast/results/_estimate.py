@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from .._table import Table, estimate_columns, html_table, shown_places
 from .._typing import Floats
 from .._warnings import warn
 from ..privacy import Guarantee
+from ._comparison import difference, ratio, require_alike, require_disjoint
 from ._intervals import IntervalRule, Normal
+from ._people import People
+from ._test_result import ALTERNATIVES, TestResult, p_values
 from ._warnings import SmallSampleWarning
 
 Value = TypeVar("Value", bound=float | Floats, covariant=True)
@@ -67,6 +70,7 @@ class Estimate(Generic[Value]):
     covariance: Floats | None = field(default=None, repr=False, compare=False)
     rule: IntervalRule = field(default=Normal(), repr=False, compare=False)
     _span: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False, compare=False, kw_only=True)
+    _people: People | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for array in (self.value, self.stderr, self.covariance):
@@ -124,6 +128,99 @@ class Estimate(Generic[Value]):
         tail = (1 - _check.probability("confidence", confidence)) / 2
         self._warn_few()
         return self._limits_at(tail / np.size(self.value) if simultaneous else tail)
+
+    def test(self, null: Any = 0.0, *, alternative: str = "two-sided") -> TestResult:
+        """Test whether the true value differs from a given one.
+
+        Parameters
+        ----------
+        null : float or array_like, default 0.0
+            Value under the hypothesis, of the shape of `value` or a single number.
+        alternative : {"two-sided", "less", "greater"}, default "two-sided"
+            Whether the true value differs, is less, or is greater under the alternative.
+
+        Returns
+        -------
+        result : TestResult
+            Of the shape of `value`: every number has a test of its own. The p-value is the smallest level at which `interval`
+            excludes the null value, so tests and intervals agree. It is valid for every n where the limits are; for a share
+            of binomial counts it is that of the exact test. The statistic is the distance in standard errors.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `null` is not finite numbers of this shape; if `alternative` is not one of the three.
+
+        Warns
+        -----
+        SmallSampleWarning
+            As for `interval`.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpfast as ldp
+        >>> result = ldp.SignBit(0, 10, 1.0).run(np.full(10_000, 6.0), rng=1).test(5.0, alternative="greater")
+        >>> bool(result.pvalue < 0.01)
+        True
+        """
+        alternative = _check.choice("alternative", alternative, ALTERNATIVES)
+        tested = np.asarray(_check.numbers("null", _check.array("null", null)), np.float64)
+        if tested.ndim and tested.shape != np.shape(self.value):
+            raise ValueError(f"null must be a number or have shape {np.shape(self.value)}, got shape {tested.shape}")
+        if not np.isfinite(tested).all():
+            raise ValueError("null must be finite numbers")
+        self._warn_few()
+        found = self._unbiased()
+        value, stderr = np.asarray(found.value), np.asarray(found.stderr)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            statistic = np.where(value == tested, 0.0, (value - tested) / stderr)
+        pvalue = p_values(found.rule, value, stderr, tested, alternative)
+        plain = [float(x) if np.ndim(x) == 0 else x for x in (statistic, pvalue, tested)]
+        return TestResult(plain[0], plain[1], alternative, plain[2], self.n)
+
+    def __sub__(self, other: object) -> LabeledEstimate:
+        """Return the difference of two estimates of different people, with its standard error and limits.
+
+        Raises
+        ------
+        ValueError
+            If they differ in shape, labels or unit, or can have people in common.
+        """
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        require_alike(self, other)
+        require_disjoint(self, other)
+        return self._minus(other)
+
+    def _minus(self, other: Estimate[Any]) -> LabeledEstimate:
+        """Return the difference of two estimates of the same quantity, where the people are known to be different."""
+        return LabeledEstimate(**difference(self, other))
+
+    def __truediv__(self, other: object) -> LabeledEstimate:
+        """Return the ratio of two estimates of different people, with Fieller's limits.
+
+        Raises
+        ------
+        ValueError
+            As for differences.
+        """
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        require_alike(self, other)
+        require_disjoint(self, other)
+        return LabeledEstimate(**ratio(self, other))
+
+    def _unbiased(self) -> Estimate[Any]:
+        """Return the estimate to which the limits refer, where another value is shown."""
+        return self
+
+    def _meaning(self) -> tuple[Any, ...]:
+        """Return what must be equal in two estimates whose difference has a meaning, apart from their shapes."""
+        return self._names()[0], tuple(self._entries(range(np.size(self.value))))
+
+    def _of_people(self, people: People) -> Self:
+        """Return the estimate with the people whose reports it is made of."""
+        return replace(self, _people=people)
 
     @property
     def _needed(self) -> int:
@@ -273,3 +370,44 @@ class Estimate(Generic[Value]):
             )
         with np.printoptions(precision=4, threshold=8, suppress=True):
             return f"{self.value} +- {(high - low) / 2} (95 %, {ending}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabeledEstimate(Estimate[Any]):
+    """A difference or a ratio of two estimates.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Label of every number, in the order of the flattened value; an empty text for a single number.
+    quantity : str
+        What the numbers are.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> mechanism = ldp.Warner(1.0)
+    >>> north, south = (mechanism.run(np.arange(20_000) % m == 0, rng=m) for m in (2, 4))
+    >>> difference = north - south
+    >>> low, high = difference.interval()
+    >>> bool(low < 0.25 < high), bool(difference.test().pvalue < 0.001)
+    (True, True)
+    >>> (north / south).quantity
+    'ratio of estimates'
+    """
+
+    labels: tuple[str, ...] = ()
+    quantity: str = "difference"
+    _unit_text: str = ""
+
+    def _names(self) -> tuple[str, str]:
+        return self.quantity, "entry"
+
+    def _unit(self) -> str:
+        return self._unit_text
+
+    def _entries(self, places: Sequence[int]) -> list[str]:
+        return [self.labels[at] for at in places]
+
+    def _meaning(self) -> tuple[Any, ...]:
+        return self.quantity, self.labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,13 @@ MAX_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit ar
 
 
 class IntervalRule(Protocol):
-    """A rule for limits: `tail` is the probability that one coordinate is beyond one of its limits."""
+    """A rule for limits: `tail` is the probability that one coordinate is beyond one of its limits.
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]: ...
+    With an attribute `by_coordinate`, which is True, `tail` can be an array with one probability in (0, 1) for every
+    coordinate, and limits are monotone in it up to 1. Other rules have one number for all, at most a half.
+    """
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]: ...
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Normal:
 
     bias: float = 0.0
     needed: int = 0
+    by_coordinate: ClassVar[bool] = True
 
     @classmethod
     def of_sum(cls, n: Any, share: float = 1.0) -> Normal:
@@ -56,19 +61,19 @@ class Normal:
         needed = math.ceil(NORMAL_FROM / share)
         return cls(needed=needed if np.any(n < needed) else 0)
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         from scipy.special import ndtri
 
         z = -ndtri(tail)
         margin = z * stderr if self.bias == 0 else self._biased(z, stderr, tail)
         return value - margin, value + margin
 
-    def _biased(self, z: float, stderr: Floats, tail: float) -> Floats:
+    def _biased(self, z: Any, stderr: Floats, tail: Any) -> Floats:
         """Return the margin c stderr, by bisection of c between z and z + b."""
         from scipy.special import ndtr
 
         bias = self.bias / stderr
-        low, high = np.full(np.shape(stderr), z), z + bias
+        low, high = np.broadcast_to(z, np.shape(stderr)), z + bias
         for _ in range(60):
             middle = (low + high) / 2
             outside = ndtr(-middle - bias) + ndtr(bias - middle)
@@ -110,16 +115,17 @@ class BoundedSum:
     up: Any
     down: Any
     needed: int = 0
+    by_coordinate: ClassVar[bool] = True
 
     @classmethod
     def of_mean(cls, mean: Any, lowest: Any, highest: Any, n: Any, needed: int = 0) -> BoundedSum:
         """Return the rule for a mean of n decoded reports in [lowest, highest]."""
         return cls((highest - mean) / n, (mean - lowest) / n, needed)
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return value - self._margin(stderr, self.down, tail), value + self._margin(stderr, self.up, tail)
 
-    def _margin(self, stderr: Floats, size: Any, tail: float) -> Floats:
+    def _margin(self, stderr: Floats, size: Any, tail: Any) -> Floats:
         from scipy.special import gammainccinv, ndtri
 
         z, size = -ndtri(tail), np.asarray(size, np.float64)
@@ -149,7 +155,8 @@ class Binomial:
     hits: NDArray[np.int64]
     n: int
     debiasing: Debiasing
+    by_coordinate: ClassVar[bool] = True
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = _limits.clopper_pearson(self.hits, self.n, tail)
         return self.debiasing(low), self.debiasing(high)

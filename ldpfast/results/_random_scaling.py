@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,13 @@ def random_scaling_quantile(tail: float) -> float:
     return float(brentq(lambda t: both_tails(t) - 2 * tail, 1e-9, 1000.0, xtol=1e-10))
 
 
+def _signed_quantile(tail: float) -> float:
+    """Return the quantile of `random_scaling_quantile`, which is negative for tails above a half."""
+    if abs(tail - 0.5) < 1e-9:
+        return 0.0
+    return random_scaling_quantile(tail) if tail < 0.5 else -random_scaling_quantile(1 - tail)
+
+
 @dataclass(frozen=True)
 class RandomScaling:
     """Limits value +- q stderr for averages of stochastic gradient descent.
@@ -56,8 +63,10 @@ class RandomScaling:
     2.75
     """
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
-        margin = random_scaling_quantile(tail) / math.sqrt(6) * stderr
+    by_coordinate: ClassVar[bool] = True
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        margin = np.vectorize(_signed_quantile, otypes=[float])(tail) / math.sqrt(6) * stderr
         return value - margin, value + margin
 
 

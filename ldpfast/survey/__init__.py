@@ -11,9 +11,11 @@ from .._table import Table
 from ._answers import Answer
 from ._choice import Choice
 from ._client import SurveyClient
+from ._compare import SurveyComparison, compare
 from ._cross import Cross, CrossAnswer
 from ._design import SurveyPlan
 from ._histogram import Histogram, HistogramAnswer
+from ._hypotheses import k_sample, two_sample
 from ._mean import Mean
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
@@ -36,8 +38,12 @@ __all__ = [
     "RepeatedRound",
     "Survey",
     "SurveyClient",
+    "SurveyComparison",
     "SurveyPlan",
     "SurveyResult",
     "Table",
     "YesNo",
+    "compare",
+    "k_sample",
+    "two_sample",
 ]

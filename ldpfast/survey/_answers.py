@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from ..results import Estimate
+from ..results import Estimate, People, TestResult
+from ._hypotheses import goodness_of_fit
+
+if TYPE_CHECKING:
+    from .._typing import RNGLike
+    from ._questions import ColumnQuestion
+    from ._shares import Shares
 
 NO_ANSWER = "no answer"  # label of a missing answer in tables
 
@@ -49,6 +56,8 @@ class Answer(Estimate[Any]):
     range: tuple[float, float] = (0.0, 1.0)
     _numbers: int = 1  # reported by the whole survey
     _quantity: str = "share"
+    _shares: Shares | None = None  # of the symbols, for shares of labels and for means that are sent as one bit
+    _question: ColumnQuestion | None = None
 
     @classmethod
     def of_number(cls, found: Estimate[Any], range: tuple[float, float], numbers: int) -> Answer:
@@ -95,8 +104,58 @@ class Answer(Estimate[Any]):
         low, high = np.clip(low, *self.range), np.clip(high, *self.range)
         return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
 
+    def goodness_of_fit(self, shares: ArrayLike, *, rng: RNGLike = None) -> TestResult:
+        """Test whether the labels have given shares.
+
+        Parameters
+        ----------
+        shares : array_like, shape (labels,)
+            Shares under the hypothesis, >= 0 with the sum 1, in the order of the labels; row by row for a table. A `YesNo` has
+            the labels no and yes.
+        rng : None, int, SeedSequence, Generator or BitGenerator
+            Source of randomness, for small samples.
+
+        Returns
+        -------
+        result : TestResult
+            The statistic is the squared distance of the estimated shares from the given ones, with the covariance under the
+            hypothesis; labels - 1 degrees of freedom. Among the people who answered, if the question is optional.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `shares` are not such numbers; if the answer has no shares of labels.
+
+        Notes
+        -----
+        The p-value is that of a chi-square distribution if at least 5 reports of every symbol are expected and there are at
+        least 5 reports per symbol. Otherwise reports are drawn under the hypothesis, 9,999 times for k-ary response and 999
+        times for other mechanisms: (1 + larger statistics) / (draws + 1), which is exact for compulsory questions. O(k) time.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Choice, Survey
+        >>> survey = Survey({"way": Choice(["foot", "car"])}, 2.0)
+        >>> answer = survey.run({"way": ["foot", "car", "car", "car"] * 1000}, rng=1)["way"]
+        >>> bool(answer.goodness_of_fit([0.5, 0.5]).pvalue < 0.001)
+        True
+        """
+        return goodness_of_fit(self, shares, rng)
+
+    def _symbols(self) -> NDArray[np.intp]:
+        """Return the symbols of the labels, without those of no answer."""
+        assert self._question is not None
+        return np.arange(len(self._question.labels))
+
+    def _of_people(self, people: People) -> Self:
+        missing = None if self.missing is None else self.missing._of_people(people)
+        return replace(self, _people=people, missing=missing)
+
     def _names(self) -> tuple[str, str]:
         return self._quantity, "answer"
+
+    def _meaning(self) -> tuple[Any, ...]:
+        return self._quantity, self.labels, self.columns, self.range
 
     def _unit(self) -> str:
         return "" if self._quantity == "share" else " (unit of the records)"
@@ -128,9 +187,16 @@ class Answer(Estimate[Any]):
 
 def answer_like(found: Estimate[Any], like: Answer, **fields: Any) -> Answer:
     """Return an answer with an estimate and some fields, from the same reports as another answer."""
-    return Answer(**estimate_fields(found), _numbers=like._numbers, **fields)
+    return Answer(**estimate_fields(found), _numbers=like._numbers, _people=like._people, **fields)
 
 
 def estimate_fields(found: Estimate[Any]) -> dict[str, Any]:
     value, stderr = (float(x) if np.ndim(x) == 0 else x for x in (found.value, found.stderr))
-    return {"value": value, "stderr": stderr, "n": found.n, "guarantee": found.guarantee, "rule": found.rule}
+    return {
+        "value": value,
+        "stderr": stderr,
+        "n": found.n,
+        "guarantee": found.guarantee,
+        "covariance": found.covariance,
+        "rule": found.rule,
+    }

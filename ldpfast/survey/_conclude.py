@@ -59,7 +59,14 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
             answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
         else:
             answers[item.name] = Answer.of_number(counter.decoded_mean(), parts[0].range, numbers)
-    return SurveyResult(answers, counted.n, survey.guarantee)
+    asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if survey.answers == 1 else None
+    return SurveyResult(answers, counted.n, survey.guarantee, survey.series or "", asked)
+
+
+def _asked(layout: SurveyLayout, item: Item, is_pooled: bool) -> frozenset[str]:
+    """Return which questions the people were asked whose reports decide the answer to one."""
+    pooled_items = [other.name for other in layout.items if is_pooled and item.name in other.parts]
+    return frozenset([item.name, *pooled_items])
 
 
 def _pooled(

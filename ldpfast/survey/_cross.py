@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._plots import axes, draw_matrix, text_of
 from .._table import Table, decimals
+from ..results import TestResult
 from ._answers import NO_ANSWER, Answer, answer_like, estimate_fields
+from ._hypotheses import independence
 from ._questions import ColumnQuestion, SurveyQuestion
 from ._shares import Shares
 from ._sums import Cells
+
+if TYPE_CHECKING:
+    from .._typing import RNGLike
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,48 @@ class CrossAnswer(Answer):
             names = [f"{self.names[0]} \\ {self.names[1]}", *(f"{self.names[1]} = {label!r}" for label in self.columns)]
         return Table(dict(zip(names, [list(map(str, self.labels)), *map(list, self.value.T)], strict=True)))
 
+    def independence(self, *, rng: RNGLike = None) -> TestResult:
+        """Test whether the answers to the two questions are independent, among the people who answered both.
+
+        Parameters
+        ----------
+        rng : None, int, SeedSequence, Generator or BitGenerator
+            Source of randomness, for small samples.
+
+        Returns
+        -------
+        result : TestResult
+            The statistic is the squared distance from the table without dependence that fits best, with the covariances under
+            this hypothesis, and has (rows - 1) (columns - 1) degrees of freedom. If one question is a `Mean`, it tests whether
+            the mean is the same for all answers to the other one.
+
+        Raises
+        ------
+        ValueError
+            If the table has more than 10,000 cells; if too few people answered to tell their share from 0.
+
+        Notes
+        -----
+        The p-value is that of a chi-square distribution if at least 5 reports of every cell are expected and there are at
+        least 5 reports per cell, else that of 999 tables that are drawn from the fitted one (bootstrap), which is
+        approximate. The usual test of independence of a table of estimated shares times n rejects far too often, because it
+        takes the noise of the reports for dependence.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Choice, Cross, Survey, YesNo
+        >>> survey = Survey({"way": Choice(["foot", "car"]), "smoker": YesNo(), "both": Cross("way", "smoker")}, 6.0)
+        >>> both = survey.run({"way": ["foot", "car"] * 5000, "smoker": [True, False] * 5000}, rng=1)["both"]
+        >>> bool(both.independence().pvalue < 0.001)
+        True
+        """
+        return independence(self, rng)
+
+    def _symbols(self) -> NDArray[np.intp]:
+        rows, columns = (question.k for question in self._questions)
+        answered = (range(len(question.labels)) for question in self._questions)
+        return np.ravel_multi_index(np.meshgrid(*answered, indexing="ij"), (rows, columns)).ravel()
+
     def margin(self, name: str) -> Answer:
         """Return the answer to one of the two questions alone, from the people who were asked both.
 
@@ -125,7 +173,8 @@ class CrossAnswer(Answer):
             If `name` is neither of the two questions.
         """
         axis = self._axis(name)
-        return self._questions[axis].answer(self._shares.margin(self.value.shape, axis), self._numbers)
+        margin = self._questions[axis].answer(self._shares.margin(self.value.shape, axis), self._numbers)
+        return margin if self._people is None else margin._of_people(self._people)
 
     def given(self, name: str) -> Answer:
         """Return the answer to the other question, in each subgroup with the same answer to one question.

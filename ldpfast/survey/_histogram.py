@@ -109,8 +109,7 @@ class Histogram(NumberQuestion):
         return self.k
 
     def answer(self, shares: Shares, numbers: int) -> HistogramAnswer:
-        fields = self.answer_fields(shares, numbers)
-        return HistogramAnswer(**fields, edges=self.edges, _shares=shares, _question=self)
+        return HistogramAnswer(**self.answer_fields(shares, numbers), edges=self.edges)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +204,7 @@ class _Crossing:
         """Number of reports that the distribution function needs if there are too few, else 0."""
         return self.cdf._needed
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = self.cdf.rule.bounds(np.asarray(self.cdf.value), np.asarray(self.cdf.stderr), tail)
         reached, unreached = np.flatnonzero(high >= self.q), np.flatnonzero(low < self.q)
         first = int(reached[0]) if len(reached) else len(low)

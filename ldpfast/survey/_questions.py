@@ -257,6 +257,8 @@ class ColumnQuestion(SurveyQuestion):
             "range": self.range,
             "_quantity": self.quantity,
             "_numbers": numbers,
+            "_shares": shares,
+            "_question": self,
         }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from .._plots import caption, draw_intervals, figure, text_of
 from .._table import Table, estimate_columns, html_table
 from .._warnings import warn
 from ..privacy import Guarantee
-from ..results import Estimate, SmallSampleWarning
+from ..results import Estimate, People, SmallSampleWarning
 from ._answers import Answer
 
 
@@ -37,9 +38,17 @@ class SurveyResult(Mapping[str, Answer]):
     ['smoker', 'drinks']
     """
 
-    def __init__(self, answers: Mapping[str, Answer], n: int, guarantee: Guarantee) -> None:
+    def __init__(
+        self,
+        answers: Mapping[str, Answer],
+        n: int,
+        guarantee: Guarantee,
+        series: str = "",
+        asked: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
         self._answers = dict(answers)
         self.n, self.guarantee = n, guarantee
+        self._series, self._asked = series, dict(asked or {})
 
     def __getitem__(self, name: str) -> Answer:
         if name not in self._answers:
@@ -51,6 +60,14 @@ class SurveyResult(Mapping[str, Answer]):
 
     def __len__(self) -> int:
         return len(self._answers)
+
+    def _of_people(self, people: People) -> SurveyResult:
+        """Return the result with the people whose reports it is made of; `Aggregator.estimate` calls it."""
+        answers = {
+            name: answer._of_people(replace(people, series=self._series, asked=self._asked.get(name)))
+            for name, answer in self.items()
+        }
+        return SurveyResult(answers, self.n, self.guarantee, self._series, self._asked)
 
     def table(self, confidence: float = 0.95, simultaneous: bool = False) -> Table:
         """Return all numbers as a table with one row per number.

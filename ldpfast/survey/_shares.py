@@ -8,16 +8,25 @@ from typing import Any, Self
 import numpy as np
 
 from .._limits import along
-from .._typing import Floats
+from .._typing import AnyArray, Floats
 from ..estimation import project_simplex
+from ..mechanisms import Mechanism
 from ..mechanisms._moments import Moments
 from ..privacy import Guarantee
 from ..reports import Aggregator, Bits, Codes, Format, ReportQuestion
-from ..results import Binomial, BoundedSum, Debiasing, Estimate, IntervalRule, Normal
+from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller, IntervalRule, Normal
 from ._covariance import Covariance
-from ._fieller import Fieller
 from ._mechanisms import SymbolMechanism
 from ._sums import Cells, Sums
+
+MOST_COVARIANCES = 512  # numbers with a covariance matrix
+
+
+def _rows(sums: Sums, k: int, shape: tuple[int, ...]) -> Floats:
+    """Return the weights of the symbols in sums of a shape, shape (sums, k)."""
+    weights = sums.of(np.eye(k))  # the first axis is the symbol
+    weights = np.broadcast_to(weights.reshape(k, *weights.shape[1:]), (k, *shape))
+    return np.asarray(weights.reshape(k, -1).T)
 
 
 def _ones_of(report: Format) -> int | None:
@@ -80,6 +89,8 @@ class Shares:
         The counts, if every share is a function of one.
     hit : float
         Amount by which a hit in one report moves a share; 0 if it is not known.
+    mechanism : Mechanism or None
+        The mechanism of the reports, if the symbols are its records.
     """
 
     value: Floats
@@ -89,6 +100,7 @@ class Shares:
     response: Response | None = None
     binomial: Binomial | None = None
     hit: Any = 0.0
+    mechanism: Mechanism | None = None
 
     @classmethod
     def of(cls, aggregator: Aggregator) -> Self:
@@ -109,13 +121,25 @@ class Shares:
             share = project_simplex(share)
         covariance = response.covariance(share, people)
         hit = (line.one - line.zero) / people
-        return cls(value, people, covariance, estimate.guarantee, response, rule, hit)
+        mechanism = question if isinstance(question, Mechanism) else None
+        return cls(value, people, covariance, estimate.guarantee, response, rule, hit, mechanism)
 
     @classmethod
     def expected(cls, mechanism: SymbolMechanism, share: Floats) -> Self:
         """Return given shares, with the covariance of one decoded report of a person who is drawn from them."""
         response = Response.of(len(share), mechanism.debiasing, mechanism.report)
         return cls(share, 1, response.covariance(share, 1), mechanism.guarantee, response)
+
+    @property
+    def counts(self) -> AnyArray:
+        """Number of reports that support each symbol, where every share is a function of one count."""
+        assert self.binomial is not None
+        return self.binomial.hits
+
+    def decoded(self, counts: AnyArray) -> Floats:
+        """Return the shares from other counts of as many reports, shape (..., k)."""
+        assert self.binomial is not None
+        return np.asarray(self.binomial.debiasing(counts / self.n))
 
     @property
     def _adds_up(self) -> bool:
@@ -137,7 +161,8 @@ class Shares:
         """
         stderr = np.sqrt(np.maximum(self.covariance.of(sums, sums), 0))
         rule = self._binomial(sums) or self._bounded(sums)
-        return Estimate(sums.start + sums.of(self.value), stderr, self.n, self.guarantee, None, rule)
+        value = sums.start + sums.of(self.value)
+        return Estimate(value, stderr, self.n, self.guarantee, self._matrix(value, sums), rule)
 
     def _bounded(self, sums: Sums) -> IntervalRule:
         """Return the rule for sums of the shares: each supported symbol of a report is a step."""
@@ -189,7 +214,22 @@ class Shares:
             rule = Fieller(*ratio, sums.lowest, sums.highest, along(self.hit, sums.ndim), start=sums.start)
         else:
             rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed, start=sums.start)
-        return Estimate(sums.start + value, stderr, self.n, self.guarantee, None, rule)
+        matrix = self._matrix(value, sums, given)
+        return Estimate(sums.start + value, stderr, self.n, self.guarantee, matrix, rule)
+
+    def _matrix(self, value: Any, sums: Sums, given: Sums | None = None) -> Floats | None:
+        """Return the covariance matrix of sums, or of their quotients by the delta method; None for a number or many ones."""
+        k = self.value.shape[-1]
+        if np.ndim(self.n) or np.ndim(value) == 0 or max(np.size(value), k) > MOST_COVARIANCES:
+            return None
+        slopes = _rows(sums, k, np.shape(value))
+        if given is not None:
+            ratio = np.where(np.isfinite(value), value, 0.0)
+            denominators = np.broadcast_to(given.of(self.value), np.shape(value)).ravel()
+            slopes = slopes - ratio.ravel()[:, np.newaxis] * _rows(given, k, np.shape(value))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slopes = slopes / denominators[:, np.newaxis]
+        return np.asarray(slopes @ self.covariance.matrix @ slopes.T)
 
     def margin(self, shape: tuple[int, int], axis: int) -> Shares:
         """Return the shares of one of two variables, where the symbols are pairs in rows of a table.

@@ -100,12 +100,16 @@ def instances() -> list[Any]:
     asked = survey.Survey({"x": labels, "bins": survey.Histogram([0, 0.5, 1]), "both": survey.Cross("x", "bins")}, 3.0)
     found = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers}, rng=1)
     grouped = binary.collect([True, False] * 50, by=["a", "<b>"] * 50, rng=1)
+    sides = asked.run({"x": ["a", "<b>"] * 250, "bins": numbers, "side": ["<l>", "r"] * 250}, by="side", rng=1)
     repeated = survey.Repeated(survey.YesNo(optional=True), permanent=3.0, round=1.0, rounds=3)
     compared = bounds.compare("multinomial", 1000, 1.0, k=5)
     models = (estimation.LinearRegression, estimation.LogisticRegression, estimation.PoissonRegression)
     return [
         grouped,
         grouped.estimate(),
+        grouped.estimate()["a"] - grouped.estimate()["<b>"],
+        grouped.estimate()["a"].test(0.5),
+        survey.compare(sides),
         *(kind.mechanism for kind in KINDS),
         *(kind.mechanism.report for kind in KINDS),
         *(kind.mechanism.domain for kind in KINDS),

@@ -13,9 +13,8 @@ import pytest
 from scipy import stats
 
 import ldpfast as ldp
-from ldpfast.results import Binomial
+from ldpfast.results import Binomial, Fieller
 from ldpfast.survey import Answer, Choice, Cross, CrossAnswer, Histogram, HistogramAnswer, Mean, Survey, YesNo
-from ldpfast.survey._fieller import Fieller
 from ldpfast.survey._mechanisms import for_symbols
 from ldpfast.survey._pooled import pooled
 from ldpfast.survey._shares import Shares

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._typing import Floats
-from ..results import BoundedSum
+from ._intervals import BoundedSum
 
 ITERATIONS = 20  # of the limits of a ratio, whose margins depend on the limits
 
@@ -46,11 +46,12 @@ class Fieller:
     hit: float = 0.0
     needed: int = 0
     start: float = 0.0
+    by_coordinate: ClassVar[bool] = True
 
-    def bounds(self, value: Floats, stderr: Floats, tail: float) -> tuple[Floats, Floats]:
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return self.start + self._limit(-1, tail), self.start + self._limit(1, tail)
 
-    def _limit(self, sign: int, tail: float) -> Floats:
+    def _limit(self, sign: int, tail: Any) -> Floats:
         """Return the lower limits (sign -1) or the upper ones (1), by iteration of the margin at the limit."""
         from scipy.special import ndtri
 
@@ -66,10 +67,14 @@ class Fieller:
 
     def _root(self, sign: int, z: Floats) -> Floats:
         """Return one end of the set {R : (N - R D)^2 <= z^2 Var(N - R D)}."""
+        with np.errstate(over="ignore", invalid="ignore"):  # of tails near 0, which no interval has but a test tries
+            return self._root_of(sign, z)
+
+    def _root_of(self, sign: int, z: Floats) -> Floats:
         square = self.denominator**2 - z * z * self.vd
         linear = self.numerator * self.denominator - z * z * self.c
         constant = self.numerator**2 - z * z * self.vn
         bounded = square > 0
         safe = np.where(bounded, square, 1.0)
-        root = np.sqrt(np.maximum(linear**2 - safe * constant, 0))
+        root = np.sign(z) * np.sqrt(np.maximum(linear**2 - safe * constant, 0))  # z < 0 for tails above a half
         return np.where(bounded, (linear + sign * root) / safe, sign * np.inf)

@@ -1,0 +1,139 @@
+"""Differences and ratios of estimates of different people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import Floats
+from ..privacy import of_disjoint
+from ._fieller import Fieller
+from ._intervals import IntervalRule, Normal
+from ._test_result import is_by_coordinate
+
+if TYPE_CHECKING:
+    from ._estimate import Estimate
+    from ._people import People
+
+
+@dataclass(frozen=True, eq=False)
+class Recovered:
+    """Limits of a difference a - b from those of a and b, by the method of variance estimates recovery.
+
+    The margin below is the root of the sum of the squares of the margin of a below and of that of b above. It keeps the shape
+    of exact limits, also where they are not symmetric (G. Y. Zou, A. Donner, "Construction of confidence limits about effect
+    measures: a general approach", 2008).
+
+    Attributes
+    ----------
+    a, b : Estimate
+        Estimates of different people.
+    """
+
+    a: Estimate[Any]
+    b: Estimate[Any]
+
+    @property
+    def by_coordinate(self) -> bool:
+        """Whether the rules of both have limits for every coordinate by itself."""
+        return all(is_by_coordinate(part.rule) for part in (self.a, self.b))
+
+    @property
+    def needed(self) -> int:
+        """Number of reports that a or b needs if there are too few, else 0."""
+        return max(self.a._needed, self.b._needed)
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        a, b = np.asarray(self.a.value), np.asarray(self.b.value)
+        low_a, high_a = self.a.rule.bounds(a, np.asarray(self.a.stderr), tail)
+        low_b, high_b = self.b.rule.bounds(b, np.asarray(self.b.stderr), tail)
+        return value - _hypotenuse(a - low_a, high_b - b), value + _hypotenuse(high_a - a, b - low_b)
+
+
+def _hypotenuse(x: Floats, y: Floats) -> Floats:
+    """Return the root of the sum of two squares; margins are negative for tails above a half, and so is the result then."""
+    square = np.abs(x) * x + np.abs(y) * y
+    return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
+
+
+def difference(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
+    """Return the fields of a - b, for estimates of different people."""
+    a, b = a._unbiased(), b._unbiased()
+    rule: IntervalRule = Recovered(a, b)
+    if isinstance(a.rule, Normal) and isinstance(b.rule, Normal):
+        rule = Normal(a.rule.bias + b.rule.bias, max(a.rule.needed, b.rule.needed))
+    known = a.covariance is not None and b.covariance is not None
+    (low_a, high_a), (low_b, high_b) = a._span, b._span
+    return {
+        "value": _plain(np.asarray(a.value) - b.value),
+        "stderr": _plain(np.hypot(a.stderr, b.stderr)),
+        "covariance": a.covariance + b.covariance if known else None,  # type: ignore[operator]
+        "rule": rule,
+        "_span": (low_a - high_b, high_a - low_b),
+        "quantity": f"difference of {_plural(a)}",
+        "_unit_text": a._unit(),
+        **_common(a, b),
+    }
+
+
+def ratio(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
+    """Return the fields of a / b, for estimates of different people."""
+    a, b = a._unbiased(), b._unbiased()
+    top, bottom = np.asarray(a.value, np.float64), np.asarray(b.value, np.float64)
+    va, vb = np.square(a.stderr), np.square(b.stderr)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = top / bottom
+        stderr = np.sqrt(va + value**2 * vb) / np.abs(bottom)
+    needed = max(a._needed, b._needed, *(Normal.of_sum(part.n).needed for part in (a, b)))
+    rule = Fieller(top, bottom, np.asarray(va), np.asarray(vb), np.zeros(top.shape), needed=needed)
+    quantity = f"ratio of {_plural(a)}"
+    return {"value": _plain(value), "stderr": _plain(stderr), "rule": rule, "quantity": quantity, **_common(a, b)}
+
+
+def require_alike(a: Estimate[Any], b: Estimate[Any]) -> None:
+    """Raise unless two estimates have the same shape, and the same labels and unit."""
+    if np.shape(a.value) != np.shape(b.value) or a._meaning() != b._meaning():
+        raise ValueError(
+            f"estimates must answer the same question, got shapes {np.shape(a.value)} and {np.shape(b.value)}, and "
+            f"{_shown(a)} and {_shown(b)}"
+        )
+
+
+def require_disjoint(a: Estimate[Any], b: Estimate[Any]) -> None:
+    """Raise if two estimates are of the same people, or can be."""
+    if a is b or (a._people is not None and b._people is not None and not a._people.are_disjoint(b._people)):
+        raise ValueError(
+            "estimates must be of different people, got two that can have people in common, whose covariance is not known. "
+            "For groups use run(by=). If nobody takes part in both surveys, say so by survey.compare or survey.two_sample; "
+            "for two answers of the same people ask a Cross"
+        )
+
+
+def require_no_overlap(a: Estimate[Any], b: Estimate[Any]) -> None:
+    """Raise if two estimates are known to be of the same people."""
+    if a is b or (a._people is not None and b._people is not None and a._people.in_common(b._people)):
+        raise ValueError("estimates must be of different people, got two that are computed from the same reports")
+
+
+def _common(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
+    people: People | None = None
+    if a._people is not None and b._people is not None:
+        people = a._people.joined(b._people)
+    labels = tuple(a._entries(range(np.size(a.value))))
+    return {"n": a.n + b.n, "guarantee": of_disjoint(a.guarantee, b.guarantee), "labels": labels, "_people": people}
+
+
+def _plain(x: Any) -> Any:
+    return float(x) if np.ndim(x) == 0 else np.asarray(x)
+
+
+def _plural(a: Estimate[Any]) -> str:
+    name = a._names()[0].partition(",")[0]
+    return name if name.startswith(("difference", "ratio")) else f"{name}s"
+
+
+def _shown(a: Estimate[Any]) -> str:
+    labels = a._entries(range(min(np.size(a.value), 4)))
+    return f"{a._names()[0]} {labels}" if any(labels) else a._names()[0]

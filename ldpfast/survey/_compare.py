@@ -1,0 +1,238 @@
+"""Comparisons of groups, waves or surveys: differences of all answers, with simultaneous intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _check
+from .._plots import draw_intervals, figure, text_of
+from .._table import Table, html_table
+from .._typing import Floats
+from ..results import Estimate, LabeledEstimate, require_alike, require_no_overlap
+from ._answers import Answer
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyComparison:
+    """Differences of the answers of groups of people, waves or surveys; the result of `compare`.
+
+    Attributes
+    ----------
+    confidence : float
+        Confidence level of the intervals, which hold for all numbers at once (Bonferroni).
+    names : tuple
+        Names of what is compared.
+    differences : dict
+        `LabeledEstimate` objects by the names of the question, of a group and of the group that it is compared with.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Survey, YesNo, compare
+    >>> survey = Survey({"smokes": YesNo(), "drinks": YesNo()}, 2.0)
+    >>> frame = {"smokes": [True, False] * 5000, "drinks": [True] * 10_000, "region": ["N", "S"] * 5000}
+    >>> comparison = compare(survey.run(frame, by="region", rng=1))
+    >>> comparison.table["question"]
+    ['smokes', 'drinks']
+    >>> bool(comparison.table["adjusted"][0] < 0.001)
+    True
+    """
+
+    confidence: float
+    names: tuple[Hashable, ...]
+    differences: dict[tuple[str, Hashable, Hashable], LabeledEstimate]
+
+    @property
+    def table(self) -> Table:
+        """The differences, one row per number.
+
+        Columns "question", "answer", "group", "reference", "difference", "stderr", "low", "high", "pvalue", "adjusted" (by
+        Holm's method, over all rows) and "n", the number of reports of both groups.
+        """
+        columns: dict[str, list[Any]] = {name: [] for name in ("question", "answer", "group", "reference")}
+        numbers: dict[str, list[Any]] = {name: [] for name in ("difference", "stderr", "low", "high", "pvalue")}
+        people: list[int] = []
+        for (question, group, reference), found in self.differences.items():
+            size = np.size(found.value)
+            texts: tuple[list[Any], ...] = ([question] * size, [*found.labels], [group] * size, [reference] * size)
+            for column, values in zip(columns.values(), texts, strict=True):
+                column += values
+            low, high = self._limits(found)
+            parts = (found.value, found.stderr, low, high, found.test().pvalue)
+            for column, part in zip(numbers.values(), parts, strict=True):
+                column += np.ravel(part).tolist()
+            people += [found.n] * size
+        adjusted = holm(np.array(numbers["pvalue"])).tolist()
+        return Table({**columns, **numbers, "adjusted": adjusted, "n": people})
+
+    def _limits(self, found: LabeledEstimate) -> tuple[Any, Any]:
+        """Return the limits of a difference, cut at the ends of its range."""
+        found._warn_few()
+        tail = (1 - self.confidence) / 2 / sum(np.size(part.value) for part in self.differences.values())
+        return found._bounds(found._limits_at(tail))
+
+    def to_frame(self) -> Any:
+        """Return `table` as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return self.table.to_frame()
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the differences with their intervals, one panel per question, and a line at 0.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write; the suffix determines the format.
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        questions = list(dict.fromkeys(question for question, _, _ in self.differences))
+        rows = {question: self._rows(question) for question in questions}
+        heights = [len(labels) + 1.6 for labels, _ in rows.values()]
+        page = figure(8, 0.26 * sum(heights) + 0.7)
+        panels = page.subplots(len(questions), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+        for (question, (labels, numbers)), ax in zip(rows.items(), panels, strict=True):
+            draw_intervals(ax, labels, *numbers)
+            ax.axvline(0, color="0.4", linewidth=0.8)
+            first = next(part for key, part in self.differences.items() if key[0] == question)
+            ax.set_title(f"{text_of(question)}: {first.quantity}{first._unit()}", fontsize=10, loc="left")
+        panels[-1].set_xlabel(f"difference with {self._interval_text()}")
+        if path is not None:
+            page.savefig(path, dpi=120)
+        return page
+
+    def _rows(self, question: str) -> tuple[list[str], list[Floats]]:
+        """Return the labels of the rows of a question, and their values and limits."""
+        labels: list[str] = []
+        numbers: list[list[Floats]] = [[], [], []]
+        for (asked, group, reference), found in self.differences.items():
+            if asked == question:
+                labels += [f"{label + ': ' * bool(label)}{group} - {reference}" for label in found.labels]
+                for column, part in zip(numbers, (found.value, *self._limits(found)), strict=True):
+                    column.append(np.ravel(part))
+        return labels, [np.concatenate(column) for column in numbers]
+
+    def _interval_text(self) -> str:
+        return f"{100 * self.confidence:g} % simultaneous interval"
+
+    def __repr__(self) -> str:
+        return f"{self.table!r}\n{self._interval_text()}s; adjusted: p-values by Holm's method over all rows"
+
+    def _repr_html_(self) -> str:
+        table = self.table
+        shown = {
+            name: [f"{value:.4g}" if isinstance(value, float) else str(value) for value in values]
+            for name, values in table.columns.items()
+        }
+        return html_table(shown, {"question", "answer", "group", "reference"}, f"{self._interval_text()}s")
+
+
+def compare(
+    results: Mapping[Any, Any], *, reference: Hashable | None = None, confidence: float = 0.95
+) -> SurveyComparison:
+    """Compare groups of people, waves or surveys: differences of all answers, with intervals and p-values.
+
+    Parameters
+    ----------
+    results : mapping
+        At least two results or answers by their names: the result of ``run(by=)``, or a dict of `SurveyResult` objects, or of
+        answers to one question. That nobody takes part in two of them is for the caller to know.
+    reference : hashable, optional
+        Name of the result that all others are compared with. The default compares each one with the one before it.
+    confidence : float, default 0.95
+        Confidence level of the intervals for all numbers of the comparison at once (Bonferroni), in (0, 1). That of a single
+        difference is ``(a - b).interval()``.
+
+    Returns
+    -------
+    comparison : SurveyComparison
+        For the questions that all results have, in the order of the first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are fewer than two results, or no question is common to all; if a question has other labels or another range in
+        one of them; if two are computed from the same reports; if `reference` is none of the names.
+
+    Warns
+    -----
+    SmallSampleWarning
+        If limits are normal and there are too few reports.
+
+    Notes
+    -----
+    A comparison costs no privacy. The limits of a difference are those of both answers combined by the method of variance
+    estimates recovery. A p-value of a single number belongs to its interval; `k_sample` tests all labels of a question, and all
+    groups, at once. With many rows, look at the column "adjusted".
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Mean, Survey, compare
+    >>> survey = Survey({"hours": Mean(0, 10)}, 2.0)
+    >>> weeks = {f"week {m}": survey.run({"hours": [1.0 * m] * 9000}, rng=m) for m in (1, 2, 3)}
+    >>> compare(weeks).table["group"]
+    ['week 2', 'week 3']
+    >>> compare(weeks, reference="week 1").table["reference"]
+    ['week 1', 'week 1']
+    """
+    if not isinstance(results, Mapping):
+        raise TypeError(f"results must be a mapping, got {type(results).__name__}")
+    confidence = _check.probability("confidence", confidence)
+    names = tuple(results)
+    if len(names) < 2:
+        raise ValueError(f"results must be at least 2, got {len(names)}")
+    if reference is not None and reference not in names:
+        raise ValueError(f"reference must be one of {', '.join(map(repr, names))}, got {reference!r}")
+    answers = {name: _answers_of(name, result) for name, result in results.items()}
+    questions = [question for question in answers[names[0]] if all(question in found for found in answers.values())]
+    if not questions:
+        raise ValueError("results must have a question in common, got none")
+    if reference is None:
+        pairs = list(zip(names[1:], names, strict=False))
+    else:
+        pairs = [(name, reference) for name in names if name != reference]
+    differences = {}
+    for question in questions:
+        for group, other in pairs:
+            a, b = answers[group][question], answers[other][question]
+            try:
+                require_alike(a, b)
+                require_no_overlap(a, b)
+            except ValueError as error:
+                raise ValueError(f"results {group!r} and {other!r}, question {question!r}: {error}") from None
+            differences[question, group, other] = a._minus(b)
+    return SurveyComparison(confidence, names, differences)
+
+
+def holm(pvalues: Floats) -> Floats:
+    """Return p-values that are adjusted by Holm's method: one below a has a family-wise error of at most a."""
+    order = np.argsort(pvalues, kind="stable")
+    stepped = np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1))
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def _answers_of(name: Hashable, result: Any) -> Mapping[str, Estimate[Any]]:
+    """Return the answers of a result by the names of their questions."""
+    if isinstance(result, Estimate):
+        return {"answer": result}
+    if isinstance(result, Mapping) and all(isinstance(answer, Answer) for answer in result.values()):
+        return result
+    raise TypeError(f"results must be results of surveys, or answers, got {type(result).__name__} for {name!r}")

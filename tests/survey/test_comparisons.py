@@ -1,0 +1,436 @@
+"""Differences, ratios, tests of hypotheses, and comparisons of surveys."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats import chi2
+from statsmodels.stats.multitest import multipletests
+
+import ldpfast as ldp
+from ldpfast import central, estimation
+from ldpfast.results import Binomial, Normal, TestResult
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, compare, k_sample, two_sample
+from ldpfast.survey._distribution import distribution
+from ldpfast.survey._shares import Shares
+
+from ..support.surveys import people, questions
+
+N = 20_000
+RNG = np.random.default_rng(5)
+
+
+def answer_of(question, epsilon, counts, n):
+    """Return the answer to a question from counted reports."""
+    mechanism = Survey({"q": question}, epsilon).mechanisms["q"]
+    return question.answer(Shares.of(mechanism.aggregator().add([np.asarray(counts)], n)), 1)
+
+
+def drawn(question, epsilon, shares, n, seed):
+    """Return the answer of n simulated people."""
+    mechanism = Survey({"q": question}, epsilon).mechanisms["q"]
+    return question.answer(Shares.of(ldp.simulate(mechanism, shares, n, rng=seed)), 1)
+
+
+# Tests of single numbers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hits", [0, 3, 20, 37, 40])
+@pytest.mark.parametrize("null", [0.2, 0.5, 0.8])
+def test_the_test_of_a_share_is_the_exact_binomial_test(hits, null):
+    mechanism, n = ldp.Warner(2.0), 40
+    estimate = mechanism.aggregator().add([np.array([hits])], n).estimate()
+    p, q = mechanism.debiasing.probabilities
+    for alternative in ("less", "greater"):
+        exact = stats.binomtest(hits, n, q + (p - q) * null, alternative=alternative).pvalue
+        assert estimate.test(null, alternative=alternative).pvalue == pytest.approx(exact, rel=1e-6, abs=1e-12)
+
+
+ESTIMATES = {
+    "share": lambda: ldp.Warner(1.0).run(RNG.random(N) < 0.3, rng=1),
+    "shares": lambda: estimation.frequencies(RNG.integers(0, 3, N), 3, 1.0, rng=1),
+    "projected": lambda: estimation.Frequencies(3, 1.0, project=True).run(RNG.integers(0, 2, N), rng=1),
+    "mean": lambda: ldp.mechanisms.Window(0, 1, 4.0).run(RNG.random(N), rng=1),
+    "clipped mean": lambda: estimation.truncated_mean(RNG.normal(0, 1, N), 1.0, moment=2, radius=1.0, rng=1),
+    "vector": lambda: estimation.vector_mean(RNG.uniform(-0.5, 0.5, (N, 3)), 2.0, rng=1),
+    "sparse": lambda: estimation.sparse_mean(RNG.uniform(-1, 1, (N, 3)), 2.0, radius=1, rng=1),
+    "median": lambda: estimation.median(RNG.uniform(0, 1, N), 2.0, lower=0, upper=1, rng=1),
+    "range quantile": lambda: estimation.range_queries(RNG.integers(0, 64, N), 64, 2.0, rng=1).quantile(0.5),
+    "ratio": lambda: Survey({"x": Mean(0, 10, optional=True)}, 2.0).run({"x": RNG.uniform(0, 10, N)}, rng=1)["x"],
+    "histogram quantile": lambda: (
+        Survey({"x": Histogram(range(11))}, 2.0).run({"x": RNG.uniform(0, 10, N)}, rng=1)["x"].quantile(0.3)
+    ),
+    "trimmed mean": lambda: central.trimmed_mean(RNG.uniform(0, 1, N), 0.1, epsilon=1.0, lower=0, upper=1, rng=1),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_a_test_rejects_where_the_interval_excludes_the_null(name):
+    """For every rule of limits that an estimator uses."""
+    estimate = ESTIMATES[name]()
+    low, high = estimate.rule.bounds(np.asarray(estimate.value), np.asarray(estimate.stderr), 0.025)
+    width = np.maximum(high - low, 1e-9)
+    cases = [(low - 0.02 * width, True), (low + 0.02 * width, False), (high - 0.02 * width, False)]
+    for null, excluded in [*cases, (high + 0.02 * width, True)]:
+        pvalue = estimate.test(null if np.ndim(null) else float(null)).pvalue
+        assert np.array_equal(np.asarray(pvalue) < 0.05, np.broadcast_to(excluded, np.shape(pvalue)))
+    one_sided = [estimate.test(estimate._unbiased().value, alternative=side).pvalue for side in ("less", "greater")]
+    assert np.all(np.add(*one_sided) >= 0.99)
+
+
+def test_tests_refuse_what_they_cannot_mean():
+    estimate = ldp.Warner(1.0).run([True] * 100, rng=1)
+    with pytest.raises(ValueError, match="alternative must be"):
+        estimate.test(0.5, alternative="larger")
+    with pytest.raises(ValueError, match="null must be a number or have shape"):
+        estimate.test([0.5, 0.5])
+    with pytest.raises(ValueError, match="null must be finite"):
+        estimate.test(float("nan"))
+    with pytest.raises(TypeError):
+        estimate.test("half")
+    assert "pvalue" in repr(estimate.test(0.5))
+    assert isinstance(estimate.test(), TestResult)
+    with pytest.warns(ldp.SmallSampleWarning):
+        ldp.mechanisms.L2Ball(2, 1.0).run(np.zeros((3, 2)), rng=1).test()
+
+
+# Differences and ratios -----------------------------------------------------------------------------------------------
+
+
+def test_a_difference_adds_variances_and_covariances():
+    mechanism = ldp.RandomizedResponse(3, 2.0)
+    a, b = (mechanism.run(RNG.integers(0, 2, n), rng=n) for n in (5000, 8000))
+    d = a - b
+    assert np.allclose(d.value, a.value - b.value)
+    assert np.allclose(d.stderr**2, a.stderr**2 + b.stderr**2)
+    assert (d.n, d.epsilon) == (13_000, a.epsilon)
+    low, high = d.interval()
+    parts = [x.interval() for x in (a, b)]
+    assert np.allclose(d.value - low, np.hypot(a.value - parts[0][0], parts[1][1] - b.value))
+    assert np.allclose(high - d.value, np.hypot(parts[0][1] - a.value, b.value - parts[1][0]))
+    assert isinstance(a.rule, Binomial)
+
+
+def test_normal_limits_of_a_difference_add_their_biases():
+    parts = [estimation.TruncatedMean(1.0, moment=2, radius=1.0, n=N).run(RNG.normal(0, 1, N), rng=m) for m in (1, 2)]
+    d = parts[0] - parts[1]
+    assert isinstance(d.rule, Normal)
+    assert d.rule.bias == sum(part.rule.bias for part in parts) > 0
+
+
+def test_a_ratio_has_fiellers_limits():
+    a, b = (ldp.SignBit(0, 1, 2.0).run(np.full(n, mean), rng=n) for n, mean in ((20_000, 0.8), (30_000, 0.4)))
+    r = a / b
+    low, high = r.interval()
+    z = stats.norm.isf(0.025)
+    for limit in (low, high):  # the ends solve (a - R b)^2 = z^2 Var(a - R b)
+        assert (a.value - limit * b.value) ** 2 == pytest.approx(z**2 * (a.stderr**2 + limit**2 * b.stderr**2))
+    assert low < 2 < high
+    flat = ldp.SignBit(0, 1, 0.5).run(np.zeros(100), rng=1)
+    assert (a / flat).interval() == (-np.inf, np.inf)
+
+
+def test_differences_need_different_people():
+    survey = Survey(questions(), 6.0)
+    frame = {**people(N), "group": np.arange(N) % 2}
+    by_group = survey.run(frame, by="group", rng=1)
+    name = next(iter(by_group[0]))
+    assert (by_group[0][name] - by_group[1][name]).n > 0
+    with pytest.raises(ValueError, match="different people"):
+        by_group[0][name] - by_group[0][name]
+    whole, again = survey.run(frame, rng=1), survey.run(frame, rng=2)
+    with pytest.raises(ValueError, match=r"say so by survey\.compare"):
+        whole[name] - again[name]  # the same people may have answered both
+    other = Survey(questions(), 6.0, series="students").run(frame, rng=3)
+    assert (whole[name] - other[name]).n > 0
+
+
+def test_merged_and_grouped_counts_know_their_people():
+    mechanism = ldp.Warner(2.0)
+    a, b = (mechanism.aggregator().update(mechanism.privatize([True] * 100, rng=m)) for m in (1, 2))
+    first, second = a.estimate(), b.estimate()
+    assert (first - second).n == 200
+    both = a.merge(b).estimate()
+    for part in (first, second):
+        with pytest.raises(ValueError, match="different people"):
+            both - part
+    groups = mechanism.collect([True, False] * 50, by=["x", "y"] * 50, rng=1).estimate()
+    assert (groups["x"] / groups["y"]).n == 100
+    with pytest.raises(ValueError, match="different people"):
+        groups["x"] - groups["x"]
+
+
+def test_one_question_per_person_means_different_people():
+    """Each person answers one question: answers to different questions are of different people."""
+    frame = {"a": np.arange(N) % 2 == 0, "b": np.arange(N) % 4 == 0}
+    asked = {"a": YesNo(), "b": YesNo()}
+    one = Survey(asked, 2.0).run(frame, rng=1)
+    assert (one["a"] - one["b"]).interval()[0] > 0
+    both = Survey(asked, 2.0, answers="all").run(frame, rng=1)
+    with pytest.raises(ValueError, match="ask a Cross"):
+        both["a"] - both["b"]
+    survey = Survey({**asked, "x": Cross("a", "b")}, 2.0)
+    pooled = survey.collect(frame, rng=1).estimate(pooled=True)
+    with pytest.raises(ValueError, match="ask a Cross"):
+        pooled["a"] - pooled["b"]  # people who answered the Cross are in both
+
+
+def test_differences_need_the_same_labels():
+    a = Survey({"q": Choice(["foot", "car"])}, 2.0, series="a").run({"q": ["foot", "car"] * 50}, rng=1)["q"]
+    b = Survey({"q": Choice(["car", "foot"])}, 2.0, series="b").run({"q": ["foot", "car"] * 50}, rng=1)["q"]
+    with pytest.raises(ValueError, match="same question"):
+        a - b
+    with pytest.raises(ValueError, match="same question"):
+        (
+            Survey({"q": Mean(0, 1)}, 2.0).run({"q": [0.5] * 50}, rng=1)["q"]
+            - Survey({"q": Mean(0, 2)}, 2.0, series="b").run({"q": [0.5] * 50}, rng=1)["q"]
+        )
+    with pytest.raises(TypeError):
+        a - 1.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [40, 400, 10_000])
+def test_intervals_of_differences_cover(n):
+    hits, repetitions = 0, 1000
+    for seed in range(repetitions):
+        a, b = (
+            ldp.simulate(ldp.Warner(2.0), [1 - s, s], n, rng=2 * seed + i).estimate() for i, s in enumerate((0.1, 0.3))
+        )
+        low, high = (a - b).interval()
+        hits += low <= -0.2 <= high
+    assert 0.93 <= hits / repetitions <= 0.985 if n < 1000 else 0.93 <= hits / repetitions <= 0.97
+
+
+# Covariances ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_every_answer_with_several_numbers_has_its_covariance(optional):
+    result = Survey(questions(optional), 6.0).run(people(N, missing=0.2 * optional), rng=1)
+    for name, answer in result.items():
+        if np.ndim(answer.value) == 0:
+            assert answer.covariance is None
+            continue
+        assert answer.covariance.shape == (np.size(answer.value),) * 2, name
+        assert np.allclose(answer.covariance, answer.covariance.T)
+        assert np.allclose(np.diag(answer.covariance), np.ravel(answer.stderr) ** 2, rtol=1e-6)
+    table = result["age and smoking"]
+    for part in (table.margin("smoker"), table.given("smoker")):
+        if np.ndim(part.value):
+            assert np.allclose(np.diag(part.covariance), np.ravel(part.stderr) ** 2, rtol=1e-6)
+
+
+# Tests of distributions -----------------------------------------------------------------------------------------------
+
+KINDS = {"k-ary": (Choice(4), 3.0), "subset": (Choice(30), 1.0), "optional": (Choice(4, optional=True), 3.0)}
+
+
+def dense(found, share):
+    """Return the covariance of the shares of a distribution as a matrix, and its pseudo-inverse."""
+    matrix = found.covariance(share).matrix
+    return matrix, np.linalg.pinv(matrix, rcond=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_statistics_equal_those_of_matrices(kind):
+    question, epsilon = KINDS[kind]
+    k = question.k
+    a, b = (drawn(question, epsilon, np.full(k, 1 / k), n, n) for n in (20_000, 30_000))
+    symbols = len(question.labels)
+    null = np.full(symbols, 1 / symbols)
+    part = distribution(a)
+    d = part.values(part.shares.value, null) - null
+    matrix, inverse = dense(part, null)
+    assert np.allclose(matrix.sum(axis=0), 0, atol=1e-12)
+    result = a.goodness_of_fit(null)
+    assert result.statistic == pytest.approx(d @ inverse @ d, rel=1e-6)
+    assert result.df == symbols - 1
+    assert result.pvalue == pytest.approx(chi2.sf(result.statistic, symbols - 1))
+    both = two_sample(a, b)
+    parts = [distribution(x) for x in (a, b)]
+    d = np.subtract(*(x.values(x.shares.value, both.null) for x in parts))
+    total = sum(dense(x, both.null)[0] for x in parts)
+    assert both.statistic == pytest.approx(d @ np.linalg.pinv(total, rcond=1e-9) @ d, rel=1e-6)
+
+
+def test_unary_encoding_is_constrained():
+    """Its estimates do not add up to 1; the part that the sum explains is taken away."""
+    mechanism = ldp.UnaryEncoding(10, 1.0)
+    shares = Shares.of(ldp.simulate(mechanism, np.full(10, 0.1), 50_000, rng=1))
+    answer = Choice(10).answer(shares, 1)
+    null = np.full(10, 0.1)
+    sigma = shares.response.covariance(null, 50_000).matrix
+    d, one = shares.value - null, np.ones(10)
+    inverse = np.linalg.inv(sigma)
+    expected = d @ inverse @ d - d.sum() ** 2 / (one @ sigma @ one)
+    assert answer.goodness_of_fit(null).statistic == pytest.approx(expected, rel=1e-8)
+
+
+def level(pvalues, claim=0.05):
+    """Return whether the share of rejections is at most the claim, up to 4 standard errors."""
+    return np.mean(np.asarray(pvalues) < claim) <= claim + 4 * np.sqrt(claim * (1 - claim) / len(pvalues))
+
+
+GRID = [(2, 20, 0.5), (2, 2000, 2.0), (4, 12, 2.0), (4, 3000, 0.25), (6, 500, 8.0), (30, 3000, 2.0)]
+
+
+@pytest.mark.parametrize("k, n, epsilon", GRID)
+def test_levels_of_goodness_of_fit_and_two_samples(k, n, epsilon):
+    shares = np.arange(1, k + 1) / (k * (k + 1) / 2)
+    fits, pairs = [], []
+    for seed in range(200):
+        a, b = (drawn(Choice(k), epsilon, shares, size, 2 * seed + size % 2) for size in (n, n + 1))
+        fits.append(a.goodness_of_fit(shares, rng=seed).pvalue)
+        pairs.append(two_sample(a, b, rng=seed).pvalue)
+    assert level(fits)
+    assert level(pairs)
+
+
+def test_small_samples_have_exact_methods():
+    a, b = (drawn(Choice(4), 4.0, [0.7, 0.1, 0.1, 0.1], 20, seed) for seed in (1, 2))
+    assert a.goodness_of_fit([0.7, 0.1, 0.1, 0.1], rng=1).method == "simulation"
+    assert two_sample(a, b, rng=1).method == "permutation"
+    other = drawn(Choice(4), 3.0, [0.7, 0.1, 0.1, 0.1], 20, 3)  # another mechanism
+    assert two_sample(a, other, rng=1).method == "bootstrap"
+    assert two_sample(a, b, rng=1).pvalue == two_sample(a, b, rng=1).pvalue
+
+
+def test_permutation_is_fishers_test_for_two_labels():
+    """For two labels the statistic orders tables as the distance of the counts does, so the p-value is hypergeometric."""
+    a, b = answer_of(YesNo(), 4.0, [3, 5], 8), answer_of(YesNo(), 4.0, [7, 1], 8)
+    result = two_sample(a, b, rng=1)
+    assert result.method == "permutation"
+    exact = stats.fisher_exact([[3, 5], [7, 1]]).pvalue
+    assert result.pvalue == pytest.approx(exact, abs=0.02)
+
+
+def test_power_does_not_suffer_from_other_epsilons():
+    shares = np.array([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
+    a, b = (drawn(Choice(3), epsilon, row, 20_000, 7) for epsilon, row in zip((2.0, 4.0), shares, strict=True))
+    assert two_sample(a, b).pvalue < 1e-4
+    assert k_sample([a, b, drawn(Choice(3), 1.0, shares[0], 20_000, 8)]).df == 4
+
+
+def test_independence_has_its_level_where_the_usual_test_has_not():
+    survey = Survey({"a": Choice(3), "b": Choice(3), "x": Cross("a", "b")}, 2.0, weights={"a": 0, "b": 0})
+    shares = np.outer([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).ravel()
+    ours, usual, n = [], [], 20_000
+    for seed in range(200):
+        counts = ldp.simulate(survey.mechanisms["x"], shares, n, rng=seed)
+        table = survey.questions["x"].answer(("a", "b"), (Choice(3), Choice(3)), Shares.of(counts), 1)
+        ours.append(table.independence().pvalue)
+        usual.append(stats.chi2_contingency(np.maximum(table.value * n, 1)).pvalue)
+    assert level(ours)
+    assert np.mean(np.array(ours) < 0.5) > 0.35
+    assert np.mean(np.array(usual) < 0.05) > 0.3
+    dependent = np.array([[0.4, 0.1, 0.0], [0.0, 0.2, 0.1], [0.0, 0.0, 0.2]]).ravel()
+    table = survey.questions["x"].answer(
+        ("a", "b"), (Choice(3), Choice(3)), Shares.of(ldp.simulate(survey.mechanisms["x"], dependent, n, rng=1)), 1
+    )
+    assert table.independence().pvalue < 1e-6
+
+
+def test_independence_of_a_mean_and_of_optional_questions():
+    survey = Survey({"hours": Mean(0, 10, optional=True), "way": Choice(3), "x": Cross("way", "hours")}, 4.0)
+    n = 60_000
+    way, hours = RNG.integers(0, 3, n), RNG.uniform(0, 10, n)
+    hours = np.where(RNG.random(n) < 0.1 * way, np.nan, hours)  # who answers depends, the hours do not
+    assert survey.run({"hours": hours, "way": way}, rng=1)["x"].independence().pvalue > 0.001
+    assert survey.run({"hours": hours / (1 + way), "way": way}, rng=1)["x"].independence().pvalue < 1e-6
+
+
+def test_many_categories_are_fast_and_small_tables_are_drawn():
+    big = [drawn(Choice(1000), 1.0, np.full(1000, 1e-3), 100_000, seed) for seed in (1, 2)]
+    assert two_sample(*big).df == 999
+    few = [drawn(Choice(30), 1.0, np.full(30, 1 / 30), 60, seed) for seed in (1, 2)]
+    assert two_sample(*few, rng=1).method == "bootstrap"
+
+
+def test_hypotheses_refuse_bad_input():
+    a, b = (drawn(Choice(3), 2.0, np.full(3, 1 / 3), 500, seed) for seed in (1, 2))
+    for shares, message in (([0.5, 0.5], "shape"), ([0.5, 0.6, 0.2], "sum 1"), ([1.5, -0.5, 0], ">= 0")):
+        with pytest.raises(ValueError, match=message):
+            a.goodness_of_fit(shares)
+    with pytest.raises(ValueError, match="different people"):
+        two_sample(a, a)
+    with pytest.raises(ValueError, match="at least 2"):
+        k_sample([a])
+    with pytest.raises(TypeError, match="answers of a survey"):
+        two_sample(a, ldp.Warner(1.0).run([True] * 50, rng=1))
+    with pytest.raises(ValueError, match="same question"):
+        two_sample(a, drawn(Choice(4), 2.0, np.full(4, 0.25), 500, 1))
+    window = Survey({"x": Mean(0, 1)}, 6.0)
+    numbers = [window.run({"x": RNG.random(5000) * m}, rng=m)["x"] for m in (1, 1)]
+    with pytest.raises(ValueError, match="test of a difference"):
+        numbers[0].goodness_of_fit([0.5, 0.5])
+    assert two_sample(*numbers).method == "limits"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert two_sample(a, b).pvalue > 0
+
+
+# Comparisons ----------------------------------------------------------------------------------------------------------
+
+
+def test_compare_shows_every_difference():
+    frame = {**people(N), "group": np.array(["N", "S", "W"])[np.arange(N) % 3]}
+    results = Survey(questions(), 6.0).run(frame, by="group", rng=1)
+    comparison = compare(results)
+    table = comparison.table
+    size = sum(np.size(answer.value) for answer in results["N"].values())
+    assert len(table) == 2 * size
+    assert set(zip(table["group"], table["reference"], strict=True)) == {("S", "N"), ("W", "S")}
+    name = next(iter(results["N"]))
+    row = table["question"].index(name)
+    assert table["difference"][row] == pytest.approx(np.ravel(results["S"][name].value - results["N"][name].value)[0])
+    expected = multipletests(table["pvalue"], method="holm")[1]
+    assert np.allclose(table["adjusted"], expected)
+    assert comparison.to_frame().shape == (2 * size, 11)
+    wide = compare(results, confidence=0.99).table
+    assert all(a < b for a, b in zip(wide["low"], table["low"], strict=True) if b > -1)
+    against = compare(results, reference="N").table
+    assert set(against["reference"]) == {"N"}
+    assert "Holm" in repr(comparison)
+    assert "<table>" in comparison._repr_html_()
+
+
+def test_compare_is_a_declaration_that_people_differ(tmp_path):
+    survey = Survey({"smokes": YesNo(), "hours": Mean(0, 10)}, 2.0)
+    weeks = {
+        f"week {m}": survey.run({"smokes": [True, False] * 5000, "hours": [1.0 * m] * 10_000}, rng=m) for m in (1, 2)
+    }
+    comparison = compare(weeks)
+    assert comparison.table["adjusted"][1] < 0.01
+    comparison.plot(tmp_path / "weeks.svg")
+    assert (tmp_path / "weeks.svg").stat().st_size > 1000
+    answers = compare({name: result["hours"] for name, result in weeks.items()})
+    assert answers.table["difference"] == comparison.table["difference"][1:]
+    with pytest.raises(ValueError, match="computed from the same reports"):
+        compare({"a": weeks["week 1"], "b": weeks["week 1"]})
+    with pytest.raises(ValueError, match="at least 2"):
+        compare({"a": weeks["week 1"]})
+    with pytest.raises(ValueError, match="reference must be one of"):
+        compare(weeks, reference="week 3")
+    with pytest.raises(TypeError, match="mapping"):
+        compare([weeks["week 1"]])
+    with pytest.raises(TypeError, match="results of surveys"):
+        compare({"a": 1, "b": 2})
+    other = Survey({"drinks": YesNo()}, 2.0).run({"drinks": [True] * 100}, rng=1)
+    with pytest.raises(ValueError, match="question in common"):
+        compare({"a": weeks["week 1"], "b": other})
+
+
+def test_the_family_of_a_comparison_has_its_level():
+    """12 questions, two groups, nothing differs: some adjusted p-value is below .05 in at most 5 % of surveys."""
+    asked = {f"q{i}": YesNo() for i in range(12)}
+    survey, n, false = Survey(asked, 2.0, answers="all"), 3000, 0
+    frame = {f"q{i}": np.arange(n) % (i + 2) == 0 for i in range(12)} | {
+        "group": np.random.default_rng(1).random(n) < 0.5
+    }
+    for seed in range(150):
+        false += min(compare(survey.run(frame, by="group", rng=seed)).table["adjusted"]) < 0.05
+    assert false <= 150 * 0.05 + 4 * np.sqrt(150 * 0.05)
