@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -104,7 +105,8 @@ class Aggregator:
         if self.n == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
         found: Any = self.question.conclude(self, **options)
-        return found._of_people(self._people) if hasattr(found, "_of_people") else found
+        people = replace(self._people, series=self.question.asked_again)
+        return found._of_people(people) if hasattr(found, "_of_people") else found
 
     def decoded_mean(self, statistic: Statistic | None = None) -> Estimate[Any]:
         """Return the mean of the decoded reports, of which there is at least one, for questions with one format of reports.

@@ -57,6 +57,11 @@ class Question(Described, ABC, Generic[Result]):
     # What a question defines ----------------------------------------------------------------------------------------
 
     @property
+    def asked_again(self) -> str | None:
+        """Name of what the same people answer several times, such as a series of surveys; None where nothing is known."""
+        return None
+
+    @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """Privacy guarantee of each person."""

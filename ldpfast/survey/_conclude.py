@@ -60,7 +60,7 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
         else:
             answers[item.name] = Answer.of_number(counter.decoded_mean(), parts[0].range, numbers)
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if survey.answers == 1 else None
-    return SurveyResult(answers, counted.n, survey.guarantee, survey.series or "", asked)
+    return SurveyResult(answers, counted.n, survey.guarantee, asked)
 
 
 def _asked(layout: SurveyLayout, item: Item, is_pooled: bool) -> frozenset[str]:

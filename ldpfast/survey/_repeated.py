@@ -379,6 +379,11 @@ class RepeatedRound(ReportQuestion[Answer]):
         return reports
 
     @property
+    def asked_again(self) -> str:
+        """Name of the permanent answers, which the rounds have in common."""
+        return self.repeated._permanent_digest.hex()
+
+    @property
     def debiasing(self) -> Debiasing:
         """Debiasing of the share of a symbol, from the product of the two channels."""
         return self.repeated._debiasing

@@ -43,12 +43,11 @@ class SurveyResult(Mapping[str, Answer]):
         answers: Mapping[str, Answer],
         n: int,
         guarantee: Guarantee,
-        series: str = "",
         asked: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._answers = dict(answers)
         self.n, self.guarantee = n, guarantee
-        self._series, self._asked = series, dict(asked or {})
+        self._asked = dict(asked or {})
 
     def __getitem__(self, name: str) -> Answer:
         if name not in self._answers:
@@ -64,10 +63,9 @@ class SurveyResult(Mapping[str, Answer]):
     def _of_people(self, people: People) -> SurveyResult:
         """Return the result with the people whose reports it is made of; `Aggregator.estimate` calls it."""
         answers = {
-            name: answer._of_people(replace(people, series=self._series, asked=self._asked.get(name)))
-            for name, answer in self.items()
+            name: answer._of_people(replace(people, asked=self._asked.get(name))) for name, answer in self.items()
         }
-        return SurveyResult(answers, self.n, self.guarantee, self._series, self._asked)
+        return SurveyResult(answers, self.n, self.guarantee, self._asked)
 
     def table(self, confidence: float = 0.95, simultaneous: bool = False) -> Table:
         """Return all numbers as a table with one row per number.

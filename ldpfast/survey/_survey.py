@@ -364,6 +364,11 @@ class Survey(Question[SurveyResult]):
             yield messages_of(self, table)
 
     @property
+    def asked_again(self) -> str:
+        """Name of the series. Surveys without a name are one series, which the same people may answer."""
+        return self.series or ""
+
+    @property
     def state_layouts(self) -> list[StateLayout]:
         """Shapes and dtypes of the counts: answers to each question, people per pair, and the reports to each question."""
         return self._layout.state_layouts

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 import ldpfast as ldp
 from ldpfast import central, estimation
 from ldpfast.results import Binomial, Normal, TestResult
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, compare, k_sample, two_sample
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, YesNo, compare, k_sample, two_sample
 from ldpfast.survey._distribution import distribution
 from ldpfast.survey._shares import Shares
 
@@ -190,6 +190,16 @@ def test_differences_need_the_same_labels():
         )
     with pytest.raises(TypeError):
         a - 1.0
+
+
+def test_rounds_of_a_repeated_question_are_of_the_same_people():
+    asked = Repeated(YesNo(), permanent=3.0, round=1.0, rounds=3)
+    keys = ldp.PersonKeys(bytes(32), np.arange(200), question="q")
+    first, second = (asked.in_round(m).run([True, False] * 100, rng=keys) for m in (0, 1))
+    with pytest.raises(ValueError, match="different people"):
+        first - second
+    with pytest.raises(ValueError, match="different people"):
+        first / second
 
 
 @pytest.mark.long
