@@ -47,6 +47,15 @@ class Distribution:
         """Estimated share of the people who have one of the symbols."""
         return float(self.shares.value[self.symbols].sum()) if self.is_part else 1.0
 
+    @property
+    def total_stderr(self) -> float:
+        """Standard error of `total`."""
+        if not self.is_part:
+            return 0.0
+        covariance = self.shares.covariance
+        sums = np.array([vector[self.symbols].sum() for vector in covariance.vectors])
+        return float(np.sqrt(max(covariance.diagonal[self.symbols].sum() + sums @ covariance.middle @ sums, 0.0)))
+
     def whole(self, share: Floats) -> Floats:
         """Return the shares of all symbols of the question, where those among the compared ones are given."""
         found = project_simplex(self.shares.value)

@@ -28,6 +28,7 @@ SLOW_DRAWS = 999  # where every draw takes a loop
 MANY_REPORTS = 100_000  # from here on, counts are drawn instead of reports
 AT_ONCE = 1 << 22  # numbers in one piece of the draws
 STEPS = 20  # of a fit
+LEAST_TOTAL = 3.0  # standard errors, of the share of people who answered: quotients by it are nearly normal
 MOST_CELLS = 10_000  # of a table whose independence is tested
 
 
@@ -71,7 +72,7 @@ def k_sample(answers: Mapping[Any, Answer] | Sequence[Answer], *, rng: RNGLike =
     ------
     TypeError, ValueError
         If there are fewer than two answers; if their labels differ; if they are computed from the same reports; if the
-        estimated share of people who answered is not positive.
+        share of people who answered cannot be told from 0.
 
     Notes
     -----
@@ -292,6 +293,9 @@ def _distribution_of(name: str, answer: Answer) -> Distribution:
             f"{name} must have shares of labels, got {answer._names()[0]}: use the test of a difference, (a - b).test()"
         )
     found = distribution(answer)
-    if found.total <= 0:
-        raise ValueError(f"{name} must have answers for a test: their estimated share is {found.total:.3g}")
+    if found.total <= LEAST_TOTAL * found.total_stderr:
+        raise ValueError(
+            f"{name} must have enough answers for a test: the estimated share of people who answered is "
+            f"{found.total:.3g} +- {found.total_stderr:.2g}, which cannot be told from 0"
+        )
     return found

@@ -285,7 +285,13 @@ def level(pvalues, claim=0.05):
     return np.mean(np.asarray(pvalues) < claim) <= claim + 4 * np.sqrt(claim * (1 - claim) / len(pvalues))
 
 
-GRID = [(2, 20, 0.5), (2, 2000, 2.0), (4, 12, 2.0), (4, 3000, 0.25), (6, 500, 8.0), (30, 3000, 2.0)]
+SLOW = pytest.mark.long
+GRID = [
+    (2, 20, 0.5),
+    (4, 12, 2.0),
+    (6, 500, 8.0),
+    *(pytest.param(*case, marks=SLOW) for case in ((2, 2000, 2.0), (4, 3000, 0.25), (30, 3000, 2.0))),
+]
 
 
 @pytest.mark.parametrize("k, n, epsilon", GRID)
@@ -373,6 +379,9 @@ def test_hypotheses_refuse_bad_input():
         two_sample(a, ldp.Warner(1.0).run([True] * 50, rng=1))
     with pytest.raises(ValueError, match="same question"):
         two_sample(a, drawn(Choice(4), 2.0, np.full(4, 0.25), 500, 1))
+    silent = Survey({"x": Choice(3, optional=True)}, 1.0).run({"x": [None] * 500}, rng=1)["x"]
+    with pytest.raises(ValueError, match="cannot be told from 0"):
+        silent.goodness_of_fit([0.2, 0.3, 0.5])
     window = Survey({"x": Mean(0, 1)}, 6.0)
     numbers = [window.run({"x": RNG.random(5000) * m}, rng=m)["x"] for m in (1, 1)]
     with pytest.raises(ValueError, match="test of a difference"):
@@ -434,6 +443,7 @@ def test_compare_is_a_declaration_that_people_differ(tmp_path):
         compare({"a": weeks["week 1"], "b": other})
 
 
+@pytest.mark.long
 def test_the_family_of_a_comparison_has_its_level():
     """12 questions, two groups, nothing differs: some adjusted p-value is below .05 in at most 5 % of surveys."""
     asked = {f"q{i}": YesNo() for i in range(12)}
