@@ -88,6 +88,24 @@ def height_of_rows(rows: int) -> float:
     return min(max(1.0 + 1.4 * ROW * rows, SHORTEST), TALLEST)
 
 
+def panels_of_rows(rows: Sequence[int]) -> tuple[Any, Any]:
+    """Create a figure with one panel below the other, and return it with its panels.
+
+    Parameters
+    ----------
+    rows : sequence of int
+        Number of rows of every panel, one number each.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    heights = [count + 1.6 for count in rows]
+    page = figure(8, 0.26 * sum(heights) + 0.6)
+    return page, page.subplots(len(rows), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+
+
 def _step(least: float) -> int:
     """Return the smallest of 1, 2, 5, 10, 20, 50, ... that is at least a number."""
     steps = (digit * int(10**power) for power in count() for digit in (1, 2, 5))

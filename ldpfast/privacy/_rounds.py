@@ -44,8 +44,8 @@ def compose_rounds(mechanism: Shuffleable, rounds: int, *, n: int, delta: float)
     Privacy
     -------
     The question of a round may depend on the reports of all earlier rounds, as in training. Its epsilon may not be larger, and
-    every round has fresh coins. The conditions of `shuffled` hold in every round: reports of a person in different rounds must
-    not be linked by anything, or the guarantee is that of `compose` for the reports.
+    every round has fresh coins. The conditions of `shuffled` hold in every round: nothing may link the
+    reports of a person in different rounds. If something does, use `compose` with the guarantees of the single reports.
 
     Notes
     -----

@@ -143,8 +143,8 @@ class Estimate(Generic[Value]):
         -------
         result : TestResult
             Of the shape of `value`: every number has a test of its own. The p-value is the smallest level at which `interval`
-            excludes the null value, so tests and intervals agree. It is valid for every n where the limits are; for a share
-            of binomial counts it is that of the exact test. The statistic is the distance in standard errors.
+            excludes the null value, so tests and intervals agree. It is valid for every n where the limits are; a
+            share of binomial counts has the exact test. The statistic is the distance in standard errors.
 
         Raises
         ------

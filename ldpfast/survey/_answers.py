@@ -128,7 +128,7 @@ class Answer(Estimate[Any]):
 
         Notes
         -----
-        The p-value is that of a chi-square distribution if at least 5 reports of every symbol are expected and there are at
+        The p-value comes from a chi-square distribution if at least 5 reports of every symbol are expected and there are at
         least 5 reports per symbol. Otherwise reports are drawn under the hypothesis, 9,999 times for k-ary response and 999
         times for other mechanisms: (1 + larger statistics) / (draws + 1), which is exact for compulsory questions. O(k) time.
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from .._plots import draw_intervals, figure, text_of
-from .._table import Table, html_table
+from .._plots import draw_intervals, panels_of_rows, text_of
+from .._table import Table
 from .._typing import Floats
 from ..results import Estimate, LabeledEstimate, require_alike, require_no_overlap
 from ._answers import Answer
@@ -104,9 +104,7 @@ class SurveyComparison:
         """
         questions = list(dict.fromkeys(question for question, _, _ in self.differences))
         rows = {question: self._rows(question) for question in questions}
-        heights = [len(labels) + 1.6 for labels, _ in rows.values()]
-        page = figure(8, 0.26 * sum(heights) + 0.7)
-        panels = page.subplots(len(questions), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+        page, panels = panels_of_rows([len(labels) for labels, _ in rows.values()])
         for (question, (labels, numbers)), ax in zip(rows.items(), panels, strict=True):
             draw_intervals(ax, labels, *numbers)
             ax.axvline(0, color="0.4", linewidth=0.8)
@@ -135,12 +133,7 @@ class SurveyComparison:
         return f"{self.table!r}\n{self._interval_text()}s; adjusted: p-values by Holm's method over all rows"
 
     def _repr_html_(self) -> str:
-        table = self.table
-        shown = {
-            name: [f"{value:.4g}" if isinstance(value, float) else str(value) for value in values]
-            for name, values in table.columns.items()
-        }
-        return html_table(shown, {"question", "answer", "group", "reference"}, f"{self._interval_text()}s")
+        return self.table._html(f"{self._interval_text()}s")
 
 
 def compare(
@@ -177,8 +170,8 @@ def compare(
 
     Notes
     -----
-    A comparison costs no privacy. The limits of a difference are those of both answers combined by the method of variance
-    estimates recovery. A p-value of a single number belongs to its interval; `k_sample` tests all labels of a question, and all
+    A comparison costs no privacy. The limits of a difference combine the limits of both answers (method of variance estimates
+    recovery). A p-value of a single number belongs to its interval; `k_sample` tests all labels of a question, and all
     groups, at once. With many rows, look at the column "adjusted".
 
     Examples

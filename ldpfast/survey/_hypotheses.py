@@ -76,7 +76,7 @@ def k_sample(answers: Mapping[Any, Answer] | Sequence[Answer], *, rng: RNGLike =
 
     Notes
     -----
-    The p-value is that of a chi-square distribution if at least 5 reports of every symbol are expected, and there are at
+    The p-value comes from a chi-square distribution if at least 5 reports of every symbol are expected, and there are at
     least 5 reports per symbol. Otherwise, where all groups have the same k-ary response to a compulsory question, reports are
     permuted between the groups, which is exact for every n. Else reports are drawn from the common shares (bootstrap),
     which is approximate. O(k) time for k labels.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._plots import caption, draw_intervals, figure, text_of
+from .._plots import caption, draw_intervals, panels_of_rows, text_of
 from .._table import Table, estimate_columns, html_table
 from .._warnings import warn
 from ..privacy import Guarantee
@@ -179,9 +179,7 @@ class SurveyResult(Mapping[str, Answer]):
         ImportError
             If matplotlib is not installed.
         """
-        heights = [len(answer.entries) + 1.6 for answer in self.values()]
-        page = figure(8, 0.26 * sum(heights) + 0.5)
-        panels = page.subplots(len(self), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+        page, panels = panels_of_rows([len(answer.entries) for answer in self.values()])
         is_hollow = False
         for (name, answer), ax in zip(self.items(), panels, strict=True):
             numbers = map(np.ravel, (answer.value, *answer.interval(confidence)))

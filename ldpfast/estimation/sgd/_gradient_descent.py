@@ -363,7 +363,7 @@ class GradientDescent(Sequential):
     def _plug_in(self, hessian: ArrayLike, kept: int, variance: float) -> Floats:
         """Return the covariance of a mean of `kept` gradients, times the inverse of a given Hessian on both sides.
 
-        `variance` is that of a coordinate of a report.
+        `variance` is the variance of one coordinate of a report.
         """
         matrix = np.asarray(_check.floats("hessian", _check.array("hessian", hessian)), np.float64)
         if matrix.shape != (self.dim, self.dim) or not np.isfinite(matrix).all():

@@ -344,7 +344,8 @@ class NewtonStep(Sequential):
         Parameters
         ----------
         hessian : array_like, shape (dim, dim)
-            As for `GradientDescent.plug_in_covariance`. With "auto" the covariance of a report is that of a zero gradient.
+            As for `GradientDescent.plug_in_covariance`. With "auto", a report is taken to have the covariance that it has for
+            a gradient of 0.
 
         Returns
         -------
