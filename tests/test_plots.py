@@ -126,7 +126,7 @@ def test_intervals_and_values_are_those_of_the_estimate(name):
         np.testing.assert_array_equal(ax.get_lines()[2].get_ydata(), places[~inside])
         assert ax.get_lines()[2].get_markerfacecolor() == "white"
     assert "90 % interval, simultaneous" in ax.get_xlabel()
-    assert f"n = {estimate.n:,}, epsilon = " in ax.get_xlabel()
+    assert f"n = {estimate.n:,}, {estimate._short_guarantee()}" in ax.get_xlabel()
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first row is at the top
 
 

@@ -22,6 +22,7 @@ from ..files import MISSING, FileTable, duplicates, open_table, require_regular
 from ..reports import SCHEMA_KEY, Aggregator
 from ..results import Estimate
 from ..survey import Choice, Mean, Survey, SurveyResult
+from ..survey._result import NO_ANSWERS
 from ._arguments import console, generator, output_file, replaced
 from ._process import one_line
 
@@ -355,6 +356,8 @@ def _table(result: SurveyResult, confidence: float, simultaneous: bool) -> Any:
 
 def shown(value: float, stderr: float, low: float, high: float) -> tuple[str, str, str]:
     """Return an estimate, its standard error with two digits, and its interval as texts."""
+    if np.isnan(value):
+        return NO_ANSWERS, "", f"{low:g} to {high:g}"
     digits = 1 - int(np.floor(np.log10(stderr))) if 0 < stderr < np.inf else 3
     decimals = max(0, digits)
     return f"{value:.{decimals}f}", f"{stderr:.{decimals}f}", f"{low:.{decimals}f} to {high:.{decimals}f}"

@@ -197,6 +197,26 @@ class Aggregator:
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
 
+    def anytime_interval(self, confidence: float = 0.95) -> Any:
+        """Return limits of the estimate that hold for all numbers of reports at once: those of ``estimate()``.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level, in (0, 1).
+
+        Returns
+        -------
+        low, high : float or ndarray
+            As for `Estimate.anytime_interval`. For a survey, a dict of both limits by the names of the questions.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `Estimate.anytime_interval`; if there are no reports.
+        """
+        return self.estimate().anytime_interval(confidence)
+
     def to_bytes(self) -> bytes:
         """Return the schema of the question, n, the names of batches and the state as bytes, with a checksum.
 

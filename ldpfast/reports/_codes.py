@@ -15,6 +15,7 @@ from ..results import (
     AnyDebiasing,
     Binomial,
     BoundedSum,
+    CodeCounts,
     Debiasing,
     Estimate,
     IntervalRule,
@@ -140,13 +141,15 @@ def _mean_number(state: AnyArray, n: Any, values: Floats) -> tuple[Any, Any, Int
     centered = values - mean[..., np.newaxis]
     extremes = centered[..., [int(values.argmin()), int(values.argmax())]]
     spread = (state * centered**2).sum(axis=-1) + (extremes**2).mean(axis=-1)
-    stderr, rule = np.sqrt(spread / (n + 1) / n), BoundedSum.of_mean(mean, values.min(), values.max(), n)
-    return (float(mean), float(stderr), rule) if mean.ndim == 0 else (mean, stderr, rule)
+    stderr = np.sqrt(spread / (n + 1) / n)
+    if mean.ndim:
+        return mean, stderr, BoundedSum.of_mean(mean, values.min(), values.max(), n)
+    return float(mean), float(stderr), BoundedSum.of_codes(mean, n, CodeCounts(state, values, np.ones(1)))
 
 
 def _rule_of_matrix(state: AnyArray, n: int, matrix: Floats, value: Floats) -> IntervalRule:
     """Return the rule for the columns of a matrix of decoded codes: binomial for two codes."""
     if len(matrix) > 2:
-        return BoundedSum.of_mean(value, matrix.min(axis=0), matrix.max(axis=0), n)
+        return BoundedSum.of_codes(value, n, CodeCounts(state, matrix.T, np.ones(1)))
     high = matrix.argmax(axis=0)  # the code whose count raises the number
     return Binomial(state[high], n, Debiasing(matrix.min(axis=0), matrix.max(axis=0)))

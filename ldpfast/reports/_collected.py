@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -205,18 +205,16 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         Warns
         -----
         SmallSampleWarning
-            If groups are left out because a question has no answers there.
+            If groups are left out because nobody is in them.
         """
-        answered = self.question.answered(self._states, self._n)
-        empty = [value for value, is_answered in zip(self, answered.tolist(), strict=True) if not is_answered]
+        empty = {value for value, n in zip(self, self._n.tolist(), strict=True) if not n}
         if empty:
-            listed = ", ".join(map(repr, empty[:20])) + (", ..." if len(empty) > 20 else "")
-            warn(f"groups are left out because a question has no answer there: {listed}", SmallSampleWarning)
-        left_out = set(empty)
+            listed = ", ".join(map(repr, in_order(empty)[:20])) + (", ..." if len(empty) > 20 else "")
+            warn(f"groups are left out because nobody is in them: {listed}", SmallSampleWarning)
         # Later calls of `merge` do not change these results: they replace the arrays.
         counted = type(self)(self.question, list(self), self._states, self._n)
         counted._people = self._people
-        return GroupedResults([value for value in self if value not in left_out], counted, options)
+        return GroupedResults(in_order(value for value in self if value not in empty), counted, options)
 
     def stacked_table(self, values: Sequence[Any], confidence: float, simultaneous: bool) -> Table | None:
         """Return the table of the results of some groups, computed for all of them at once; None if the question cannot."""
@@ -301,8 +299,19 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         return f"<GroupedAggregator of {self.question!r}: {len(self)} groups, n = {self.n}>"
 
 
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """Return values in ascending order, with None at the end; in their own order if they cannot be compared."""
+    listed = list(values)
+    try:
+        return sorted(value for value in listed if value is not None) + [None] * (None in listed)
+    except TypeError:
+        return listed
+
+
 class GroupedResults(Mapping[Any, Any]):
-    """Results of groups of people, by the public values that divide people, in the order in which they are first seen.
+    """Results of groups of people, by the public values that divide people.
+
+    Groups are in ascending order; in the order in which they are first seen if their values cannot be compared.
 
     `GroupedAggregator.estimate` and `run` with ``by=`` make one. Each result is computed when it is first used.
 

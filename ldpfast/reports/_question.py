@@ -103,10 +103,6 @@ class Question(Described, ABC, Generic[Result]):
     def is_possible(self, states: Sequence[AnyArray], n: int) -> bool:
         """Return whether the answers of n people can have these counts."""
 
-    def answered(self, states: Sequence[AnyArray], n: AnyArray) -> AnyArray:
-        """Return which groups of n people have reports enough for an estimate, from counts with one row per group."""
-        return n > 0
-
     def counts(self, states: Sequence[AnyArray]) -> AnyArray:
         """Return the counts of reports, where there is one array of them."""
         raise AttributeError("counts exist only for questions with one format of reports")
@@ -264,19 +260,19 @@ class Question(Described, ABC, Generic[Result]):
         -------
         estimate : Estimate or survey.SurveyResult
             Equal, bit for bit, to ``estimate(privatize(x))`` with the same key. With `by` a `GroupedResults`, a mapping of
-            results by the values, in the order in which they are first seen. Simultaneous limits hold for one group.
+            results by the values, in ascending order. Simultaneous limits hold for one group.
 
         Raises
         ------
         TypeError, ValueError
-            As for `collect`; without `by`, if there are no people or a question has no answers.
+            As for `collect`; without `by`, if there are no people.
 
         Warns
         -----
         UserWarning, ClippedWarning
             As for `collect`.
         SmallSampleWarning
-            With `by`, if groups are left out because a question has no answers there.
+            With `by`, if groups are left out because nobody is in them.
 
         Privacy
         -------

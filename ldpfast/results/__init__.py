@@ -1,5 +1,6 @@
 """Results of an estimation: a value, its uncertainty, and its privacy guarantee."""
 
+from ._anytime import CodeCounts as CodeCounts
 from ._comparison import require_alike as require_alike
 from ._comparison import require_no_overlap as require_no_overlap
 from ._debiasing import AnyDebiasing as AnyDebiasing
@@ -9,12 +10,14 @@ from ._debiasing import SupportDebiasing as SupportDebiasing
 from ._debiasing import line_of as line_of
 from ._estimate import SHARES as SHARES
 from ._estimate import Estimate, LabeledEstimate
+from ._estimate import guarantee_text as guarantee_text
 from ._fieller import Fieller as Fieller
 from ._intervals import NORMAL_FROM as NORMAL_FROM
 from ._intervals import Binomial as Binomial
 from ._intervals import BoundedSum
 from ._intervals import IntervalRule as IntervalRule
 from ._intervals import Normal as Normal
+from ._intervals import WithGaps as WithGaps
 from ._people import People as People
 from ._people import new_count as new_count
 from ._random_scaling import RandomScaling as RandomScaling

@@ -51,6 +51,11 @@ class Recovered:
         low_b, high_b = self.b.rule.bounds(b, np.asarray(self.b.stderr), tail)
         return value - _hypotenuse(a - low_a, high_b - b), value + _hypotenuse(high_a - a, b - low_b)
 
+    def anytime(self, tail: Any) -> tuple[Floats, Floats]:
+        """Return limits that hold for every number of reports at once; those of a and b hold together."""
+        (low_a, high_a), (low_b, high_b) = (part.rule.anytime(tail / 2) for part in (self.a, self.b))  # type: ignore[attr-defined]
+        return low_a - high_b, high_a - low_b
+
 
 def _hypotenuse(x: Floats, y: Floats) -> Floats:
     """Return the root of the sum of two squares; margins are negative for tails above a half, and so is the result then."""
@@ -122,7 +127,12 @@ def _common(a: Estimate[Any], b: Estimate[Any]) -> dict[str, Any]:
     if a._people is not None and b._people is not None:
         people = a._people.joined(b._people)
     labels = tuple(a._entries(range(np.size(a.value))))
-    return {"n": a.n + b.n, "guarantee": of_disjoint(a.guarantee, b.guarantee), "labels": labels, "_people": people}
+    return {
+        "n": a.n + b.n,
+        "guarantee": of_disjoint(a._whole_guarantee, b._whole_guarantee),
+        "labels": labels,
+        "_people": people,
+    }
 
 
 def _plain(x: Any) -> Any:

@@ -125,9 +125,76 @@ class Estimate(Generic[Value]):
             If the limits are normal and there are fewer than 30 reports, or 30 dim / k reports of k sampled coordinates.
             With one or two, 95 % limits cover 90 %.
         """
-        tail = (1 - _check.probability("confidence", confidence)) / 2
+        tail = self._tail(confidence, simultaneous)
         self._warn_few()
-        return self._limits_at(tail / np.size(self.value) if simultaneous else tail)
+        return self._limits_at(tail)
+
+    def anytime_interval(self, confidence: float = 0.95, simultaneous: bool = False) -> tuple[Value, Value]:
+        """Return limits that contain the true value for all numbers of reports at once, with the given probability.
+
+        So an experiment can be watched while reports arrive, and stopped at any time: the interval is valid then, and a test
+        that rejects where a value is excluded keeps its level.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level, in (0, 1).
+        simultaneous : bool, default False
+            As for `interval`.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            Limits of the shape of `value`. They are about 1.5 to 2 times as far apart as those of `interval`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1); if the estimate is not a share of binomial counts, a mean of codes (such
+            as `Window`), a share or mean among the people who answered by k-ary response, or a difference of two such
+            estimates.
+
+        Notes
+        -----
+        People are drawn independently from a population that does not change. The limits invert a mixture of likelihoods or
+        of bets, which nobody can expect to win, whatever the time to stop [1]_ [2]_. Those of a difference combine the limits
+        of both parts, each with half of the error probability.
+
+        References
+        ----------
+        .. [1] S. Howard, A. Ramdas, J. McAuliffe, J. Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences",
+           Annals of Statistics, 2021.
+        .. [2] I. Waudby-Smith, A. Ramdas, "Estimating means of bounded random variables by betting", JRSS B, 2024.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpfast as ldp
+        >>> mechanism, aggregator = ldp.Warner(2.0), ldp.Warner(2.0).aggregator()
+        >>> for day in range(1, 50):
+        ...     _ = aggregator.update(mechanism.privatize(np.arange(400) % 4 == 0, rng=day))
+        ...     low, high = aggregator.estimate().anytime_interval()
+        ...     if high < 0.3:
+        ...         break
+        >>> 0.2 < low < 0.25, day < 49
+        (True, True)
+        """
+        found = self._unbiased()
+        limits = getattr(found.rule, "anytime", None)
+        if limits is None:
+            raise ValueError(
+                "anytime limits exist for shares of binomial counts, for means of codes and for differences of these, got "
+                f"limits by {type(found.rule).__name__}"
+            )
+        return self._limits_of(limits(self._tail(confidence, simultaneous)))
+
+    def _tail(self, confidence: float, simultaneous: bool) -> float:
+        """Return the probability that one number is beyond one of its limits."""
+        tail = (1 - _check.probability("confidence", confidence)) / 2
+        return tail / self._numbers_at_once() if _check.flag("simultaneous", simultaneous) else tail
+
+    def _numbers_at_once(self) -> int:
+        """Return for how many numbers simultaneous limits hold."""
+        return np.size(self.value)
 
     def test(self, null: Any = 0.0, *, alternative: str = "two-sided") -> TestResult:
         """Test whether the true value differs from a given one.
@@ -237,9 +304,12 @@ class Estimate(Generic[Value]):
 
     def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Value, Value]:
         """Return limits with a probability `tail` on each side."""
-        low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
-        limits: Any = (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
-        return limits  # type: ignore[no-any-return]
+        return self._limits_of(self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail))
+
+    def _limits_of(self, limits: tuple[Any, Any]) -> tuple[Any, Any]:
+        """Return limits of a rule as they are reported: floats for a single number."""
+        low, high = limits
+        return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
 
     def _bounds(self, limits: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
         """Return limits as texts, tables and plots show them: cut at the range of the parameter. By default those of 95 %."""
@@ -351,12 +421,14 @@ class Estimate(Generic[Value]):
         total = sum(np.size(part.value) for _, part in parts)
         return html_table(columns, {entry}, f"{self._source_text()}, {self._interval_text()}", total)
 
+    @property
+    def _whole_guarantee(self) -> Guarantee:
+        """The guarantee of a person for all reports, also those to other questions of the same survey."""
+        return self.guarantee
+
     def _short_guarantee(self) -> str:
         """Return a short text of the guarantee, with the name of its parameter."""
-        guarantee = self.guarantee
-        name = {"kl": "kl", "tv": "tv", "smooth": "smooth epsilon"}.get(guarantee.definition, "epsilon")
-        delta = f", delta = {guarantee.delta:.3g}" if guarantee.delta else ""
-        return f"{name} = {guarantee.epsilon:.6g}{delta}{', ideal only' if guarantee.ideal else ''}"
+        return guarantee_text(self.guarantee)
 
     def __repr__(self) -> str:
         ending = f"n = {self.n}, {self._short_guarantee()})"
@@ -370,6 +442,13 @@ class Estimate(Generic[Value]):
             )
         with np.printoptions(precision=4, threshold=8, suppress=True):
             return f"{self.value} +- {(high - low) / 2} (95 %, {ending}"
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """Return a short text of a guarantee, with the name of its parameter."""
+    name = {"kl": "kl", "tv": "tv", "smooth": "smooth epsilon"}.get(guarantee.definition, "epsilon")
+    delta = f", delta = {guarantee.delta:.3g}" if guarantee.delta else ""
+    return f"{name} = {guarantee.epsilon:.6g}{delta}{', ideal only' if guarantee.ideal else ''}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Floats
+from ._anytime import CodeCounts
 from ._intervals import BoundedSum
 
 ITERATIONS = 20  # of the limits of a ratio, whose margins depend on the limits
@@ -34,6 +35,8 @@ class Fieller:
         Number of reports that are needed if there are too few for normal margins, else 0.
     start : float
         A number that is added to the ratio.
+    codes : CodeCounts or None
+        Counts of the codes of reports and what they add to N and D, if they are known.
     """
 
     numerator: Floats
@@ -46,10 +49,24 @@ class Fieller:
     hit: float = 0.0
     needed: int = 0
     start: float = 0.0
+    codes: CodeCounts | None = None
     by_coordinate: ClassVar[bool] = True
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return self.start + self._limit(-1, tail), self.start + self._limit(1, tail)
+
+    def anytime(self, tail: Any) -> tuple[Floats, Floats]:
+        """Return limits that hold for every number of reports at once.
+
+        Raises
+        ------
+        ValueError
+            If the codes of the reports are not known.
+        """
+        if self.codes is None:
+            raise ValueError("anytime limits of a ratio exist for the codes of one k-ary response, got other reports")
+        low, high = self.codes.limits(self.lowest, self.highest, tail)
+        return self.start + low, self.start + high
 
     def _limit(self, sign: int, tail: Any) -> Floats:
         """Return the lower limits (sign -1) or the upper ones (1), by iteration of the margin at the limit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _limits
 from .._typing import Floats
+from ._anytime import CodeCounts, of_hits
 from ._debiasing import Debiasing
 
 NORMAL_FROM = 30  # reports; fewer have no nearly normal mean, and no reliable sample variance
@@ -25,6 +26,34 @@ class IntervalRule(Protocol):
     """
 
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class WithGaps:
+    """Limits by another rule, and infinite ones where there are no reports.
+
+    Attributes
+    ----------
+    rule : IntervalRule
+    gaps : ndarray of bool
+        Where there are no reports.
+    """
+
+    rule: IntervalRule
+    gaps: NDArray[np.bool_]
+
+    @property
+    def by_coordinate(self) -> bool:
+        """Whether the other rule has limits for every coordinate by itself."""
+        return bool(getattr(self.rule, "by_coordinate", False))
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        low, high = self.rule.bounds(value, stderr, tail)
+        return np.where(self.gaps, -np.inf, low), np.where(self.gaps, np.inf, high)
+
+    def anytime(self, tail: Any) -> tuple[Floats, Floats]:
+        """Return the whole line: there are no reports anywhere."""
+        return np.where(self.gaps, -np.inf, np.nan), np.where(self.gaps, np.inf, np.nan)
 
 
 @dataclass(frozen=True)
@@ -122,6 +151,12 @@ class BoundedSum:
         """Return the rule for a mean of n decoded reports in [lowest, highest]."""
         return cls((highest - mean) / n, (mean - lowest) / n, needed)
 
+    @classmethod
+    def of_codes(cls, mean: Any, n: Any, codes: CodeCounts) -> BoundedSumOfCodes:
+        """Return the rule for means of n codes, shape (...) where the decoded values have shape (..., codes)."""
+        lowest, highest = codes.numerator.min(axis=-1), codes.numerator.max(axis=-1)
+        return BoundedSumOfCodes((highest - mean) / n, (mean - lowest) / n, codes=codes)
+
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         return value - self._margin(stderr, self.down, tail), value + self._margin(stderr, self.up, tail)
 
@@ -134,6 +169,24 @@ class BoundedSum:
         poisson = size * (gammainccinv(few + 1, tail) - few)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.where(hits < MAX_HITS, poisson, z * stderr + size * (z * z + 2) / 3))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedSumOfCodes(BoundedSum):
+    """`BoundedSum` for reports whose codes are counted.
+
+    Attributes
+    ----------
+    codes : CodeCounts
+        Counts of the codes and their decoded values.
+    """
+
+    codes: CodeCounts = field(kw_only=True)
+
+    def anytime(self, tail: Any) -> tuple[Floats, Floats]:
+        """Return limits that hold for every number of reports at once."""
+        decoded = self.codes.numerator
+        return self.codes.limits(decoded.min(axis=-1), decoded.max(axis=-1), tail)
 
 
 @dataclass(frozen=True)
@@ -160,3 +213,7 @@ class Binomial:
     def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
         low, high = _limits.clopper_pearson(self.hits, self.n, tail)
         return self.debiasing(low), self.debiasing(high)
+
+    def anytime(self, tail: Any) -> tuple[Floats, Floats]:
+        """Return limits that hold for every number of reports at once."""
+        return of_hits(self.hits, self.n, self.debiasing, tail)

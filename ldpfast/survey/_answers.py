@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check
-from ..results import Estimate, People, TestResult
+from .._limits import along
+from ..privacy import Guarantee
+from ..results import Estimate, People, TestResult, WithGaps, guarantee_text
 from ._hypotheses import goodness_of_fit
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Answer(Estimate[Any]):
     value, stderr : float or ndarray
         The share of yes, the mean, or one share per label; among the people who answered, if the question is optional.
     n : int
-        Number of people who were asked.
+        Number of people who were asked. If it is 0, `value` is NaN, and an interval is the whole range.
     labels : tuple or None
         Labels of the entries of `value`, or of its rows; None for a single number.
     columns : tuple or None
@@ -58,6 +59,7 @@ class Answer(Estimate[Any]):
     _quantity: str = "share"
     _shares: Shares | None = None  # of the symbols, for shares of labels and for means that are sent as one bit
     _question: ColumnQuestion | None = None
+    _total: Guarantee | None = None  # of a person, for all answers together
 
     @classmethod
     def of_number(cls, found: Estimate[Any], range: tuple[float, float], numbers: int) -> Answer:
@@ -96,13 +98,13 @@ class Answer(Estimate[Any]):
 
     def _interval_at(self, confidence: float, simultaneous: bool) -> tuple[Any, Any]:
         """Return the limits of `interval` without a warning about few reports."""
-        tail = (1 - _check.probability("confidence", confidence)) / 2
-        return self._limits_at(tail / self._numbers if _check.flag("simultaneous", simultaneous) else tail)
+        return self._limits_at(self._tail(confidence, simultaneous))
 
-    def _limits_at(self, tail: float = (1 - 0.95) / 2) -> tuple[Any, Any]:
-        low, high = self.rule.bounds(np.asarray(self.value), np.asarray(self.stderr), tail)
-        low, high = np.clip(low, *self.range), np.clip(high, *self.range)
-        return (float(low), float(high)) if np.ndim(self.value) == 0 else (low, high)
+    def _numbers_at_once(self) -> int:
+        return self._numbers
+
+    def _limits_of(self, limits: tuple[Any, Any]) -> tuple[Any, Any]:
+        return super()._limits_of((np.clip(limits[0], *self.range), np.clip(limits[1], *self.range)))
 
     def goodness_of_fit(self, shares: ArrayLike, *, rng: RNGLike = None) -> TestResult:
         """Test whether the labels have given shares.
@@ -142,6 +144,21 @@ class Answer(Estimate[Any]):
         """
         return goodness_of_fit(self, shares, rng)
 
+    def without_answers(self, gaps: NDArray[np.bool_]) -> Self:
+        """Return the answer with no numbers where nobody was asked: everywhere, or in some of the groups of the first axis."""
+        places = along(gaps, np.ndim(self.value) - gaps.ndim)
+        value, stderr = np.where(places, np.nan, self.value), np.where(places, np.inf, self.stderr)
+        n: Any = np.where(gaps, 0, self.n) if gaps.ndim else 0
+        return replace(
+            self,
+            value=value if value.ndim else float(value),
+            stderr=stderr if stderr.ndim else float(stderr),
+            n=n,
+            covariance=None,
+            rule=WithGaps(self.rule, places),
+            missing=None if self.missing is None else self.missing.without_answers(gaps),
+        )
+
     def _symbols(self) -> NDArray[np.intp]:
         """Return the symbols of the labels, without those of no answer."""
         assert self._question is not None
@@ -150,6 +167,23 @@ class Answer(Estimate[Any]):
     def _of_people(self, people: People) -> Self:
         missing = None if self.missing is None else self.missing._of_people(people)
         return replace(self, _people=people, missing=missing)
+
+    def _of_survey(self, total: Guarantee) -> Self:
+        """Return the answer with the guarantee of a person for the whole survey."""
+        missing = None if self.missing is None else self.missing._of_survey(total)
+        return replace(self, _total=total, missing=missing)
+
+    @property
+    def _whole_guarantee(self) -> Guarantee:
+        return self._total or self.guarantee
+
+    def _short_guarantee(self) -> str:
+        if self._total is None:
+            return super()._short_guarantee()
+        return f"total {guarantee_text(self._total)} per person"
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.n else f"no answers ({self._short_guarantee()})"
 
     def _names(self) -> tuple[str, str]:
         return self._quantity, "answer"
@@ -187,7 +221,10 @@ class Answer(Estimate[Any]):
 
 def answer_like(found: Estimate[Any], like: Answer, **fields: Any) -> Answer:
     """Return an answer with an estimate and some fields, from the same reports as another answer."""
-    return Answer(**estimate_fields(found), _numbers=like._numbers, _people=like._people, **fields)
+    answer = Answer(
+        **estimate_fields(found), _numbers=like._numbers, _people=like._people, _total=like._total, **fields
+    )
+    return answer if like.n else answer.without_answers(np.array(True))
 
 
 def estimate_fields(found: Estimate[Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,13 +33,14 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
     """
     layout, states = survey._layout, counted._states
     together = dict(zip(layout.pairs, np.moveaxis(states[1], -1, 0).tolist(), strict=True))
+    if not np.all(counted.n):
+        raise ValueError("a survey must have at least 1 report for an estimate, got n = 0")
+    asked_of = [int(n) if n.ndim == 0 else n for n in np.moveaxis(states[0], -1, 0)]
+    # Where nobody answered a question, the numbers of an empty count of one report are computed and then removed.
     counters = [
-        Aggregator.of_states(mechanism, [state], int(n) if n.ndim == 0 else n)
-        for mechanism, state, n in zip(layout.mechanisms, states[2:], np.moveaxis(states[0], -1, 0), strict=True)
+        Aggregator.of_states(mechanism, [state], n if np.all(n) else np.maximum(n, 1))
+        for mechanism, state, n in zip(layout.mechanisms, states[2:], asked_of, strict=True)
     ]
-    for item, counter in zip(layout.items, counters, strict=True):
-        if not np.all(counter.n):
-            raise ValueError(f"question {item.name!r} must have at least 1 answer for an estimate, got n = 0")
     numbers = sum(_numbers_of(layout, item) for item in layout.items)
     shares = {
         item.name: Shares.of(counter)
@@ -47,18 +48,21 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
         if not uses_numbers(survey.mechanisms[item.name])
     }
     answers: dict[str, Answer] = {}
-    for item, counter in zip(layout.items, counters, strict=True):
+    for item, counter, n in zip(layout.items, counters, asked_of, strict=True):
         parts = [layout.declared[part] for part in item.parts]
+        known: Shares | None = None
         if len(parts) == 2:
             cross = survey.questions[item.name]
             assert isinstance(cross, Cross)
             names = (item.parts[0], item.parts[1])
             answers[item.name] = cross.answer(names, (parts[0], parts[1]), shares[item.name], numbers)
         elif item.name in shares:
-            known = _pooled(layout, item.name, shares, together) if is_pooled else None
+            known = _pooled(layout, item.name, shares, together, asked_of) if is_pooled else None
             answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
         else:
             answers[item.name] = Answer.of_number(counter.decoded_mean(), parts[0].range, numbers)
+        if known is None and not np.all(n):
+            answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if survey.answers == 1 else None
     return SurveyResult(answers, counted.n, survey.guarantee, asked)
 
@@ -70,19 +74,19 @@ def _asked(layout: SurveyLayout, item: Item, is_pooled: bool) -> frozenset[str]:
 
 
 def _pooled(
-    layout: SurveyLayout, name: str, shares: dict[str, Shares], together: dict[tuple[int, int], int]
+    layout: SurveyLayout, name: str, shares: dict[str, Shares], together: dict[tuple[int, int], int], n: list[Any]
 ) -> Shares | None:
-    """Return the shares of a question from all answers that hold it; None if it was only asked alone."""
+    """Return the shares of a question from all answers that hold it; None if it has no other answers than its own."""
     places, sources = [], []
     for place, item in enumerate(layout.items):
-        if name in item.parts and item.name in shares:
+        if name in item.parts and item.name in shares and n[place]:
             places.append(place)
             if len(item.parts) == 2:
                 a, b = (layout.declared[part].k for part in item.parts)
                 sources.append(shares[item.name].margin((a, b), item.parts.index(name)))
             else:
                 sources.append(shares[item.name])
-    if len(sources) < 2:
+    if len(sources) < 2 and (not sources or layout.items[places[0]].name == name):
         return None
     return pooled(sources, lambda i, j: together.get((min(places[i], places[j]), max(places[i], places[j])), 0))
 

@@ -174,7 +174,9 @@ class CrossAnswer(Answer):
         """
         axis = self._axis(name)
         margin = self._questions[axis].answer(self._shares.margin(self.value.shape, axis), self._numbers)
-        return margin if self._people is None else margin._of_people(self._people)
+        margin = margin if self._people is None else margin._of_people(self._people)
+        margin = margin if self._total is None else margin._of_survey(self._total)
+        return margin if self.n else margin.without_answers(np.array(True))
 
     def given(self, name: str) -> Answer:
         """Return the answer to the other question, in each subgroup with the same answer to one question.

@@ -170,7 +170,10 @@ class HistogramAnswer(Answer):
         TypeError, ValueError
             If `q` is not a number in (0, 1).
         """
-        q, cdf = _check.probability("q", q), self.cdf()
+        q = _check.probability("q", q)
+        if not self.n:
+            raise ValueError("a quantile must have at least 1 answer, got n = 0")
+        cdf = self.cdf()
         heights = np.concatenate([[0.0], np.clip(np.maximum.accumulate(cdf.value), 0, 1), [1.0]])
         last = int(np.flatnonzero(heights < q)[-1])  # heights[0] = 0 is
         rise = (q - heights[last]) / (heights[last + 1] - heights[last])

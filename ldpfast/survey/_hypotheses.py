@@ -292,6 +292,8 @@ def _distribution_of(name: str, answer: Answer) -> Distribution:
         raise ValueError(
             f"{name} must have shares of labels, got {answer._names()[0]}: use the test of a difference, (a - b).test()"
         )
+    if not answer.n:
+        raise ValueError(f"{name} must have at least 1 answer for a test, got n = 0")
     found = distribution(answer)
     if found.total <= LEAST_TOTAL * found.total_stderr:
         raise ValueError(

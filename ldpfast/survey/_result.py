@@ -16,6 +16,8 @@ from ..privacy import Guarantee
 from ..results import Estimate, People, SmallSampleWarning
 from ._answers import Answer
 
+NO_ANSWERS = "no answers"  # instead of an estimate, where nobody was asked
+
 
 class SurveyResult(Mapping[str, Answer]):
     """The answers to all questions of a survey, by their names.
@@ -45,7 +47,7 @@ class SurveyResult(Mapping[str, Answer]):
         guarantee: Guarantee,
         asked: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
-        self._answers = dict(answers)
+        self._answers = {name: answer._of_survey(guarantee) for name, answer in answers.items()}
         self.n, self.guarantee = n, guarantee
         self._asked = dict(asked or {})
 
@@ -101,7 +103,7 @@ class SurveyResult(Mapping[str, Answer]):
         columns: dict[str, list[Any]] = {name: [] for name in ("estimate", "stderr", "low", "high", "n")}
         for name, entries, part in self._labeled_parts():
             assert isinstance(part, Answer)
-            few = max(few, int(np.sum(np.asarray(part.n) < part._needed)))
+            few = max(few, int(np.sum((np.asarray(part.n) < part._needed) & (np.asarray(part.n) > 0))))
             names += [name] * len(entries)
             labels += entries
             shape, limits = (len(values), len(entries)), part._interval_at(confidence, simultaneous)
@@ -132,6 +134,26 @@ class SurveyResult(Mapping[str, Answer]):
         for name, answer in self.items():
             for label, part in answer._parts():
                 yield name, [label] if label else answer.entries, part
+
+    def anytime_interval(self, confidence: float = 0.95) -> dict[str, tuple[Any, Any]]:
+        """Return limits of all answers that hold for all numbers of reports at once.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of the limits of one number, in (0, 1).
+
+        Returns
+        -------
+        limits : dict
+            `Answer.anytime_interval` by the names of the questions.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `Answer.anytime_interval`.
+        """
+        return {name: answer.anytime_interval(confidence) for name, answer in self.items()}
 
     def to_frame(self, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Return `table` as a pandas DataFrame.
@@ -196,13 +218,17 @@ class SurveyResult(Mapping[str, Answer]):
         return f"total epsilon = {self.guarantee.epsilon:.6g} per person"
 
     def __repr__(self) -> str:
-        table = self._table(lambda part: part._bounds())
+        columns = self._table(lambda part: part._bounds()).columns
+        columns["estimate"] = [x if n else NO_ANSWERS for x, n in zip(columns["estimate"], columns["n"], strict=True)]
+        table = Table(columns)
         return f"{table!r}\nn = {self.n:,}, {self._total()}, 95 % intervals"
 
     def _repr_html_(self) -> str:
         columns: dict[str, list[str]] = {"question": [], "answer": []}
         for name, labels, part in self._labeled_parts():
             numbers = estimate_columns(part.value, part.stderr, *part._bounds())
+            if not part.n:
+                numbers["estimate"] = [NO_ANSWERS] * len(labels)
             numbers |= {"question": [name] * len(labels), "answer": labels, "n": [f"{part.n:,}"] * len(labels)}
             for column, texts in numbers.items():
                 columns.setdefault(column, []).extend(texts)

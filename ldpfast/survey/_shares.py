@@ -14,7 +14,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms._moments import Moments
 from ..privacy import Guarantee
 from ..reports import Aggregator, Bits, Codes, Format, ReportQuestion
-from ..results import Binomial, BoundedSum, Debiasing, Estimate, Fieller, IntervalRule, Normal
+from ..results import Binomial, BoundedSum, CodeCounts, Debiasing, Estimate, Fieller, IntervalRule, Normal
 from ._covariance import Covariance
 from ._mechanisms import SymbolMechanism
 from ._sums import Cells, Sums
@@ -211,7 +211,8 @@ class Shares:
             stderr = np.sqrt(np.maximum(vn - 2 * value * c + value**2 * vd, 0)) / np.abs(denominator)
         ratio = (numerator, denominator, vn, vd, c)
         if np.any(self.hit):
-            rule = Fieller(*ratio, sums.lowest, sums.highest, along(self.hit, sums.ndim), start=sums.start)
+            weights = sums.lowest, sums.highest, along(self.hit, sums.ndim)
+            rule = Fieller(*ratio, *weights, start=sums.start, codes=self._codes(value, sums, given))
         else:
             rule = Fieller(*ratio, needed=Normal.of_sum(self.n).needed, start=sums.start)
         matrix = self._matrix(value, sums, given)
@@ -230,6 +231,19 @@ class Shares:
             with np.errstate(divide="ignore", invalid="ignore"):
                 slopes = slopes / denominators[:, np.newaxis]
         return np.asarray(slopes @ self.covariance.matrix @ slopes.T)
+
+    def _codes(self, value: Any, sums: Sums, given: Sums) -> CodeCounts | None:
+        """Return what the codes of the reports add to quotients; None if reports are not the codes of one group."""
+        if not self._adds_up or self.binomial is None or np.ndim(self.n):
+            return None
+        line, k, shape = self.binomial.debiasing, self.value.shape[-1], np.shape(value)
+        if len(self.binomial.hits) != k:
+            return None
+        top, bottom = (_rows(part, k, shape) for part in (sums, given))
+        decoded = (
+            line.zero * part.sum(axis=-1, keepdims=True) + (line.one - line.zero) * part for part in (top, bottom)
+        )
+        return CodeCounts(self.binomial.hits, *(part.reshape(*shape, k) for part in decoded))
 
     def margin(self, shape: tuple[int, int], axis: int) -> Shares:
         """Return the shares of one of two variables, where the symbols are pairs in rows of a table.

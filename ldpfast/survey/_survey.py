@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from .. import _check, _coins, _schema
 from .._described import from_dict as described
 from .._extras import optional
@@ -385,10 +383,6 @@ class Survey(Question[SurveyResult]):
         """Return whether n people can have these counts."""
         return is_possible(self._layout, states, n)
 
-    def answered(self, states: Sequence[AnyArray], n: AnyArray) -> AnyArray:
-        """Return which groups of people have an answer to every question, from counts with one row per group."""
-        return np.asarray((states[0] > 0).all(axis=-1))
-
     def _check_groups(self, by: Any) -> None:
         warn_public(self._layout, by)
 
@@ -419,7 +413,7 @@ class Survey(Question[SurveyResult]):
         Raises
         ------
         ValueError
-            If a question has no answers.
+            If there are no reports. A question without answers has the value NaN and an interval that is the whole range.
         """
         return conclude(self, counted, _check.flag("pooled", pooled))
 

@@ -137,7 +137,7 @@ def assert_consistent(estimate: Any) -> None:
         return
     value, stderr = np.asarray(estimate.value), np.asarray(estimate.stderr)
     low, high = estimate.interval()
-    assert np.isfinite(value).all(), f"value {value}"
+    assert (np.isfinite(value) | (estimate.n == 0)).all(), f"value {value}"
     assert (stderr >= 0).all(), f"standard error {stderr}"
     assert (np.asarray(low) <= np.asarray(high)).all(), f"interval {low} to {high}"
     repr(estimate)
@@ -366,7 +366,7 @@ def command(*arguments: object) -> str | None:
 def assert_finite(output: str) -> None:
     """Check the estimated numbers of an output in JSON."""
     for answer in json.loads(output)["answers"].values():
-        assert np.isfinite(answer["value"]).all(), output
+        assert answer["n"] == 0 or np.isfinite(answer["value"]).all(), output
 
 
 NUMBERS, CATEGORIES = Mean(0, 10), Choice(("yes", "no", "1", "2"))

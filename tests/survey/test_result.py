@@ -475,7 +475,7 @@ def test_groups_are_surveys_of_their_own():
     for by in (PEOPLE["region"], pd.Categorical(PEOPLE["region"]), PEOPLE["decade"], PEOPLE["smoker"]):
         frame = {**PEOPLE, "group": by}
         results = survey.run(frame, by="group", rng=1)
-        assert list(results) == list(dict.fromkeys(np.asarray(by).tolist()))
+        assert list(results) == sorted(set(np.asarray(by).tolist()))
         assert sum(result.n for result in results.values()) == N
         for value, result in results.items():
             inside = np.asarray(by) == value
@@ -488,7 +488,7 @@ def test_groups_with_missing_values():
     survey = SURVEYS["single"]
     by = np.array(["a", None, "b", None] * 500, object)
     results = survey.run({"smoker": np.ones(2000, bool), "by": by}, by="by", rng=1)
-    assert list(results) == ["a", None, "b"]
+    assert list(results) == ["a", "b", None]
     assert results[None].n == 1000
     with pytest.raises(TypeError, match="by must be the name of a column"):
         survey.run({"smoker": np.ones(3, bool)}, by=3)
@@ -513,12 +513,83 @@ def test_labels_that_look_alike_keep_their_columns():
     assert years.labels[0] == "2020000.0 to 2020001.0"
 
 
-def test_subgroups_without_answers_are_left_out_with_a_warning():
-    survey = Survey({"a": YesNo(), "b": YesNo()}, 2.0)
-    frame = {"a": np.ones(1001, bool), "b": np.ones(1001, bool), "by": np.array([1] * 1000 + [2])}
-    with pytest.warns(ldp.SmallSampleWarning, match="groups are left out because a question has no answer there: 2"):
-        results = survey.run(frame, by="by", rng=1)
-    assert list(results) == [1]
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_questions_that_nobody_was_asked_have_no_answers():
+    questions = {
+        "yes": YesNo(optional=True),
+        "way": Choice(["foot", "car"]),
+        "far": Mean(0, 10),
+        "age": Histogram([0, 10, 20, 30]),
+        "both": Cross("yes", "way"),
+    }
+    for epsilon in (1.0, 12.0):
+        survey = Survey(questions, epsilon)
+        frame = {"yes": [True] * 901, "way": ["foot"] * 901, "far": [5.0] * 901, "age": [15.0] * 901}
+        results = survey.run({**frame, "by": [2] * 900 + [1]}, by="by", rng=1)
+        assert list(results) == [1, 2]
+        assert all(answer.n > 100 for answer in results[2].values())
+        empty = [name for name, answer in results[1].items() if not answer.n]
+        assert len(empty) == 4
+        assert repr(results[1]).count("no answers") == results[1]._repr_html_().count("no answers") >= 4
+        for name in empty:
+            answer = results[1][name]
+            low, high = answer.interval()
+            assert np.isnan(answer.value).all()
+            assert np.isinf(answer.stderr).all()
+            assert (np.asarray(low) == answer.range[0]).all()
+            assert (np.asarray(high) == answer.range[1]).all()
+            assert repr(answer) == f"no answers (total epsilon = {survey.guarantee.epsilon:.6g} per person)"
+            assert answer.to_dict()["interval"][0] is not None
+            with pytest.raises(ValueError, match=r"must have at least 1 answer|must have shares"):
+                answer.goodness_of_fit(np.full(np.size(answer.value) + (name == "yes"), 1.0))
+        table = results.table()
+        at_1 = [i for i, group in enumerate(table["group"]) if group == 1 and table["question"][i] in empty]
+        assert np.isnan([table["estimate"][i] for i in at_1]).all()
+        assert not np.isnan([x for i, x in enumerate(table["estimate"]) if i not in at_1]).any()
+        if "both" in empty:
+            assert not results[1]["both"].given("way").n + results[1]["both"].margin("yes").n
+            assert np.isnan(results[1]["both"].margin("way").value).all()
+        if "age" in empty:
+            with pytest.raises(ValueError, match="quantile must have at least 1 answer"):
+                results[1]["age"].quantile()
+        results[1].plot()
+
+
+def test_pooled_answers_use_what_was_answered():
+    survey = Survey({"a": YesNo(), "b": YesNo(), "x": Cross("a", "b")}, 3.0)
+    frame = {"a": [True] * 40, "b": [False] * 40}
+    for seed in range(200):
+        aggregator = survey.collect({name: column[:2] for name, column in frame.items()}, rng=seed)
+        result, pooled = aggregator.estimate(), aggregator.estimate(pooled=True)
+        if not result["a"].n and result["x"].n and not result["b"].n:
+            assert pooled["a"].n == result["x"].n
+            np.testing.assert_allclose(pooled["a"].value, result["x"].margin("a").value)
+            break
+    else:
+        raise AssertionError("no sample had answers to the table only")
+
+
+def test_groups_are_in_ascending_order():
+    survey = Survey({"a": YesNo()}, 2.0)
+    column = {"a": np.ones(6, bool)}
+    for values in (["c", "a", "b"] * 2, [3, None, 1] * 2, [2.5, 0.5, 1.5] * 2):
+        results = survey.run({**column, "by": pd.Series(values, dtype=object)}, by="by", rng=1)
+        expected = sorted({value for value in values if value is not None}) + [None] * (None in values)
+        assert list(results) == expected
+        assert list(dict.fromkeys(results.table()["group"])) == expected
+
+
+def test_answers_show_the_total_epsilon_of_a_person():
+    survey = Survey({"a": YesNo(), "b": YesNo(optional=True), "x": Cross("a", "b")}, 3.0, answers=3)
+    result = survey.run({"a": [True] * 500, "b": [False] * 500}, rng=1)
+    text = f"total epsilon = {survey.guarantee.epsilon:.6g} per person"
+    parts = [*result.values(), result["b"].missing, result["x"].margin("a"), result["x"].given("b")]
+    for answer in parts:
+        assert text in repr(answer)
+        assert text in answer._repr_html_()
+        assert answer.guarantee.epsilon < 1.0001
+    by = survey.run({"a": [True] * 500, "b": [False] * 500, "by": [1, 2] * 250}, by="by", rng=1)
+    assert (by[1]["a"] - by[2]["a"]).guarantee == survey.guarantee
 
 
 def test_counts_that_add_up_have_binomial_limits():
