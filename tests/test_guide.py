@@ -33,6 +33,7 @@ WHOLE = {
     for path in sorted(DOCS.glob("*.md"))
     if path.stem not in BY_SECTION + ELSEWHERE
 }
+MANY_PEOPLE = ("regression", "rounds")  # pages whose examples take seconds
 
 
 def run_in_order(name, blocks, capsys):
@@ -49,7 +50,14 @@ def test_examples_of_a_section_run_in_order(title, capsys, tmp_path, monkeypatch
     run_in_order(title, SECTIONS[title], capsys)
 
 
-@pytest.mark.parametrize("page", [page for page, blocks in WHOLE.items() if blocks])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.long if page in MANY_PEOPLE else [])
+        for page, blocks in WHOLE.items()
+        if blocks
+    ],
+)
 def test_examples_of_a_page_run_in_order(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_in_order(page, WHOLE[page], capsys)

@@ -117,6 +117,7 @@ def test_sums_are_clamped_before_the_noise_is(dim):
         grid.limit(1 << 47)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_the_variance_of_noise_in_a_ball(dim):
     """Density proportional to exp(-|w| / s): the mean of |w|^2 is dim (dim + 1) s^2. Detects a factor of 1.15."""

@@ -176,6 +176,7 @@ def test_messages_of_c_on_other_machines(machine, tmp_path):
     assert split_messages(done.stdout) == [case.message for _, cases in vectors() for case in cases]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ELSEWHERE)
 def test_the_client_in_c_compiles_elsewhere(target, tmp_path):
     amalgamate(tmp_path)

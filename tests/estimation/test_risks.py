@@ -117,6 +117,7 @@ RISKS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("problem, draw, risk", RISKS.values(), ids=RISKS)
 def test_risks_follow_the_formulas(problem, draw, risk):
     """E|Z - target|^2 of a decoded report Z is n times the risk of the mean.

@@ -153,6 +153,7 @@ def test_variances_of_a_spread_are_those_of_the_least_favorable_records():
     np.testing.assert_allclose(rest * square, [across, (equal.sum() - largest) / 5], rtol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, opposite",
     [(ldp.RankCodebook(8, 12.0, vectors=128), True), (ldp.RankedSigns(20, 4.0, signs=10), False)],

@@ -267,6 +267,7 @@ def record(dim, length):
     return v * (length / np.linalg.norm(v))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("length", [1.0, 0.5, 0.0])
 @pytest.mark.parametrize("dim, epsilon", [(1, 1.0), (2, 1.0), (2, 6.0), (3, 0.5), (6, 3.0), (40, 2.0), (40, 8.0)])
 def test_reports_have_the_record_as_mean_and_the_stated_covariance(dim, epsilon, length):

@@ -261,6 +261,7 @@ def total_of(space, k, epsilon):
     return (p * (1 - p) + (k - 1) * q * (1 - q)) / ((s - c) * math.expm1(epsilon) / whole) ** 2
 
 
+@pytest.mark.long
 @each("epsilon", [0.01, 1.0, 2.0, 4.0, 6.0, 10.0])
 @each("k", [2, 3, 5, 16, 128, 1024, 65_536, 1 << 20, 1 << 24])
 def test_the_space_has_the_smallest_total_variance_or_few_points_within_one_percent_of_it(k, epsilon):

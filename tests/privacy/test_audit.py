@@ -45,6 +45,7 @@ def number_of_reports(mechanism):
     return max(200, min(20_000, 1_000_000 // dim))
 
 
+@pytest.mark.long
 @each("mechanism", MECHANISMS, ids=repr)
 def test_no_mechanism_exceeds_its_guarantee(mechanism):
     """The test fails for a correct mechanism with probability ALPHA."""

@@ -78,6 +78,7 @@ def test_the_total_variation_of_a_divergence_is_not_too_small(kl):
         assert paper <= Decimal(privacy.tv_from_kl(kl, method="paper")) <= paper * (1 + Decimal("1e-13"))
 
 
+@pytest.mark.long
 @given(st.floats(0, 5), st.floats(1e-6, 3), st.floats(1e-6, 1 - 1e-9), st.floats(0, 1))
 def test_the_delta_of_a_divergence_is_above_every_pair_of_coins(epsilon, kl, x, share):
     """A pair of coins within the divergence, with 60 digits."""

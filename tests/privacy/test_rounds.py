@@ -116,6 +116,7 @@ def test_rounds_and_other_releases_compose():
     assert ideal.ideal
 
 
+@pytest.mark.long
 def test_many_rounds_and_tiny_deltas():
     """More rounds cost more, and the bound never exceeds basic composition."""
     with warnings.catch_warnings():

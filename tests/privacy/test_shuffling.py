@@ -260,6 +260,7 @@ def test_parameters_of_vectors_are_those_of_their_sign():
     assert Gradient("logistic", (0.5,), 1.0, noise="laplace").two_level is None
 
 
+@pytest.mark.long
 def test_kinds_and_rows_of_finite_channels():
     """Windows with a bit, trees and tables: their rows are mixtures of rows with two levels and the same odds."""
     forced = ldp.FiniteChannel([[9, 1, 1, 1], [1, 9, 1, 1], [1, 1, 9, 1]])

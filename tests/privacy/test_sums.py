@@ -97,6 +97,7 @@ def test_sums_of_codes_are_shuffled_codes():
     assert summed_delta(mechanism, 10_000, 0.2) == shuffled_delta(mechanism, 10_000, 0.2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_epsilon_and_delta_of_sums_are_inverse(method):
     mechanism = ldp.UnaryEncoding(100, 2.0, method=method)

@@ -374,6 +374,7 @@ def test_few_reports_of_sets_have_standard_errors_above_zero():
         assert ((low == 0) & (high == 1)).mean() > 0.9
 
 
+@pytest.mark.long
 def test_many_categories_need_little_memory():
     """No array has k^2 entries: with k = 60,000 it would have 29 GB."""
     k, n = 60_000, 4000

@@ -24,6 +24,7 @@ RUNS = 10  # per mean and standard deviation; the slow tests of coverage have mo
 GRID = [(mu, sigma) for mu in (0.0, 3.7, 1000.0, -250.3) for sigma in (1.0, 5.0)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale, rounds, epsilon, n", DOCUMENTED_ERRORS)
 def test_errors_and_coverage_are_as_documented(scale, rounds, epsilon, n):
     """80 runs over the grid, and the binomial distribution for quantiles.

@@ -110,6 +110,7 @@ def test_records_far_from_normal_are_detected(options):
     assert (ldp.DoubtfulWarning, f"the answers do not fit a normal distribution (p = {estimate.goodness:.1g})") in found
 
 
+@pytest.mark.long
 @each("epsilon", [0.5, 1.0, 4.0, 8.0])
 @each("options", LIKELIHOOD_PROTOCOLS, ids=repr)
 def test_normal_records_raise_no_doubts(options, epsilon):

@@ -88,7 +88,7 @@ def test_a_run_equals_the_estimate_from_the_reports_of_its_parts(noise, epsilon)
 
 def test_the_intercept_is_the_coefficient_of_one():
     """Whatever its column is."""
-    x, y = data(200_000)
+    x, y = data(60_000)
     for column in (0.5, 2.0):
         server = NewtonStep("logistic", 2, 8.0, n=len(x), radius=1.5, column=column, covariance="full")
         estimate = server.run(x, y + 0.0, rng=SEED)
@@ -179,6 +179,7 @@ def test_sums_of_nobody_are_refused():
             NewtonStep.from_bytes(seal(_sequential.MAGIC, header, changed.tobytes()))
 
 
+@pytest.mark.long
 def test_laplace_intervals_cover_with_many_clipped_residuals():
     """60 runs of two intervals: below 0.85 with probability below 1e-6 if they cover 0.95."""
     z = []
