@@ -18,8 +18,8 @@ void aes_forget(void) {} /* what is left in registers is for the caller to overw
 
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
-enum { TABLE_VERSION = 2, MESSAGE_VERSION = 1, DIGEST_AT = 16, SERIES_AT = 56, DIGEST_BYTES = 32 };
-enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, NO_PART = 0xffff };
+enum { TABLE_VERSION = 3, MESSAGE_VERSION = 1, DIGEST_AT = 16, SERIES_AT = 56, DIGEST_BYTES = 32 };
+enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15 };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
 enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3, SUBSET_SELECTION = 4 };
@@ -36,8 +36,9 @@ typedef struct {
 } part;
 
 typedef struct {
-    part parts[2];
-    uint16_t number[2]; /* of the parts; NO_PART for none */
+    part parts[SURVEY_PARTS];
+    uint32_t count; /* of the parts */
+    uint16_t number[SURVEY_PARTS];
     uint8_t mechanism, bits;
     uint16_t shift;
     uint32_t k, name_bytes, tickets;
@@ -87,18 +88,18 @@ static part read_part(const ldpfast_client *c, uint32_t number)
 static question read_question(const ldpfast_client *c, uint32_t number)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
-    question q = {.number = {read_u16(at), read_u16(at + 2)}, .mechanism = at[4], .bits = at[5], .shift = read_u16(at + 6)};
+    const uint8_t *numbers = c->table + read_u32(at + 44);
+    question q = {.count = read_u16(at), .mechanism = at[4], .bits = at[5], .shift = read_u16(at + 6), .k = 1};
     q.name = c->table + read_u32(at + 8);
     q.name_bytes = read_u32(at + 12);
     for (size_t i = 0; i < 3; i++)
         q.integer[i] = read_u64(at + 16 + 8 * i);
     q.tickets = read_u32(at + 40);
     q.description = at + 48;
-    q.parts[0] = read_part(c, q.number[0]);
-    q.k = q.parts[0].k;
-    if (q.number[1] != NO_PART) {
-        q.parts[1] = read_part(c, q.number[1]);
-        q.k *= q.parts[1].k; /* below 2^48 / 2^24: ldpfast_open has checked it */
+    for (uint32_t i = 0; i < q.count; i++) {
+        q.number[i] = read_u16(numbers + 2 * (size_t)i);
+        q.parts[i] = read_part(c, q.number[i]);
+        q.k *= q.parts[i].k; /* at most MAX_SYMBOLS: ldpfast_open has checked it */
     }
     return q;
 }
@@ -172,14 +173,24 @@ static int response_is_valid(const question *q)
 static int question_is_valid(const ldpfast_client *c, uint32_t number, uint64_t first, uint64_t end)
 {
     const uint8_t *at = c->table + HEADER + (size_t)PART * c->values + (size_t)QUESTION * number;
-    const uint16_t one = read_u16(at), two = read_u16(at + 2);
-    if (one >= c->values || (two >= c->values && two != NO_PART) || one == two)
+    const uint32_t count = read_u16(at), numbers = read_u32(at + 44);
+    if (count == 0 || count > SURVEY_PARTS || read_u16(at + 2) != 0 || !is_inside(numbers, 2 * count, first, end) ||
+        read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
         return 0;
-    const uint64_t k = (uint64_t)read_part(c, one).k * (two == NO_PART ? 1 : read_part(c, two).k);
-    if (k > MAX_SYMBOLS || read_u32(at + 12) == 0 || !is_inside(read_u32(at + 8), read_u32(at + 12), first, end))
-        return 0;
+    uint64_t k = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint16_t one = read_u16(c->table + numbers + 2 * (size_t)i);
+        if (one >= c->values)
+            return 0;
+        for (uint32_t j = 0; j < i; j++)
+            if (one == read_u16(c->table + numbers + 2 * (size_t)j))
+                return 0;
+        k *= read_part(c, one).k;
+        if (k > MAX_SYMBOLS)
+            return 0;
+    }
     const question q = read_question(c, number);
-    if (q.tickets == 0 || q.tickets > (c->answers == 1 ? MAX_TICKETS : 1) || read_u32(at + 44) != 0)
+    if (q.tickets == 0 || q.tickets > (c->answers == 1 ? MAX_TICKETS : 1))
         return 0;
     if (q.mechanism == RANDOMIZED_RESPONSE)
         return response_is_valid(&q);
@@ -208,7 +219,7 @@ static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
     const uint32_t values = read_u16(t + 48), questions = read_u16(t + 50), answers = read_u16(t + 52);
     const uint64_t thresholds = HEADER + (uint64_t)PART * values + (uint64_t)QUESTION * questions;
     const uint64_t first = thresholds + (answers == 1 ? 4 * (questions - 1ull) : 0), end = bytes - CHECKSUM;
-    if (values == 0 || values == NO_PART || questions == 0 || answers == 0 || answers > questions || first > end ||
+    if (values == 0 || values > MAX_DECLARED || questions == 0 || answers == 0 || answers > questions || first > end ||
         (t[9] | t[10] | t[11] | t[54] | t[55]) != 0)
         return LDPFAST_DAMAGED;
     ldpfast_client found = {t, 0, values, questions, answers, (uint32_t)thresholds};
@@ -376,7 +387,7 @@ static void absorb_cell(derivation *d, const part *p, cell *c)
     absorb_field(d, FIELD_NUMBERS, &c->number, sizeof c->number);
 }
 
-static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_t stream_number)
+static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_t place)
 {
     if (p->encoding == AS_SYMBOL || p->encoding == AS_BIN)
         return c->symbol;
@@ -384,7 +395,7 @@ static uint32_t symbol_of(const part *p, const cell *c, stream_key *key, uint32_
     const double per_range = 1 / (p->encoding == AS_STEP ? (double)p->steps : p->upper - p->lower);
     uint64_t word[AES_BLOCK / 8];
     uint32_t symbol;
-    stream s = stream_open(key, (enum stream_id)stream_number, 0);
+    stream s = rounding_stream(key, place, 0);
     stream_draw(&s, word, 1);
     encode_low_high(word, &c->number, 1, start, per_range, p->k - 1, &symbol);
     key_wipe(word, sizeof word);
@@ -440,11 +451,10 @@ typedef struct {
 static void answer_question(const ldpfast_client *c, const coin_source *from, uint32_t number, const question *q,
                             const ldpfast_value *values, uint8_t *report)
 {
-    const size_t parts = q->number[1] == NO_PART ? 1 : 2;
     uint32_t symbol = 0;
     stream_key key;
-    cell cells[2];
-    for (size_t i = 0; i < parts; i++)
+    cell cells[SURVEY_PARTS];
+    for (uint32_t i = 0; i < q->count; i++)
         cells[i] = cell_of(&q->parts[i], &values[q->number[i]]);
     if (from->master != NULL) {
         uint8_t bytes[KEY_BYTES];
@@ -455,12 +465,12 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
     } else {
         derivation d;
         open_derivation(&d, from->secret, c->table + SERIES_AT, q, from->person);
-        for (size_t i = 0; i < parts; i++)
+        for (uint32_t i = 0; i < q->count; i++)
             absorb_cell(&d, &q->parts[i], &cells[i]);
         close_derivation(&d, &key);
     }
-    for (size_t i = 0; i < parts; i++)
-        symbol = symbol * q->parts[i].k + symbol_of(&q->parts[i], &cells[i], &key, STREAM_SURVEY_ROUNDING + (uint32_t)i);
+    for (uint32_t i = 0; i < q->count; i++)
+        symbol = symbol * q->parts[i].k + symbol_of(&q->parts[i], &cells[i], &key, i);
     write_report(q, &key, symbol, report);
     key_wipe(&key, sizeof key);
     key_wipe(cells, sizeof cells);

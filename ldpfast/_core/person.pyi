@@ -2,8 +2,6 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from .stream import StreamId
-
 SERIES: int
 QUESTION: int
 ASSIGNMENT: int
@@ -34,4 +32,4 @@ class Prefix:
         answers: int,
     ) -> NDArray[Any]: ...
 
-def words_each(keys: NDArray[Any], stream_number: StreamId) -> NDArray[Any]: ...
+def rounding_words(keys: NDArray[Any], part: int) -> NDArray[Any]: ...

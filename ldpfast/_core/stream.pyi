@@ -64,6 +64,7 @@ class StreamId(IntEnum):
     CODEBOOK_DIRECTION = 58
     FRAME_SEEDS = 59
     FRAME_COINS = 60
+    SURVEY_ROUNDING_MORE = 61
     SUBKEY = 0x7FFFFFFF
 
 class Stream:

@@ -6,6 +6,7 @@ from .kernel import Kernel
 from .stream import Stream
 
 ROWS: int
+PARTS: int
 MISSING: int
 FIRST_ROWS: NDArray[Any]
 UNDECLARED: int
@@ -36,7 +37,7 @@ class SurveyKernel:
     def __new__(
         cls,
         parts: list[tuple[str, int, bool, float, float, NDArray[Any] | None, int]],
-        items: list[tuple[int, int, Kernel, int]],
+        items: list[tuple[tuple[int, ...], Kernel, int]],
         answers: int,
         thresholds: NDArray[Any],
     ) -> Self: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -36,6 +37,8 @@ class Answer(Estimate[Any]):
         Labels of the entries of `value`, or of its rows; None for a single number.
     columns : tuple or None
         Labels of the columns of `value`, if it is a table.
+    axes : tuple of tuple
+        Labels of each axis of `value`.
     missing : Answer or None
         Share of people without an answer, for optional questions.
     range : tuple of float
@@ -60,6 +63,7 @@ class Answer(Estimate[Any]):
     _shares: Shares | None = None  # of the symbols, for shares of labels and for means that are sent as one bit
     _question: ColumnQuestion | None = None
     _total: Guarantee | None = None  # of a person, for all answers together
+    _axes: tuple[tuple[Any, ...], ...] | None = None  # for more than two axes
 
     @classmethod
     def of_number(cls, found: Estimate[Any], range: tuple[float, float], numbers: int) -> Answer:
@@ -189,7 +193,7 @@ class Answer(Estimate[Any]):
         return self._quantity, "answer"
 
     def _meaning(self) -> tuple[Any, ...]:
-        return self._quantity, self.labels, self.columns, self.range
+        return self._quantity, self.axes, self.range
 
     def _unit(self) -> str:
         return "" if self._quantity == "share" else " (unit of the records)"
@@ -208,15 +212,23 @@ class Answer(Estimate[Any]):
         for name in ("labels", "columns"):
             if getattr(self, name) is not None:
                 described[name] = [str(label) for label in getattr(self, name)]
+        if self._axes is not None:
+            described["axes"] = [list(map(str, labels)) for labels in self._axes]
         if self.missing is not None:
             described["missing"] = self.missing.to_dict()
         return described
 
     @property
+    def axes(self) -> tuple[tuple[Any, ...], ...]:
+        """Labels of each axis of the value; empty for a single number."""
+        if self._axes is not None:
+            return self._axes
+        return tuple(labels for labels in (self.labels, self.columns) if labels is not None)
+
+    @property
     def entries(self) -> list[str]:
         """Label of every number, in the order of the flattened value; an empty text for a single number."""
-        rows = [""] if self.labels is None else list(map(str, self.labels))
-        return rows if self.columns is None else [f"{row}, {column}" for row in rows for column in self.columns]
+        return [", ".join(map(str, place)) for place in itertools.product(*self.axes)]
 
 
 def answer_like(found: Estimate[Any], like: Answer, **fields: Any) -> Answer:

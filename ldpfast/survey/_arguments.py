@@ -33,10 +33,10 @@ def checked_questions(questions: Any) -> dict[str, Any]:
     plain = declared(questions)
     for name, question in questions.items():
         if isinstance(question, Cross):
-            for part in (question.a, question.b):
+            for part in question.parts:
                 if part not in plain:
                     listed = ", ".join(map(repr, plain))
-                    raise ValueError(f"question {name!r} must combine two of the questions {listed}, got {part!r}")
+                    raise ValueError(f"question {name!r} must combine questions out of {listed}, got {part!r}")
     return dict(questions)
 
 

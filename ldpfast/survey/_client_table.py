@@ -15,12 +15,11 @@ from ._questions import ColumnQuestion
 if TYPE_CHECKING:
     from ._survey import Survey
 
-MAGIC = b"LDPCLNT\x02"  # whose last byte is the version of the table
+MAGIC = b"LDPCLNT\x03"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION = 1, 2, 3, 4
-NO_PART = 0xFFFF
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHH2x32s")
-_PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<HHBBHII3QI4x32s")
+_PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<H2xBBHII3QII32s")
 
 
 def check_optional(questions: dict[str, ColumnQuestion]) -> None:
@@ -51,15 +50,12 @@ def client_table(survey: Survey) -> bytes:
         parts.append(_PART.pack(encoding, question.k, numbers))
         rest += more
     asked = zip(layout.items, layout.places, layout.weights, layout.descriptions, strict=True)
-    for item, (first, second), weight, description in asked:
+    for item, places, weight, description in asked:
         name, (kind, bits, shift, *integers) = item.name.encode(), _coin_of(survey.mechanisms[item.name])
-        place = NO_PART if second < 0 else second
-        questions.append(
-            _QUESTION.pack(
-                first, place, kind, bits, shift, start + len(rest), len(name), *integers, weight, description
-            )
-        )
-        rest += name
+        numbers, at = struct.pack(f"<{len(places)}H", *places), start + len(rest)
+        sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
+        questions.append(_QUESTION.pack(*sizes, *integers, weight, at, description))
+        rest += numbers + name
     size = start + len(rest) + CHECKSUM_BYTES
     digest = _schema.digest(survey.schema())
     header = _HEADER.pack(

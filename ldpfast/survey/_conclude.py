@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..reports import Aggregator
 from ._answers import Answer
-from ._cross import Cross
+from ._cross import CrossAnswer
 from ._design import Item
 from ._layout import SurveyLayout
 from ._mechanisms import uses_numbers
@@ -51,11 +53,8 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
     for item, counter, n in zip(layout.items, counters, asked_of, strict=True):
         parts = [layout.declared[part] for part in item.parts]
         known: Shares | None = None
-        if len(parts) == 2:
-            cross = survey.questions[item.name]
-            assert isinstance(cross, Cross)
-            names = (item.parts[0], item.parts[1])
-            answers[item.name] = cross.answer(names, (parts[0], parts[1]), shares[item.name], numbers)
+        if len(parts) > 1:
+            answers[item.name] = CrossAnswer.of(item.parts, parts, shares[item.name], numbers)
         elif item.name in shares:
             known = _pooled(layout, item.name, shares, together, asked_of) if is_pooled else None
             answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
@@ -81,9 +80,9 @@ def _pooled(
     for place, item in enumerate(layout.items):
         if name in item.parts and item.name in shares and n[place]:
             places.append(place)
-            if len(item.parts) == 2:
-                a, b = (layout.declared[part].k for part in item.parts)
-                sources.append(shares[item.name].margin((a, b), item.parts.index(name)))
+            if len(item.parts) > 1:
+                sizes = [layout.declared[part].k for part in item.parts]
+                sources.append(shares[item.name].margin(sizes, [item.parts.index(name)]))
             else:
                 sources.append(shares[item.name])
     if len(sources) < 2 and (not sources or layout.items[places[0]].name == name):
@@ -96,5 +95,6 @@ def _numbers_of(layout: SurveyLayout, item: Item) -> int:
     parts = [layout.declared[part] for part in item.parts]
     if len(parts) == 1:
         return parts[0].numbers
-    a, b = (part.k for part in parts)
-    return 3 * a * b + a + b + sum(part.functions for part in parts)
+    sizes = [part.k for part in parts]
+    tables = (table for count in range(2, len(sizes) + 1) for table in itertools.combinations(sizes, count))
+    return sum((1 + len(table)) * math.prod(table) for table in tables) + sum(sizes) + sum(p.functions for p in parts)

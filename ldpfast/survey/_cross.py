@@ -1,13 +1,16 @@
-"""Two questions that are answered together."""
+"""Questions that are answered together."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.survey import PARTS
 from .._plots import axes, draw_matrix, text_of
 from .._table import Table, decimals
 from ..results import TestResult
@@ -21,19 +24,22 @@ if TYPE_CHECKING:
     from .._typing import RNGLike
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False)
 class Cross(SurveyQuestion):
-    """Two declared questions, answered together. The answer is the table of their joint shares.
+    """Two or more declared questions, answered together. The answer is the table of their joint shares.
 
     Parameters
     ----------
     a, b : str
         Names of two different questions of the survey. A `Mean` has the categories low and high.
+    *more : str
+        Names of up to six further ones. The table has at most 2^24 cells, and the standard error of a share grows with their
+        number.
 
     Raises
     ------
     TypeError, ValueError
-        If `a` and `b` are not the names of different questions.
+        If these are not the names of different questions.
 
     Examples
     --------
@@ -45,75 +51,123 @@ class Cross(SurveyQuestion):
 
     a: str
     b: str
+    more: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.a, str) or not isinstance(self.b, str):
-            raise TypeError(f"a and b must be names of questions, got {self.a!r} and {self.b!r}")
-        if self.a == self.b:
-            raise ValueError(f"a and b must be different questions, got {self.a!r} twice")
+    def __init__(self, a: str, b: str, *more: str) -> None:
+        for name in (a, b, *more):
+            if not isinstance(name, str):
+                raise TypeError(f"a, b and more must be names of questions, got {name!r}")
+        if len({a, b, *more}) < 2 + len(more):
+            raise ValueError(f"a, b and more must be different questions, got {', '.join(map(repr, (a, b, *more)))}")
+        if 2 + len(more) > PARTS:
+            raise ValueError(f"a Cross must combine at most {PARTS} questions, got {2 + len(more)}")
+        self._set(a=a, b=b, more=more)
+
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Self:
+        rest = dict(arguments)
+        more = rest.pop("more", ())
+        if not isinstance(more, list | tuple):
+            raise TypeError(f"more must be names of questions, got {more!r}")
+        unknown = sorted(set(rest) - {"a", "b"})
+        if unknown or len(rest) < 2:
+            raise TypeError(f"a Cross must have the entries a, b and more, got {', '.join(sorted(arguments))}")
+        return cls(rest["a"], rest["b"], *more)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of all questions that are combined."""
+        return (self.a, self.b, *self.more)
 
     def parts_of(self, name: str) -> tuple[str, ...]:
-        return self.a, self.b
+        return self.parts
 
-    def answer(
-        self, names: tuple[str, str], questions: tuple[ColumnQuestion, ColumnQuestion], shares: Shares, numbers: int
-    ) -> CrossAnswer:
-        """Return the table of two questions from the shares of all pairs of their symbols."""
-        shape = (questions[0].k, questions[1].k)
-        found = shares.linear(Cells.of_table(shape, 0, *shape).each())
-        labels, columns = (
-            (*question.labels, NO_ANSWER) if question.optional else question.labels for question in questions
-        )
-        return CrossAnswer(
-            **estimate_fields(found),
-            labels=labels,
-            columns=columns,
-            _numbers=numbers,
-            names=names,
-            _questions=questions,
-            _shares=shares,
-        )
+    def __repr__(self) -> str:
+        return f"Cross({', '.join(map(repr, self.parts))})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossAnswer(Answer):
-    """Joint shares of the answers to two questions.
+    """Joint shares of the answers to several questions.
 
     Attributes
     ----------
-    value : ndarray, shape (ka, kb)
-        Share of the people with each pair of answers. "No answer" is the last row or column of an optional question. No
-        is before yes, and low before high.
+    value : ndarray, shape (ka, kb, ...)
+        Share of the people with each combination of answers. "No answer" is the last place along the axis of an optional
+        question. No is before yes, and low before high.
     names : tuple of str
-        Names of the two questions.
+        Names of the questions, one per axis.
+    axes : tuple of tuple
+        Labels of each axis. For two questions they are also `labels` and `columns`.
 
     Examples
     --------
     >>> from ldpfast.survey import Choice, Cross, Survey, YesNo
-    >>> survey = Survey({"way": Choice(["foot", "car"]), "smoker": YesNo(), "both": Cross("way", "smoker")}, 6.0)
-    >>> both = survey.run({"way": ["foot", "car"] * 5000, "smoker": [True, False] * 5000}, rng=1)["both"]
-    >>> both.labels, both.columns
-    (('foot', 'car'), ('no', 'yes'))
-    >>> bool(both.given("way").value[0] > 0.9)  # share of smokers among people on foot
+    >>> asked = {"way": Choice(["foot", "car"]), "smoker": YesNo(), "owner": YesNo()}
+    >>> survey = Survey({**asked, "all": Cross("way", "smoker", "owner")}, 6.0)
+    >>> people = {"way": ["foot", "car"] * 5000, "smoker": [True, False] * 5000, "owner": [True] * 10_000}
+    >>> table = survey.run(people, rng=1)["all"]
+    >>> table.value.shape, table.margin("way", "smoker").columns
+    ((2, 2, 2), ('no', 'yes'))
+    >>> bool(table.margin("way", "smoker").given("way").value[0] > 0.9)  # share of smokers among people on foot
     True
+    >>> table.given("way", "owner").value.shape  # share of smokers in four subgroups
+    (2, 2)
     """
 
-    names: tuple[str, str] = ("", "")
+    names: tuple[str, ...] = ()
     _questions: tuple[ColumnQuestion, ...] = ()
     _shares: Shares = field(default=None)  # type: ignore[assignment]
 
+    @classmethod
+    def of(cls, names: Sequence[str], questions: Sequence[ColumnQuestion], shares: Shares, numbers: int) -> CrossAnswer:
+        """Return the table of several questions from the shares of all combinations of their symbols.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the questions.
+        questions : sequence of ColumnQuestion
+        shares : Shares
+            Shares of the cells of the table, in C order.
+        numbers : int
+            How many numbers the whole survey reports.
+        """
+        sizes = [question.k for question in questions]
+        found = shares.linear(Cells.of_table(sizes, range(len(sizes) - 1), sizes).each())
+        labels = tuple(
+            (*question.labels, NO_ANSWER) if question.optional else question.labels for question in questions
+        )
+        return cls(
+            **estimate_fields(found),
+            labels=labels[0],
+            columns=labels[1] if len(labels) == 2 else None,
+            _axes=labels if len(labels) > 2 else None,
+            _numbers=numbers,
+            names=tuple(names),
+            _questions=tuple(questions),
+            _shares=shares,
+        )
+
     @property
     def table(self) -> Table:
-        """The joint shares with their labels, one row per answer to the first question."""
-        assert self.labels is not None
-        assert self.columns is not None
-        names = [self.names[0], *map(str, self.columns)]
+        """The joint shares with their labels.
+
+        For two questions there is one row per answer to the first and one column per answer to the second. For more there is
+        one row per cell, with the columns of the questions and "share".
+        """
+        if len(self.names) > 2:
+            places = zip(*itertools.product(*(map(str, labels) for labels in self.axes)), strict=True)
+            share = "share" if "share" not in self.names else "share of people"
+            return Table({**dict(zip(self.names, map(list, places), strict=True)), share: self.value.ravel().tolist()})
+        labels, columns = self.axes
+        names = [self.names[0], *map(str, columns)]
         if len(set(names)) < len(names):  # such as the labels 1 and "1"
-            names = [f"{self.names[0]} \\ {self.names[1]}", *(f"{self.names[1]} = {label!r}" for label in self.columns)]
-        return Table(dict(zip(names, [list(map(str, self.labels)), *map(list, self.value.T)], strict=True)))
+            names = [f"{self.names[0]} \\ {self.names[1]}", *(f"{self.names[1]} = {label!r}" for label in columns)]
+        return Table(dict(zip(names, [list(map(str, labels)), *map(list, self.value.T)], strict=True)))
 
     def independence(self, *, rng: RNGLike = None) -> TestResult:
-        """Test whether the answers to the two questions are independent, among the people who answered both.
+        """Test whether the answers to two questions are independent, among the people who answered both.
 
         Parameters
         ----------
@@ -130,7 +184,8 @@ class CrossAnswer(Answer):
         Raises
         ------
         ValueError
-            If the table has more than 10,000 cells; if too few people answered to tell their share from 0.
+            If the table is not one of two questions; see `margin`. If it has more than 10,000 cells; if too few people
+            answered to tell their share from 0.
 
         Notes
         -----
@@ -147,69 +202,89 @@ class CrossAnswer(Answer):
         >>> bool(both.independence().pvalue < 0.001)
         True
         """
+        if len(self.names) != 2:
+            raise ValueError(f"the table must be one of two questions, such as margin(a, b), got {len(self.names)}")
         return independence(self, rng)
 
     def _symbols(self) -> NDArray[np.intp]:
-        rows, columns = (question.k for question in self._questions)
         answered = (range(len(question.labels)) for question in self._questions)
-        return np.ravel_multi_index(np.meshgrid(*answered, indexing="ij"), (rows, columns)).ravel()
+        return np.ravel_multi_index(np.meshgrid(*answered, indexing="ij"), self.value.shape).ravel()
 
-    def margin(self, name: str) -> Answer:
-        """Return the answer to one of the two questions alone, from the people who were asked both.
+    def margin(self, *names: str) -> Answer:
+        """Return the answer to one of the questions alone, or the table of some of them, from the people who were asked all.
 
         Parameters
         ----------
-        name : str
-            Name of one of the two questions.
+        *names : str
+            Names of questions of the table, fewer than all.
 
         Returns
         -------
         margin : Answer
-            In the form of an answer to that question; Fieller's limits for an optional one.
+            For one name, in the form of an answer to that question; Fieller's limits for an optional one. For several a
+            `CrossAnswer`.
 
         Raises
         ------
         ValueError
-            If `name` is neither of the two questions.
+            If `names` are not different questions of the table, or are all of them.
         """
-        axis = self._axis(name)
-        margin = self._questions[axis].answer(self._shares.margin(self.value.shape, axis), self._numbers)
+        places = self._places(names)
+        questions = [self._questions[place] for place in places]
+        shares = self._shares.margin(self.value.shape, places)
+        margin = (
+            questions[0].answer(shares, self._numbers)
+            if len(places) == 1
+            else CrossAnswer.of(names, questions, shares, self._numbers)
+        )
         margin = margin if self._people is None else margin._of_people(self._people)
         margin = margin if self._total is None else margin._of_survey(self._total)
         return margin if self.n else margin.without_answers(np.array(True))
 
-    def given(self, name: str) -> Answer:
-        """Return the answer to the other question, in each subgroup with the same answer to one question.
+    def given(self, *names: str) -> Answer:
+        """Return the answer to one question, in each subgroup with the same answers to all others.
 
         Parameters
         ----------
-        name : str
-            Name of the question that divides the people into subgroups.
+        *names : str
+            Names of the questions that divide the people into subgroups: all but one.
 
         Returns
         -------
         conditional : Answer
-            If the other question is a `YesNo` or a `Mean`, one share of yes or one mean per label of the question
-            `name`, else one row of shares. The limits are Fieller's. They are the whole range where a subgroup cannot be
-            distinguished from an empty one.
+            If the other question is a `YesNo` or a `Mean`, one share of yes or one mean per subgroup, else one row of shares.
+            The limits are Fieller's. They are the whole range where a subgroup cannot be distinguished from an empty one.
 
         Raises
         ------
         ValueError
-            If `name` is neither of the two questions.
+            If `names` are not all but one of the questions of the table. For fewer questions use `margin` first.
         """
-        axis = self._axis(name)
-        condition, other = self._questions[axis], self._questions[1 - axis]
-        shape = (self._questions[0].k, self._questions[1].k)
-        cells = Cells.of_table(shape, axis, len(condition.labels), len(other.labels))
+        places = self._places(names)
+        if len(places) != len(self.names) - 1:
+            raise ValueError(
+                f"names must be {len(self.names) - 1} of {', '.join(map(repr, self.names))}, got {len(names)}; "
+                "margin has tables of fewer questions"
+            )
+        (other,) = (question for place, question in enumerate(self._questions) if place not in places)
+        counts = [len(question.labels) for question in self._questions]
+        cells = Cells.of_table([question.k for question in self._questions], places, counts)
         found = self._shares.ratio(other.sums(cells), cells.total(keep=not other.scalar))
-        columns = None if other.scalar else other.labels
+        labels = [self._questions[place].labels for place in places] + [other.labels] * (not other.scalar)
         return answer_like(
-            found, self, labels=condition.labels, columns=columns, range=other.range, _quantity=other.quantity
+            found,
+            self,
+            labels=labels[0],
+            columns=labels[1] if len(labels) == 2 else None,
+            _axes=tuple(labels) if len(labels) > 2 else None,
+            range=other.range,
+            _quantity=other.quantity,
         )
 
     def plot(self, ax: Any = None, *, confidence: float = 0.95, simultaneous: bool = False) -> Any:
-        """Draw the joint shares as a heat map; up to 64 of them are written in their cells, with half of the interval.
+        """Draw the joint shares: of two questions as a heat map, of more with one row per cell.
+
+        Up to 64 shares of a heat map are written in their cells, with half of the interval.
 
         Parameters
         ----------
@@ -231,20 +306,28 @@ class CrossAnswer(Answer):
         TypeError, ValueError
             If `confidence` is not a number in (0, 1).
         """
+        if len(self.names) > 2:
+            return super().plot(ax, confidence=confidence, simultaneous=simultaneous)
         low, high = self.interval(confidence, simultaneous)
-        assert self.labels is not None
-        assert self.columns is not None
         halves = np.ravel(high - low) / 2
         digits = decimals(float(halves.max())) or 2
         texts = [f"{x:.{digits}f}\n+- {half:.{digits}f}" for x, half in zip(self.value.flat, halves, strict=True)]
         ax = axes(ax)
         kind = self._interval_text(confidence, simultaneous)
-        draw_matrix(ax, self.value, self.labels, self.columns, f"share of people, +- half the {kind}", texts)
+        rows, columns = self.axes
+        draw_matrix(ax, self.value, rows, columns, f"share of people, +- half the {kind}", texts)
         ax.set_xlabel(f"{text_of(self.names[1])}\n{self._source_text()}")
         ax.set_ylabel(text_of(self.names[0]))
         return ax
 
-    def _axis(self, name: str) -> int:
-        if name not in self.names:
-            raise ValueError(f"name must be one of {', '.join(map(repr, self.names))}, got {name!r}")
-        return self.names.index(name)
+    def _places(self, names: Sequence[str]) -> list[int]:
+        """Return the axes of questions, fewer than all."""
+        for name in names:
+            if name not in self.names:
+                raise ValueError(f"names must be some of {', '.join(map(repr, self.names))}, got {name!r}")
+        if not 0 < len(names) < len(self.names) or len(set(names)) < len(names):
+            raise ValueError(
+                f"names must be different and fewer than all of {', '.join(map(repr, self.names))}, "
+                f"got {', '.join(map(repr, names)) or 'none'}"
+            )
+        return [self.names.index(name) for name in names]

@@ -43,7 +43,7 @@ class SurveyLayout:
     columns : list of str
         Names of the questions that the columns of the kernel answer. A mean that is also sent as a number is there twice.
     places : list of tuple of int
-        Columns of each asked question; the second is -1 if there is one column.
+        Columns of each asked question.
     thresholds : ndarray of uint32
         Limits of the random words that choose one question.
     pairs : list of tuple of int
@@ -59,7 +59,7 @@ class SurveyLayout:
     descriptions: list[bytes]
     head: bytes
     columns: list[str]
-    places: list[tuple[int, int]]
+    places: list[tuple[int, ...]]
     thresholds: NDArray[np.uint32]
     pairs: list[tuple[int, int]]
     kernel: SurveyKernel
@@ -77,16 +77,15 @@ class SurveyLayout:
         """Return the layout of the asked questions."""
         columns = list(declared)
         parts = [question.kernel_part() for question in declared.values()]
-        asked: list[tuple[int, int, Any, int]] = []
+        asked: list[tuple[tuple[int, ...], Any, int]] = []
         for item, mechanism in zip(items, mechanisms, strict=True):
-            first = columns.index(item.parts[0])
+            places = tuple(columns.index(part) for part in item.parts)
             if uses_numbers(mechanism):  # such a mean has another encoding in tables
-                first = len(parts)
+                places = (len(parts),)
                 columns.append(item.name)
                 parts.append(("number", *declared[item.name].kernel_part()[1:]))
-            second = columns.index(item.parts[1]) if len(item.parts) > 1 else -1
             width = mechanism.domain.kernel_dtype(np.zeros(0)).itemsize
-            asked.append((first, second, mechanism._pipeline.kernel, width))
+            asked.append((places, mechanism._pipeline.kernel, width))
         thresholds = _design.thresholds([item.weight for item in items])
         return cls(
             declared,
@@ -97,7 +96,7 @@ class SurveyLayout:
             [_description(declared, item, mechanism) for item, mechanism in zip(items, mechanisms, strict=True)],
             head,
             columns,
-            [(first, second) for first, second, *_ in asked],
+            [places for places, *_ in asked],
             thresholds,
             _common_pairs(items) if answers > 1 else [],
             SurveyKernel(parts, asked, answers, thresholds),

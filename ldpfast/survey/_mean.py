@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._core.person import words_each
-from .._core.stream import StreamId
+from .._core.person import rounding_words
 from .._typing import AnyArray, Floats
 from ..mechanisms import Mechanism
 from ._mechanisms import for_number
@@ -103,9 +102,9 @@ class Mean(NumberQuestion):
         nearest = np.floor(share * self.steps + 0.5)  # as `encode_steps`
         return np.where(np.isnan(nearest), self.steps + 1, nearest).astype(np.uint32)
 
-    def encoded(self, cells: AnyArray, keys: AnyArray, stream_id: StreamId) -> NDArray[np.int64]:
+    def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> NDArray[np.int64]:
         """Return the symbols of canonical values, as `encode_low_high` rounds numbers."""
-        uniform = (words_each(keys, stream_id) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        uniform = (rounding_words(keys, part) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         if self.steps:
             missing, high = cells > self.steps, uniform < cells * (1 / self.steps)
         else:

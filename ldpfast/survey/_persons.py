@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.stream import StreamId
 from .._core.survey import Column
 from .._person_keys import PersonKeys, Persons, category_fields, number_fields
 from .._typing import AnyArray
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 PIECE_ROWS = 1 << 12  # rows whose keys are in memory together
-ROUNDING = (StreamId.SURVEY_ROUNDING, StreamId.SURVEY_ROUNDING_SECOND)  # of the parts of a question
 
 
 def person_answers(
@@ -47,8 +45,7 @@ def person_answers(
         mechanism = survey.mechanisms[item.name]
         rows = np.flatnonzero(asked[:, q])
         personal = keys.named(layout.series, item.name, layout.descriptions[q], persons.take(rows))
-        first, second = layout.places[q]
-        places = [first] if second < 0 else [first, second]
+        places = layout.places[q]
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
         for start in range(0, len(rows), PIECE_ROWS):
             these = rows[start : start + PIECE_ROWS]
@@ -63,8 +60,8 @@ def person_answers(
                 records: AnyArray = questions[0].numbers_of(cells[0])
             else:
                 symbols = np.zeros(len(these), np.int64)
-                for cell, question, stream_id in zip(cells, questions, ROUNDING, strict=False):
-                    symbols = symbols * question.k + question.encoded(cell, own, stream_id)
+                for part, (cell, question) in enumerate(zip(cells, questions, strict=True)):
+                    symbols = symbols * question.k + question.encoded(cell, own, part)
                 records = symbols.astype(mechanism.domain.kernel_dtype(np.zeros(0)))
             mechanism._pipeline.kernel.privatize_each(own, records, made[start : start + len(these)])
         reports.append(mechanism.report.pack(made))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
-from .._core.stream import StreamId
+from .. import _check, _schema
 from .._core.survey import ROWS, Column
 from .._described import Described
 from .._typing import AnyArray, Floats
@@ -26,6 +25,15 @@ class SurveyQuestion(Described, ABC):
     """Base class of the questions of a survey. Subclasses are frozen dataclasses."""
 
     kind: ClassVar[str] = "question"
+
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Self:
+        """Return the question with arguments by name, as a file has them."""
+        return cls(**arguments)
+
+    @classmethod
+    def _from_packed(cls, arguments: dict[str, Any]) -> Self:
+        return cls.from_arguments({name: _schema.unpack(value) for name, value in arguments.items()})
 
     def parts_of(self, name: str) -> tuple[str, ...]:
         """Return the names of the declared questions that the question with a name combines."""
@@ -168,8 +176,8 @@ class ColumnQuestion(SurveyQuestion):
         of the last step. With `clip`, numbers out of range are moved to the nearest end. Returns None if a cell is invalid.
         """
 
-    def encoded(self, cells: AnyArray, keys: AnyArray, stream_id: StreamId) -> NDArray[np.int64]:
-        """Return the symbols of canonical values."""
+    def encoded(self, cells: AnyArray, keys: AnyArray, part: int) -> NDArray[np.int64]:
+        """Return the symbols of canonical values, for a part of an answer with a personal key."""
         return np.asarray(cells, np.int64)
 
     def numbers_of(self, cells: AnyArray) -> Floats:

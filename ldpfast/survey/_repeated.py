@@ -25,7 +25,7 @@ from ..reports import Aggregator, Codes, Collected, ReportQuestion
 from ..reports._labels import messages_of
 from ..results import Debiasing
 from ._answers import Answer
-from ._persons import ROUNDING, fields_of
+from ._persons import fields_of
 from ._questions import ColumnQuestion
 from ._repeated_client import MAX_ROUNDS, RepeatedClient
 from ._shares import Shares
@@ -371,7 +371,7 @@ class RepeatedRound(ReportQuestion[Answer]):
         for start in range(0, n, PIECE_ROWS):
             piece = cells[start : start + PIECE_ROWS]
             own = permanent.derive(start, fields_of(piece))
-            symbols = asked.question.encoded(piece, own, ROUNDING[0]).astype(reports.dtype)
+            symbols = asked.question.encoded(piece, own, 0).astype(reports.dtype)
             answers = np.empty_like(symbols)
             asked.first._pipeline.kernel.privatize_each(own, symbols, answers)
             once = fresh.derive(start, category_fields(answers))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -245,20 +247,24 @@ class Shares:
         )
         return CodeCounts(self.binomial.hits, *(part.reshape(*shape, k) for part in decoded))
 
-    def margin(self, shape: tuple[int, int], axis: int) -> Shares:
-        """Return the shares of one of two variables, where the symbols are pairs in rows of a table.
+    def margin(self, shape: Sequence[int], axes: Sequence[int]) -> Shares:
+        """Return the joint shares of some of several variables, where the symbols are the cells of a table.
 
         Parameters
         ----------
-        shape : tuple of int
-            Numbers of symbols of the two variables.
-        axis : int
-            0 or 1, the variable.
+        shape : sequence of int
+            Numbers of symbols of the variables.
+        axes : sequence of int
+            The variables that stay, in the order of the result.
         """
         assert self.response is not None
-        cells = shape[1 - axis]
-        add = Cells.of_table(shape, axis, shape[axis], cells).total().of
-        response = Response(self.response.moments, self.response.ones, cells)
+        cells = math.prod(size for axis, size in enumerate(shape) if axis not in axes)
+        total = Cells.of_table(shape, axes, shape).total().of
+
+        def add(numbers: AnyArray) -> AnyArray:
+            return np.asarray(total(numbers).reshape(*numbers.shape[:-1], -1))
+
+        response = Response(self.response.moments, self.response.ones, cells * self.response.cells)
         rule = None
         if self._adds_up and self.binomial is not None:
             line = self.binomial.debiasing

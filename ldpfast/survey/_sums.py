@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,9 @@ class Cells:
     ----------
     pick : callable
         Function of numbers with one entry per symbol, shape (..., k). It returns those of the symbols of every set, shape
-        (..., sets, symbols), or (..., symbols) for one set.
+        (..., *sets, symbols), or (..., symbols) for one set.
     axes : int
-        1 for several sets, else 0.
+        Number of axes of the sets; 0 for one set.
     """
 
     pick: Callable[[AnyArray], AnyArray]
@@ -38,14 +38,28 @@ class Cells:
         return cls(lambda numbers: numbers[..., symbol, np.newaxis])
 
     @classmethod
-    def of_table(cls, shape: tuple[int, int], axis: int, sets: int, count: int) -> Cells:
-        """Return the first symbols of some rows of a table (axis 0) or columns (axis 1), where the symbols are its cells."""
+    def of_table(cls, shape: Sequence[int], axes: Sequence[int], counts: Sequence[int]) -> Cells:
+        """Return the cells of a table in sets with the same place along some axes, where the symbols are the cells.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Shape of the table.
+        axes : sequence of int
+            The axes of the sets, in the order of the result.
+        counts : sequence of int
+            How many of the first places of each axis of the table are used.
+        """
+        others = [axis for axis in range(len(shape)) if axis not in axes]
+        used: tuple[Any, ...] = (..., *(slice(counts[axis]) for axis in range(len(shape))))
 
         def pick(numbers: AnyArray) -> AnyArray:
-            table = numbers.reshape(*numbers.shape[:-1], *shape)
-            return (table if axis == 0 else np.swapaxes(table, -1, -2))[..., :sets, :count]
+            before = numbers.shape[:-1]
+            table = numbers.reshape(*before, *shape)[used]
+            table = table.transpose(*range(len(before)), *(len(before) + axis for axis in (*axes, *others)))
+            return np.asarray(table.reshape(*table.shape[: len(before) + len(axes)], -1))
 
-        return cls(pick, 1)
+        return cls(pick, len(axes))
 
     def each(self) -> Sums:
         """Return the shares of all symbols."""

@@ -143,7 +143,7 @@ class Survey(Question[SurveyResult]):
 
     @property
     def column_questions(self) -> dict[str, ColumnQuestion]:
-        """The questions that a column answers, by their names; a `Cross` combines two of them."""
+        """The questions that a column answers, by their names; a `Cross` combines several of them."""
         return dict(self._layout.declared)
 
     def plan(self, n: int) -> SurveyPlan:
@@ -330,7 +330,7 @@ class Survey(Question[SurveyResult]):
         >>> from ldpfast.survey import Mean, YesNo
         >>> survey = ldp.Survey({"smoker": YesNo(optional=True), "age": Mean(0, 100, optional=True)}, epsilon=2.0)
         >>> len(survey.client_table())
-        325
+        329
         """
         check_optional(self._layout.declared)
         return client_table(self)

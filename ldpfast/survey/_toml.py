@@ -64,7 +64,7 @@ def _question(name: str, entries: Any) -> SurveyQuestion:
         raise ValueError(f"question {name!r} must have a type, one of {', '.join(KINDS)}, got {got!r}")
     arguments = {key: value for key, value in entries.items() if key != "type"}
     try:
-        question: SurveyQuestion = KINDS[entries["type"]](**arguments)
+        question: SurveyQuestion = KINDS[entries["type"]].from_arguments(arguments)
     except TypeError as error:
         raise ValueError(f"question {name!r}: {str(error).partition('() ')[2] or error}") from None
     except ValueError as error:
@@ -88,7 +88,7 @@ def dump(questions: Mapping[str, SurveyQuestion], **options: Any) -> str:
     for name, question in questions.items():
         lines += ["", f"[questions.{_text(name)}]", f'type = "{type(question).__name__}"']
         for key, value in question.to_dict().items():
-            if key != "question" and value is not None and value is not False:
+            if key != "question" and value is not None and value is not False and value != []:
                 lines.append(f"{key} = {_text(value)}")
     return "\n".join(lines) + "\n"
 

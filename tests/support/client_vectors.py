@@ -129,6 +129,16 @@ LATER: list[tuple[dict[str, SurveyQuestion], float]] = [
     ),
     ({"day": Mean(date(1900, 1, 1), date(2030, 1, 1), resolution=2, optional=True)}, 1.0),
     ({"code": Choice(65_535, optional=True)}, 2.0),
+    # Tables of three and of eight questions.
+    (
+        {
+            **{f"m{i}": Mean(-1, 1 + i, optional=True) for i in range(7)},
+            "b": YesNo(optional=True),
+            "three": Cross("m1", "b", "m2"),
+            "eight": Cross("m6", "m5", "m4", "b", "m3", "m2", "m1", "m0"),
+        },
+        6.0,
+    ),
 ]
 
 

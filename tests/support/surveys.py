@@ -12,7 +12,6 @@ from ldpfast._core.stream import StreamId, raw
 from ldpfast._core.survey import ROWS
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
 
-ROUNDING = (StreamId.SURVEY_ROUNDING, StreamId.SURVEY_ROUNDING_SECOND)  # of the two parts of a question
 REGIONS = ("north", "south", "east")
 
 
@@ -26,6 +25,20 @@ def questions(optional: bool = False) -> dict[str, SurveyQuestion]:
         "code": Choice(200, optional=optional),
         "age and smoking": Cross("age", "smoker"),
         "region and income": Cross("region", "income"),
+    }
+
+
+def crosses(optional: bool = False) -> dict[str, SurveyQuestion]:
+    """Return questions with tables of three and of eight of them."""
+    means = {f"mean {i}": Mean(-i, 100, optional=optional, column="age") for i in range(4)}
+    bits = {f"bit {i}": YesNo(optional=optional, column="smoker") for i in range(3)}
+    names = [name for pair in zip(means, bits, strict=False) for name in pair]
+    asked = {"region": Choice(REGIONS, optional=optional), **means, **bits}
+    return {
+        **asked,
+        "eight": Cross(*names, "mean 3", "region"),
+        "three": Cross("mean 1", "region", "mean 2"),
+        "region and mean": Cross("region", "mean 0"),
     }
 
 
@@ -54,10 +67,19 @@ SURVEYS = {
     "all": Survey(questions(), 8.0, answers="all"),
     "large epsilon": Survey({"age": Mean(0, 100), "smoker": YesNo(), "both": Cross("age", "smoker")}, 9.0),
     "single": Survey({"smoker": YesNo()}, 1.0),
+    "tables": Survey(crosses(), 5.0),
+    "optional tables": Survey(crosses(True), 9.0, answers=2),
     "steps": Survey({**questions(), "age": Mean(0, 100, resolution=4)}, 2.0),
     "optional steps": Survey({**questions(True), "age": Mean(0, 100, resolution=12.5, optional=True)}, 9.0, answers=2),
     "steps at a large epsilon": Survey({"age": Mean(0, 100, resolution=4), "smoker": YesNo()}, 9.0),
 }
+
+
+def rounding_stream(part: int, block: int) -> tuple[int, int]:
+    """Return the stream of the random rounding of a part of a question, and its record block."""
+    if part < 2:
+        return (StreamId.SURVEY_ROUNDING, StreamId.SURVEY_ROUNDING_SECOND)[part], block
+    return StreamId.SURVEY_ROUNDING_MORE, 6 * block + part - 2
 
 
 def words(key: bytes, stream_id: int, block: int, n: int, dtype: type, counter: int = 0) -> np.ndarray:
@@ -98,14 +120,15 @@ class Twin:
                 continue
             key = words(self.key, StreamId.SURVEY_KEYS, q, 32, np.uint8).tobytes()
             mechanism, question = survey.mechanisms[name], survey.questions[name]
-            parts = [question.a, question.b] if isinstance(question, Cross) else [name]
+            parts = question.parts if isinstance(question, Cross) else [name]
             records: Any = None
             for place, part in enumerate(parts):
                 declared: Any = survey.questions[part]
-                rounding = words(key, ROUNDING[place], block, len(asked), np.uint64)
+                column = declared.column or part
+                rounding = words(key, *rounding_stream(place, block), len(asked), np.uint64)
                 if isinstance(declared, Mean) and not isinstance(mechanism, ldp.Laplace | ldp.Window):
                     self.used.append((key, f"rounding {place}", block))
-                cells = [rows[i][part] for i in asked]
+                cells = [rows[i][column] for i in asked]
                 if isinstance(mechanism, ldp.Laplace | ldp.Window):
                     records = np.array([value(declared, cell) for cell in cells], np.float64)
                     continue

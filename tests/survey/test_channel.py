@@ -17,6 +17,7 @@ SURVEYS = [
     Survey({"a": YesNo(optional=True), "b": Mean(0, 4, optional=True), "x": Cross("b", "a")}, 2.0, weights={"a": 3}),
     Survey({"a": YesNo(optional=True), "b": Histogram([0, 1, 2, 4]), "x": Cross("a", "b")}, 2.0, answers=2),
     Survey({"a": Mean(0, 4), "b": Mean(0, 4, optional=True), "x": Cross("a", "b")}, 1.5, answers="all"),
+    Survey({"a": Mean(0, 4), "b": YesNo(), "c": Mean(0, 4, optional=True), "x": Cross("c", "a", "b")}, 1.5),
 ]
 CELLS = {
     YesNo: [False, True],
@@ -44,7 +45,7 @@ def law_of_symbol(question, cell):
 def law_of_report(survey, name, record):
     """Return the probability of each possible report to one question."""
     question, mechanism = survey.questions[name], survey.mechanisms[name]
-    parts = [question.a, question.b] if isinstance(question, Cross) else [name]
+    parts = question.parts if isinstance(question, Cross) else [name]
     laws = [law_of_symbol(survey.questions[part], record[part]) for part in parts]
     weights = [math.prod(each) for each in itertools.product(*laws)]
     return {code: sum(w * p for w, p in zip(weights, column, strict=True)) for code, column in columns_of(mechanism)}
@@ -111,7 +112,7 @@ def test_decoded_reports_are_unbiased_for_every_record(survey):
     for record in records(survey):
         for name, mechanism in survey.mechanisms.items():
             question = survey.questions[name]
-            parts = [question.a, question.b] if isinstance(question, Cross) else [name]
+            parts = question.parts if isinstance(question, Cross) else [name]
             laws = [law_of_symbol(survey.questions[part], record[part]) for part in parts]
             truth = [float(math.prod(weights)) for weights in itertools.product(*laws)]
             report = law_of_report(survey, name, record)

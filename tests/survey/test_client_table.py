@@ -37,8 +37,10 @@ def read(table: bytes) -> dict:
         parts.append((encoding, k, numbers))
     start, asked = 88 + 24 * values, []
     for i in range(questions):
-        *places, at, length, a, b, c, tickets, more = struct.unpack_from("<HHBBHII3QI4x32s", table, start + 80 * i)
-        asked.append((*places, table[at : at + length].decode(), a, b, c, tickets, more))
+        fields = struct.unpack_from("<H2xBBHII3QII32s", table, start + 80 * i)
+        count, *coin, at, length, a, b, c, tickets, numbers, more = fields
+        places = struct.unpack_from(f"<{count}H", table, numbers)
+        asked.append((places, *coin, table[at : at + length].decode(), a, b, c, tickets, more))
     count = questions - 1 if answers == 1 else 0
     thresholds = struct.unpack_from(f"<{count}I", table, start + 80 * questions)
     return {
@@ -51,7 +53,7 @@ def test_a_table_says_what_the_survey_asks():
     for survey, _ in vectors():
         table = survey.client_table()
         found = read(table)
-        assert found["head"] == (b"LDPCLNT\x02", 1, len(table), _schema.digest(survey.schema()))
+        assert found["head"] == (b"LDPCLNT\x03", 1, len(table), _schema.digest(survey.schema()))
         assert found["checksum"] == person_keys.cmac(bytes(32), table[:-16])
         assert found["answers"] == survey.answers
         assert found["series"] == survey._layout.series
@@ -67,11 +69,10 @@ def test_a_table_says_what_the_survey_asks():
             else:
                 assert numbers == ((question.lower, question.upper) if isinstance(question, Mean) else ())
         for fields, item in zip(found["questions"], survey._layout.items, strict=True):
-            first, second, kind, bits, shift, name, *integers, tickets, description = fields
+            places, kind, bits, shift, name, *integers, tickets, description = fields
             mechanism = survey.mechanisms[item.name]
             coin = mechanism._coin
-            places = [declared.index(part) for part in item.parts]
-            assert [place for place in (first, second) if place != 0xFFFF] == places
+            assert list(places) == [declared.index(part) for part in item.parts]
             assert name == item.name
             assert tickets == (survey.weights or {}).get(name, 1)
             assert description == survey._layout.descriptions[survey._layout.items.index(item)]

@@ -13,7 +13,19 @@ from statsmodels.stats.multitest import multipletests
 import ldpfast as ldp
 from ldpfast import central, estimation
 from ldpfast.results import Binomial, Normal, TestResult
-from ldpfast.survey import Choice, Cross, Histogram, Mean, Repeated, Survey, YesNo, compare, k_sample, two_sample
+from ldpfast.survey import (
+    Choice,
+    Cross,
+    CrossAnswer,
+    Histogram,
+    Mean,
+    Repeated,
+    Survey,
+    YesNo,
+    compare,
+    k_sample,
+    two_sample,
+)
 from ldpfast.survey._distribution import distribution
 from ldpfast.survey._shares import Shares
 
@@ -336,14 +348,14 @@ def test_independence_has_its_level_where_the_usual_test_has_not():
     ours, usual, n = [], [], 20_000
     for seed in range(200):
         counts = ldp.simulate(survey.mechanisms["x"], shares, n, rng=seed)
-        table = survey.questions["x"].answer(("a", "b"), (Choice(3), Choice(3)), Shares.of(counts), 1)
+        table = CrossAnswer.of(("a", "b"), (Choice(3), Choice(3)), Shares.of(counts), 1)
         ours.append(table.independence().pvalue)
         usual.append(stats.chi2_contingency(np.maximum(table.value * n, 1)).pvalue)
     assert level(ours)
     assert np.mean(np.array(ours) < 0.5) > 0.35
     assert np.mean(np.array(usual) < 0.05) > 0.3
     dependent = np.array([[0.4, 0.1, 0.0], [0.0, 0.2, 0.1], [0.0, 0.0, 0.2]]).ravel()
-    table = survey.questions["x"].answer(
+    table = CrossAnswer.of(
         ("a", "b"), (Choice(3), Choice(3)), Shares.of(ldp.simulate(survey.mechanisms["x"], dependent, n, rng=1)), 1
     )
     assert table.independence().pvalue < 1e-6

@@ -105,6 +105,45 @@ def test_answers_are_near_the_truth():
     assert ages.given("smoker").range == (0.0, 100.0)
 
 
+def test_tables_of_three_questions_are_near_the_truth():
+    """Their margins and subgroups have the form of tables of two."""
+    asked = {"age": Mean(0, 100), "smoker": YesNo(), "region": Choice(REGIONS)}
+    result = Survey({**asked, "all": Cross("region", "smoker", "age")}, 6.0, weights=dict.fromkeys(asked, 0)).run(
+        PEOPLE, rng=2
+    )
+    table, smoker, age, region = result["all"], PEOPLE["smoker"], PEOPLE["age"], PEOPLE["region"]
+    assert table.axes == (REGIONS, ("no", "yes"), ("low", "high"))
+    assert (table.labels, table.columns) == (REGIONS, None)
+    low = 1 - age / 100
+    expected = [
+        [[low[m].sum(), (1 - low)[m].sum()] for m in ((region == r) & (smoker == s) for s in (False, True))]
+        for r in REGIONS
+    ]
+    assert near(table, np.array(expected) / N)
+    assert near(table.margin("region"), [(region == r).mean() for r in REGIONS])
+    assert near(table.margin("age"), age.mean())
+    two = table.margin("smoker", "region")
+    assert two.names == ("smoker", "region")
+    assert near(two, [[((region == r) & (smoker == s)).mean() for r in REGIONS] for s in (False, True)])
+    assert near(two.given("region"), [smoker[region == r].mean() for r in REGIONS])
+    means = [[age[(region == r) & (smoker == s)].mean() for r in REGIONS] for s in (False, True)]
+    assert near(table.given("smoker", "region"), means)
+    shares = table.given("smoker", "age")
+    assert (shares.value.shape, len(shares.entries)) == ((2, 2, 3), 12)
+    assert np.allclose(shares.value.sum(axis=-1), 1)
+    assert two.independence().df == 2
+    assert len(table.table) == 12
+    assert list(table.table.columns) == ["region", "smoker", "age", "share"]
+    assert np.allclose(np.diag(two.covariance), np.ravel(two.stderr) ** 2)
+    for names, message in (((), "fewer than all"), (table.names, "fewer than all"), (("age", "age"), "different")):
+        with pytest.raises(ValueError, match=message):
+            table.margin(*names)
+    with pytest.raises(ValueError, match="names must be 2 of"):
+        table.given("age")
+    with pytest.raises(ValueError, match="one of two questions"):
+        table.independence()
+
+
 def test_optional_answers_are_those_of_people_who_answered():
     answered = {name: [v for v in values if v is not None] for name, values in MISSING.items()}
     assert near(OPTIONAL["age"], np.mean(np.array(answered["age"], float)))
@@ -235,10 +274,22 @@ def test_the_expected_covariance_is_exact(mechanism, shares):
     assert np.allclose(found.covariance.matrix, enumerated(mechanism, shares), rtol=1e-12, atol=1e-12)
     rows = np.kron(np.eye(2), np.ones(2))
     for axis, sums in ((0, rows), (1, np.kron(np.ones(2), np.eye(2)))):
-        margin = found.margin((2, 2), axis)
+        margin = found.margin((2, 2), [axis])
         exact = enumerated(mechanism, shares, sums)
         assert np.allclose(margin.covariance.matrix, exact, rtol=1e-12, atol=1e-12)
         assert np.allclose(margin.response.covariance(sums @ shares, 1).matrix, exact, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS[:2])
+def test_margins_of_margins_are_margins(mechanism):
+    """The response of a margin knows how many cells are behind it."""
+    mechanism = type(mechanism)(12, mechanism.epsilon)
+    cells = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 12, rng=1)))
+    direct, twice = cells.margin((2, 3, 2), [1]), cells.margin((2, 3, 2), [2, 1]).margin((2, 3), [1])
+    assert np.allclose(direct.value, twice.value)
+    assert np.allclose(direct.covariance.matrix, twice.covariance.matrix)
+    assert direct.response.cells == twice.response.cells == 4
+    assert np.allclose(direct.value, cells.value.reshape(2, 3, 2).sum(axis=(0, 2)))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -254,7 +305,7 @@ def test_the_standard_errors_of_sums_and_ratios_are_those_of_the_covariance(mech
     """The covariance is multiplied out, with all its entries."""
     shares = Shares.of(mechanism.aggregator().update(mechanism.privatize(np.arange(9000) % 4, rng=1)))
     matrix, eye, value = shares.covariance.matrix, np.eye(4), shares.value
-    table = Cells.of_table((2, 2), 1, 2, 2)
+    table = Cells.of_table((2, 2), [1], (2, 2))
     columns = np.kron(np.ones(2), eye[:2, :2])
     for sums, rows in (
         (Cells.first(3).each(), eye[:3]),
@@ -313,7 +364,7 @@ def test_pooled_shares_are_those_of_full_matrices(names):
     ]
     table = ldp.SubsetSelection(12, 1.0)
     cells = Shares.of(table.aggregator().update(table.privatize(4 * (np.arange(20_000) % 3) + x[:20_000], rng=9)))
-    sources.append(cells.margin((3, 4), 1))
+    sources.append(cells.margin((3, 4), [1]))
 
     def together(i, j):
         return 1000 * (i + j)
@@ -425,7 +476,7 @@ def test_the_result_is_a_mapping():
     assert isinstance(RESULT["age"], Answer)
     with pytest.raises(KeyError, match="'height' is not a question"):
         RESULT["height"]
-    with pytest.raises(ValueError, match="name must be one of 'age', 'smoker', got 'region'"):
+    with pytest.raises(ValueError, match="names must be some of 'age', 'smoker', got 'region'"):
         RESULT["age and smoking"].margin("region")
 
 

@@ -44,7 +44,7 @@ def test_reports_are_the_same_on_every_instruction_set(name, isa):
     assert run_reports(survey, frame, 6) == Twin(survey, key_of(6)).reports(frame)
 
 
-@pytest.mark.parametrize("name", ["one", "three", "all"])
+@pytest.mark.parametrize("name", ["one", "three", "all", "tables"])
 def test_no_coin_is_used_twice(name):
     twin = Twin(SURVEYS[name], key_of(7))
     twin.reports(people(2 * ROWS + 100))
@@ -283,7 +283,7 @@ def test_the_name_of_a_file_is_not_toml():
         (
             lambda: Survey({"a": YesNo(), "c": Cross("a", "b")}, 1.0),
             ValueError,
-            "combine two of the questions 'a', got 'b'",
+            "combine questions out of 'a', got 'b'",
         ),
         (lambda: Survey({"a": YesNo()}, 0.0), ValueError, "epsilon must be"),
         (lambda: Survey({"a": YesNo()}, 1e-30), ValueError, "question 'a' cannot be asked"),
@@ -355,7 +355,7 @@ def test_auto_asks_one_question_where_weights_differ():
 def test_a_kernel_with_wide_records_is_refused():
     kernel = ldp.RandomizedResponse(1 << 33, 40.0)._pipeline.kernel
     with pytest.raises(ValueError, match=r"fewer than 2\^32 symbols"):
-        SurveyKernel([("symbol", 1 << 20, False, 0, 0, None, 0)], [(0, -1, kernel, 8)], 1, np.zeros(0, np.uint32))
+        SurveyKernel([("symbol", 1 << 20, False, 0, 0, None, 0)], [((0,), kernel, 8)], 1, np.zeros(0, np.uint32))
 
 
 def test_a_resolution_makes_equal_steps_equal_values():

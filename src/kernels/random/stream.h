@@ -85,6 +85,7 @@ typedef struct {
     ID(STREAM_CODEBOOK_DIRECTION, 58) /* with a public key and the seed as the record block: directions */ \
     ID(STREAM_FRAME_SEEDS, 59) /* public seeds of frames */                                                \
     ID(STREAM_FRAME_COINS, 60) /* of 64 people: rounding, private coin and pattern of signs */             \
+    ID(STREAM_SURVEY_ROUNDING_MORE, 61) /* of the third part of a question and those after it */           \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

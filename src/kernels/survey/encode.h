@@ -2,7 +2,18 @@
 #ifndef LDP_SURVEY_ENCODE_H
 #define LDP_SURVEY_ENCODE_H
 
-#include "simd/platform.h"
+#include "random/stream.h"
+
+/* Declared questions that one answer can combine. */
+enum { SURVEY_PARTS = 8 };
+
+/* The stream of the random rounding of one part of an answer, below SURVEY_PARTS, in a record block. */
+LDP_INLINE stream rounding_stream(stream_key *key, uint32_t part, uint64_t block)
+{
+    if (part < 2)
+        return stream_open(key, part ? STREAM_SURVEY_ROUNDING_SECOND : STREAM_SURVEY_ROUNDING, block);
+    return stream_open(key, STREAM_SURVEY_ROUNDING_MORE, block * (SURVEY_PARTS - 2) + part - 2);
+}
 
 /* Random rounding to the ends of an interval: 1 with probability (x - lower) per_range, rounded up to a multiple of 2^-53, else 0.
  * Numbers outside count as the nearest end, NaN has the symbol `missing`. */

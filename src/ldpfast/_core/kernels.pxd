@@ -45,8 +45,6 @@ cdef extern from "random/stream.h" nogil:
         STREAM_LAPLACE_RESIDUE
         STREAM_LAPLACE_CENTRAL
         STREAM_SURVEY_KEYS
-        STREAM_SURVEY_ROUNDING
-        STREAM_SURVEY_ROUNDING_SECOND
     stream stream_open(stream_key *key, stream_id id, uint64_t block)
     size_t blocks_for(size_t n, size_t bytes)
     void stream_draw(stream *s, void *out, size_t blocks)
@@ -451,6 +449,9 @@ cdef extern from "survey/assign.h" nogil:
 
 
 cdef extern from "survey/encode.h" nogil:
+    enum:
+        SURVEY_PARTS
+    stream rounding_stream(stream_key *key, uint32_t part, uint64_t block)
     void encode_low_high(const uint64_t *word, const double *x, size_t n, double lower, double per_range, uint32_t missing,
                          uint32_t *symbol)
     void encode_steps(double *x, size_t n, double lower, double upper, uint32_t steps)

@@ -8,7 +8,7 @@ import numpy as np
 from ldpfast._core.blocks cimport copy_key
 from ldpfast._core.kernels cimport (
     AES_BLOCK, KEY_BYTES, cmac_finish, cmac_key, cmac_open, key_open, key_prefix, key_wipe, prefix_derive, prefix_derive_half,
-    prefix_open, stream, stream_draw, stream_id, stream_key, stream_open,
+    SURVEY_PARTS, prefix_open, rounding_stream, stream, stream_draw, stream_key,
 )
 
 # Tags of fields: a field is its tag, the number of its bytes (4 bytes, little-endian), and the bytes.
@@ -176,8 +176,8 @@ cdef class Prefix:
         return found
 
 
-def words_each(const uint8_t[:, ::1] keys, int stream_number):
-    """Return the first word of 64 bits of the stream of each key, record block 0."""
+def rounding_words(const uint8_t[:, ::1] keys, uint32_t part):
+    """Return the word of 64 bits that rounds one part of an answer, for each key."""
     cdef size_t n = keys.shape[0], i
     cdef stream_key k
     cdef stream s
@@ -186,10 +186,12 @@ def words_each(const uint8_t[:, ::1] keys, int stream_number):
     cdef uint64_t[::1] out = found
     if keys.shape[1] != KEY_BYTES:
         raise ValueError("a key has 32 bytes")
+    if part >= <uint32_t>SURVEY_PARTS:
+        raise ValueError("there is no such part")
     with nogil:
         for i in range(n):
             key_open(&k, &keys[i, 0])
-            s = stream_open(&k, <stream_id>stream_number, 0)
+            s = rounding_stream(&k, part, 0)
             stream_draw(&s, word, 1)
             out[i] = word[0]
         key_wipe(&k, sizeof(k))

@@ -11,13 +11,14 @@ from ldpfast._core.blocks cimport load_key
 from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport (
     AES_BLOCK, COLUMN_BITS, COLUMN_FLOAT32, COLUMN_FLOAT64, COLUMN_INT8, COLUMN_INT16, COLUMN_INT32, COLUMN_INT64, COLUMN_UINT8,
-    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, STREAM_SURVEY_KEYS, STREAM_SURVEY_ROUNDING,
-    STREAM_SURVEY_ROUNDING_SECOND, SURVEY_ROWS, SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column,
-    column_numbers, column_numbers_invalid, column_symbols, column_symbols_invalid, encode_bins, encode_low_high, encode_steps, key_open, key_wipe, privatize_fn, stream,
-    stream_draw, stream_id, stream_key, stream_open, tally_fn,
+    COLUMN_UINT16, COLUMN_UINT32, COLUMN_UINT64, KEY_BYTES, STREAM_SURVEY_KEYS, SURVEY_PARTS,
+    SURVEY_ROWS, SYMBOL_MISSING, SYMBOL_UNDECLARED, assign_one, assign_step, blocks_for, column,
+    column_numbers, column_numbers_invalid, column_symbols, column_symbols_invalid, encode_bins, encode_low_high, encode_steps, key_open, key_wipe,
+    privatize_fn, rounding_stream, stream, stream_draw, stream_key, stream_open, tally_fn,
 )
 
 ROWS = SURVEY_ROWS
+PARTS = SURVEY_PARTS
 MISSING, UNDECLARED = SYMBOL_MISSING, SYMBOL_UNDECLARED
 FIRST_ROWS = np.arange(SURVEY_ROWS, dtype=np.uint16)
 
@@ -128,9 +129,10 @@ cdef struct part:
     const double *edge
     size_t edges
 
-# A question that is asked: one part or two, and the kernel of its mechanism.
+# A question that is asked: its parts, and the kernel of its mechanism.
 cdef struct asked:
-    int first, second  # numbers of the parts; -1 for none
+    int part[SURVEY_PARTS]
+    uint32_t parts
     privatize_fn privatize
     tally_fn tally
     const void *params
@@ -168,7 +170,7 @@ cdef class SurveyKernel:
     parts : list of tuple
         Declared questions: (encoding, k, optional, lower, upper, edges, steps), with an array of float64 edges or None.
     items : list of tuple
-        Asked questions: (number of the first part, of the second or -1, Kernel, bytes of a record number).
+        Asked questions: (numbers of the parts, Kernel, bytes of a record number).
     answers : int
         Questions per person.
     thresholds : array of uint32
@@ -203,13 +205,17 @@ cdef class SurveyKernel:
             if edge is not None:
                 edges = edge
                 self.parts[i].edge, self.parts[i].edges = &edges[0], len(edges)
-        for i, (first, second, kernel, item_bytes) in enumerate(items):
+        for i, (own_parts, kernel, item_bytes) in enumerate(items):
             size = {1: 0, 2: 1, 4: 2, 8: 3}[item_bytes]
-            if item_bytes == 8 and ENCODINGS[parts[first][0]] != AS_NUMBER:
+            if item_bytes == 8 and ENCODINGS[parts[own_parts[0]][0]] != AS_NUMBER:
                 raise ValueError("a question must have fewer than 2^32 symbols")
-            if not 0 <= first < len(parts) or not -1 <= second < <int>len(parts) or kernel.by_size[size] is NULL:
+            if not 1 <= len(own_parts) <= SURVEY_PARTS or kernel.by_size[size] is NULL:
                 raise ValueError("a question must have parts and a kernel for its records")
-            self.items[i].first, self.items[i].second = first, second
+            self.items[i].parts = len(own_parts)
+            for j, place in enumerate(own_parts):
+                if not 0 <= place < len(parts):
+                    raise ValueError("a question must have parts and a kernel for its records")
+                self.items[i].part[j] = place
             self.items[i].privatize, self.items[i].tally = kernel.by_size[size], kernel.tally_by_size[size]
             self.items[i].params, self.items[i].format = kernel.params, kernel.format
             self.items[i].rows, self.items[i].record_bytes = kernel.rows, item_bytes
@@ -242,8 +248,8 @@ cdef class SurveyKernel:
         return -1
 
     cdef void encode(self, int number, const column *columns, size_t first, const uint16_t *row, size_t n, stream_key *key,
-                     stream_id stream_number, uint64_t block, workspace *w, uint32_t *out) noexcept nogil:
-        """Write the symbols of one part of a question for n rows, or its numbers to `w.number`."""
+                     uint32_t place, uint64_t block, workspace *w, uint32_t *out) noexcept nogil:
+        """Write the symbols of part `place` of a question for n rows, or its numbers to `w.number`."""
         cdef part *p = &self.parts[number]
         cdef uint32_t last = p.k - 1, missing = last if p.optional else 0
         cdef double near
@@ -265,7 +271,7 @@ cdef class SurveyKernel:
                 near = w.number[i] if w.number[i] < p.upper else p.upper
                 w.number[i] = near if near > p.lower else p.lower
         if p.encoding == AS_LOW_HIGH:
-            s = stream_open(key, stream_number, block)
+            s = rounding_stream(key, place, block)
             stream_draw(&s, w.word, blocks_for(n, 8))
             encode_low_high(w.word, w.number, n, p.start, p.per_range, missing, out)
         elif p.encoding == AS_BIN:
@@ -275,17 +281,17 @@ cdef class SurveyKernel:
                      uint64_t block, workspace *w) noexcept nogil:
         """Write the reports of n rows of block `block` for asked question q to `w.report`."""
         cdef asked *item = &self.items[q]
-        cdef uint32_t k
+        cdef uint32_t k, place
         cdef size_t i, now
         cdef uint64_t at
         cdef void *records = w.record
-        self.encode(item.first, columns, first, row, n, key, STREAM_SURVEY_ROUNDING, block, w, w.symbol)
-        if item.second >= 0:
-            self.encode(item.second, columns, first, row, n, key, STREAM_SURVEY_ROUNDING_SECOND, block, w, w.other)
-            k = self.parts[item.second].k
+        self.encode(item.part[0], columns, first, row, n, key, 0, block, w, w.symbol)
+        for place in range(1, item.parts):
+            self.encode(item.part[place], columns, first, row, n, key, place, block, w, w.other)
+            k = self.parts[item.part[place]].k
             for i in range(n):
                 w.symbol[i] = w.symbol[i] * k + w.other[i]
-        if self.parts[item.first].encoding == AS_NUMBER:
+        if self.parts[item.part[0]].encoding == AS_NUMBER:
             records = w.number
         elif item.record_bytes == 1:
             for i in range(n):
