@@ -57,7 +57,6 @@ MAKERS = {
     "cube": central.histogram_density(RNG.random(500), epsilon=1.0, bins=5, rng=1).plot,
     "square": central.histogram_density(RNG.random((500, 2)), epsilon=1.0, bins=5, rng=1).plot,
     "cross": ANSWERS["both"].plot,
-    "plan": SURVEY.plan(1000).plot,
     "trade-off": ldp.Warner(1.0).channel().plot,
     "channel": lambda ax=None: ldp.RandomizedResponse(4, 1.0).channel().plot(ax, kind="matrix"),
     "bounds": lambda ax=None: BOUND.plot(ax, x=np.geomspace(1e3, 1e6, 7), xlabel="number of people"),
@@ -271,20 +270,24 @@ def test_no_point_of_a_survey_is_outside_of_its_interval():
 
 def test_the_plan_of_a_survey_has_a_curve_per_question():
     plan = SURVEY.plan(1000)
-    ax = plan.plot()
-    *curves, mark = ax.get_lines()
-    assert [line.get_label() for line in curves] == list(plan.names)
-    for line, stderr in zip(curves, plan.stderr, strict=True):
-        np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3, 4])
-        np.testing.assert_array_equal(line.get_ydata(), stderr)
-    assert mark.get_xdata() == [1, 1]
-    styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in curves}
-    assert len(styles) == len(curves)
+    panels = plan.plot().axes
+    assert [ax.get_ylabel() for ax in panels] == [f"standard error ({unit})" for unit in dict.fromkeys(plan.units)]
+    drawn = {}
+    for ax in panels:
+        *curves, mark = ax.get_lines()
+        assert mark.get_xdata() == [1, 1]
+        styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in curves}
+        assert len(styles) == len(curves)
+        drawn |= {line.get_label(): line for line in curves}
+    assert set(drawn) == set(plan.names)
+    for name, stderr in zip(plan.names, plan.stderr, strict=True):
+        np.testing.assert_array_equal(drawn[name].get_xdata(), [1, 2, 3, 4])
+        np.testing.assert_array_equal(drawn[name].get_ydata(), stderr)
 
 
 def test_infinite_standard_errors_of_a_plan_are_not_drawn():
     plan = survey.SurveyPlan(100, ("a", "b"), np.array([[0.1, np.inf], [0.2, 0.3]]), 1)
-    np.testing.assert_array_equal(plan.plot().get_lines()[0].get_ydata(), [0.1, np.nan])
+    np.testing.assert_array_equal(plan.plot().axes[0].get_lines()[0].get_ydata(), [0.1, np.nan])
 
 
 def test_a_channel_is_a_heat_map_of_its_probabilities():

@@ -111,6 +111,7 @@ SUBJECTS = {
     "problem": "problem that is compared",
     "target": "bound or mechanism of a study",
     "error": "error of a study",
+    "effect": "difference that a test is to find",
 }
 
 

@@ -1,8 +1,8 @@
 """Minimax bounds as numbers, and sample-size planning with them.
 
 Functions of problems (`mean_1d`, `mean_l2`, `central_mean`, ...) return a `Bound`. Building blocks (`le_cam`, `fano`,
-`assouad`, `packing`, contractions) give bounds for other families of distributions. `sample_size`, `epsilon_for` and
-`compare` plan a study.
+`assouad`, `packing`, contractions) give bounds for other families of distributions. `sample_size`, `epsilon_for`,
+`plan_test` and `compare` plan a study.
 
 The contractions (`kl_contraction`, `tensorized_tv`, `tv_of_releases`, ...) are provisional: their names can change in a minor
 release.
@@ -36,6 +36,7 @@ from ._median import median
 from ._methods import assouad, fano, le_cam, packing
 from ._multinomial import multinomial
 from ._planning import epsilon_for, sample_size
+from ._power import plan_test
 from ._sparse_mean import sparse_mean
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "multinomial",
     "mutual_information",
     "packing",
+    "plan_test",
     "sample_size",
     "sparse_mean",
     "tensorized_kl",

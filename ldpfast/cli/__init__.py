@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,10 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from .._version import __version__
-from ..bounds import _plan as _plans
-from ..bounds._problem import PROBLEMS
-from . import _studies, _surveys
-from ._arguments import console, count, generator, output_file
+from . import _plans, _studies, _surveys
+from ._arguments import console, generator, output_file
 from ._process import one_line, standard_streams, stop_signals
 
 
@@ -86,30 +83,7 @@ def _parser() -> Parser:
 
     _studies.add_command(commands, seed)
 
-    plan = commands.add_parser(
-        "plan",
-        help="sample-size planning: people, epsilon or error, the mechanism, and the lower bound for every mechanism",
-        epilog="Give two of --n, --epsilon and --error; the third is computed. Errors are in the unit of the problem's loss, "
-        "which is the squared error for means, shares, coefficients and densities.",
-    )
-    plan.add_argument("problem", choices=PROBLEMS, metavar="PROBLEM", help=f"one of {', '.join(PROBLEMS)}")
-    plan.add_argument("--n", type=count, help="number of people, such as 20000 or 1e6")
-    plan.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record, or of the release")
-    plan.add_argument("--error", type=float, metavar="X", help="largest acceptable error")
-    plan.add_argument(
-        "--confidence", type=float, metavar="C", help="bound the error with this probability instead of on average"
-    )
-    for name in _plan_parameters():
-        problems = [problem.name for problem in PROBLEMS.values() if name in problem.needed + problem.optional]
-        kind = count if name in ("dim", "k") else str if name in ("family", "privacy", "method") else float
-        plan.add_argument(
-            "--" + name.replace("_", "-"), type=kind, metavar="V", help=f"parameter of {', '.join(problems)}"
-        )
-    plan.add_argument(
-        "--figure", type=Path, metavar="FILE", help="file for a figure of the errors against n and epsilon (PNG)"
-    )
-    plan.add_argument("--json", action="store_true", help="print one JSON object")
-    plan.set_defaults(command=_plan)
+    _plans.add_command(commands)
 
     bench = commands.add_parser(
         "bench", help="speed on this machine, compared with NumPy and with the limit of random bytes and memory"
@@ -136,28 +110,3 @@ def _bench(arguments: argparse.Namespace) -> int:
     from ..bench._report import report
 
     return report(arguments.seconds, arguments.json, arguments.targets)
-
-
-def _plan_parameters() -> list[str]:
-    """Return the names of the parameters of all problems."""
-    return list(dict.fromkeys(name for p in PROBLEMS.values() for name in p.needed + p.optional))
-
-
-def _plan(arguments: argparse.Namespace) -> int:
-    problem = PROBLEMS[arguments.problem]
-    fixed = {name: value for name in _plan_parameters() if (value := getattr(arguments, name)) is not None}
-    for name in problem.needed:
-        if name not in fixed:
-            raise ValueError(f"--{name.replace('_', '-')} must be given for {problem.name}")
-    for name in fixed:
-        if name not in problem.needed + problem.optional:
-            raise ValueError(f"--{name.replace('_', '-')} must be left out for {problem.name}")
-    if arguments.figure is not None:
-        output_file("--figure", arguments.figure)
-    plan = _plans.make_plan(problem.name, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
-    if arguments.figure is not None:
-        from ..bounds import _plan_plot
-
-        _plan_plot.save(plan, arguments.figure)
-    print(json.dumps(plan.to_dict()) if arguments.json else plan)
-    return 0

@@ -56,19 +56,19 @@ def output_file(option: str, path: Path, inputs: Iterable[str | Path] = ()) -> P
 
 
 @contextmanager
-def replaced(path: Path, inputs: Iterable[str | Path]) -> Iterator[Path]:
+def replaced(path: Path, inputs: Iterable[str | Path], option: str = "--output") -> Iterator[Path]:
     """Yield the name of a temporary file beside a file. It replaces the file if no error was raised.
 
     A file that exists keeps its permissions and its owner.
     """
-    target = output_file("--output", path, inputs)
+    target = output_file(option, path, inputs)
     temporary = target.with_name(f".ldpfast-{secrets.token_hex(8)}")
     try:  # before the file exists: a signal can come at any time
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except OSError as error:
             raise ValueError(
-                f"--output must be a file that can be written, got {str(path)!r}: {error.strerror}"
+                f"{option} must be a file that can be written, got {str(path)!r}: {error.strerror}"
             ) from None
         yield temporary
         status = status_of(target)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ..survey._result import NO_ANSWERS
 from ._arguments import console, generator, output_file, replaced
 from ._process import one_line
 
+Read = TypeVar("Read")
 PRIVACY_NOTE = (
     "Each record is privatized separately{}. Ends of intervals and categories must be public knowledge, not taken from the "
     "data. An error caused by the data (a number out of range, an undeclared category, text, a missing value) is outside "
@@ -123,13 +124,7 @@ def _add_files(parser: Any) -> None:
 
 def _privatize(arguments: argparse.Namespace) -> int:
     parquet = optional("pyarrow.parquet", "files")
-    require_regular(arguments.survey)
-    try:
-        survey = Survey.from_toml(arguments.survey.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise ValueError(f"{arguments.survey} must be UTF-8 text") from None
-    except ValueError as error:
-        raise ValueError(f"{arguments.survey}: {error}") from None
+    survey = read_survey(arguments.survey, Survey.from_toml)
     rng = generator(arguments.seed)
     inputs = [arguments.survey, *arguments.files]
     with _progress(arguments.files, False) as progress, replaced(arguments.output, inputs) as temporary:
@@ -245,6 +240,17 @@ def _with_options(message: str, missing: str) -> str:
 
 
 # Surveys and states ---------------------------------------------------------------------------------------------------
+
+
+def read_survey(path: Path, parse: Callable[[str], Read]) -> Read:
+    """Return what a function makes of the text of a file that describes a survey."""
+    require_regular(path)
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be UTF-8 text") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _survey_for(arguments: argparse.Namespace) -> Survey:

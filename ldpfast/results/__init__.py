@@ -20,6 +20,7 @@ from ._intervals import Normal as Normal
 from ._intervals import WithGaps as WithGaps
 from ._people import People as People
 from ._people import new_count as new_count
+from ._power import detectable_distance as detectable_distance
 from ._random_scaling import RandomScaling as RandomScaling
 from ._random_scaling import random_scaling as random_scaling
 from ._random_scaling import random_scaling_quantile as random_scaling_quantile

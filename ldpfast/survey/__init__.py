@@ -13,10 +13,10 @@ from ._choice import Choice
 from ._client import SurveyClient
 from ._compare import SurveyComparison, compare
 from ._cross import Cross, CrossAnswer
-from ._design import SurveyPlan
 from ._histogram import Histogram, HistogramAnswer
 from ._hypotheses import k_sample, two_sample
 from ._mean import Mean
+from ._plan import SurveyPlan
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
 from ._repeated import Repeated, RepeatedRound

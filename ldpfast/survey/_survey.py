@@ -15,16 +15,17 @@ from ..mechanisms import Mechanism
 from ..privacy import Guarantee
 from ..reports import MESSAGE_VERSION, Aggregator, Collected, Question
 from ..reports._question import StateLayout
-from . import _design, _toml
+from . import _design, _plan, _toml
 from ._arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
 from ._client import SurveyClient
 from ._client_table import check_optional, client_table
 from ._conclude import conclude
 from ._counts import combine, count, is_possible
-from ._design import Item, SurveyPlan
+from ._design import Item
 from ._layout import SurveyLayout
 from ._messages import messages_of
 from ._people import People, warn_clipped, warn_public
+from ._plan import SurveyPlan
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._result import SurveyResult
 
@@ -146,13 +147,27 @@ class Survey(Question[SurveyResult]):
         """The questions that a column answers, by their names; a `Cross` combines several of them."""
         return dict(self._layout.declared)
 
-    def plan(self, n: int) -> SurveyPlan:
+    def plan(
+        self,
+        n: int | None = None,
+        *,
+        compare: bool | Mapping[str, float] | None = None,
+        alpha: float = 0.05,
+        power: float = 0.8,
+    ) -> SurveyPlan:
         """Return the standard errors to expect, for every number of answers per person.
 
         Parameters
         ----------
-        n : int
-            Number of people, at least 1.
+        n : int, optional
+            Number of people, at least 1. By default the number that the comparison needs.
+        compare : bool or mapping of str to float, optional
+            Whether the two halves of the people will be compared. The plan then has the smallest difference that is found. A
+            mapping has differences by question, of a share or of a mean, for which the plan has the number of people.
+        alpha : float, default 0.05
+            Level of the two-sided test of one difference, in (0, 1). With many questions, divide it by their number.
+        power : float, default 0.8
+            Probability that the test finds the difference, in (alpha, 1).
 
         Returns
         -------
@@ -164,10 +179,11 @@ class Survey(Question[SurveyResult]):
         Raises
         ------
         TypeError, ValueError
-            If `n` is not an integer in [1, 2^53].
+            If `n` is not an integer in [1, 2^53]; if `compare` has other questions or differences that are not > 0; if
+            `alpha` or `power` are out of range; if 2^53 people are not enough for a difference.
         """
-        asked, n = dict(self.questions), _check.people("n", n)
-        return _design.plan(self._layout.items, asked, self.epsilon, self.answers, n)
+        items, asked = self._layout.items, dict(self.questions)
+        return _plan.plan(items, asked, self.epsilon, self.answers, n, compare, alpha, power)
 
     # People -----------------------------------------------------------------------------------------------------------
 
@@ -457,7 +473,7 @@ class Survey(Question[SurveyResult]):
         )
 
     @classmethod
-    def from_toml(cls, text: str) -> Survey:
+    def from_toml(cls, text: str, *, epsilon: float | None = None) -> Survey:
         """Return the survey that TOML describes.
 
         Parameters
@@ -465,6 +481,8 @@ class Survey(Question[SurveyResult]):
         text : str
             "epsilon", optionally "answers", "series" and a table "weights", and one table per question: its "type" and
             the arguments of that class.
+        epsilon : float, optional
+            Privacy parameter in the place of that of the text.
 
         Returns
         -------
@@ -490,7 +508,7 @@ class Survey(Question[SurveyResult]):
         >>> list(survey.questions)
         ['smoker', 'age']
         """
-        return cls(**_toml.parse(text))
+        return cls(**_toml.parse(text, epsilon))
 
     def _pinned(self) -> dict[str, Any]:
         return {

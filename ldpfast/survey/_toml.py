@@ -20,7 +20,7 @@ KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, H
 OPTIONS = ("epsilon", "answers", "weights", "series", "questions")
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
     """Return the arguments of a survey from TOML.
 
     Parameters
@@ -28,6 +28,8 @@ def parse(text: str) -> dict[str, Any]:
     text : str
         "epsilon", optionally "answers", "series" and a table "weights", and a table "questions" with a table per question:
         its "type" and the arguments of that class.
+    epsilon : float, optional
+        Privacy parameter in the place of that of the text.
 
     Returns
     -------
@@ -46,6 +48,7 @@ def parse(text: str) -> dict[str, Any]:
         raise ValueError(f"a survey must be valid TOML: {error}") from None
     except RecursionError:
         raise ValueError("a survey must be TOML that is nested less deeply") from None
+    data |= {} if epsilon is None else {"epsilon": epsilon}
     unknown = sorted(set(data) - set(OPTIONS))
     if unknown:
         raise ValueError(f"a survey must have the entries {', '.join(OPTIONS)} only, got {unknown[0]!r}")

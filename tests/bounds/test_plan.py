@@ -118,7 +118,7 @@ def test_an_infinite_moment_is_a_string_in_json(capsys):
             ["median", "--radius", 1, "--n", 9, "--epsilon", 1, "--confidence", 0.9],
             "--confidence must be left out without",
         ),
-        (["mode"], "invalid choice: 'mode'"),
+        (["mode"], "PROBLEM must be one of"),
         (["mean_l2", "--dim", "x"], "argument --dim: must be a whole number, such as 20000 or 1e6, got 'x'"),
         (["median", "--radius", 1, "--error", 1e-9, "--epsilon", 1e-5], "error must be reachable with at most"),
         (["mean_1d", "--moment", 1, "--n", 9, "--epsilon", 1], "Corollary 1, needs a moment > 1, got moment=1"),

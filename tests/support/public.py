@@ -158,7 +158,7 @@ def instances() -> list[Any]:
         *(results.MatrixDebiasing(np.eye(2)), results.NumberDebiasing(np.arange(2.0))),
         results.Binomial(np.array([3, 4]), 10, results.Debiasing(-1.0, 2.0)),
         results.BoundedSum(0.1, 0.2),
-        *(asked, found, *found.values(), found.table(), asked.plan(100), asked.aggregator()),
+        *(asked, found, *found.values(), found.table(), asked.plan(100, compare=True), asked.aggregator()),
         *(survey.YesNo(), survey.Mean(0, 1), *asked.questions.values()),
         *(repeated, repeated.in_round(0), repeated.client(bytes(32), 1, question="q")),
         survey.Survey({"x": labels}, 1.0).client(),

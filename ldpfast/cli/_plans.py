@@ -1,0 +1,173 @@
+"""The command for planning: of a problem of statistics, or of a survey."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ..bounds import _plan
+from ..bounds._problem import PROBLEMS
+from ..survey import Survey, SurveyPlan
+from ._arguments import count, output_file, replaced
+from ._surveys import read_survey
+
+SURVEY_ONLY = ("html", "compare", "alpha", "power")
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to a parser."""
+    plan = commands.add_parser(
+        "plan",
+        help="sample-size planning: people, epsilon or error of a problem and its lower bounds; or the precision of a survey",
+        epilog="For a problem give two of --n, --epsilon and --error; the third is computed. Errors are in the unit of the "
+        "problem's loss, which is the squared error for means, shares, coefficients and densities. For a survey give --n, or "
+        "--compare. If the survey has no epsilon and --epsilon is not given, five values are compared.",
+    )
+    plan.add_argument(
+        "problem", metavar="PROBLEM", help=f"one of {', '.join(PROBLEMS)}; or SURVEY.toml, see `Survey.from_toml`"
+    )
+    plan.add_argument("--n", type=count, help="number of people, such as 20000 or 1e6")
+    plan.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record, or of the release")
+    plan.add_argument("--error", type=float, metavar="X", help="largest acceptable error")
+    plan.add_argument(
+        "--confidence", type=float, metavar="C", help="bound the error with this probability instead of on average"
+    )
+    for name in problem_parameters():
+        problems = [problem.name for problem in PROBLEMS.values() if name in problem.needed + problem.optional]
+        kind = count if name in ("dim", "k") else str if name in ("family", "privacy", "method") else float
+        plan.add_argument(_option(name), type=kind, metavar="V", help=f"parameter of {', '.join(problems)}")
+    plan.add_argument(
+        "--figure", type=Path, metavar="FILE", help="file for a figure of the errors against n and epsilon (PNG)"
+    )
+    plan.add_argument("--json", action="store_true", help="print one JSON object")
+    plan.add_argument("--html", type=Path, metavar="FILE", help="for a survey: file for a report to a committee")
+    plan.add_argument(
+        "--compare",
+        action="append",
+        metavar="QUESTION=DIFFERENCE",
+        help="for a survey: a difference of two groups of equal size that is to be found; can be given several times",
+    )
+    plan.add_argument(
+        "--alpha", type=float, metavar="A", help="for a survey: level of the test of one difference (0.05)"
+    )
+    plan.add_argument(
+        "--power", type=float, metavar="P", help="for a survey: probability that a difference is found (0.8)"
+    )
+    plan.set_defaults(command=_run)
+
+
+def problem_parameters() -> list[str]:
+    """Return the names of the parameters of all problems."""
+    return list(dict.fromkeys(name for p in PROBLEMS.values() for name in p.needed + p.optional))
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.problem in PROBLEMS:
+        return _plan_problem(arguments)
+    if arguments.problem.endswith(".toml"):
+        return _plan_survey(arguments)
+    raise ValueError(
+        f"PROBLEM must be one of {', '.join(PROBLEMS)}, or a survey with the suffix .toml, got {arguments.problem!r}"
+    )
+
+
+def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], what: str) -> None:
+    for name in names:
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"{_option(name)} must be left out for {what}")
+
+
+def _plan_problem(arguments: argparse.Namespace) -> int:
+    problem = PROBLEMS[arguments.problem]
+    _refuse(arguments, SURVEY_ONLY, problem.name)
+    fixed = {name: value for name in problem_parameters() if (value := getattr(arguments, name)) is not None}
+    for name in problem.needed:
+        if name not in fixed:
+            raise ValueError(f"{_option(name)} must be given for {problem.name}")
+    for name in fixed:
+        if name not in problem.needed + problem.optional:
+            raise ValueError(f"{_option(name)} must be left out for {problem.name}")
+    if arguments.figure is not None:
+        output_file("--figure", arguments.figure)
+    found = _plan.make_plan(problem.name, arguments.n, arguments.epsilon, arguments.error, arguments.confidence, fixed)
+    if arguments.figure is not None:
+        from ..bounds import _plan_plot
+
+        _plan_plot.save(found, arguments.figure)
+    print(json.dumps(found.to_dict()) if arguments.json else found)
+    return 0
+
+
+def _plan_survey(arguments: argparse.Namespace) -> int:
+    path = Path(arguments.problem)
+    _refuse(arguments, ("error", "confidence", *problem_parameters()), "a survey")
+    if arguments.figure is not None:
+        output_file("--figure", arguments.figure, [path])
+    surveys = _surveys_of(path, arguments.epsilon)
+    compare: Any = _differences(arguments.compare) if arguments.compare else True
+    options: dict[str, Any] = {
+        name: getattr(arguments, name) for name in ("alpha", "power") if getattr(arguments, name) is not None
+    }
+    if arguments.n is None and compare is True:
+        raise ValueError("--n or --compare must be given for a survey")
+    # With several epsilons, the first and smallest one needs the most people.
+    plans = [surveys[0].plan(arguments.n, compare=compare, **options)]
+    plans += [survey.plan(plans[0].n, compare=compare, **options) for survey in surveys[1:]]
+    if arguments.figure is not None:
+        plans[0].plot(arguments.figure)
+    if arguments.html is not None:
+        from ..survey._plan_page import plan_page
+
+        with replaced(arguments.html, [path], "--html") as temporary:
+            temporary.write_text(plan_page(surveys, plans, f"Plan of the survey {path.stem}"), encoding="utf-8")
+    if arguments.json:
+        described = [{"epsilon": survey.epsilon, **plan.to_dict()} for survey, plan in zip(surveys, plans, strict=True)]
+        print(json.dumps(described[0] if len(described) == 1 else described))
+        return 0
+    for survey, plan in zip(surveys, plans, strict=True):
+        print(f"epsilon = {survey.guarantee.epsilon:.6g} for all answers of a person")
+        print(_short(plan))
+    if arguments.html is not None:
+        print(arguments.html)
+    return 0
+
+
+def _short(plan: SurveyPlan) -> str:
+    """Return the plan without the numbers of answers per person that the survey does not have."""
+    columns = plan._shown().columns
+    kept = {name: values for name, values in columns.items() if " answer" not in name or name.endswith("*")}
+    kept = {("standard error" if name.endswith("*") else name): values for name, values in kept.items()}
+    return f"{type(plan.table)(kept)!r}\n{plan.note.replace('; * is this survey', '')}\n"
+
+
+def _surveys_of(path: Path, epsilon: float | None) -> list[Survey]:
+    """Return the survey of a file, with another epsilon if one is given, or with five if there is none."""
+    from ..survey._plan_page import EPSILONS
+
+    def parse(text: str) -> list[Survey]:
+        if epsilon is None and "epsilon" not in tomllib.loads(text):
+            return [Survey.from_toml(text, epsilon=each) for each in EPSILONS]
+        return [Survey.from_toml(text, epsilon=epsilon)]
+
+    return read_survey(path, parse)
+
+
+def _differences(texts: list[str]) -> dict[str, float]:
+    """Return the differences that are given on the command line, by question."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ValueError(f"--compare must be QUESTION=DIFFERENCE, such as smoker=0.05, got {text!r}")
+    return found

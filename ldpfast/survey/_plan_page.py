@@ -1,0 +1,251 @@
+"""The plan of a survey as one page of HTML, for a committee that decides about the study."""
+
+from __future__ import annotations
+
+import html
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._extras import optional
+from .._plots import BLACK, text_of
+from .._table import Table, html_table
+from ._cross import Cross
+from ._plan import SurveyPlan, curve, finish_panel, panels_of_units
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of a plan without a choice of epsilon
+FEWEST, MOST, POINTS = 0.1, 10.0, 25  # numbers of people in pictures, times n
+MAX_LABELS = 12  # of a question that are listed
+STYLE = """
+body { font-family: system-ui, sans-serif; line-height: 1.5; color: #1a1a1a; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.95rem; }
+th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+th { border-bottom: 2px solid #888; } svg { max-width: 100%; height: auto; }
+blockquote { border-left: 4px solid #0072B2; margin-left: 0; padding-left: 1rem; }
+"""
+
+
+def plan_page(surveys: Sequence[Survey], plans: Sequence[SurveyPlan], title: str) -> str:
+    """Return the plan of a survey as one page without external resources.
+
+    Parameters
+    ----------
+    surveys : sequence of Survey
+        The survey, or the same survey with several values of epsilon between which the committee chooses.
+    plans : sequence of SurveyPlan
+        A plan of each, with a comparison, for the same number of people.
+    title : str
+        Title of the page.
+    """
+    survey, plan = surveys[0], plans[0]
+    parts = [
+        f"<h1>{html.escape(title)}</h1>",
+        f"<p>{_counted(len(plan.names), 'question')} to {_counted(plan.n, 'person', 'people')}. {_answers_text(survey)}</p>",
+        "<h2>What people are asked</h2>",
+        _scrolled(_questions_table(survey)),
+        "<h2>The promise to each person</h2>",
+        *_promise(surveys),
+        "<h2>How precise the results will be</h2>",
+        *_precision(surveys, plans),
+        "<h2>Pictures</h2>",
+        "<p>Expected standard errors against the number of people"
+        f"{' for the question with the largest one' * (len(surveys) > 1)}. Dashed lines are without privacy, where everybody "
+        "answers all questions. Both axes are logarithmic.</p>",
+        _picture(surveys, plans),
+        "<h2>Differences between two groups</h2>",
+        *_differences(surveys, plans),
+        "<h2>What this does not cover</h2>",
+        "<ul><li>Whether somebody took part is visible.</li>"
+        "<li>A person who answers another survey, or this one again, loses more; the losses add up.</li>"
+        "<li>The device of the person knows the answers. What else it stores or sends is not covered.</li>"
+        "<li>Possible answers and ranges must be public knowledge, not taken from the data.</li></ul>",
+        "<h2>For the reviewer of the method</h2>",
+        *_mechanisms(surveys),
+    ]
+    head = (
+        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
+    )
+    body = "\n".join(parts)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
+    )
+
+
+# Questions and promise ------------------------------------------------------------------------------------------------
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _answers_text(survey: Survey) -> str:
+    asked = len(survey.mechanisms)
+    if survey.answers == asked:
+        return "Each person answers all of them." if asked > 1 else ""
+    some = "one of them" if survey.answers == 1 else f"{survey.answers} of them"
+    return f"Each person answers {some}, which is drawn at random without looking at the answers."
+
+
+def _questions_table(survey: Survey) -> str:
+    columns: dict[str, list[str]] = {"question": [], "answer": [], "may be left out": [], "how often asked": []}
+    shares = {item.name: item.weight * survey.answers if survey.answers == 1 else None for item in survey._layout.items}
+    for name, question in survey.questions.items():
+        share = shares.get(name, 0)
+        if isinstance(question, Cross):
+            text, is_optional = f"the questions {' and '.join(question.parts)} together", ""
+        else:
+            text, is_optional = _answer_text(question), "yes" if survey.column_questions[name].optional else "no"
+        part = survey.answers / len(survey.mechanisms) if share is None else float(share)
+        columns["question"].append(name)
+        columns["answer"].append(text)
+        columns["may be left out"].append(is_optional)
+        columns["how often asked"].append(f"{100 * part:.3g} % of people" if part else "with others only")
+    return html_table(columns, ("question", "answer", "may be left out"))
+
+
+def _answer_text(question: Any) -> str:
+    low, high = question.valid_range()
+    if question.quantity == "mean":
+        return f"a number from {low:g} to {high:g}"
+    if question.encoding == "bin":
+        return f"a number from {low:g} to {high:g}, in {len(question.labels)} bins"
+    listed = list(map(str, question.labels))
+    return ", ".join(listed[:MAX_LABELS]) + (f", ... ({len(listed)} answers)" if len(listed) > MAX_LABELS else "")
+
+
+def _promise(surveys: Sequence[Survey]) -> list[str]:
+    epsilon = max(survey.guarantee.epsilon for survey in surveys)
+    text = [
+        "<p>Each device changes the answer at random before it sends anything, and nobody ever holds the true answers. "
+        "What it sends could have come from any other answers as well. How much more likely it is for the true answers "
+        "is limited:</p>"
+    ]
+    if len(surveys) == 1:
+        text.append(
+            f"<blockquote>Whatever a person answers, and whatever an observer knows already, what is sent is at most "
+            f"{_times(epsilon)} times as likely as with any other answers (epsilon = {epsilon:.4g}, for all answers "
+            "of a person together). An observer who thinks that somebody has a certain property with a probability of 50 % "
+            f"thinks so with at most {_belief(epsilon)} afterwards.</blockquote>"
+        )
+        return text
+    epsilons = [survey.guarantee.epsilon for survey in surveys]
+    columns = {
+        "epsilon": [f"{epsilon:.4g}" for epsilon in epsilons],
+        "largest ratio of probabilities": [_times(epsilon) for epsilon in epsilons],
+        "a belief of 50 % becomes at most": [_belief(epsilon) for epsilon in epsilons],
+    }
+    return [*text, _scrolled(html_table(columns)), "<p>Epsilon is for all answers of a person together.</p>"]
+
+
+def _times(epsilon: float) -> str:
+    """Return e^epsilon with three digits, rounded up."""
+    ratio = math.exp(epsilon)
+    digits = max(0, 2 - math.floor(math.log10(ratio)))
+    return f"{math.ceil(ratio * 10**digits) / 10**digits:,.{digits}f}"
+
+
+def _belief(epsilon: float) -> str:
+    """Return the largest belief after a report to which a belief of 50 % leads, rounded up."""
+    doubt = 100 / (1 + math.exp(epsilon))
+    digits = max(1, -math.floor(math.log10(doubt)))
+    return f"{100 - math.floor(doubt * 10**digits) / 10**digits:.{digits}f} %"
+
+
+# Precision ------------------------------------------------------------------------------------------------------------
+
+
+def _precision(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[str]:
+    plan = plans[0]
+    columns: dict[str, list[Any]] = {"question": list(plan.names), "unit": list(plan.units)}
+    if len(surveys) == 1:
+        columns["standard error"] = plan.expected.tolist()
+        columns["95 % interval, +-"] = (1.96 * plan.expected).tolist()
+    else:
+        for survey, other in zip(surveys, plans, strict=True):
+            columns[f"epsilon {survey.epsilon:g}"] = other.expected.tolist()
+    assert plan.nonprivate is not None
+    columns["without privacy"] = plan.nonprivate.tolist()
+    note = (
+        "<p>Standard errors are those of a share where all answers are equally frequent, and of a mean where half of the "
+        "people are at each end; others are smaller. Without privacy, everybody answers all questions.</p>"
+    )
+    return [_scrolled(Table(columns)._html()), note]
+
+
+def _differences(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> list[str]:
+    first = plans[0].comparison
+    assert first is not None
+    text = (
+        f"<p>If the people are divided into two groups of equal size, a test at level {first.alpha:g} finds the following "
+        f"differences with probability {first.power:g}. Smaller ones are likely to be missed.</p>"
+    )
+    columns: dict[str, list[Any]] = {"question": list(plans[0].names), "unit": list(plans[0].units)}
+    for survey, plan in zip(surveys, plans, strict=True):
+        assert plan.comparison is not None
+        ending = "" if len(surveys) == 1 else f", epsilon {survey.epsilon:g}"
+        columns[f"smallest difference{ending}"] = plan.comparison.smallest.tolist()
+    if first.differences:
+        columns["wanted"] = [first.differences.get(name, "") for name in plans[0].names]
+        for survey, plan in zip(surveys, plans, strict=True):
+            assert plan.comparison is not None
+            ending = "" if len(surveys) == 1 else f", epsilon {survey.epsilon:g}"
+            needed = plan.comparison.needed
+            columns[f"people needed{ending}"] = [f"{needed[name]:,}" if name in needed else "" for name in plan.names]
+    return [text, _scrolled(Table(columns)._html())]
+
+
+def _picture(surveys: Sequence[Survey], plans: Sequence[SurveyPlan]) -> str:
+    """Return a picture of the standard errors against the number of people, one panel per unit, as SVG."""
+    n = plans[0].n * np.geomspace(FEWEST, MOST, POINTS)
+    scale = math.sqrt(plans[0].n) / np.sqrt(n)
+    page, panels = panels_of_units(plans[0].units)
+    for ax, (unit, places) in panels:
+        if len(surveys) == 1:
+            errors = {text_of(plans[0].names[place]): plans[0].expected[place] for place in places}
+        else:
+            pairs = zip(surveys, plans, strict=True)
+            errors = {f"epsilon {survey.epsilon:g}": plan.expected[places].max() for survey, plan in pairs}
+        for at, (label, error) in enumerate(errors.items()):
+            ax.plot(n, error * scale, label=label, **curve(at))
+        assert plans[0].nonprivate is not None
+        without = {float(plans[0].nonprivate[place]) for place in places}
+        for error in sorted(without):
+            ax.plot(n, error * scale, color=BLACK, linestyle=(0, (5, 5)), linewidth=0.8)
+        ax.axvline(plans[0].n, color="0.5", linewidth=0.8)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlabel("number of people")
+        finish_panel(ax, unit)
+    file = io.StringIO()
+    with optional("matplotlib", "plot").rc_context({"svg.hashsalt": "ldpfast", "svg.fonttype": "none"}):
+        page.savefig(file, format="svg", metadata={"Date": None})
+    picture = file.getvalue()
+    return picture[picture.index("<svg") :]
+
+
+def _mechanisms(surveys: Sequence[Survey]) -> list[str]:
+    columns: dict[str, list[str]] = {"question": [], "mechanism": [], "bytes": []}
+    survey = surveys[0]
+    for name, mechanism in survey.mechanisms.items():
+        columns["question"].append(name)
+        columns["mechanism"].append(repr(mechanism))
+        columns["bytes"].append(str(mechanism.report.nbytes))
+    intro = (
+        "<p>Each answer is privatized by the mechanism below, in the local model of differential privacy. The probabilities "
+        "are integers over a power of two, rounded toward more privacy, and the random numbers are cryptographic.</p>"
+    )
+    which = "" if len(surveys) == 1 else f"<p>With epsilon {survey.epsilon:g}; other values have other parameters.</p>"
+    return [intro, which, _scrolled(html_table(columns, ("question", "mechanism")))]
+
+
+def _scrolled(table: str) -> str:
+    return f'<div class="scroll">{table}</div>'

@@ -1,0 +1,286 @@
+"""Plans of comparisons: smallest differences, numbers of people, and the page for a committee."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ldpfast as ldp
+from ldpfast import bounds
+from ldpfast.cli import main
+from ldpfast.results import detectable_distance
+from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, k_sample
+from ldpfast.survey._shares import Shares
+
+from ..support.statistics import hoeffding_radius
+
+QUESTIONS = {"smoker": YesNo(), "way": Choice(["foot", "car", "train"]), "visits": Mean(0, 20)}
+
+
+def test_the_distance_gives_the_power_of_the_normal_test():
+    for alpha, power in ((0.05, 0.8), (0.01, 0.99), (0.2, 0.3)):
+        d, z = detectable_distance(1, alpha, power), stats.norm.isf(alpha / 2)
+        assert stats.norm.sf(z - d) + stats.norm.cdf(-z - d) == pytest.approx(power, abs=1e-9)
+        nc = detectable_distance(7, alpha, power) ** 2
+        assert stats.ncx2.sf(stats.chi2.isf(alpha, 7), 7, nc) == pytest.approx(power, abs=1e-9)
+    with pytest.raises(ValueError, match=r"power must be above alpha = 0.5, got 0.5"):
+        detectable_distance(1, 0.5, 0.5)
+
+
+def test_a_plan_of_a_comparison_is_consistent():
+    """The smallest difference at the number of people that a difference needs is this difference."""
+    survey = Survey(QUESTIONS, 2.0)
+    n = survey.plan(compare={"smoker": 0.05, "visits": 1.5}).comparison.needed
+    for name, difference in (("smoker", 0.05), ("visits", 1.5)):
+        at = survey.plan(n[name], compare=True)
+        place = at.names.index(name)
+        assert at.comparison.smallest[place] == pytest.approx(difference, rel=1e-3)
+        assert at.comparison.smallest[place] <= difference
+        assert survey.plan(n[name] - 1, compare=True).comparison.smallest[place] > difference
+    plan = survey.plan(compare={"smoker": 0.05, "visits": 1.5})
+    assert plan.n == max(n.values())
+    assert plan.table["people needed"] == [n["smoker"], None, n["visits"]]
+    assert "found with probability 0.8 by a test at level 0.05" in repr(plan)
+    assert "people needed" in plan._repr_html_()
+    assert plan.to_dict()["power"] == 0.8
+    assert json.dumps(plan.to_dict())
+    assert survey.plan(100).comparison is None
+
+
+@pytest.mark.parametrize("name, difference", [("smoker", 0.06), ("visits", 1.2)])
+def test_a_planned_difference_is_found_with_the_planned_probability(name, difference):
+    """Misses powers that are off by 0.08."""
+    question = QUESTIONS[name]
+    survey = Survey({name: question}, 2.0)
+    n = survey.plan(compare={name: difference}, power=0.7).n
+    length = question.range[1] - question.range[0]
+    found = []
+    for seed in range(400):
+        counts = (
+            ldp.simulate(survey.mechanisms[name], [0.5 - half, 0.5 + half], n // 2, rng=2 * seed + (half > 0))
+            for half in (difference / length / 2, -difference / length / 2)
+        )
+        a, b = (question.answer(Shares.of(count), 1) for count in counts)
+        found.append((a - b).test().pvalue < 0.05)
+    assert abs(np.mean(found) - 0.7) <= hoeffding_radius(400, 1e-3)
+
+
+MECHANISMS = [
+    ldp.RandomizedResponse(4, 2.0),
+    ldp.SubsetSelection(4, 0.5),
+    ldp.UnaryEncoding(4, 1.0),
+    ldp.HadamardResponse(4, 1.0),
+    ldp.FiniteChannel([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 5, 1], [1, 1, 1, 5]]),
+]
+BEFORE, AFTER = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.4, 0.25, 0.2, 0.15])
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: type(mechanism).__name__)
+def test_the_noncentrality_is_that_of_matrices(mechanism):
+    """From the channel, by enumeration of the reports and a pseudo-inverse."""
+    n = bounds.plan_test(mechanism, (BEFORE, AFTER), power=0.9)
+    channel = mechanism.channel().matrix
+    share = (BEFORE + AFTER) / 2
+    if isinstance(mechanism, ldp.SubsetSelection | ldp.UnaryEncoding):
+        bits = (np.arange(channel.shape[1])[:, np.newaxis] >> np.arange(4)) & 1
+        packed, possible = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little"), channel.sum(axis=0) > 0
+        channel, decoded = channel[:, possible], mechanism.decode(packed[possible])
+    else:
+        decoded = mechanism.decode(np.arange(channel.shape[1], dtype=np.uint8))
+    sigma = (decoded.T * (share @ channel)) @ decoded - np.outer(share, share)
+    # The best linear combinations of shares that add up to 1: contrasts with the smallest variance.
+    free = np.eye(4)[:, :3] - np.eye(4)[:, 3:]
+    inverse = np.linalg.pinv(sigma, rcond=1e-9)
+    if abs(np.ones(4) @ sigma @ np.ones(4)) > 1e-9:
+        precision = free @ np.linalg.inv(np.linalg.inv(free.T @ inverse @ free)) @ free.T
+        d = (AFTER - BEFORE)[:3]
+        squared = d @ (free.T @ inverse @ free) @ d
+        assert precision.shape == (4, 4)
+    else:
+        squared = (AFTER - BEFORE) @ inverse @ (AFTER - BEFORE)
+    nc = squared * n / 4
+    assert stats.ncx2.sf(stats.chi2.isf(0.05, 3), 3, nc) == pytest.approx(0.9, abs=2e-3)
+
+
+def test_the_planned_number_of_people_has_the_power_of_the_test():
+    """Misses powers that are off by 0.1."""
+    mechanism = Survey({"q": Choice(4)}, 2.0).mechanisms["q"]
+    n = bounds.plan_test(mechanism, (BEFORE, AFTER), power=0.6)
+    found = []
+    for seed in range(300):
+        answers = [
+            Choice(4).answer(Shares.of(ldp.simulate(mechanism, share, n // 2, rng=2 * seed + i)), 1)
+            for i, share in enumerate((BEFORE, AFTER))
+        ]
+        found.append(k_sample(answers).pvalue < 0.05)
+    assert abs(np.mean(found) - 0.6) <= hoeffding_radius(300, 1e-3)
+
+
+def test_one_group_needs_fewer_people():
+    mechanism = ldp.RandomizedResponse(4, 2.0)
+    one, two = (bounds.plan_test(mechanism, (BEFORE, AFTER), groups=groups) for groups in (1, 2))
+    assert 3.5 < two / one < 4.5
+    number = ldp.SignBit(0, 10, 1.0)
+    assert bounds.plan_test(number, 0.5) == pytest.approx(4 * bounds.plan_test(number, 0.5, groups=1), abs=4)
+    distance = (stats.norm.isf(0.025) + stats.norm.isf(0.2)) ** 2
+    assert bounds.plan_test(number, 0.5, groups=1) == math.ceil(number.worst_variance * distance / 0.25)
+
+
+@pytest.mark.parametrize(
+    "call, kind, message",
+    [
+        (lambda: Survey(QUESTIONS, 1.0).plan(), ValueError, "n must be given unless compare has differences"),
+        (lambda: Survey(QUESTIONS, 1.0).plan(10, compare={"age": 1}), ValueError, "got 'age'"),
+        (lambda: Survey(QUESTIONS, 1.0).plan(10, compare={"visits": 0}), ValueError, r"compare\['visits'\] must be"),
+        (lambda: Survey(QUESTIONS, 1.0).plan(10, compare=0.1), TypeError, "compare must be a bool or a mapping"),
+        (lambda: Survey(QUESTIONS, 1.0).plan(10, compare=True, alpha=2), ValueError, "alpha must be"),
+        (lambda: Survey(QUESTIONS, 1.0).plan(compare={"smoker": 1e-9}), ValueError, "people needed must be"),
+        (lambda: bounds.plan_test("mean", 0.1), TypeError, "target must be a survey or a mechanism, got str"),
+        (lambda: bounds.plan_test(Survey(QUESTIONS, 1.0), 0.1), TypeError, "effect must be a mapping"),
+        (lambda: bounds.plan_test(Survey(QUESTIONS, 1.0), {"way": 0.1}, groups=1), ValueError, "groups must be 2"),
+        (lambda: bounds.plan_test(MECHANISMS[0], 0.1), TypeError, "effect must be a pair of shares"),
+        (lambda: bounds.plan_test(MECHANISMS[0], (BEFORE, BEFORE)), ValueError, "shares that differ"),
+        (lambda: bounds.plan_test(MECHANISMS[0], (BEFORE, BEFORE[:3])), ValueError, r"must have shape \(4,\)"),
+        (lambda: bounds.plan_test(MECHANISMS[0], (BEFORE, 2 * BEFORE)), ValueError, "with the sum 1, got the sum"),
+        (lambda: bounds.plan_test(ldp.L2Ball(3, 1.0), 0.1), TypeError, "categories or of numbers, got L2Ball"),
+        (lambda: bounds.plan_test(ldp.SignBit(0, 1, 1.0), -0.1), ValueError, "effect must be a finite number > 0"),
+    ],
+)
+def test_bad_plans_are_refused(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+TOML = """
+[questions.smoker]
+type = "YesNo"
+optional = true
+[questions."<b>way</b>"]
+type = "Choice"
+categories = ["foot & bike", "<script>alert(1)</script>", "train"]
+[questions.visits]
+type = "Mean"
+lower = 0
+upper = 20
+[questions.age]
+type = "Histogram"
+edges = [18, 40, 60, 90]
+[questions."visits by way"]
+type = "Cross"
+a = "visits"
+b = "<b>way</b>"
+more = ["age"]
+"""
+
+
+class Page(HTMLParser):
+    """The tags and the texts of a page; raises where a tag is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.mark.parametrize("epsilon", [["--epsilon", "2"], []])
+def test_the_page_for_a_committee(tmp_path, capsys, epsilon):
+    """It has no external resources and no scripts, and escapes names and labels."""
+    path, page = tmp_path / "study.toml", tmp_path / "plan.html"
+    path.write_text(TOML)
+    assert main(["plan", str(path), "--n", "20000", *epsilon, "--compare", "smoker=0.05", "--html", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("people needed") == (1 if epsilon else 5)
+    found = Page(page.read_text())
+    tags = {tag for tag, _ in found.tags}
+    assert {"h1", "table", "svg"} <= tags
+    assert not tags & {"script", "link", "img", "iframe", "b"}
+    links = [value for _, a in found.tags for key, value in a.items() if key in ("src", "href", "xlink:href")]
+    assert all(value.startswith("#") for value in links)
+    assert not re.search(r'(src|href|url)\s*[=(]\s*["\']?\s*https?:', page.read_text())
+    text = " ".join(found.texts)
+    for part in (
+        "<b>way</b>",
+        "<script>alert(1)</script>",
+        "20,000 people",
+        "drawn at random",
+        "smallest difference",
+        "0.05",
+    ):
+        assert part in text
+    if epsilon:
+        plan = Survey.from_toml(TOML, epsilon=2.0).plan(20_000, compare={"smoker": 0.05})
+        assert "at most 7.39 times as likely" in text
+        assert "at most 88.1 % afterwards" in text
+        assert f"{plan.comparison.needed['smoker']:,}" in text
+        for number in (*plan.expected, *plan.nonprivate, *plan.comparison.smallest):
+            assert f"{number:.4g}" in text
+    else:
+        assert "99.97 %" in text
+    before = page.read_bytes()
+    assert main(["plan", str(path), "--n", "20000", *epsilon, "--compare", "smoker=0.05", "--html", str(page)]) == 0
+    assert page.read_bytes() == before
+
+
+def test_plans_of_surveys_as_json_and_without_n(tmp_path, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text("epsilon = 4.0\n" + TOML)
+    assert main(["plan", str(path), "--compare", "visits=1", "--json", "--power", "0.9", "--alpha", "0.01"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    survey = Survey.from_toml(path.read_text())
+    assert found == {"epsilon": 4.0, **survey.plan(compare={"visits": 1.0}, power=0.9, alpha=0.01).to_dict()}
+    assert main(["plan", str(path), "--n", "100", "--figure", str(tmp_path / "plan.svg")]) == 0
+    assert "<svg" in (tmp_path / "plan.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["SURVEY"], "--n or --compare must be given for a survey"),
+        (["SURVEY", "--n", "10", "--error", "1"], "--error must be left out for a survey"),
+        (["SURVEY", "--n", "10", "--compare", "smoker"], "--compare must be QUESTION=DIFFERENCE"),
+        (["SURVEY", "--n", "10", "--html", "SURVEY"], "--html must be another file than the input"),
+        (
+            ["multinomial", "--k", "3", "--n", "10", "--epsilon", "1", "--html", "x"],
+            "--html must be left out for multinomial",
+        ),
+        (["shares", "--n", "10"], "PROBLEM must be one of"),
+    ],
+)
+def test_bad_commands(tmp_path, capsys, arguments, message):
+    path = tmp_path / "study.toml"
+    path.write_text("epsilon = 4.0\n" + TOML)
+    with pytest.raises(SystemExit):
+        main(["plan", *(str(path) if a == "SURVEY" else a for a in arguments)])
+    assert message in capsys.readouterr().err
+
+
+def test_labels_and_bins_are_described(tmp_path):
+    survey = Survey({"many": Choice(list(range(40))), "age": Histogram([0, 1, 2]), "x": Cross("many", "age")}, 2.0)
+    path = tmp_path / "study.toml"
+    path.write_text(survey.to_toml())
+    assert main(["plan", str(path), "--n", "1e5", "--html", str(tmp_path / "p.html")]) == 0
+    text = (tmp_path / "p.html").read_text()
+    assert "... (40 answers)" in text
+    assert "a number from 0 to 2, in 2 bins" in text
