@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import _check, _schema
 from ._described import from_dict
-from ._frames import MAX_GROUPS, Groups, package_of, pieces
+from ._frames import MAX_GROUPS, By, Groups, group_columns, package_of, pieces, read_by
 from ._job_counts import Counts, no_counts
 from ._load import load
 from ._person_keys import PersonKeys, Persons
@@ -48,8 +48,8 @@ class Job:
         JSON of the schema of what is asked. A worker whose version of the package asks something else refuses the job.
     column : str, tuple of str or None
         Columns of the records; None for surveys, whose questions name their columns.
-    by : str or None
-        Public column that divides people into groups.
+    by : str, tuple of str or None
+        Public columns that divide people into groups.
     person : str or None
         Column of the identifiers of persons.
     key : bytes, callable or None
@@ -60,7 +60,7 @@ class Job:
 
     schema: bytes
     column: Any
-    by: str | None
+    by: By | None
     person: str | None
     key: Secret | None = field(repr=False)
     clip: bool
@@ -80,7 +80,7 @@ class Job:
         names = [self.column] if isinstance(self.column, str) else list(self.column or ())
         if self.takes_tables:
             names = [question.column or name for name, question in self.what().column_questions.items()]
-        return list(dict.fromkeys([*names, *(name for name in (self.by, self.person) if name is not None)]))
+        return list(dict.fromkeys([*names, *group_columns(self.by), *([] if self.person is None else [self.person])]))
 
     @property
     def takes_tables(self) -> bool:
@@ -319,9 +319,9 @@ def new_job(what: Any, *, column: Any, by: Any, person: Any, key: Any, clip: Any
         )
     if not isinstance(what, Question | GaussianMean):
         raise TypeError(f"what must be a survey, a problem, a mechanism or a GaussianMean, got {type(what).__name__}")
-    for name, value in (("by", by), ("person", person)):
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} must be the name of a column, got {type(value).__name__}")
+    by = read_by(by)
+    if person is not None and not isinstance(person, str):
+        raise TypeError(f"person must be the name of a column, got {type(person).__name__}")
     if (person is None) != (key is None):
         raise ValueError(f"person and key must be given together, got {'key' if person is None else 'person'} alone")
     if reports and key is None:

@@ -22,7 +22,7 @@ def aggregate(
     what: Any,
     *,
     column: str | Sequence[str] | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     person: Any = None,
     key: Secret | None = None,
     batch: str | None = None,
@@ -39,8 +39,8 @@ def aggregate(
     column : str or sequence of str, optional
         Column of the records in a table, or columns of the coordinates. Required for tables, except with a survey. It is also
         the name of the question in personal keys, where several names are joined by ", ".
-    by : str, optional
-        Name of a public column that divides people into groups. The column is not protected.
+    by : str or list of str, optional
+        Public columns that divide people into groups; the groups of several are tuples. The columns are not protected.
     person : str or dask.array.Array, optional
         Column of the identifiers of persons; for an array of records, an array with the same chunks.
     key : bytes or callable, optional

@@ -26,7 +26,7 @@ def aggregate(
     what: Any,
     *,
     column: str | Sequence[str] | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     person: str | None = None,
     key: Secret | None = None,
     batch: str | None = None,
@@ -43,8 +43,8 @@ def aggregate(
     column : str or sequence of str, optional
         Column of the records, which can hold arrays of numbers, or columns of the coordinates. Required, except with a
         survey. It is also the name of the question in personal keys, where several names are joined by ", ".
-    by : str, optional
-        Name of a public column that divides people into groups. The column is not protected.
+    by : str or list of str, optional
+        Public columns that divide people into groups; the groups of several are tuples. The columns are not protected.
     person : str, optional
         Column of the identifiers of persons.
     key : bytes or callable, optional

@@ -478,7 +478,7 @@ def test_clipped_records_are_warned_about():
             "column must be the name of a column or a list of names, got 3",
         ),
         ({"what": RECORDS["age"], "column": []}, TypeError, r"list of names, got \[\]"),
-        ({"by": 3}, TypeError, "by must be the name of a column, got int"),
+        ({"by": 3}, TypeError, "by must be the name of a column, or a list of different names, got int"),
         ({"person": 3, "key": SECRET}, TypeError, "person must be the name of a column, got int"),
         ({"person": "id"}, ValueError, "person and key must be given together, got person alone"),
         ({"key": SECRET}, ValueError, "person and key must be given together, got key alone"),

@@ -1,6 +1,6 @@
 """Frames of people: any container of columns, read in pieces, and divided into groups of people."""
 
-from ._groups import MAX_GROUPS, Groups
+from ._groups import MAX_GROUPS, By, Groups, group_columns, read_by, values_of
 from ._pieces import (
     Coded,
     Piece,
@@ -16,15 +16,19 @@ from ._pieces import (
 
 __all__ = [
     "MAX_GROUPS",
+    "By",
     "Coded",
     "Groups",
     "Piece",
     "Source",
     "arrow_array",
     "arrow_buffers",
+    "group_columns",
     "package_of",
     "pieces",
+    "read_by",
     "require_columns",
     "require_one_index",
+    "values_of",
     "whole_column",
 ]

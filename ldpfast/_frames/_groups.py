@@ -1,7 +1,8 @@
-"""Subgroups of people by the values of a public column."""
+"""Subgroups of people by the values of public columns."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,29 +14,66 @@ from ._pieces import Coded
 MAX_GROUPS = 10_000
 
 
+By = str | tuple[str, ...]  # the name of the column that divides people, or the names of several
+
+
+def group_columns(by: By | None) -> list[str]:
+    """Return the names of the columns that divide people."""
+    return [] if by is None else [by] if isinstance(by, str) else list(by)
+
+
+def read_by(by: Any) -> By | None:
+    """Return an argument `by` that names columns of a table.
+
+    Raises
+    ------
+    TypeError
+        If it is neither None, nor the name of a column, nor a list of different names.
+    """
+    if by is None or isinstance(by, str):
+        return by
+    names = by if isinstance(by, list | tuple) else []
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise TypeError(f"by must be the name of a column, or a list of different names, got {type(by).__name__}")
+    return tuple(names)
+
+
+def values_of(by: By | None, columns: Mapping[str, Any]) -> Any:
+    """Return what `Groups.numbers` takes, from the columns of a `Piece`; None for one group of all."""
+    return None if by is None else columns[by] if isinstance(by, str) else [columns[name] for name in by]
+
+
 class Groups:
-    """The values of a column, numbered in the order in which they are first seen.
+    """The values of a column, or of several, numbered in the order in which they are first seen.
 
     Attributes
     ----------
+    by : str, tuple of str or None
+        The columns; None for an array without a name.
     values : list
-        The values; None stands for missing ones.
+        The values, which are tuples for several columns; None stands for missing ones.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, by: By | None) -> None:
+        self.by, self.name = by, "by" if by is None else ", ".join(group_columns(by))
         self.values: list[Any] = []
         self._numbers: dict[Any, int] = {}
+        self._parts = [Groups(name) for name in by] if isinstance(by, tuple) else []
 
-    def numbers(self, column: Any) -> NDArray[np.uint32]:
-        """Return the number of the group of each row of a column of a `Piece`.
+    def numbers(self, columns: Any) -> NDArray[np.uint32]:
+        """Return the number of the group of each row.
+
+        Parameters
+        ----------
+        columns : ndarray, categorical, Arrow array, or list of these
+            A column of a `Piece`, or several if `by` is a tuple.
 
         Raises
         ------
         TypeError, ValueError
             If values cannot be compared, or there are too many groups.
         """
-        codes, values = self._codes(column)
+        codes, values = self._joint_codes(columns) if self._parts else self._codes(columns)
         found, first = np.unique(codes, return_index=True)
         table = np.zeros(len(values), np.uint32)
         for code in found[np.argsort(first)].tolist():
@@ -52,6 +90,16 @@ class Groups:
                 self.values.append(value)
             table[code] = number
         return np.ascontiguousarray(table[codes])
+
+    def _joint_codes(self, columns: Sequence[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+        """Return a code for each row of several columns, and the tuples of values of the codes."""
+        codes, values = np.zeros(1, np.intp), [()]
+        for part, column in zip(self._parts, columns, strict=True):
+            numbers = part.numbers(column)
+            k = max(len(part.values), 1)
+            joint, codes = np.unique(codes * k + numbers, return_inverse=True)
+            values = [(*values[place // k], part.values[place % k]) for place in joint.tolist()]
+        return codes, values
 
     def _codes(self, column: Any) -> tuple[NDArray[np.intp], list[Any]]:
         """Return a code for each row, and the values of the codes."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._frames import Groups, require_one_index, whole_column
+from .._frames import Groups, read_by, require_one_index, whole_column
 from .._person_keys import is_personal
 from .._typing import AnyArray
 from ..domains import FLOAT64, Domain
@@ -104,13 +104,13 @@ class RecordQuestion(ReportQuestion[Result]):
     def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
         self.domain.check_clip(clip)
         if isinstance(x, Records):
-            collected = Collected(self, None if by is None else Groups(by))
+            collected = Collected(self, None if by is None else Groups(read_by(by)))
             for piece in x.pieces(self._takes_labels, by, rng):
                 with piece.place():
                     self._collect_piece(collected, piece.x, piece.by, piece.rng, clip)
             return collected
         require_one_index({"x": x, "by": by})
-        collected = Collected(self, None if by is None else Groups("by"))
+        collected = Collected(self, None if by is None else Groups(None))
         self._collect_piece(collected, x, None if by is None else whole_column("by", by), rng, clip)
         return collected
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._extras import optional
-from .._frames import package_of, pieces
+from .._frames import By, group_columns, package_of, pieces, read_by, values_of
 from .._person_keys import is_personal
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class RecordPiece:
     ----------
     x : array_like
         The records.
-    by : ndarray, categorical, Arrow array or None
-        Public values that divide the people into groups.
+    by : ndarray, categorical, Arrow array, list of these or None
+        Public values that divide the people into groups; a list for several columns.
     rng : RNGLike
         Source of randomness for these people.
     start : int
@@ -73,28 +73,29 @@ class Records:
         """Name of the question in personal keys: the column of the records."""
         return name_of(self.column)
 
-    def pieces(self, takes_labels: bool, by: str | None, rng: RNGLike) -> Iterator[RecordPiece]:
+    def pieces(self, takes_labels: bool, by: By | None, rng: RNGLike) -> Iterator[RecordPiece]:
         """Yield the records in pieces.
 
         Parameters
         ----------
         takes_labels : bool
             Whether the domain reads Arrow arrays and categoricals itself.
-        by : str or None
-            Column of public values.
+        by : str, list of str or None
+            Columns of public values.
         rng : RNGLike
             Source of randomness. `PersonKeys` name the column of the persons.
         """
         columns = [self.column] if isinstance(self.column, str) else list(self.column)
         person = rng.column if is_personal(rng) else None
-        others = [name for name in (by, person) if name is not None]
+        by = read_by(by)
+        others = [*group_columns(by), *([] if person is None else [person])]
         for piece in pieces(self.table, list(dict.fromkeys([*columns, *others]))):
             if not piece.n:  # the columns of an empty table may have no type
                 continue
             read = [records_of(name, piece.columns[name], takes_labels and len(columns) == 1) for name in columns]
             x = read[0] if isinstance(self.column, str) else np.column_stack(read)
             source = rng.of_persons(piece.columns[person]) if is_personal(rng) and person is not None else rng
-            yield RecordPiece(x, None if by is None else piece.columns[by], source, piece.start)
+            yield RecordPiece(x, values_of(by, piece.columns), source, piece.start)
 
 
 def name_of(column: str | tuple[str, ...]) -> str:

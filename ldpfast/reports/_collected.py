@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _schema
 from .._envelope import seal, unseal
+from .._frames import By, Groups, read_by
 from .._table import Table
 from .._typing import AnyArray
 from .._warnings import warn
@@ -26,7 +27,6 @@ from ._aggregator import (
 from ._batches import new_names, read_batches
 
 if TYPE_CHECKING:
-    from .._frames import Groups
     from ._question import Question
 
 MAGIC = b"LDPGRUP\x01"  # the last byte is the version of the layout
@@ -75,7 +75,7 @@ class Collected:
         """Return the aggregator of all people, or the aggregators of the groups."""
         if self.groups is None:
             return Aggregator.of_states(self.question, [state[0] for state in self.states], int(self.n[0]))
-        return GroupedAggregator(self.question, self.groups.values, self.states, self.n)
+        return GroupedAggregator(self.question, self.groups.values, self.states, self.n, by=self.groups.by)
 
 
 def _with_empty_groups(counts: AnyArray, new: int) -> AnyArray:
@@ -95,6 +95,8 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         What the reports answer.
     n : int
         Number of people in all groups.
+    by : str, tuple of str or None
+        The columns that divide people; None for arrays, which have no name. With a tuple, the groups are tuples of values.
 
     Examples
     --------
@@ -107,9 +109,15 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     """
 
     def __init__(
-        self, question: Question[Any], values: Sequence[Any], states: list[AnyArray], n: NDArray[np.int64]
+        self,
+        question: Question[Any],
+        values: Sequence[Any],
+        states: list[AnyArray],
+        n: NDArray[np.int64],
+        *,
+        by: By | None = None,
     ) -> None:
-        self.question = question
+        self.question, self.by = question, by
         self._numbers = {value: i for i, value in enumerate(values)}
         self._states, self._n = states, n
         self._batches: set[str] = set()
@@ -135,7 +143,9 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     def ordered(self, values: Sequence[Any]) -> GroupedAggregator:
         """Return the aggregators with the groups in another order."""
         places = [self._numbers[value] for value in values]
-        ordered = type(self)(self.question, values, [state[places] for state in self._states], self._n[places])
+        ordered = type(self)(
+            self.question, values, [state[places] for state in self._states], self._n[places], by=self.by
+        )
         ordered._batches, ordered._people = set(self._batches), self._people
         return ordered
 
@@ -156,14 +166,16 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         Raises
         ------
         TypeError, ValueError
-            If `other` is not a GroupedAggregator, or its reports answer another question; if a batch was counted in both.
-            Nothing is changed then.
+            If `other` is not a GroupedAggregator, or its reports answer another question; if people are divided by other
+            columns; if a batch was counted in both. Nothing is changed then.
         """
         if not isinstance(other, GroupedAggregator):
             raise TypeError(f"other must be a GroupedAggregator, got {type(other).__name__}")
         if other is self:
             raise ValueError("other must be another aggregator: its reports would count twice")
         require_equal(self.question, other.question)
+        if self.by is not None and other.by is not None and self.by != other.by:
+            raise ValueError(f"other must divide people by the same columns, {self.by!r}, got {other.by!r}")
         names = other._batches | new_names(self._batches | other._batches, batch)
         if names & self._batches:
             raise ValueError(
@@ -181,6 +193,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             state[places] = part
         n[places] += other._n
         self._numbers, self._states, self._n = numbers, states, n
+        self.by = other.by if self.by is None else self.by
         self._batches |= names
         self._people = self._people.joined(other._people)
         return self
@@ -212,7 +225,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             listed = ", ".join(map(repr, in_order(empty)[:20])) + (", ..." if len(empty) > 20 else "")
             warn(f"groups are left out because nobody is in them: {listed}", SmallSampleWarning)
         # Later calls of `merge` do not change these results: they replace the arrays.
-        counted = type(self)(self.question, list(self), self._states, self._n)
+        counted = type(self)(self.question, list(self), self._states, self._n, by=self.by)
         counted._people = self._people
         return GroupedResults(in_order(value for value in self if value not in empty), counted, options)
 
@@ -236,6 +249,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             If a value of a group has no form in JSON.
         """
         header = {
+            "by": _schema.pack(self.by),
             "groups": [_schema.pack(value) for value in self],
             "n": self._n.tolist(),
             "schema": self.question.schema(),
@@ -263,10 +277,13 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
             counts.
         """
         header, payload = unseal(MAGIC, "the aggregators of groups", data)
-        if set(header) != {"groups", "n", "schema", "batches"} or not isinstance(header["groups"], list):
+        if set(header) != {"by", "groups", "n", "schema", "batches"} or not isinstance(header["groups"], list):
             raise ValueError("data must be the bytes of the aggregators of groups: the header is not that of them")
         try:
+            by = read_by(_schema.unpack(header["by"]))
             values = [_schema.unpack(value) for value in header["groups"]]
+            if isinstance(by, tuple) and not all(isinstance(v, tuple) and len(v) == len(by) for v in values):
+                raise ValueError("groups without a value for every column")
             n = [_schema.read_integer(count) for count in header["n"]]
             batches = read_batches(header["batches"])
             if len(set(values)) != len(values) or len(n) != len(values):
@@ -280,7 +297,7 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
         for number, count in enumerate(n):
             if not question.is_possible([state[number] for state in states], count):
                 raise ValueError(f"data must hold states that groups can have; group {values[number]!r} has another")
-        found = cls(question, values, states, np.array(n, np.int64))
+        found = cls(question, values, states, np.array(n, np.int64), by=by)
         found._batches = batches
         return found
 
@@ -290,7 +307,11 @@ class GroupedAggregator(Mapping[Any, Aggregator]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupedAggregator):
             return NotImplemented
-        same = self.question == other.question and self._batches == other._batches and set(self) == set(other)
+        same = (
+            (self.question, self.by) == (other.question, other.by)
+            and self._batches == other._batches
+            and set(self) == set(other)
+        )
         return same and all(self[value] == other[value] for value in self)
 
     __hash__ = None  # type: ignore[assignment]
@@ -352,7 +373,8 @@ class GroupedResults(Mapping[Any, Any]):
         Returns
         -------
         table : Table
-            Column "group", then the columns of the tables of the results.
+            Column "group", or the columns that divide people if there are several; then the columns of the tables of the
+            results.
 
         Raises
         ------
@@ -361,13 +383,25 @@ class GroupedResults(Mapping[Any, Any]):
         """
         columns: dict[str, list[Any]] = {"group": []}
         if not self._options and (stacked := self._counted.stacked_table(list(self), confidence, simultaneous)):
-            return stacked
+            return self._with_columns(stacked)
         for value, result in self.items():
             part = result._entry_table(confidence, simultaneous)
             columns["group"] += [value] * len(part)
             for name, numbers in part.columns.items():
                 columns.setdefault(name, []).extend(numbers)
-        return Table(columns)
+        return self._with_columns(Table(columns))
+
+    def _with_columns(self, table: Table) -> Table:
+        """Return a table with a column for each of several columns that divide people, in the place of "group"."""
+        by = self._counted.by
+        if not isinstance(by, tuple):
+            return table
+        groups, *numbers = table.columns.items()
+        parts = {
+            name if name not in table.columns else f"group {name}": [value[i] for value in groups[1]]
+            for i, name in enumerate(by)
+        }
+        return Table({**parts, **dict(numbers)})
 
     def to_frame(self, confidence: float = 0.95, simultaneous: bool = False) -> Any:
         """Return `table` as a pandas DataFrame.

@@ -190,9 +190,9 @@ class Question(Described, ABC, Generic[Result]):
         ----------
         x : array_like, or a table
             Records as for `privatize`. A memory map or a stream is read once, in pieces.
-        by : array_like of shape (n,), or str, optional
-            Public values that divide people into groups: one per record, or for a survey the name of a column. They are not
-            protected.
+        by : array_like of shape (n,), or str or list of str, optional
+            Public values that divide people into groups: one per record, or for a survey the name of a column, or the names of
+            several, whose groups are tuples of values. They are not protected.
         rng, clip
             As for `privatize`.
 
@@ -333,9 +333,9 @@ class ReportQuestion(Question[Result]):
 
     def count_groups(self, collected: Collected, reports: AnyArray, by: Any) -> None:
         """Add valid reports to the counts of the groups of people, if `by` is a column, or of all people."""
-        if by is not None and len(by) != len(reports):
-            raise ValueError(f"by must have one value per record, got {len(by)} for {len(reports)} records")
         members, _ = collected.members(by)
+        if members is not None and len(members) != len(reports):
+            raise ValueError(f"by must have one value per record, got {len(members)} for {len(reports)} records")
         if members is None:
             self.combine([collected.states[0][0]], [self.report.count(reports)])
             collected.n += len(reports)

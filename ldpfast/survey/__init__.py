@@ -23,6 +23,7 @@ from ._repeated import Repeated, RepeatedRound
 from ._repeated_client import RepeatedClient
 from ._result import SurveyResult
 from ._survey import Survey
+from ._weighting import poststratify, rake
 from ._yes_no import YesNo
 
 __all__ = [
@@ -45,5 +46,7 @@ __all__ = [
     "YesNo",
     "compare",
     "k_sample",
+    "poststratify",
+    "rake",
     "two_sample",
 ]

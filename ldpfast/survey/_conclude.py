@@ -12,6 +12,7 @@ from ..reports import Aggregator
 from ._answers import Answer
 from ._cross import CrossAnswer
 from ._design import Item
+from ._group_weights import GroupWeights
 from ._layout import SurveyLayout
 from ._mechanisms import uses_numbers
 from ._pooled import pooled
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 
-def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResult:
+def conclude(survey: Survey, counted: Aggregator, is_pooled: bool, weights: GroupWeights | None = None) -> SurveyResult:
     """Return the answers to all questions from counts.
 
     Parameters
@@ -32,6 +33,8 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
         Aggregator of the survey.
     is_pooled : bool
         Whether a question is estimated from all answers that hold it.
+    weights : GroupWeights, optional
+        Weights of the groups of people that have a row of counts each, for one result of all.
     """
     layout, states = survey._layout, counted._states
     together = dict(zip(layout.pairs, np.moveaxis(states[1], -1, 0).tolist(), strict=True))
@@ -49,6 +52,9 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
         for item, counter in zip(layout.items, counters, strict=True)
         if not uses_numbers(survey.mechanisms[item.name])
     }
+    if weights is not None:
+        weights.require_answers({item.name: n for item, n in zip(layout.items, asked_of, strict=True)})
+        shares = {name: weights.shares(found) for name, found in shares.items()}
     answers: dict[str, Answer] = {}
     for item, counter, n in zip(layout.items, counters, asked_of, strict=True):
         parts = [layout.declared[part] for part in item.parts]
@@ -59,11 +65,13 @@ def conclude(survey: Survey, counted: Aggregator, is_pooled: bool) -> SurveyResu
             known = _pooled(layout, item.name, shares, together, asked_of) if is_pooled else None
             answers[item.name] = parts[0].answer(known or shares[item.name], numbers)
         else:
-            answers[item.name] = Answer.of_number(counter.decoded_mean(), parts[0].range, numbers)
+            mean = counter.decoded_mean()
+            mean = mean if weights is None else weights.mean(mean)
+            answers[item.name] = Answer.of_number(mean, parts[0].range, numbers)
         if known is None and not np.all(n):
             answers[item.name] = answers[item.name].without_answers(np.equal(n, 0))
     asked = {item.name: _asked(layout, item, is_pooled) for item in layout.items} if survey.answers == 1 else None
-    return SurveyResult(answers, counted.n, survey.guarantee, asked)
+    return SurveyResult(answers, int(np.sum(counted.n)) if weights else counted.n, survey.guarantee, asked)
 
 
 def _asked(layout: SurveyLayout, item: Item, is_pooled: bool) -> frozenset[str]:

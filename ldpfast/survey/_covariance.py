@@ -38,6 +38,8 @@ class Covariance:
         same = a.of_squares(self.diagonal) if a is b else a.of(self.diagonal)
         left = [a.of(vector) for vector in self.vectors]
         right = left if a is b else [b.of(vector) for vector in self.vectors]
+        if self.middle.ndim == 2:
+            return same + (np.stack(left) * np.tensordot(self.middle, np.stack(right), 1)).sum(axis=0)
         rows, columns = range(len(left)), range(len(right))
         return same + sum(along(self.middle[..., r, s], a.ndim) * left[r] * right[s] for r in rows for s in columns)
 
@@ -46,7 +48,29 @@ class Covariance:
         return Covariance(add(self.diagonal), tuple(map(add, self.vectors)), self.middle)
 
     @property
+    def with_sum(self) -> Floats:
+        """Covariances of all shares with their sum, shape (k,)."""
+        vectors = np.stack(self.vectors, axis=-1)
+        return np.asarray(self.diagonal + vectors @ (self.middle @ vectors.sum(axis=0)))
+
+    def of_sum_one(self) -> Covariance:
+        """Return the covariance of the shares that add up to 1 and fit best (generalized least squares)."""
+        column = self.with_sum
+        return Covariance(self.diagonal, (*self.vectors, column), block(self.middle, np.array([[-1 / column.sum()]])))
+
+    @property
     def matrix(self) -> Floats:
         """All entries, shape (k, k)."""
         vectors = np.stack(self.vectors, axis=-1)
         return np.asarray(np.diag(self.diagonal) + vectors @ self.middle @ vectors.T)
+
+
+def block(*matrices: Floats) -> Floats:
+    """Return the block diagonal matrix of matrices."""
+    size = sum(len(matrix) for matrix in matrices)
+    joined, start = np.zeros((size, size)), 0
+    for matrix in matrices:
+        stop = start + len(matrix)
+        joined[start:stop, start:stop] = matrix
+        start = stop
+    return joined

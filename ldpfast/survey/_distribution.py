@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats
 from ..estimation import project_simplex
-from ._covariance import Covariance
+from ._covariance import Covariance, block
 from ._shares import Shares
 
 LEAST_EXPECTED = 5.0  # reports of a symbol from which on a sum of squares is nearly chi-square
@@ -73,9 +73,7 @@ class Distribution:
         if response is None or response.ones is not None:
             return covariance
         # The shares of unary encoding do not add up to 1: generalized least squares.
-        spread = self._spread(covariance)
-        middle = _block(covariance.middle, np.array([[-1 / spread.sum()]]))
-        return Covariance(covariance.diagonal, (*covariance.vectors, spread), middle)
+        return covariance.of_sum_one()
 
     def values(self, seen: Floats, share: Floats) -> Floats:
         """Return the shares of the compared symbols, which add up to 1, from estimates of all shares, shape (..., k)."""
@@ -86,7 +84,7 @@ class Distribution:
         response = self.shares.response
         if response is None or response.ones is not None:
             return seen
-        spread = self._spread(response.covariance(share, self.n))
+        spread = response.covariance(share, self.n).with_sum
         return np.asarray(seen + np.multiply.outer(1 - seen.sum(axis=-1), spread / spread.sum()))
 
     def has_few(self, share: Floats) -> bool:
@@ -102,14 +100,8 @@ class Distribution:
         own, size = covariance.diagonal[self.symbols], self.total
         vectors = [vector[self.symbols] for vector in covariance.vectors]
         vectors = [vector - share * vector.sum() for vector in vectors]
-        middle = _block(covariance.middle, np.array([[0.0, -1.0], [-1.0, own.sum()]]))
+        middle = block(covariance.middle, np.array([[0.0, -1.0], [-1.0, own.sum()]]))
         return Covariance(own / size**2, (*vectors, own, share), middle / size**2)
-
-    @staticmethod
-    def _spread(covariance: Covariance) -> Floats:
-        """Return the covariances of all shares with their sum."""
-        vectors = np.stack(covariance.vectors, axis=-1)
-        return np.asarray(covariance.diagonal + vectors @ (covariance.middle @ vectors.sum(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +120,7 @@ class Precision:
     def of(cls, covariance: Covariance) -> Precision:
         """Return the inverse of a covariance."""
         vectors = np.stack([*covariance.vectors, np.ones(len(covariance.diagonal))], axis=-1)
-        middle = _block(covariance.middle, np.array([[covariance.diagonal.mean()]]))
+        middle = block(covariance.middle, np.array([[covariance.diagonal.mean()]]))
         scaled = vectors / covariance.diagonal[:, np.newaxis]
         inner = np.linalg.solve(np.eye(len(middle)) + middle @ (vectors.T @ scaled), middle)
         return cls(1 / covariance.diagonal, scaled, np.asarray(inner, np.float64))
@@ -149,19 +141,12 @@ def common(precisions: list[Precision], values: list[Floats]) -> Floats:
     vectors = np.concatenate([precision.vectors for precision in precisions], axis=-1)
     middle = precisions[0].inner
     for precision in precisions[1:]:
-        middle = _block(middle, precision.inner)
+        middle = block(middle, precision.inner)
     # The sum of the precisions is diag(diagonal) - vectors middle vectors^T.
     scaled = vectors / np.asarray(diagonal)[:, np.newaxis]
     inner = np.linalg.solve(np.eye(len(middle)) - middle @ (vectors.T @ scaled), middle)
     solved = right / diagonal
     return np.asarray(solved + (solved @ vectors) @ inner.T @ scaled.T)
-
-
-def _block(a: Floats, b: Floats) -> Floats:
-    """Return the block diagonal matrix of two."""
-    joined = np.zeros((len(a) + len(b), len(a) + len(b)))
-    joined[: len(a), : len(a)], joined[len(a) :, len(a) :] = a, b
-    return joined
 
 
 def distribution(answer: Any) -> Distribution:

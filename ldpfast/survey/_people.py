@@ -12,7 +12,7 @@ from .. import _check, _schema, _threads
 from .._core.stream import Stream
 from .._core.survey import ROWS, Column
 from .._extras import optional
-from .._frames import Groups, Piece, pieces
+from .._frames import By, Groups, Piece, group_columns, pieces, read_by, values_of
 from .._person_keys import PersonKeys, Persons, is_personal
 from .._random import Randomness, open_stream
 from .._typing import AnyArray
@@ -37,15 +37,13 @@ class People:
     frame : mapping of arrays, data frame, or object that exports an Arrow stream or array
     rng : RNGLike
     clip : bool
-    by : str or None
-        Public column that divides people into groups.
+    by : str, list of str or None
+        Public columns that divide people into groups.
     """
 
-    def __init__(self, survey: Survey, frame: Any, rng: RNGLike, clip: bool, by: str | None = None) -> None:
+    def __init__(self, survey: Survey, frame: Any, rng: RNGLike, clip: bool, by: By | None = None) -> None:
         self.survey, self.layout, self.frame = survey, survey._layout, frame
-        self.clip, self.by = _check.flag("clip", clip), by
-        if by is not None and not isinstance(by, str):
-            raise TypeError(f"by must be the name of a column, got {type(by).__name__}")
+        self.clip, self.by = _check.flag("clip", clip), read_by(by)
         self.keys = rng if is_personal(rng) else None
         if self.keys is not None and self.keys.question is not None:
             raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
@@ -98,7 +96,7 @@ class People:
         collected = Collected(self.survey, None if self.by is None else Groups(self.by))
         collected.clipped = dict.fromkeys(self.layout.columns, 0)
         for piece, columns in self._pieces():
-            members, groups = collected.members(None if self.by is None else piece.columns[self.by])
+            members, groups = collected.members(values_of(self.by, piece.columns))
             if self.keys is None:
                 self._run_piece(piece, columns, members, groups, collected.states)
             else:
@@ -150,7 +148,7 @@ class People:
         """Yield the pieces of the table, and the columns of each for the kernel."""
         person = None if self.keys is None else self.keys.column
         names = [question.column or name for name, question in self.layout.declared.items()]
-        names += [name for name in (self.by, person) if name is not None]
+        names += [*group_columns(self.by), *([] if person is None else [person])]
         people = 0
         for piece in pieces(self.frame, list(dict.fromkeys(names))):
             columns = []
@@ -194,11 +192,13 @@ class People:
 
 
 def warn_public(layout: SurveyLayout, by: Any) -> None:
-    """Warn if a question asks for the column that divides people, whose values are not protected."""
+    """Warn if a question asks for a column that divides people, whose values are not protected."""
+    columns = group_columns(read_by(by))
     for name, question in layout.declared.items():
-        if isinstance(by, str) and (question.column or name) == by:
+        column = question.column or name
+        if column in columns:
             warn(
-                f"by must be a public column, which is not protected, got {by!r}: question {name!r} asks for it; a Cross "
+                f"by must be a public column, which is not protected, got {column!r}: question {name!r} asks for it; a Cross "
                 "with this question estimates groups privately",
                 UserWarning,
             )

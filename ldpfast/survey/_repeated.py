@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from .. import _check, _coins, _schema
 from .._described import Described, made_again
 from .._described import from_dict as described
-from .._frames import Groups, require_one_index, whole_column
+from .._frames import Groups, read_by, require_one_index, whole_column
 from .._person_keys import NO_SERIES, PIECE_ROWS, PersonKeys, category_fields, is_personal
 from .._typing import AnyArray
 from ..mechanisms import RandomizedResponse
@@ -336,7 +336,7 @@ class RepeatedRound(ReportQuestion[Answer]):
         return self._respond(cells, rng)
 
     def _collect(self, x: Any, by: Any, rng: RNGLike, clip: bool) -> Collected:
-        collected = Collected(self, None if by is None else Groups(by if isinstance(x, Records) else "by"))
+        collected = Collected(self, None if by is None else Groups(read_by(by) if isinstance(x, Records) else None))
         for piece in self._pieces(x, by, rng):
             with piece.place():
                 self.count_groups(collected, self.privatize(piece.x, rng=piece.rng, clip=clip), piece.by)

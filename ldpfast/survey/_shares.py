@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -257,14 +257,13 @@ class Shares:
         axes : sequence of int
             The variables that stay, in the order of the result.
         """
-        assert self.response is not None
         cells = math.prod(size for axis, size in enumerate(shape) if axis not in axes)
         total = Cells.of_table(shape, axes, shape).total().of
 
         def add(numbers: AnyArray) -> AnyArray:
             return np.asarray(total(numbers).reshape(*numbers.shape[:-1], -1))
 
-        response = Response(self.response.moments, self.response.ones, cells * self.response.cells)
+        response = self.response and replace(self.response, cells=cells * self.response.cells)
         rule = None
         if self._adds_up and self.binomial is not None:
             line = self.binomial.debiasing

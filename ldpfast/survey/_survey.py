@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from .. import _check, _coins, _schema
 from .._described import from_dict as described
 from .._extras import optional
+from .._frames import By
 from .._typing import AnyArray
 from ..mechanisms import Mechanism
 from ..privacy import Guarantee
@@ -370,7 +371,7 @@ class Survey(Question[SurveyResult]):
 
     # The contract of questions ----------------------------------------------------------------------------------------
 
-    def _collect(self, x: Any, by: str | None, rng: RNGLike, clip: bool) -> Collected:
+    def _collect(self, x: Any, by: By | None, rng: RNGLike, clip: bool) -> Collected:
         return People(self, x, rng, clip, by).collect()
 
     def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:

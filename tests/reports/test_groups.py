@@ -116,7 +116,7 @@ def test_records_and_groups_have_one_pandas_index():
 @pytest.mark.parametrize("by", [BY, pd.Series(BY), BY.tolist(), 3, b"by"], ids=lambda by: type(by).__name__)
 def test_groups_of_a_survey_are_a_column_of_its_table(by):
     frame = {"smokes": X == 1, "by": BY}
-    with raises(TypeError, f"by must be the name of a column, got {type(by).__name__}"):
+    with raises(TypeError, f"by must be the name of a column, or a list of different names, got {type(by).__name__}"):
         Survey({"smokes": YesNo()}, 1.0).collect(frame, by=by, rng=1)
 
 

@@ -1,0 +1,101 @@
+"""Answers of a population from those of groups of people, with weights of the groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Floats
+from ..results import Binomial, BoundedSum, Estimate, IntervalRule, Normal
+from ._covariance import Covariance, block
+from ._shares import Shares
+
+
+@dataclass(frozen=True, eq=False)
+class GroupWeights:
+    """The shares of groups in a population, as weights of their results.
+
+    Attributes
+    ----------
+    names : list
+        The groups.
+    weights : ndarray, shape (groups,)
+        Shares in the population, which add up to 1.
+    n : ndarray, shape (groups,)
+        Number of people of each group in the survey.
+    design : ndarray, shape (groups, columns), or None
+        Which margins each group belongs to, if the shares of the groups are fitted to margins; None if they are known.
+    """
+
+    names: list[Any]
+    weights: Floats
+    n: NDArray[np.int64]
+    design: Floats | None = None
+
+    def shares(self, found: Shares) -> Shares:
+        """Return the shares of symbols in the population, from those of every group."""
+        w, k = self.weights, found.value.shape[-1]
+        value = w @ found.value
+        diagonal = np.square(w) @ found.covariance.diagonal
+        vectors, middle = self._joined(found.covariance)
+        if self.design is not None:
+            rest = self._residuals(found.value)
+            vectors = np.concatenate([vectors, rest])
+            middle = block(middle, np.diag(np.square(w) / self.n))
+        if len(vectors) > k:
+            vectors, middle = np.eye(k), vectors.T @ middle @ vectors
+        covariance = Covariance(diagonal, tuple(vectors), middle)
+        if found.response is not None and found.response.ones is None:  # generalized least squares, for a sum of 1
+            spread = covariance.with_sum
+            value = value + (1 - value.sum()) * spread / spread.sum()
+            covariance = covariance.of_sum_one()
+        hit = float(np.max(w * found.hit))
+        return Shares(value, int(np.sum(found.n)), covariance, found.guarantee, hit=hit)
+
+    def mean(self, found: Estimate[Any]) -> Estimate[Any]:
+        """Return the mean in the population, from the means of every group."""
+        values, w = np.asarray(found.value), self.weights
+        variance = np.square(w) @ np.square(found.stderr)
+        if self.design is not None:
+            rest = self._residuals(values[:, np.newaxis])[:, 0]
+            variance += np.square(w) / self.n @ np.square(rest)
+        n, rule = int(np.sum(found.n)), found.rule
+        up: Any = getattr(rule, "up", 0.0)
+        down: Any = getattr(rule, "down", 0.0)
+        if isinstance(rule, Binomial):
+            up = down = (rule.debiasing.one - rule.debiasing.zero) / np.asarray(found.n)
+        bounded: IntervalRule = Normal.of_sum(n)
+        if np.any(up) and np.any(down):
+            bounded = BoundedSum(float(np.max(w * up)), float(np.max(w * down)))
+        return Estimate(float(w @ values), math.sqrt(variance), n, found.guarantee, None, bounded)
+
+    def require_answers(self, n: Mapping[str, Any]) -> None:
+        """Raise if a group has no answers to a question, from the numbers of answers by the names of the questions."""
+        for question, counts in n.items():
+            empty = np.flatnonzero(np.ravel(counts) == 0)
+            if len(empty):
+                raise ValueError(
+                    f"results must have answers of every group to every question, got none of {self.names[empty[0]]!r} to "
+                    f"{question!r}: join small groups before the survey is counted"
+                )
+
+    def _joined(self, covariance: Covariance) -> tuple[Floats, Floats]:
+        """Return the vectors and the middle of the sum of the covariances of all groups, times the squares of the weights."""
+        vectors = np.stack([np.broadcast_to(v, covariance.diagonal.shape) for v in covariance.vectors], axis=1)
+        middle = np.square(self.weights)[:, np.newaxis, np.newaxis] * covariance.middle
+        groups, count, k = vectors.shape
+        if groups * count <= k:
+            return vectors.reshape(-1, k), block(*middle)
+        return np.eye(k), np.einsum("gri,grs,gsj->ij", vectors, middle, vectors, optimize=True)
+
+    def _residuals(self, values: Floats) -> Floats:
+        """Return what sums over margins do not explain of the values of groups, shape (groups, k)."""
+        assert self.design is not None
+        root = np.sqrt(self.weights)[:, np.newaxis]
+        fitted = np.linalg.lstsq(root * self.design, root * values, rcond=None)[0]
+        return np.asarray(values - self.design @ fitted)
