@@ -175,6 +175,35 @@ def draw_band(
     ax.legend()
 
 
+def draw_trends(ax: Any, names: Sequence[Any], labels: Sequence[Any], value: Floats, low: Floats, high: Floats) -> None:
+    """Draw numbers in the order of some names, with their intervals: one curve per label, one beside the other.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+    names : sequence
+        Labels of the horizontal axis.
+    labels : sequence
+        Label of every curve; an empty one for a single curve without a legend.
+    value, low, high : ndarray, shape (names, labels)
+        Numbers and limits.
+    """
+    places = np.arange(len(names))
+    for i, label in enumerate(labels):
+        color, shift = CURVES[i % len(CURVES)], 0.06 * (i - (len(labels) - 1) / 2)
+        style = {"color": color, "linestyle": LINES[i // len(CURVES) % len(LINES)]}
+        ax.plot(
+            places + shift, value[:, i], marker=MARKERS[i % len(MARKERS)], markersize=4, label=text_of(label), **style
+        )
+        ax.vlines(places + shift, low[:, i], high[:, i], color=color, alpha=0.5, linewidth=2)
+    step = _step(len(names) * COLUMN / (ax.bbox.width / ax.figure.dpi))
+    ax.set_xticks(places[::step], [text_of(name) for name in names[::step]], fontsize=9)
+    draw_grid(ax)
+    if any(map(str, labels)):
+        ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
 def draw_matrix(
     ax: Any, values: Floats, rows: Sequence[Any], columns: Sequence[Any], quantity: str, texts: Sequence[str] = ()
 ) -> None:

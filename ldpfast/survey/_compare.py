@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from .._plots import draw_intervals, panels_of_rows, text_of
+from .._plots import draw_intervals, draw_trends, panels_of_rows, text_of
 from .._table import Table
 from .._typing import Floats
 from ..results import Estimate, LabeledEstimate, require_alike, require_no_overlap
 from ._answers import Answer
+
+MAX_CURVES = 12  # numbers of an answer whose trend can be told from others
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,8 @@ class SurveyComparison:
         Names of what is compared.
     differences : dict
         `LabeledEstimate` objects by the names of the question, of a group and of the group that it is compared with.
+    answers : dict
+        The answers that are compared, by the names of the group and of the question.
 
     Examples
     --------
@@ -45,6 +50,7 @@ class SurveyComparison:
     confidence: float
     names: tuple[Hashable, ...]
     differences: dict[tuple[str, Hashable, Hashable], LabeledEstimate]
+    answers: dict[tuple[Hashable, str], Estimate[Any]]
 
     @property
     def table(self) -> Table:
@@ -111,6 +117,49 @@ class SurveyComparison:
             first = next(part for key, part in self.differences.items() if key[0] == question)
             ax.set_title(f"{text_of(question)}: {first.quantity}{first._unit()}", fontsize=10, loc="left")
         panels[-1].set_xlabel(f"difference with {self._interval_text()}")
+        if path is not None:
+            page.savefig(path, dpi=120)
+        return page
+
+    def plot_trends(self, path: str | Path | None = None, *, questions: Sequence[str] | None = None) -> Any:
+        """Draw the answers of all results in their order, one panel per question, for instance over time.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write; the suffix determines the format.
+        questions : sequence of str, optional
+            Names of questions. By default those with at most 12 numbers.
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+            The intervals are those of the single answers; for a comparison of two of them see `plot`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `questions` are not compared, or there are none with at most 12 numbers.
+        """
+        sizes = {name: np.size(found.value) for (name, _, _), found in self.differences.items()}
+        if questions is None:
+            questions = [name for name, size in sizes.items() if size <= MAX_CURVES]
+        for name in questions:
+            if sizes.get(name, math.inf) > MAX_CURVES:
+                raise ValueError(f"questions must be compared and have at most {MAX_CURVES} numbers, got {name!r}")
+        if not questions:
+            raise ValueError(f"questions must have at most {MAX_CURVES} numbers, got none that do")
+        page, panels = panels_of_rows([max(6, sizes[name]) for name in questions])
+        for question, ax in zip(questions, panels, strict=True):
+            found = [self.answers[name, question] for name in self.names]
+            tail = (1 - self.confidence) / 2
+            parts = [(answer.value, *answer._bounds(answer._limits_at(tail))) for answer in found]
+            value, low, high = (np.array([np.ravel(part[i]) for part in parts]) for i in range(3))
+            draw_trends(ax, self.names, found[0]._entries(range(value.shape[1])), value, low, high)
+            ax.set_title(f"{text_of(question)}: {found[0]._names()[0]}{found[0]._unit()}", fontsize=10, loc="left")
+        panels[-1].set_xlabel(f"answers with {100 * self.confidence:g} % intervals")
         if path is not None:
             page.savefig(path, dpi=120)
         return page
@@ -210,7 +259,8 @@ def compare(
             except ValueError as error:
                 raise ValueError(f"results {group!r} and {other!r}, question {question!r}: {error}") from None
             differences[question, group, other] = a._minus(b)
-    return SurveyComparison(confidence, names, differences)
+    found = {(name, question): answers[name][question] for name in names for question in questions}
+    return SurveyComparison(confidence, names, differences, found)
 
 
 def holm(pvalues: Floats) -> Floats:

@@ -36,8 +36,8 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     results : GroupedResults
         Result of ``Survey.run(by=)``, or of ``estimate()`` of the aggregators of groups.
     population : mapping
-        Number of people, or share, of every group in the population. The groups of several columns are tuples. Numbers that are
-        all at most 1 are shares.
+        Number of people, or share, of every group in the population. The groups of several columns are tuples. Fractions
+        that are all at most 1 are shares.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) 
     if (found < 0).any() or not found.any():
         raise ValueError(f"{name} must be numbers >= 0 with a positive sum, got {found.min():g}")
     total = float(found.sum())
-    if found.max() <= 1 and abs(total - 1) > TOLERANCE:
+    if (found % 1).any() and found.max() <= 1 and abs(total - 1) > TOLERANCE:
         raise ValueError(f"{name} must be numbers of people, or shares that add up to 1, got the sum {total:g}")
     return found / total, total
 

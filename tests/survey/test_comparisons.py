@@ -437,6 +437,17 @@ def test_compare_is_a_declaration_that_people_differ(tmp_path):
     assert comparison.table["adjusted"][1] < 0.01
     comparison.plot(tmp_path / "weeks.svg")
     assert (tmp_path / "weeks.svg").stat().st_size > 1000
+    page = comparison.plot_trends(tmp_path / "trends.svg")
+    assert (tmp_path / "trends.svg").stat().st_size > 1000
+    for ax, question in zip(page.axes, ("smokes", "hours"), strict=True):
+        values = [result[question].value for result in weeks.values()]
+        np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), values)
+        assert [text.get_text() for text in ax.get_xticklabels()] == list(weeks)
+        limits = [segment[:, 1] for segment in ax.collections[0].get_segments()]
+        np.testing.assert_allclose(limits, [result[question].interval() for result in weeks.values()])
+    assert len(comparison.plot_trends(questions=["hours"]).axes) == 1
+    with pytest.raises(ValueError, match="questions must be compared and have at most 12 numbers, got 'age'"):
+        comparison.plot_trends(questions=["age"])
     answers = compare({name: result["hours"] for name, result in weeks.items()})
     assert answers.table["difference"] == comparison.table["difference"][1:]
     with pytest.raises(ValueError, match="computed from the same reports"):
