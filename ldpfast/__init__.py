@@ -13,7 +13,7 @@ from . import _registry
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
+    from . import bounds, central, designs, domains, estimation, mechanisms, privacy, reports, results, survey
     from ._info import info
     from ._load import load
     from ._person_keys import PersonKeys
@@ -78,6 +78,7 @@ __all__ = [
     "__version__",
     "bounds",
     "central",
+    "designs",
     "domains",
     "estimation",
     "get_num_threads",
@@ -92,7 +93,18 @@ __all__ = [
     "survey",
 ]
 
-_MODULES = ("bounds", "central", "domains", "estimation", "mechanisms", "privacy", "reports", "results", "survey")
+_MODULES = (
+    "bounds",
+    "central",
+    "designs",
+    "domains",
+    "estimation",
+    "mechanisms",
+    "privacy",
+    "reports",
+    "results",
+    "survey",
+)
 _HOMES = {
     "ClippedWarning": "results",
     "DoubtfulWarning": "results",

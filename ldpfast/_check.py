@@ -72,6 +72,27 @@ def probability(name: str, value: Any) -> float:
     return number
 
 
+def exact_probability(name: str, value: Any) -> Fraction:
+    """Return a probability as an exact fraction: a float is read as its shortest decimal, so that 0.1 is 1/10.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number, or text such as "1/6", in [0, 1].
+    """
+    if isinstance(value, str):
+        try:
+            found = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"{name} must be a probability such as 0.25 or '1/4', got {value!r}") from None
+    else:
+        real(name, value)
+        found = Fraction(repr(float(value))) if isinstance(value, float | np.floating) else Fraction(value)
+    if not 0 <= found <= 1:
+        raise ValueError(f"{name} must be in [0, 1], got {value!r}")
+    return found
+
+
 def integer(name: str, value: Any, least: int, largest: int | None = None) -> int:
     """Return `value` as an int, if it is an integer in [least, most]."""
     if isinstance(value, bool | np.bool_):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpfast import central, estimation, privacy, survey
+from ldpfast import central, designs, estimation, privacy, survey
 
 from .support.documentation import python_blocks
 
@@ -18,9 +18,10 @@ GUIDES = {
     estimation: ["guide", "regression", "collecting"],
     privacy: ["privacy", "audit"],
     central: ["central"],
+    designs: ["designs"],
     survey: ["survey", "collecting"],
 }
-BY_SECTION = ["guide", "privacy", "central", "survey", "collecting"]
+BY_SECTION = ["guide", "privacy", "central", "designs", "survey", "collecting"]
 # Run by tests/bounds/test_documentation.py, tests/mechanisms/test_custom.py and tests/engines/test_scale_out.py.
 ELSEWHERE = ["bounds", "custom_mechanism", "scale_out"]
 SECTIONS = {

@@ -25,6 +25,7 @@ ROOMS = (
     {"domains"},
     {"reports"},
     {"mechanisms"},
+    {"designs"},
     {"estimation"},
     {"survey"},
     {"central"},

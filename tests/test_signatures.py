@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import ldpfast as ldp
-from ldpfast import bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
+from ldpfast import bounds, central, designs, domains, estimation, mechanisms, privacy, reports, results, survey
 
 from .support.process import run_python
 
-MODULES = (ldp, mechanisms, estimation, bounds, privacy, central, survey, domains, results, reports)
+MODULES = (ldp, mechanisms, designs, estimation, bounds, privacy, central, survey, domains, results, reports)
 ROOT = Path(__file__).parent.parent
 
 

@@ -21,6 +21,7 @@ ABOUT = {
     "regression": "ldpfast.estimation",
     "gaussian": "ldpfast.estimation",
     "survey": "ldpfast.survey",
+    "designs": "ldpfast.designs",
     "privacy": "ldpfast.privacy",
     "audit": "ldpfast.privacy",
     "bounds": "ldpfast.bounds",

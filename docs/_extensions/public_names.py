@@ -9,6 +9,7 @@ from types import ModuleType
 # A name that several modules have is on the page of the first of them.
 MODULES = (
     "ldpfast.mechanisms",
+    "ldpfast.designs",
     "ldpfast.estimation",
     "ldpfast.estimation.protocols",
     "ldpfast.survey",

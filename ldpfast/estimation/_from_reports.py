@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,25 +11,56 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from .._warnings import warn
-from ..mechanisms import FiniteChannel
+from ..designs import Design
+from ..domains import Categories
+from ..mechanisms import FiniteChannel, Mechanism
+from ..privacy import Channel
+from ..reports import Codes
 from ..results import DoubtfulWarning, Estimate, Normal
 
 CERTAIN = 3.0  # standard errors by which a share must be above 0 for a conditional mean
 
 
-def _channel(channel: Any) -> FiniteChannel:
-    return channel if isinstance(channel, FiniteChannel) else FiniteChannel(channel)
+def _mechanism(design: Any) -> Mechanism:
+    """Return the mechanism that gives codes of categories by a design.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is a mechanism with other reports or records, or no channel.
+    """
+    if isinstance(design, Design):
+        return design.channel
+    if isinstance(design, Mechanism):
+        if not isinstance(design.report, Codes) or not isinstance(design.domain, Categories):
+            raise TypeError(f"design must be a mechanism from categories to codes, got a {type(design).__name__}")
+        return design
+    if isinstance(design, Channel):
+        return _mechanism(design.matrix.tolist() if design.integers is None else design.integers)
+    if isinstance(design, Sequence | np.ndarray) and not isinstance(design, str):
+        rows: Any = [[_exact(entry) for entry in row] for row in design]
+        return FiniteChannel(rows)
+    raise TypeError(
+        "design must be a design of ldpfast.designs, a mechanism, a privacy.Channel or the rows of a channel, got "
+        f"{type(design).__name__}"
+    )
 
 
-def from_reports(counts: ArrayLike, channel: Any) -> Estimate[Floats]:
+def _exact(entry: Any) -> Any:
+    """Return a float as the fraction of its shortest decimal, and anything else unchanged."""
+    return _check.exact_probability("design", entry) if isinstance(entry, float | np.floating) else entry
+
+
+def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
     """Estimate the shares of categories from the counts of codes, for a known channel.
 
     Parameters
     ----------
     counts : array_like of int, shape (codes,)
         How many reports have each code.
-    channel : FiniteChannel, or sequence of sequences of int or Fraction
-        Channel by which the reports were made, or its rows.
+    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
+        How the reports were made: a design of `ldpfast.designs`, a mechanism from categories to codes, a channel, or its rows.
+        A float is read as its shortest decimal, so that 0.1 is 1/10. A probability of 0 is allowed; epsilon is then infinite.
 
     Returns
     -------
@@ -38,7 +70,8 @@ def from_reports(counts: ArrayLike, channel: Any) -> Estimate[Floats]:
     Raises
     ------
     TypeError, ValueError
-        If `counts` are not one integer >= 0 for each code, or all are 0; if `FiniteChannel` rejects the rows.
+        If `counts` are not one integer >= 0 for each code, or all are 0; if `design` is none of these, or its rows are not
+        those of a channel.
 
     Warns
     -----
@@ -57,19 +90,23 @@ def from_reports(counts: ArrayLike, channel: Any) -> Estimate[Floats]:
     >>> rows = [[half + half / 2, half / 2], [half / 2, half + half / 2]]
     >>> from_reports([6000, 4000], rows).value.round(3).tolist()
     [0.7, 0.3]
+    >>> from ldpfast import designs
+    >>> from_reports([6000, 4000], designs.warner(0.75)).value.round(3).tolist()
+    [0.7, 0.3]
     """
-    mechanism = _channel(channel)
+    mechanism: Any = _mechanism(design)
     seen = _check.integers("counts", _check.array("counts", counts))
-    codes = len(mechanism.rows[0])
+    codes = mechanism.report.k
     if seen.shape != (codes,):
         raise ValueError(f"counts must have shape ({codes},), one for each code, got shape {seen.shape}")
     if seen.min() < 0:
         raise ValueError(f"counts must be >= 0, got {int(seen.min())}")
     total = sum(seen.tolist())
-    return mechanism.estimate(mechanism.aggregator().add([seen.astype(np.int64)], total))
+    found: Estimate[Floats] = mechanism.estimate(mechanism.aggregator().add([seen.astype(np.int64)], total))
+    return found
 
 
-def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Estimate[Floats]:
+def conditional_means(values: ArrayLike, reports: ArrayLike, design: Any) -> Estimate[Floats]:
     """Estimate the mean of a known number within each category, where the categories are known by reports only.
 
     Parameters
@@ -79,7 +116,7 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
         share of a subgroup within each category, 0 or 1.
     reports : array_like of int, shape (n,)
         Code that each person reported, in the same order.
-    channel : FiniteChannel, or sequence of sequences of int or Fraction
+    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
         As for `from_reports`.
 
     Returns
@@ -119,11 +156,11 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, channel: Any) -> Es
     >>> conditional_means(age, channel.privatize(smoker, rng=1), channel).value.round().tolist()
     [50.0, 40.0]
     """
-    mechanism = _channel(channel)
+    mechanism: Any = _mechanism(design)
     numbers = _check.numbers("values", _check.floats("values", _check.array("values", values)))
     if numbers.ndim != 1 or len(numbers) == 0:
         raise ValueError(f"values must have shape (n,) with n >= 1, got shape {numbers.shape}")
-    n, largest = len(numbers), len(mechanism.rows[0]) - 1
+    n, largest = len(numbers), mechanism.report.k - 1
     codes = _check.integers("reports", _check.array("reports", reports))
     if codes.shape != (n,):
         raise ValueError(f"reports must have shape ({n},), like values, got shape {codes.shape}")

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.stream import Stream
+from .._typing import AnyArray
 from ..domains import Categories
 from ..privacy import Channel
 from ..reports import Codes
@@ -28,6 +30,24 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """The kernel of a channel that protects nobody: it makes no reports."""
+
+    rows: int = 4096
+    checks = False
+
+    def privatize(self, key: Stream, block: int, x: AnyArray, out: AnyArray, clip: bool = False) -> bool:
+        raise ValueError(
+            "rows must give a finite epsilon to make reports: a code that one category can give must be possible for all"
+        )
+
+    run = privatize
+
+    def privatize_each(self, keys: AnyArray, x: AnyArray, out: AnyArray) -> bool:
+        return self.privatize(Stream(bytes(32)), 0, x, out)
+
+
+@dataclass(frozen=True)
 class FiniteChannel(Mechanism):
     """Report of a category by any finite channel: the probabilities of all codes for each category.
 
@@ -42,14 +62,15 @@ class FiniteChannel(Mechanism):
     Attributes
     ----------
     epsilon : float
-        Logarithm of the largest ratio of two integers in a column, rounded up.
+        Logarithm of the largest ratio of two integers in a column, rounded up. Infinite if a code is possible for some
+        categories only: such reports protect nobody, and can be estimated but not made.
 
     Raises
     ------
     TypeError
         If an entry is not an integer or a fraction. A double is no exact probability: use ``Fraction(3, 4)``.
     ValueError
-        If the rows have different lengths or sums, or no finite epsilon; if they are linearly dependent, or so nearly
+        If the rows have different lengths or sums; if they are linearly dependent, or so nearly
         that double precision cannot decode the codes (condition number above 1e10); if there are more than 2^17 entries.
 
     Notes
@@ -79,18 +100,15 @@ class FiniteChannel(Mechanism):
     def __post_init__(self) -> None:
         weights = _integers(self.rows)
         channel = Channel(weights)
-        if not math.isfinite(channel.epsilon()):
-            raise ValueError(
-                "rows must give a finite epsilon: a code that one category can give must be possible for all"
-            )
         decoding = right_inverse(channel.matrix, "rows")
         self._set(rows=tuple(map(tuple, weights)))
         self.define(
             epsilon_realized=channel.epsilon(),
             domain=Categories(len(weights)),
-            report=Codes(len(weights[0])),
+            report=Codes(len(weights[0]), impossible=tuple(np.flatnonzero(~channel.matrix.any(axis=0)).tolist())),
             debiasing=MatrixDebiasing(decoding),
             coin=Table(sum(weights[0]), self.rows),
+            kernel=None if math.isfinite(channel.epsilon()) else Refusal(),
         )
 
     def channel_rows(self) -> tuple[tuple[int, ...], ...]:
@@ -113,7 +131,7 @@ def _integers(rows: Any) -> list[list[int]]:
 
 
 def _rational(entry: Any) -> Fraction:
-    """Return an integer or a fraction."""
+    """Return an integer or a fraction, exactly."""
     if isinstance(entry, np.integer):
         entry = int(entry)
     if isinstance(entry, bool) or not isinstance(entry, Rational):

@@ -68,6 +68,12 @@ class Channel:
         self._rows = ChannelRows(matrix, neighbors)
         self.matrix, self.neighbors = self._rows.matrix, self._rows.neighbors
 
+    @property
+    def integers(self) -> tuple[tuple[int, ...], ...] | None:
+        """The probabilities times a common factor, if they are known exactly; None for floats."""
+        exact = self._rows.exact
+        return None if exact is None else tuple(map(tuple, exact.tolist()))
+
     # Definitions ------------------------------------------------------------------------------------------------------
 
     def epsilon(self, delta: ArrayLike = 0.0) -> Any:

@@ -28,7 +28,7 @@ class Guarantee:
         epsilon times the distance of the datasets, in a metric that is at most 1 for one record. "kl": the Kullback-Leibler
         divergence is at most epsilon. "tv": the total variation is at most epsilon.
     epsilon : float
-        The parameter of the definition, >= 0; at most 1 for "tv".
+        The parameter of the definition, >= 0; at most 1 for "tv". Infinite for reports of a design that protects nobody.
     delta : float, default 0.0
         In [0, 1); 0 for all but "approximate".
     ideal : bool, default False
@@ -55,7 +55,14 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         _check.choice("definition", self.definition, DEFINITIONS)
-        epsilon, delta = _check.real("epsilon", self.epsilon), _check.real("delta", self.delta)
+        epsilon = (
+            math.inf
+            if isinstance(self.epsilon, float) and self.epsilon == math.inf
+            else _check.real("epsilon", self.epsilon)
+        )
+        delta = _check.real("delta", self.delta)
+        if math.isinf(epsilon) and self.definition != "local":
+            raise ValueError(f"epsilon must be finite for {self.definition!r}, got {self.epsilon!r}")
         if not epsilon >= 0:
             raise ValueError(f"epsilon must be a finite number >= 0, got {self.epsilon!r}")
         if self.definition == "tv" and self.epsilon > 1:
@@ -73,8 +80,9 @@ class Guarantee:
         return f"Guarantee(definition={self.definition!r}, epsilon={self.epsilon!r}, delta={self.delta!r}{ideal})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain types."""
-        return {"definition": self.definition, "epsilon": self.epsilon, "delta": self.delta, "ideal": self.ideal}
+        """Return the fields as types for JSON; None for an infinite epsilon."""
+        epsilon = self.epsilon if math.isfinite(self.epsilon) else None
+        return {"definition": self.definition, "epsilon": epsilon, "delta": self.delta, "ideal": self.ideal}
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
@@ -120,7 +128,10 @@ def compose(*guarantees: Guarantee) -> Guarantee:
             0.0,
             ideal=ideal,
         )
-    return Guarantee(definition, _coins.sum_up(epsilons), _coins.sum_up(deltas), ideal=ideal)
+    if math.inf in epsilons:
+        return Guarantee(definition, math.inf, _coins.sum_up(deltas), ideal=ideal)
+    epsilon = _check.real("epsilon", _coins.sum_up(epsilons))
+    return Guarantee(definition, epsilon, _coins.sum_up(deltas), ideal=ideal)
 
 
 def of_disjoint(*guarantees: Guarantee) -> Guarantee:

@@ -44,8 +44,12 @@ def test_epsilon_and_delta_are_checked():
     assert Guarantee("pure", 0.0).epsilon == 0
     with pytest.raises(ValueError, match=r"^epsilon must be a finite number >= 0, got -1$"):
         Guarantee("local", -1)
-    with pytest.raises(ValueError, match=r"^epsilon must be a finite number, got inf$"):
-        Guarantee("local", math.inf)
+    assert Guarantee("local", math.inf).epsilon == math.inf  # a design that protects nobody
+    for definition in ("pure", "approximate", "smooth", "kl"):
+        with pytest.raises(ValueError, match=f"^epsilon must be finite for {definition!r}, got inf$"):
+            Guarantee(definition, math.inf)
+    with pytest.raises(ValueError, match=r"^epsilon must be a finite number, got nan$"):
+        Guarantee("local", math.nan)
     with pytest.raises(TypeError, match=r"^epsilon must be a number, got str$"):
         Guarantee("local", "1")
     for delta in (-0.1, 1.0, 2):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast import bench, bounds, central, domains, estimation, mechanisms, privacy, reports, results, survey
+from ldpfast import bench, bounds, central, designs, domains, estimation, mechanisms, privacy, reports, results, survey
 from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
@@ -130,6 +130,7 @@ def instances() -> list[Any]:
         bounds.mean_l2([[10, 100]], 3, 1.0),
         compared,
         compared.best,
+        designs.warner(0.7),
         central.histogram_density(numbers, epsilon=1.0, rng=1),
         central.histogram_density(vectors, epsilon=1.0, bins=2, rng=1),
         *(

@@ -1,0 +1,30 @@
+"""Designs of randomized response that survey researchers use, by name: their tables, prevalence, variance and sample size.
+
+The answers of such a study are estimated here whoever collected them. To randomize answers in software, use a mechanism.
+"""
+
+from ._attention import crosswise_with_attention
+from ._binary import (
+    crosswise,
+    forced_response,
+    kuk,
+    mangat,
+    triangular,
+    unrelated_question,
+    warner,
+)
+from ._design import Design
+from ._two_samples import unrelated_question_two_samples
+
+__all__ = [
+    "Design",
+    "crosswise",
+    "crosswise_with_attention",
+    "forced_response",
+    "kuk",
+    "mangat",
+    "triangular",
+    "unrelated_question",
+    "unrelated_question_two_samples",
+    "warner",
+]

@@ -1,0 +1,90 @@
+"""The crosswise model with a question that finds people who answer at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from .._warnings import warn
+from ..results import DoubtfulWarning, Estimate, Normal
+from ..results._fieller import Fieller
+from ._binary import crosswise
+
+CERTAIN = 3.0  # standard errors by which the attentive share must be above 0
+
+
+def crosswise_with_attention(reports: ArrayLike, attention: ArrayLike, *, p: Any, p_attention: Any) -> Estimate[float]:
+    """Estimate a prevalence by the crosswise model, if an unknown share of the people answers at random.
+
+    Everybody also answers a second crosswise question, whose sensitive part is known to be no for all, such as having a
+    twin on the moon. Attentive people say "same" to it with probability ``1 - p_attention``.
+
+    Parameters
+    ----------
+    reports, attention : array_like, shape (n,)
+        Answers of the same people to the crosswise question and to the attention question, as for `Design.prevalence`.
+    p, p_attention : float, Fraction or str
+        Shares of people whose answers to the innocuous questions are yes, not 1/2. The two innocuous questions must be
+        independent of each other.
+
+    Returns
+    -------
+    prevalence : Estimate
+        Share of yes among the attentive people, with Fieller's limits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not such answers of the same people; if no one is attentive by the estimate.
+
+    Warns
+    -----
+    DoubtfulWarning
+        If the share of attentive people is not clearly above 0.
+
+    Notes
+    -----
+    Inattentive people are taken to say same or different with equal chance, equally often to both questions. With the shares s
+    and a of "same" to both questions, the attentive share is (a - 1/2) / (1/2 - p_attention), and the prevalence follows from
+    (s - 1/2) / (a - 1/2).
+
+    References
+    ----------
+    .. [1] Y. Atsusaka, R. T. Stevenson, "A bias-corrected estimator for the crosswise model with inattentive respondents",
+       Political Analysis, 2023.
+
+    Examples
+    --------
+    >>> from ldpfast import designs
+    >>> answers, check = ["same"] * 3200 + ["different"] * 1800, ["same"] * 3500 + ["different"] * 1500
+    >>> round(designs.crosswise_with_attention(answers, check, p=0.2, p_attention=0.2).value, 3)
+    0.15
+    """
+    main, anchor = crosswise(p), crosswise(p_attention)
+    same, known = main._codes(reports), anchor._codes(attention)
+    if same.shape != known.shape:
+        raise ValueError(f"attention must have one answer per person, got {len(known)} for {len(same)} reports")
+    share, scale = (
+        float(_check.exact_probability("p", p)),
+        0.5 - float(_check.exact_probability("p_attention", p_attention)),
+    )
+    n, both = len(same), np.stack([same - 0.5, known - 0.5])
+    top, bottom = both.mean(axis=1)
+    (vn, c), (_, vd) = np.cov(both, bias=True) / n
+    if bottom / scale <= 0:
+        raise ValueError(
+            f"attention must show that people read the questions, got the attentive share {bottom / scale:.3g}"
+        )
+    if abs(bottom) < CERTAIN * np.sqrt(vd):
+        warn(f"the share of attentive people, {bottom / scale:.3g}, is not clearly above 0", DoubtfulWarning)
+    # prevalence = (scale top / bottom + share - 1/2) / (2 share - 1): a ratio with a factor and a start
+    factor, start = scale / (2 * share - 1), 0.5
+    ratio = factor * top / bottom
+    stderr = np.sqrt(factor**2 * vn - 2 * ratio * factor * c + ratio**2 * vd) / abs(bottom)
+    parts = (factor * top, bottom, factor**2 * vn, vd, factor * c)
+    top, bottom, vn, vd, c = (np.asarray(part) for part in parts)
+    rule = Fieller(top, bottom, vn, vd, c, needed=Normal.of_sum(n).needed, start=start)
+    return Estimate(float(start + ratio), float(stderr), n, main.guarantee, None, rule, _span=(0.0, 1.0))

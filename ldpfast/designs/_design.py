@@ -1,0 +1,290 @@
+"""A design of randomized response: what people are asked, the probabilities of their answers, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from .._frames import Groups, whole_column
+from .._table import Table
+from ..mechanisms import FiniteChannel
+from ..privacy import Guarantee
+from ..results import Binomial, Debiasing, Estimate, Normal, People, new_count
+
+TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A design of randomized response for a sensitive question with the true answers no and yes.
+
+    Made by the functions of `ldpfast.designs`.
+
+    Attributes
+    ----------
+    name : str
+        Name of the design with its probabilities.
+    instruction : str
+        What a person is told to do.
+    answers : tuple of str
+        The two answers that a person can give. The second is the one that counts.
+    channel : FiniteChannel
+        Exact probabilities of the answers: row 0 for people whose true answer is no, row 1 for yes.
+    reference : str
+        Publication that introduced the design.
+    epsilon : float
+        Loss of privacy of a person in the sense of differential privacy; infinite if an answer reveals the truth.
+
+    Examples
+    --------
+    >>> from ldpfast import designs
+    >>> design = designs.crosswise(0.25)
+    >>> design.prevalence(["same"] * 400 + ["different"] * 600).value.__round__(3)
+    0.7
+    >>> print(design.table)
+    true answer  different  same
+    no           1/4        3/4
+    yes          3/4        1/4
+    """
+
+    name: str
+    instruction: str
+    answers: tuple[str, str]
+    channel: FiniteChannel
+    reference: str
+
+    @property
+    def epsilon(self) -> float:
+        """Loss of privacy of a person; infinite if an answer reveals the truth."""
+        return self.channel.epsilon
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The same as a `privacy.Guarantee`."""
+        return self.channel.guarantee
+
+    @property
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        """Probabilities of the second answer, of people whose true answer is yes and no."""
+        no, yes = self.channel.rows
+        return Fraction(yes[1], sum(yes)), Fraction(no[1], sum(no))
+
+    @property
+    def table(self) -> Table:
+        """Exact probabilities of the answers, one row per true answer."""
+        columns: dict[str, list[Any]] = {"true answer": list(TRUTHS)}
+        for place, answer in enumerate(self.answers):
+            columns[answer] = [str(Fraction(row[place], sum(row))) for row in self.channel.rows]
+        return Table(columns)
+
+    def __repr__(self) -> str:
+        return f"<Design {self.name}, epsilon = {self.epsilon:.6g}>"
+
+    # Estimates --------------------------------------------------------------------------------------------------------
+
+    def prevalence(self, reports: ArrayLike, *, weights: ArrayLike | None = None) -> Estimate[float]:
+        """Estimate the share of people whose true answer is yes.
+
+        Parameters
+        ----------
+        reports : array_like, shape (n,)
+            The answers, as texts (see `answers`), or as 0 and 1 (or False and True), where 1 is the second answer.
+        weights : array_like of float, shape (n,), optional
+            Weights >= 0 of the people, such as inverse probabilities to be in the sample.
+
+        Returns
+        -------
+        prevalence : Estimate
+            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n; with weights,
+            normal limits with the variance of a weighted mean for given weights.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `reports` are not such answers, for instance because one is missing; if `weights` are not such numbers.
+
+        Examples
+        --------
+        >>> from ldpfast import designs
+        >>> estimate = designs.warner(0.7).prevalence([1] * 460 + [0] * 540)
+        >>> round(estimate.value, 3), round(estimate.stderr, 3)
+        (0.4, 0.039)
+        """
+        codes = self._codes(reports)
+        if weights is None:
+            return self._of_counts(int(codes.sum()), len(codes))
+        given = _check.numbers("weights", _check.array("weights", weights))
+        if given.shape != codes.shape:
+            raise ValueError(f"weights must have shape {codes.shape}, like reports, got shape {given.shape}")
+        if (given < 0).any() or not given.any():
+            raise ValueError(f"weights must be >= 0 with a positive sum, got {given.min():g}")
+        share = float(given @ codes / given.sum())
+        stderr = float(np.sqrt(np.square(given) @ np.square(codes - share)) / given.sum())
+        p, q = map(float, self.probabilities)
+        effective = float(given.sum() ** 2 / np.square(given).sum())
+        n = len(codes)
+        rule = Normal.of_sum(n, effective / n)
+        return self._estimate((share - q) / (p - q), stderr / abs(p - q), n, rule)
+
+    def prevalence_by(
+        self, reports: ArrayLike, by: Any, *, weights: ArrayLike | None = None
+    ) -> dict[Hashable, Estimate[float]]:
+        """Estimate the share of yes in subgroups of people.
+
+        Parameters
+        ----------
+        reports, weights
+            As for `prevalence`.
+        by : array_like, shape (n,)
+            Known values that divide the people, such as their region.
+
+        Returns
+        -------
+        prevalences : dict
+            Estimates by the values, in the order in which they are first seen. ``a - b`` of two of them has an interval and a
+            test.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `prevalence`; if `by` does not have one value per person.
+
+        Examples
+        --------
+        >>> from ldpfast import designs
+        >>> design = designs.forced_response("1/6", "1/6")
+        >>> found = design.prevalence_by(["yes"] * 60 + ["no"] * 140, ["N", "S"] * 100)
+        >>> list(found), (found["N"] - found["S"]).value
+        (['N', 'S'], 0.0)
+        """
+        codes, groups = self._codes(reports), Groups(None)
+        members = groups.numbers(whole_column("by", by))
+        if len(members) != len(codes):
+            raise ValueError(f"by must have one value per person, got {len(members)} for {len(codes)} reports")
+        given = None if weights is None else _check.numbers("weights", _check.array("weights", weights))
+        if given is not None and given.shape != codes.shape:
+            raise ValueError(f"weights must have shape {codes.shape}, like reports, got shape {given.shape}")
+        people, found = People.of(new_count()), {}
+        for number, value in enumerate(groups.values):
+            chosen = members == number
+            part = self.prevalence(codes[chosen], weights=None if given is None else given[chosen])
+            found[value] = part._of_people(people.group(value))
+        return found
+
+    def _codes(self, reports: ArrayLike) -> NDArray[np.int64]:
+        """Return answers as 0 and 1."""
+        given = np.asarray(reports)
+        if given.ndim != 1 or not len(given):
+            raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {given.shape}")
+        if given.dtype.kind in "OUS" and isinstance(given[0], str):
+            known = {answer: code for code, answer in enumerate(self.answers)}
+            unknown = [value for value in given.tolist() if not isinstance(value, str) or value not in known]
+            if unknown:
+                raise ValueError(f"reports must be {self._described()}, got {unknown[0]!r}")
+            return np.array([known[value] for value in given.tolist()], np.int64)
+        if given.dtype.kind not in "buif":
+            raise TypeError(f"reports must be {self._described()}, got dtype {given.dtype}")
+        wrong = ~np.isin(given, (0, 1))
+        if wrong.any():
+            raise ValueError(f"reports must be {self._described()}, got {given[wrong][0]}")
+        return given.astype(np.int64)
+
+    def _described(self) -> str:
+        return f"{self.answers[0]!r} and {self.answers[1]!r}, or 0 and 1 without missing values"
+
+    def _of_counts(self, hits: int, n: int) -> Estimate[float]:
+        """Return the prevalence from the number of people who gave the second answer."""
+        p, q = self.probabilities
+        value = float((Fraction(hits, n) - q) / (p - q))
+        if p < q:  # the other answer is the one that people with yes give more often
+            hits, p, q = n - hits, 1 - p, 1 - q
+        line = Debiasing.of(p, q)
+        seen = (hits + 0.5) / (n + 1)  # so that no variance is zero
+        stderr = (line.one - line.zero) * math.sqrt(seen * (1 - seen) / n)
+        return self._estimate(value, stderr, n, Binomial(np.asarray(hits), n, line))
+
+    def _estimate(self, value: float, stderr: float, n: int, rule: Any) -> Estimate[float]:
+        return Estimate(value, stderr, n, self.guarantee, None, rule, _span=(0.0, 1.0))
+
+    # Planning ---------------------------------------------------------------------------------------------------------
+
+    def variance(self, prevalence: float, n: int = 1) -> float:
+        """Return the variance of the estimated prevalence.
+
+        Parameters
+        ----------
+        prevalence : float
+            True share of yes, in [0, 1].
+        n : int, default 1
+            Number of people.
+
+        Returns
+        -------
+        variance : float
+            For people who are drawn at random; that of direct answers is prevalence (1 - prevalence) / n.
+
+        Examples
+        --------
+        >>> from ldpfast import designs
+        >>> round(designs.warner(0.7).variance(0.3, n=1000) / (0.3 * 0.7 / 1000), 2)
+        7.25
+        """
+        share = float(_check.within("prevalence", prevalence, 0, 1))
+        people = _check.people("n", n)
+        p, q = map(float, self.probabilities)
+        seen = q + (p - q) * share
+        return seen * (1 - seen) / (p - q) ** 2 / people
+
+    def sample_size(self, prevalence: float, stderr: float) -> int:
+        """Return the number of people with which the prevalence has a given standard error.
+
+        Parameters
+        ----------
+        prevalence : float
+            Expected share of yes, in [0, 1].
+        stderr : float
+            Standard error, > 0.
+
+        Returns
+        -------
+        n : int
+
+        See Also
+        --------
+        ldpfast.bounds.plan_test : For a difference of two subgroups, with `channel` as its target.
+
+        Examples
+        --------
+        >>> from ldpfast import designs
+        >>> designs.crosswise(0.25).sample_size(0.1, stderr=0.02)
+        2100
+        """
+        return max(1, math.ceil(self.variance(prevalence) / _check.positive("stderr", stderr) ** 2))
+
+
+def new_design(
+    name: str, instruction: str, answers: tuple[str, str], p: Fraction, q: Fraction, reference: str
+) -> Design:
+    """Return the design in which people give the second answer with probability p for yes, and q for no.
+
+    Raises
+    ------
+    ValueError
+        If both are equal.
+    """
+    if p == q:
+        raise ValueError(f"{name} must have answers that depend on the truth: all people answer alike")
+    rows: Any = [[1 - q, q], [1 - p, p]]
+    return Design(name, instruction, answers, FiniteChannel(rows), reference)
+
+
+def shown(**arguments: Fraction) -> str:
+    """Return arguments for the name of a design."""
+    return ", ".join(f"{name}={value}" for name, value in arguments.items())

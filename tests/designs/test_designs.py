@@ -1,0 +1,266 @@
+"""Designs of randomized response: tables, estimates, infinite epsilon, and mistakes."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import ldpfast as ldp
+from ldpfast import bounds, designs, estimation
+from ldpfast.estimation import conditional_means, from_reports
+from ldpfast.privacy import Channel, compose
+from ldpfast.results import DoubtfulWarning
+
+from ..support.errors import raises
+from ..support.statistics import assert_coverage
+
+# Design, probabilities of the second answer for yes and no, and exp(epsilon).
+CASES = {
+    "warner": (designs.warner(0.7), "7/10", "3/10", Fraction(7, 3)),
+    "warner below a half": (designs.warner("1/4"), "1/4", "3/4", 3),
+    "forced": (designs.forced_response("1/6", "1/6"), "5/6", "1/6", 5),
+    "forced, only yes": (designs.forced_response(0.2, 0), "1", "1/5", None),
+    "unrelated": (designs.unrelated_question(0.5, 0.25), "5/8", "1/8", 5),
+    "unrelated, none": (designs.unrelated_question(0.5, 0), "1/2", "0", None),
+    "mangat": (designs.mangat(0.7), "1", "3/10", None),
+    "kuk": (designs.kuk(0.8, 0.1), "4/5", "1/10", 8),
+    "crosswise": (designs.crosswise(0.25), "1/4", "3/4", 3),
+    "triangular": (designs.triangular(Fraction(1, 4)), "1", "1/4", None),
+}
+FINITE = [name for name, case in CASES.items() if case[3] is not None]
+INFINITE = [name for name, case in CASES.items() if case[3] is None]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tables_are_those_of_the_literature(name):
+    design, p, q, ratio = CASES[name]
+    assert design.probabilities == (Fraction(p), Fraction(q))
+    table = design.table.columns
+    assert [Fraction(value) for value in table[design.answers[1]]] == [Fraction(q), Fraction(p)]
+    assert [Fraction(value) for value in table[design.answers[0]]] == [1 - Fraction(q), 1 - Fraction(p)]
+    assert design.epsilon == pytest.approx(math.inf if ratio is None else math.log(ratio), rel=1e-15)
+    assert design.guarantee.definition == "local"
+    assert design.name in repr(design)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_prevalence_is_unbiased_with_the_variance_that_is_planned(name):
+    """By enumeration of the counts of 30 people who are drawn at random."""
+    design, p, q, _ = CASES[name]
+    n, share = 30, 0.3
+    seen = float(Fraction(q) + (Fraction(p) - Fraction(q)) * Fraction(share))
+    hits = np.arange(n + 1)
+    weights = binom.pmf(hits, n, seen)
+    found = [design.prevalence([1] * k + [0] * (n - k)) for k in hits]
+    values = np.array([estimate.value for estimate in found])
+    assert weights @ values == pytest.approx(share, abs=1e-12)
+    assert weights @ (values - share) ** 2 == pytest.approx(design.variance(share, n), rel=1e-9)
+    errors = np.array([estimate.stderr for estimate in found])
+    assert weights @ errors**2 == pytest.approx(design.variance(share, n), rel=0.1)
+    inside = [low <= share <= high for low, high in (estimate.interval() for estimate in found)]
+    assert 0.95 <= weights @ inside <= 0.99
+    assert all(low <= value <= high for value, (low, high) in zip(values, (e.interval() for e in found), strict=True))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_prevalence_is_the_second_share_of_the_channel(name):
+    design = CASES[name][0]
+    counts = [620, 380]
+    shares = from_reports(counts, design)
+    alone = design.prevalence([0] * counts[0] + [1] * counts[1])
+    assert shares.value[1] == pytest.approx(alone.value, rel=1e-12)
+    assert shares.guarantee == alone.guarantee
+    texts = [design.answers[0]] * counts[0] + [design.answers[1]] * counts[1]
+    for reports in (texts, np.array(texts), pd.Series(texts), pd.Series(texts) == design.answers[1]):
+        assert design.prevalence(reports) == alone
+
+
+def test_floats_are_read_as_decimals():
+    assert designs.warner(0.1).probabilities[0] == Fraction(1, 10) == designs.warner("0.1").probabilities[0]
+    assert designs.warner(np.float64(0.3)).probabilities[0] == Fraction(3, 10)
+    assert from_reports([3, 7], [[0.9, 0.1], [0.3, 0.7]]) == from_reports([3, 7], [[9, 1], [3, 7]])
+
+
+# Weights and groups ---------------------------------------------------------------------------------------------------
+
+
+def test_equal_weights_change_nothing_and_whole_weights_repeat_people():
+    design, reports = designs.crosswise(0.2), np.array([0, 1, 1, 0, 1, 0, 0, 0] * 20)
+    plain = design.prevalence(reports)
+    same = design.prevalence(reports, weights=np.full(160, 2.5))
+    assert same.value == pytest.approx(plain.value)
+    assert same.stderr == pytest.approx(plain.stderr, rel=0.01)
+    weights = np.arange(160) % 3
+    assert design.prevalence(reports, weights=weights).value == pytest.approx(
+        design.prevalence(np.repeat(reports, weights)).value
+    )
+
+
+def test_weighted_prevalence_covers():
+    """People of one half of the population are asked three times as often."""
+    design, rng, hits, runs = designs.forced_response(0.1, 0.1), np.random.default_rng(1), np.zeros(1, int), 1200
+    for _ in range(runs):
+        many = rng.random(800) < 0.75
+        truth = rng.random(800) < np.where(many, 0.5, 0.2)
+        seen = rng.random(800) < np.where(truth, 0.9, 0.1)
+        low, high = design.prevalence(seen, weights=np.where(many, 1.0, 3.0)).interval()
+        hits += low < 0.35 < high
+    assert_coverage(hits, runs, 0.95, detects=0.89)
+
+
+def test_groups_can_be_compared():
+    design = designs.warner(0.8)
+    reports, region = np.arange(4000) % 4 == 0, np.where(np.arange(4000) % 8 < 4, "N", "S")
+    found = design.prevalence_by(reports, region)
+    assert found["N"] == design.prevalence(reports[region == "N"])
+    difference = found["N"] - found["S"]
+    assert difference.value == 0
+    assert difference.test().pvalue == pytest.approx(1)
+    weighted = design.prevalence_by(reports, region, weights=np.ones(4000))
+    assert weighted["S"].value == pytest.approx(found["S"].value)
+    with raises(ValueError, "by must have one value per person, got 3 for 4000 reports"):
+        design.prevalence_by(reports, ["a", "b", "c"])
+
+
+# Infinite epsilon -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_a_design_without_privacy_makes_no_reports(name):
+    channel = CASES[name][0].channel
+    keys = ldp.PersonKeys(bytes(32), ["a", "b"], question="q")
+    calls = [
+        lambda: channel.privatize(1),
+        lambda: channel.privatize([0, 1], rng=1),
+        lambda: channel.privatize([0, 1], rng=keys),
+        lambda: channel.run([0, 1], rng=1),
+        lambda: channel.collect([0, 1], by=["N", "S"], rng=1),
+        lambda: estimation.Frequencies(2, mechanism=channel, epsilon=99.0).run([0, 1], rng=1),
+    ]
+    for call in calls[:-1]:
+        with pytest.raises(ValueError, match="rows must give a finite epsilon to make reports"):
+            call()
+    with pytest.raises((TypeError, ValueError)):
+        calls[-1]()
+    assert ldp.load(channel.aggregator().add([np.array([5, 5])], 10).to_bytes()).question == channel
+
+
+def test_the_guarantee_says_that_there_is_none():
+    estimate = designs.mangat(0.7).prevalence([1, 0, 1, 1])
+    assert estimate.epsilon == math.inf
+    assert "epsilon = inf" in repr(estimate)
+    text = json.dumps(estimate.to_dict(), allow_nan=False)
+    assert json.loads(text)["guarantee"]["epsilon"] is None
+    total = compose(designs.mangat(0.7).guarantee, designs.warner(0.7).guarantee)
+    assert total.epsilon == math.inf
+    with raises(ValueError, "epsilon must be finite for 'pure', got inf"):
+        ldp.privacy.Guarantee("pure", math.inf)
+
+
+# Reports of mechanisms and channels -----------------------------------------------------------------------------------
+
+
+def test_counts_are_read_by_mechanisms_and_channels():
+    x = np.random.default_rng(1).integers(0, 3, 2000)
+    mechanism = ldp.RandomizedResponse(3, 1.0)
+    reports = mechanism.privatize(x, rng=1)
+    counts = np.bincount(reports, minlength=3)
+    assert from_reports(counts, mechanism) == mechanism.estimate(reports)
+    exact = from_reports(counts, mechanism.channel())
+    np.testing.assert_allclose(exact.value, mechanism.estimate(reports).value, rtol=1e-9)
+    assert exact.guarantee.epsilon == mechanism.epsilon_realized
+    floats = from_reports([52, 48], Channel([[0.75, 0.25], [0.25, 0.75]]))
+    assert floats == from_reports([52, 48], [[3, 1], [1, 3]])
+    values = np.random.default_rng(2).normal(size=2000)
+    by_mechanism, by_channel = (conditional_means(values, reports, m) for m in (mechanism, mechanism.channel()))
+    np.testing.assert_allclose(by_mechanism.value, by_channel.value, rtol=1e-9)
+    for wrong, given in ((ldp.UnaryEncoding(3, 1.0), "UnaryEncoding"), (ldp.SignBit(0, 1, 1.0), "SignBit")):
+        with pytest.raises(TypeError, match=f"design must be a mechanism from categories to codes, got a {given}"):
+            from_reports([1, 2], wrong)
+    with pytest.raises(TypeError, match=r"design must be a design of ldpfast\.designs, .* got str"):
+        from_reports([1, 2], "warner")
+
+
+def test_plan_test_finds_the_people_for_a_difference():
+    design = designs.crosswise(0.25)
+    n = bounds.plan_test(design.channel, ([0.9, 0.1], [0.8, 0.2]))
+    stderr = math.sqrt(2 * (design.variance(0.1, n) + design.variance(0.2, n)))
+    assert 0.1 / stderr == pytest.approx(1.96 + 0.84, rel=0.02)
+    assert design.sample_size(0.1, 0.02) == math.ceil(design.variance(0.1) / 0.02**2)
+
+
+# Two questions --------------------------------------------------------------------------------------------------------
+
+
+def test_attention_questions_remove_the_bias_of_random_answers():
+    """A fifth of the people answers at random."""
+    rng, hits, runs, plain = np.random.default_rng(3), np.zeros(1, int), 1200, []
+    for _ in range(runs):
+        attentive, truth = rng.random(2000) < 0.8, rng.random(2000) < 0.15
+        innocuous, other = rng.random((2, 2000)) < np.array([[0.15], [0.2]])
+        guesses = rng.random((2, 2000)) < 0.5
+        same = np.where(attentive, truth == innocuous, guesses[0])
+        known = np.where(attentive, ~other, guesses[1])
+        estimate = designs.crosswise_with_attention(same, known, p=0.15, p_attention=0.2)
+        low, high = estimate.interval()
+        hits += low < 0.15 < high
+        plain.append(designs.crosswise(0.15).prevalence(same).value)
+    assert_coverage(hits, runs, 0.95, detects=0.89)
+    assert np.mean(plain) > 0.2
+    with pytest.warns(DoubtfulWarning, match="the share of attentive people, 0.0333, is not clearly above 0"):
+        designs.crosswise_with_attention([1, 0] * 50, [1] * 51 + [0] * 49, p=0.2, p_attention=0.2)
+    with raises(ValueError, "attention must show that people read the questions, got the attentive share -0.0333"):
+        designs.crosswise_with_attention([1, 0] * 50, [1] * 49 + [0] * 51, p=0.2, p_attention=0.2)
+    with raises(ValueError, "attention must have one answer per person, got 2 for 1 reports"):
+        designs.crosswise_with_attention([1], [1, 0], p=0.2, p_attention=0.2)
+
+
+def test_two_samples_find_both_prevalences():
+    rng, hits, runs = np.random.default_rng(4), np.zeros(2, int), 1200
+    truth = np.array([0.2, 0.6])
+    for _ in range(runs):
+        samples = [rng.random(900) < p * truth[0] + (1 - p) * truth[1] for p in (0.7, 0.2)]
+        low, high = designs.unrelated_question_two_samples(*samples, p=(0.7, 0.2)).interval()
+        hits += (low < truth) & (truth < high)
+    assert_coverage(hits, runs, 0.95, detects=0.89)
+    with raises(ValueError, "p must be two different probabilities, got 1/2 twice"):
+        designs.unrelated_question_two_samples([1], [0], p=(0.5, "1/2"))
+    with pytest.raises(TypeError, match="p must be a pair of probabilities"):
+        designs.unrelated_question_two_samples([1], [0], p=0.5)
+
+
+# Mistakes -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: designs.warner(0.5), ValueError, r"warner\(p=1/2\) must have answers that depend on the truth"),
+        (lambda: designs.warner(1.5), ValueError, r"p must be in \[0, 1\], got 1.5"),
+        (lambda: designs.warner("half"), ValueError, "p must be a probability such as 0.25 or '1/4', got 'half'"),
+        (lambda: designs.warner(None), TypeError, "p must be a number, got NoneType"),
+        (lambda: designs.crosswise(0.5), ValueError, "must have answers that depend on the truth"),
+        (lambda: designs.kuk(0.3, 0.3), ValueError, "must have answers that depend on the truth"),
+        (lambda: designs.unrelated_question(0, 0.3), ValueError, "must have answers that depend on the truth"),
+        (lambda: designs.forced_response(0.5, 0.5), ValueError, r"yes and no must have a sum below 1, got 1/2 \+ 1/2"),
+        (lambda: designs.warner(0.7).prevalence([]), ValueError, r"reports must have shape \(n,\) with n >= 1"),
+        (lambda: designs.warner(0.7).prevalence([0, 2]), ValueError, "reports must be 'no' and 'yes', or 0 and 1"),
+        (lambda: designs.warner(0.7).prevalence([0, math.nan]), ValueError, "without missing values, got nan"),
+        (lambda: designs.warner(0.7).prevalence(["yes", None]), ValueError, "without missing values, got None"),
+        (lambda: designs.warner(0.7).prevalence(["yes", "same"]), ValueError, "got 'same'"),
+        (lambda: designs.warner(0.7).prevalence([None, 1]), TypeError, "reports must be 'no' and 'yes'"),
+        (lambda: designs.warner(0.7).prevalence([0, 1], weights=[1]), ValueError, r"weights must have shape \(2,\)"),
+        (lambda: designs.warner(0.7).prevalence([0, 1], weights=[1, -1]), ValueError, "weights must be >= 0 .* got -1"),
+        (lambda: designs.warner(0.7).variance(1.2), ValueError, "prevalence must be"),
+        (lambda: designs.warner(0.7).sample_size(0.2, 0), ValueError, "stderr must be"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
