@@ -13,7 +13,7 @@ from . import _registry
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import bounds, central, designs, domains, estimation, mechanisms, privacy, reports, results, survey
+    from . import analysis, bounds, central, designs, domains, estimation, mechanisms, privacy, reports, results, survey
     from ._info import info
     from ._load import load
     from ._person_keys import PersonKeys
@@ -76,6 +76,7 @@ __all__ = [
     "Warner",
     "Window",
     "__version__",
+    "analysis",
     "bounds",
     "central",
     "designs",
@@ -94,6 +95,7 @@ __all__ = [
 ]
 
 _MODULES = (
+    "analysis",
     "bounds",
     "central",
     "designs",

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import ldpfast as ldp
-from ldpfast import bounds, central, estimation, privacy, survey
+from ldpfast import analysis, bounds, central, estimation, privacy, survey
 
 from .support.cases import each
 from .support.public import WITHOUT_INSTANCES, instances, public_objects
@@ -73,6 +73,8 @@ def test_objects_are_displayed_without_warnings(thing):
             assert f"n = {thing.n}, {thing._short_guarantee()})" in text
         elif isinstance(thing, QUESTIONS):
             assert text.startswith("question ")
+        elif isinstance(thing, analysis.RegressionSummary):
+            assert text.startswith("name ")
         else:
             assert re.match(rf"<?{name}\b", text) or name in WITHOUT_TEXT, text
         assert bool(re.match(r"<\S+ object at 0x", text)) == (name in WITHOUT_TEXT)
@@ -96,6 +98,7 @@ def test_all_results_have_tables():
         thing for thing in public_objects().values() if inspect.isclass(thing) and issubclass(thing, ldp.Estimate)
     }
     expected |= {
+        analysis.RegressionSummary,
         bounds.Bound,
         bounds.Comparison,
         privacy.Channel,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpfast import central, designs, estimation, privacy, survey
+from ldpfast import analysis, central, designs, estimation, privacy, survey
 
 from .support.documentation import python_blocks
 
@@ -19,6 +19,7 @@ GUIDES = {
     privacy: ["privacy", "audit"],
     central: ["central"],
     designs: ["designs"],
+    analysis: ["designs"],
     survey: ["survey", "collecting"],
 }
 BY_SECTION = ["guide", "privacy", "central", "designs", "survey", "collecting"]

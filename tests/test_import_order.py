@@ -27,6 +27,7 @@ ROOMS = (
     {"mechanisms"},
     {"designs"},
     {"estimation"},
+    {"analysis"},
     {"survey"},
     {"central"},
     {"bounds"},

@@ -10,6 +10,7 @@ from types import ModuleType
 MODULES = (
     "ldpfast.mechanisms",
     "ldpfast.designs",
+    "ldpfast.analysis",
     "ldpfast.estimation",
     "ldpfast.estimation.protocols",
     "ldpfast.survey",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,44 +10,10 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from .._warnings import warn
-from ..designs import Design
-from ..domains import Categories
-from ..mechanisms import FiniteChannel, Mechanism
-from ..privacy import Channel
-from ..reports import Codes
+from ..designs._reading import mechanism_of
 from ..results import DoubtfulWarning, Estimate, Normal
 
 CERTAIN = 3.0  # standard errors by which a share must be above 0 for a conditional mean
-
-
-def _mechanism(design: Any) -> Mechanism:
-    """Return the mechanism that gives codes of categories by a design.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is a mechanism with other reports or records, or no channel.
-    """
-    if isinstance(design, Design):
-        return design.channel
-    if isinstance(design, Mechanism):
-        if not isinstance(design.report, Codes) or not isinstance(design.domain, Categories):
-            raise TypeError(f"design must be a mechanism from categories to codes, got a {type(design).__name__}")
-        return design
-    if isinstance(design, Channel):
-        return _mechanism(design.matrix.tolist() if design.integers is None else design.integers)
-    if isinstance(design, Sequence | np.ndarray) and not isinstance(design, str):
-        rows: Any = [[_exact(entry) for entry in row] for row in design]
-        return FiniteChannel(rows)
-    raise TypeError(
-        "design must be a design of ldpfast.designs, a mechanism, a privacy.Channel or the rows of a channel, got "
-        f"{type(design).__name__}"
-    )
-
-
-def _exact(entry: Any) -> Any:
-    """Return a float as the fraction of its shortest decimal, and anything else unchanged."""
-    return _check.exact_probability("design", entry) if isinstance(entry, float | np.floating) else entry
 
 
 def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
@@ -94,7 +59,7 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
     >>> from_reports([6000, 4000], designs.warner(0.75)).value.round(3).tolist()
     [0.7, 0.3]
     """
-    mechanism: Any = _mechanism(design)
+    mechanism: Any = mechanism_of(design)
     seen = _check.integers("counts", _check.array("counts", counts))
     codes = mechanism.report.k
     if seen.shape != (codes,):
@@ -156,7 +121,7 @@ def conditional_means(values: ArrayLike, reports: ArrayLike, design: Any) -> Est
     >>> conditional_means(age, channel.privatize(smoker, rng=1), channel).value.round().tolist()
     [50.0, 40.0]
     """
-    mechanism: Any = _mechanism(design)
+    mechanism: Any = mechanism_of(design)
     numbers = _check.numbers("values", _check.floats("values", _check.array("values", values)))
     if numbers.ndim != 1 or len(numbers) == 0:
         raise ValueError(f"values must have shape (n,) with n >= 1, got shape {numbers.shape}")

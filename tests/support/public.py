@@ -14,7 +14,20 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast import bench, bounds, central, designs, domains, estimation, mechanisms, privacy, reports, results, survey
+from ldpfast import (
+    analysis,
+    bench,
+    bounds,
+    central,
+    designs,
+    domains,
+    estimation,
+    mechanisms,
+    privacy,
+    reports,
+    results,
+    survey,
+)
 from ldpfast.estimation.protocols import Sequential
 from ldpfast.files import FileTable
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
@@ -47,6 +60,14 @@ def public_objects() -> dict[str, Any]:
             if inspect.isclass(value) or inspect.isroutine(value):
                 found.setdefault(id(value), (f"{module.__name__.removeprefix('ldpfast.')}.{name}", value))
     return dict(found.values())
+
+
+def regressions() -> list[Any]:
+    """Return fitted regressions and a summary."""
+    x, mechanism = np.arange(400) % 2, mechanisms.SignBit(0, 1, 1.0)
+    logit = analysis.RandomizedLogit(designs.warner(0.8)).fit(x[:, np.newaxis], np.arange(400) % 3 == 0)
+    linear = analysis.RandomizedLinear(mechanism).fit(x[:, np.newaxis], mechanism.privatize(x, rng=1))
+    return [logit, linear, logit.summary()]
 
 
 # Abstract bases, protocols and warnings: nobody makes an instance of them to look at it.
@@ -131,6 +152,7 @@ def instances() -> list[Any]:
         compared,
         compared.best,
         designs.warner(0.7),
+        *regressions(),
         central.histogram_density(numbers, epsilon=1.0, rng=1),
         central.histogram_density(vectors, epsilon=1.0, bins=2, rng=1),
         *(

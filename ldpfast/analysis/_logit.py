@@ -1,0 +1,351 @@
+"""Logit and multinomial logit with a randomized outcome."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from .._typing import Floats
+from ..designs import Design
+from ..designs._reading import mechanism_of
+from ..results import Estimate, LabeledEstimate, Normal, TestResult
+from ._likelihood import ROWS, Likelihood
+from ._maximum import maximum
+from ._model import Regression
+from ._rows import CONST, Rows, read_clusters, read_weights
+from ._summary import RegressionSummary
+
+LEAST_SHARE = 0.02  # of a category where the search starts
+MAX_STDERR = 20.0  # of a coefficient times the standard deviation of its column: more is no information about it
+
+
+class RandomizedLogit(Regression):
+    """Logit model of an answer that people have randomized, with covariates that are known.
+
+    With two categories it is the regression of a randomized response study; with more a multinomial logit, whose reference is
+    the first category. The coefficients are those of the true answers: an ordinary logit of the randomized answers estimates
+    others, usually much too small.
+
+    Parameters
+    ----------
+    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
+        How the reports were made, as for `estimation.from_reports`.
+    intercept : bool, default True
+        Whether a column of ones, named const, is put before those of X.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the coefficients; for more than two categories with that of the category.
+    params : ndarray
+        Coefficients, shape (columns,); (k - 1, columns) for k > 2 categories.
+    cov : ndarray
+        Their covariance matrix.
+    llf : float
+        Log-likelihood at the maximum.
+    n : int
+        Number of people.
+    categories : tuple
+        The categories of the truth: no and yes for a `Design`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `design` is none of these.
+
+    Notes
+    -----
+    The probability of a report r of a person with covariates x is the sum over categories y of P(y | x) M[y, r], with the
+    table M of the design. Its likelihood is maximized by Fisher scoring and then Newton's method. Standard errors come from the
+    observed information; with `weights` or `clusters` from the sandwich estimator. Time is a few passes over the rows, memory
+    beyond the data is constant.
+
+    References
+    ----------
+    .. [1] A. Scheers, C. M. Dayton, "Covariate randomized response models", JASA, 1988.
+    .. [2] G. Blair, K. Imai, Y.-Y. Zhou, "Design and analysis of the randomized response technique", JASA, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import analysis, designs
+    >>> rng = np.random.default_rng(1)
+    >>> age = rng.normal(size=20_000)
+    >>> has = rng.random(20_000) < 1 / (1 + np.exp(1 - 0.8 * age))
+    >>> design = designs.forced_response("1/6", "1/6")
+    >>> reports = design.channel.privatize(has.astype(int), rng=1)
+    >>> model = analysis.RandomizedLogit(design).fit(age[:, np.newaxis], reports)
+    >>> low, high = model.interval()
+    >>> bool(low[0] < -1 < high[0]), bool(low[1] < 0.8 < high[1])
+    (True, True)
+    """
+
+    llf: float
+
+    def __init__(self, design: Any, *, intercept: bool = True) -> None:
+        self.design, self.intercept = design, _check.flag("intercept", intercept)
+        self._mechanism: Any = mechanism_of(design)
+        self.guarantee = self._mechanism.guarantee
+        self._table = np.asarray(self._mechanism.channel().matrix, np.float64)
+        self.categories: tuple[Any, ...] = (
+            ("no", "yes") if isinstance(design, Design) else tuple(range(len(self._table)))
+        )
+
+    def fit(self, X: Any, reports: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None) -> Self:  # noqa: N803
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, columns), or data frame
+            Covariates of the people, which are known and not randomized.
+        reports : array_like, shape (n,)
+            Randomized answers: codes, or the texts of `Design.answers`.
+        weights : array_like of float, shape (n,), optional
+            Weights >= 0 of the people, such as inverse probabilities to be in the sample.
+        clusters : array_like, shape (n,), optional
+            Clusters of people whose answers are related, such as villages.
+
+        Returns
+        -------
+        self : RandomizedLogit
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the arrays are not as above, or columns of X are linearly dependent; if the likelihood has no maximum, because
+            covariates separate the answers or a share is 0 or 1.
+        """
+        rows = Rows.of(X, self.intercept)
+        codes = self._codes(reports)
+        if len(codes) != len(rows):
+            raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
+        given, numbers = read_weights(weights, len(rows)), read_clusters(clusters, len(rows))
+        rows.require_independent()
+        likelihood = Likelihood(rows, codes, self._table, given)
+        names = rows.names
+        if len(self.categories) > 2:
+            names = tuple(f"{category}: {name}" for category in self.categories[1:] for name in rows.names)
+        params, bread, llf = self._maximum(likelihood, names)
+        if given is None and numbers is None:
+            cov, self._errors = bread, "observed information"
+        else:
+            self._errors = "sandwich" if numbers is None else "sandwich of clusters"
+            cov = bread @ likelihood.squared_scores(params, numbers) @ bread
+        self.names, self.cov, self.llf, self.n = names, cov, llf, len(rows)
+        self.params = params[0] if len(params) == 1 else params
+        self._likelihood = likelihood
+        return self
+
+    def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
+        if isinstance(self.design, Design):
+            return self.design._codes(reports).astype(np.intp)
+        codes = _check.integers("reports", _check.array("reports", reports), booleans=True)
+        if codes.ndim != 1 or not len(codes):
+            raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {codes.shape}")
+        largest = self._table.shape[1] - 1
+        if codes.min() < 0 or codes.max() > largest:
+            bad = int(codes.min() if codes.min() < 0 else codes.max())
+            raise ValueError(f"reports must be codes in [0, {largest}], got {bad}")
+        return codes.astype(np.intp)
+
+    def _maximum(self, likelihood: Likelihood, names: tuple[str, ...]) -> tuple[Floats, Floats, float]:
+        """Return the coefficients with the largest likelihood, the inverse of the information, and the log-likelihood.
+
+        Raises
+        ------
+        ValueError
+            If there are none.
+        """
+        for start in (self._start_of_shares(likelihood), self._start_of_squares(likelihood)):
+            found = maximum(likelihood, start)
+            if found is None:
+                continue
+            params, sums = found
+            covariance = np.asarray(np.linalg.inv(sums.information), np.float64)
+            size = np.sqrt(np.diag(covariance)) * np.tile(likelihood.rows.spread, len(params))
+            if size.max() < MAX_STDERR:
+                return params, covariance, sums.value
+        message = "the likelihood must have a maximum, got reports without one: "
+        if found is None:
+            raise ValueError(
+                message
+                + "a share may be 0 or 1, or a covariate may separate the answers. Use fewer covariates or more people"
+            )
+        name = names[int(np.argmax(size))]
+        if name.endswith(CONST):
+            raise ValueError(message + "the share of a category is estimated as 0 or 1")
+        raise ValueError(message + f"column {name!r} separates the answers. Leave it out, or ask more people")
+
+    def _start_of_shares(self, likelihood: Likelihood) -> Floats:
+        """Return coefficients with the estimated shares of the categories for all people."""
+        counts = np.bincount(likelihood.codes, likelihood.weights, self._table.shape[1])
+        decoded = self._decoded(np.arange(self._table.shape[1]))
+        shares = np.clip(counts @ decoded / counts.sum(), LEAST_SHARE, 1)
+        start = np.zeros(likelihood.shape)
+        if self.intercept:
+            start[:, 0] = np.log(shares[1:] / shares[0])
+        return start
+
+    def _start_of_squares(self, likelihood: Likelihood) -> Floats:
+        """Return coefficients from least squares on the decoded reports."""
+        size, k = len(likelihood.rows.names), len(self._table)
+        gram, right = np.zeros((size, size)), np.zeros((size, k))
+        for first in range(0, len(likelihood.rows), ROWS):
+            x = likelihood.rows.block(first, first + ROWS)
+            gram += x.T @ x
+            right += x.T @ self._decoded(likelihood.codes[first : first + ROWS])
+        slopes = np.linalg.lstsq(gram, right, rcond=None)[0].T * k
+        if self.intercept:
+            slopes[:, 0] -= 1
+        return np.asarray(np.clip(slopes[1:] - slopes[0], -5, 5))
+
+    def _decoded(self, codes: NDArray[np.intp]) -> Floats:
+        """Return unbiased estimates of the indicators of the categories, shape (n, k)."""
+        return np.asarray(self._mechanism.decode(codes.astype(self._mechanism.report.dtype(np.dtype(np.float64)))))
+
+    # What follows -----------------------------------------------------------------------------------------------------
+
+    def summary(self, confidence: float = 0.95) -> RegressionSummary:
+        """Return the coefficients as a table that can be printed.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of the limits, in (0, 1).
+        """
+        notes = (
+            f"n = {self.n:,}, log-likelihood = {self.llf:.2f}, {100 * confidence:g} % intervals",
+            f"{self.design!r}" if isinstance(self.design, Design) else f"epsilon = {self.guarantee.epsilon:.6g}",
+            f"log-odds of {', '.join(map(str, self.categories[1:]))} against {self.categories[0]}",
+            f"standard errors: {self._errors}",
+        )
+        return RegressionSummary(self._table_of(confidence), notes)
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return the probabilities of the categories of the truth, shape (n, k), in the order of `categories`.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, columns), or data frame
+        """
+        rows = self._rows(X)
+        params = self.params.reshape(-1, len(rows.names))
+        parts = [
+            self._likelihood.shares(rows.block(first, min(first + ROWS, len(rows))), params)
+            for first in range(0, len(rows), ROWS)
+        ]
+        return np.concatenate(parts)
+
+    def predict(self, X: Any, *, average: bool = False) -> Estimate[Any]:  # noqa: N803
+        """Return the predicted prevalence for people with given covariates, with its standard error (delta method).
+
+        Parameters
+        ----------
+        X : array_like of shape (n, columns), or data frame
+        average : bool, default False
+            Whether the mean over the rows is returned, with one number for each category.
+
+        Returns
+        -------
+        prevalence : Estimate
+            Of the last category, shape (n,); with `average` a number, or for k > 2 categories shape (k,).
+        """
+        rows, k = self._rows(X), len(self.categories)
+        x, params = rows.block(0, len(rows)), self.params.reshape(k - 1, -1)
+        shares = self._likelihood.shares(x, params)
+        # slopes[i, y, z]: derivative of share y of person i with respect to the log-odds of category z + 1
+        slopes = shares[:, :, np.newaxis] * (np.eye(k)[:, 1:] - shares[:, np.newaxis, 1:])
+        if _check.flag("average", average):
+            by_params = np.einsum("iyz,ij->yzj", slopes, x).reshape(k, -1) / len(x)
+            value, chosen = shares.mean(axis=0), slice(None) if k > 2 else slice(1, 2)
+            cov = by_params[chosen] @ self.cov @ by_params[chosen].T
+            stderr = np.sqrt(np.diag(cov))
+            if k == 2:
+                return Estimate(
+                    float(value[1]), float(stderr[0]), self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0)
+                )
+            return Estimate(value, stderr, self.n, self.guarantee, cov, Normal(), _span=(0.0, 1.0))
+        by_params = (slopes[:, -1, :, np.newaxis] * x[:, np.newaxis, :]).reshape(len(x), -1)
+        stderr = np.sqrt(np.einsum("ij,jk,ik->i", by_params, self.cov, by_params))
+        return Estimate(shares[:, -1], stderr, self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0))
+
+    def marginal_effects(self) -> LabeledEstimate:
+        """Return the average marginal effects: how much the share of a category rises per unit of a covariate.
+
+        Returns
+        -------
+        effects : LabeledEstimate
+            The mean over the people of the derivative of the probability, for every covariate but the intercept; of yes for two
+            categories, else of every category. Standard errors by the delta method.
+        """
+        rows, k = self._likelihood.rows, len(self.categories)
+        params = self.params.reshape(k - 1, -1)
+        full = np.vstack([np.zeros(params.shape[1]), params])
+        columns, n = params.shape[1], len(rows)
+        effects, slopes = np.zeros((k, columns)), np.zeros((k, columns, k, columns))
+        for first in range(0, n, ROWS):
+            x = rows.block(first, min(first + ROWS, n))
+            shares = self._likelihood.shares(x, params)
+            rest = full[np.newaxis] - (shares @ full)[:, np.newaxis]  # of every category and column from the mean
+            effects += np.einsum("iy,iyj->yj", shares, rest)
+            cross = np.einsum("iy,iz->yz", shares, shares)
+            pair = np.eye(k)[np.newaxis] - shares[:, np.newaxis, :]  # [i, y, z]
+            slopes += np.einsum("iy,iyz,iyj,il->yjzl", shares, pair, rest, x, optimize=True)
+            slopes -= np.einsum("iy,iz,izj,il->yjzl", shares, shares, rest, x, optimize=True)
+            own = np.diag(shares.sum(axis=0)) - cross
+            slopes += np.einsum("yz,jl->yjzl", own, np.eye(columns))
+        chosen = slice(int(self.intercept), None)
+        first_category = 1 if k == 2 else 0
+        value = (effects / n)[first_category:, chosen]
+        jacobian = (slopes / n)[first_category:, chosen, 1:].reshape(value.size, -1)
+        cov = jacobian @ self.cov @ jacobian.T
+        labels = rows.names[chosen]
+        if k > 2:
+            labels = tuple(f"{category}: {name}" for category in self.categories for name in labels)
+        fields: Any = {"labels": labels, "quantity": "average marginal effect"}
+        return LabeledEstimate(value.ravel(), np.sqrt(np.diag(cov)), self.n, self.guarantee, cov, Normal(), **fields)
+
+    def likelihood_ratio(self, restricted: RandomizedLogit) -> TestResult:
+        """Test whether the columns that a smaller model leaves out have no effect.
+
+        Parameters
+        ----------
+        restricted : RandomizedLogit
+            Fitted to the same reports, with some of the columns.
+
+        Returns
+        -------
+        result : TestResult
+            Twice the difference of the log-likelihoods, with a chi-square distribution.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `restricted` is not such a model; if one of them has weights, for which there is no such test.
+        """
+        from scipy.special import chdtrc
+
+        if not isinstance(restricted, RandomizedLogit):
+            raise TypeError(f"restricted must be a RandomizedLogit, got {type(restricted).__name__}")
+        same = np.array_equal(restricted._likelihood.codes, self._likelihood.codes)
+        if not same or not set(restricted.names) < set(self.names):
+            raise ValueError("restricted must be fitted to the same reports, with fewer of the same columns")
+        if self._likelihood.weights is not None or restricted._likelihood.weights is not None:
+            raise ValueError("restricted and the model must have no weights for a test of likelihoods")
+        df = len(self.names) - len(restricted.names)
+        statistic = max(0.0, 2 * (self.llf - restricted.llf))
+        return TestResult(statistic, float(chdtrc(df, statistic)), "two-sided", 0.0, self.n, df=df, method="chi-square")
+
+    def _rows(self, X: Any) -> Rows:  # noqa: N803
+        fitted = self._likelihood.rows
+        rows = Rows.of(X, self.intercept)
+        if len(rows.names) != len(fitted.names) or (hasattr(X, "columns") and rows.names != fitted.names):
+            raise ValueError(f"X must have the columns {', '.join(fitted.names)}, got {', '.join(rows.names)}")
+        return rows
+
+    def __repr__(self) -> str:
+        state = "" if "params" not in self.__dict__ else f", n = {self.n}"
+        return f"<RandomizedLogit of {', '.join(map(str, self.categories))}{state}>"

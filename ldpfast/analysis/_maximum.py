@@ -1,0 +1,48 @@
+"""The maximum of a likelihood of randomized reports: Fisher scoring, then Newton's method, with halved steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Floats
+from ._likelihood import Likelihood, Sums
+
+MAX_STEPS = 100
+HALVINGS = 30
+NEAR = 1.0  # squared length of a step in standard errors, below which Newton's method takes over
+CONVERGED = 1e-10  # the same, of the last step
+
+
+def maximum(likelihood: Likelihood, start: Floats) -> tuple[Floats, Sums] | None:
+    """Return the coefficients with the largest likelihood from a start, and the sums there; None if there is no maximum."""
+    params, observed = start, False
+    found = likelihood.sums(params, observed=False)
+    for _ in range(MAX_STEPS):
+        if observed and not _is_positive(found.information):
+            observed = False
+            found = likelihood.sums(params, observed=False)
+        step = np.linalg.lstsq(found.information, found.score, rcond=None)[0]
+        length = float(step @ found.score)
+        least = found.value - 1e-12 * abs(found.value)
+        for halving in range(HALVINGS):
+            moved = params + (step * 0.5**halving).reshape(params.shape)
+            near = length * 0.25**halving < NEAR
+            after = likelihood.sums(moved, observed=near)
+            if after.value >= least:
+                break
+        else:
+            return None
+        params, found, observed = moved, after, near
+        if length < CONVERGED:
+            last = likelihood.sums(params, observed=True)
+            return (params, last) if _is_positive(last.information) else None
+    return None
+
+
+def _is_positive(matrix: Floats) -> bool:
+    """Return whether a matrix is positive definite."""
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True

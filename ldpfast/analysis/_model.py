@@ -1,0 +1,76 @@
+"""What all regressions have: coefficients with their covariance, intervals, tests and a summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._table import Table
+from .._typing import Floats
+from ..privacy import Guarantee
+from ..results import LabeledEstimate, Normal
+
+
+class Regression:
+    """Base class of regressions. `fit` sets the attributes.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the coefficients.
+    params : ndarray of float64
+        Coefficients.
+    cov : ndarray of float64
+        Their covariance matrix, in the order of the flattened coefficients.
+    n : int
+        Number of people.
+    guarantee : privacy.Guarantee
+        Guarantee of the reports.
+    """
+
+    names: tuple[str, ...]
+    params: Floats
+    cov: Floats
+    n: int
+    guarantee: Guarantee
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("names", "params", "cov", "n", "llf"):
+            raise AttributeError(f"{type(self).__name__} has no {name!r} yet: call fit first")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def coefficients(self) -> LabeledEstimate:
+        """The coefficients as an estimate, with `interval`, `test` and `plot`."""
+        stderr = np.sqrt(np.diag(self.cov))
+        fields: Any = {"labels": self.names, "quantity": "coefficient"}
+        return LabeledEstimate(self.params.ravel(), stderr, self.n, self.guarantee, self.cov, Normal(), **fields)
+
+    def interval(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
+        """Return normal limits of the coefficients.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of each, in (0, 1).
+
+        Returns
+        -------
+        low, high : ndarray
+            In the order of `names`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1).
+        """
+        low, high = self.coefficients.interval(confidence)
+        return np.asarray(low), np.asarray(high)
+
+    def _table_of(self, confidence: float) -> Table:
+        found = self.coefficients
+        test, (low, high) = found.test(), found.interval(confidence)
+        columns = {"estimate": found.value, "stderr": found.stderr, "z": test.statistic, "pvalue": test.pvalue}
+        numbers = {name: np.ravel(values).tolist() for name, values in {**columns, "low": low, "high": high}.items()}
+        return Table({"name": list(self.names), **numbers})

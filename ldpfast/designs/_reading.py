@@ -1,0 +1,45 @@
+"""Reading of the argument `design`: whatever says with which probabilities reports were made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _check
+from ..domains import Categories
+from ..mechanisms import FiniteChannel, Mechanism
+from ..privacy import Channel
+from ..reports import Codes
+from ._design import Design
+
+
+def mechanism_of(design: Any) -> Mechanism:
+    """Return the mechanism that gives codes of categories by a design.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is a mechanism with other reports or records, or no channel.
+    """
+    if isinstance(design, Design):
+        return design.channel
+    if isinstance(design, Mechanism):
+        if not isinstance(design.report, Codes) or not isinstance(design.domain, Categories):
+            raise TypeError(f"design must be a mechanism from categories to codes, got a {type(design).__name__}")
+        return design
+    if isinstance(design, Channel):
+        return mechanism_of(design.matrix.tolist() if design.integers is None else design.integers)
+    if isinstance(design, Sequence | np.ndarray) and not isinstance(design, str):
+        rows: Any = [[_exact(entry) for entry in row] for row in design]
+        return FiniteChannel(rows)
+    raise TypeError(
+        "design must be a design of ldpfast.designs, a mechanism, a privacy.Channel or the rows of a channel, got "
+        f"{type(design).__name__}"
+    )
+
+
+def _exact(entry: Any) -> Any:
+    """Return a float as the fraction of its shortest decimal, and anything else unchanged."""
+    return _check.exact_probability("design", entry) if isinstance(entry, float | np.floating) else entry

@@ -1,0 +1,340 @@
+"""Regressions with randomized answers, against statsmodels, an EM algorithm, numeric derivatives and simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+import ldpfast as ldp
+from ldpfast import analysis, designs
+from ldpfast.analysis._likelihood import Likelihood
+from ldpfast.analysis._rows import Rows
+
+from ..support.statistics import assert_coverage
+
+FORCED = designs.forced_response("1/6", "1/6")
+PLAIN = designs.forced_response("1/1000000000", "1/1000000000")  # nearly direct answers
+THREE = [[6, 1, 1], [1, 6, 1], [1, 1, 6]]
+PLAIN_THREE = [[10**9, 1, 1], [1, 10**9, 1], [1, 1, 10**9]]
+
+
+def binary(n, slopes, design, seed=1, const=-0.3):
+    """Return covariates and randomized answers of a logit model."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, len(slopes)))
+    truth = rng.random(n) < 1 / (1 + np.exp(-(const + x @ slopes)))
+    return x, design.channel.privatize(truth.astype(int), rng=seed).astype(int)
+
+
+def three(n, rows, seed=1):
+    """Return covariates and randomized answers of a multinomial logit model with three categories."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    odds = np.exp(np.column_stack([np.zeros(n), x @ [0.5, -0.5] - 0.2, x @ [-1.0, 0.3] + 0.1]))
+    truth = (rng.random(n)[:, np.newaxis] > np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)).sum(axis=1)
+    return x, ldp.FiniteChannel(rows).privatize(truth, rng=seed).astype(int)
+
+
+# Oracles --------------------------------------------------------------------------------------------------------------
+
+
+def test_direct_answers_give_the_logit_of_statsmodels():
+    x, reports = binary(3000, [0.3, -0.8, 0.5], PLAIN)
+    ours, theirs = analysis.RandomizedLogit(PLAIN).fit(x, reports), sm.Logit(reports, sm.add_constant(x)).fit(disp=0)
+    np.testing.assert_allclose(ours.params, theirs.params, rtol=1e-6)
+    np.testing.assert_allclose(np.sqrt(np.diag(ours.cov)), theirs.bse, rtol=1e-6)
+    assert ours.llf == pytest.approx(theirs.llf, rel=1e-7)
+    np.testing.assert_allclose(ours.marginal_effects().value, theirs.get_margeff().margeff, rtol=1e-6)
+    np.testing.assert_allclose(ours.marginal_effects().stderr, theirs.get_margeff().margeff_se, rtol=1e-5)
+    np.testing.assert_allclose(np.transpose(ours.interval(0.9)), theirs.conf_int(0.1), rtol=1e-5, atol=1e-6)
+    table = ours.summary().table
+    np.testing.assert_allclose(table["pvalue"], theirs.pvalues, rtol=1e-4)
+    np.testing.assert_allclose(ours.predict_proba(x)[:, 1], theirs.predict(sm.add_constant(x)), rtol=1e-6)
+
+
+def test_direct_answers_of_three_categories_give_the_multinomial_logit_of_statsmodels():
+    x, reports = three(3000, PLAIN_THREE)
+    ours, theirs = (
+        analysis.RandomizedLogit(PLAIN_THREE).fit(x, reports),
+        sm.MNLogit(reports, sm.add_constant(x)).fit(disp=0),
+    )
+    np.testing.assert_allclose(ours.params, theirs.params.T, rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(np.diag(ours.cov)), theirs.bse.T.ravel(), rtol=1e-5)
+    effects = theirs.get_margeff()
+    np.testing.assert_allclose(ours.marginal_effects().value, effects.margeff.T.ravel(), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(ours.marginal_effects().stderr, effects.margeff_se.T.ravel(), rtol=1e-4)
+
+
+def em(x, reports, design, steps=3000):
+    """Return the coefficients by expectation maximization: logits of the expected truth (Blair, Imai and Zhou 2015)."""
+    p, q = map(float, design.probabilities)
+    rows, beta = sm.add_constant(x), np.zeros(x.shape[1] + 1)
+    chance = np.where(reports == 1, [[p], [q]], [[1 - p], [1 - q]])
+    for _ in range(steps):
+        share = 1 / (1 + np.exp(-rows @ beta))
+        expected = share * chance[0] / (share * chance[0] + (1 - share) * chance[1])
+        for _ in range(2):  # Newton steps of the logit for the expected truth
+            share = 1 / (1 + np.exp(-rows @ beta))
+            beta = beta + np.linalg.solve((rows * (share * (1 - share))[:, None]).T @ rows, rows.T @ (expected - share))
+    return beta
+
+
+@pytest.mark.parametrize("design", [FORCED, designs.crosswise(0.25), designs.mangat(0.7)], ids=lambda d: d.name)
+def test_coefficients_are_those_of_expectation_maximization(design):
+    if np.isfinite(design.epsilon):
+        x, reports = binary(2000, [0.7, -0.4], design)
+    else:
+        rng = np.random.default_rng(1)
+        x, hidden = binary(2000, [0.7, -0.4], PLAIN)
+        reports = np.where(hidden == 1, 1, rng.random(2000) < 0.3).astype(int)
+    found = analysis.RandomizedLogit(design).fit(x, reports)
+    np.testing.assert_allclose(found.params, em(x, reports, design), atol=1e-6)
+    assert found.guarantee == design.guarantee
+
+
+@pytest.mark.parametrize("categories", [2, 3])
+def test_gradient_and_information_are_derivatives(categories):
+    rng = np.random.default_rng(3)
+    table = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6], [0.1, 0.7, 0.2]])[:categories]
+    x, weights = rng.normal(size=(40, 2)), rng.random(40)
+    params, step = rng.normal(size=(categories - 1, 3)), 1e-5
+    likelihood = Likelihood(Rows.of(x, True), rng.integers(0, 3, 40), table, weights)
+    found = likelihood.sums(params, observed=True)
+    for place in range(params.size):
+        move = np.zeros(params.size)
+        move[place] = step
+        up, down = (likelihood.sums(params + sign * move.reshape(params.shape), observed=True) for sign in (1, -1))
+        assert found.score[place] == pytest.approx((up.value - down.value) / (2 * step), abs=1e-7)
+        np.testing.assert_allclose(found.information[place], (down.score - up.score) / (2 * step), atol=1e-7)
+
+
+def test_the_expected_information_is_the_mean_over_all_reports():
+    rng = np.random.default_rng(4)
+    table, params = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6], [0.1, 0.7, 0.2]]), rng.normal(size=(2, 3))
+    rows = Rows.of(rng.normal(size=(1, 2)), True)
+    likelihoods = [Likelihood(rows, np.array([code]), table, None) for code in range(3)]
+    chance = likelihoods[0].shares(rows.block(0, 1), params)[0] @ table
+    observed = sum(
+        p * part.sums(params, observed=True).information for p, part in zip(chance, likelihoods, strict=True)
+    )
+    np.testing.assert_allclose(likelihoods[0].sums(params, observed=False).information, observed, atol=1e-12)
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_decoded_least_squares_are_those_of_statsmodels(clusters):
+    rng, mechanism = np.random.default_rng(5), ldp.SignBit(0, 10, 2.0)
+    x = rng.uniform(0, 1, (800, 2))
+    reports = mechanism.privatize(2 + 3 * x[:, 0] + rng.uniform(-1, 1, 800), rng=1)
+    villages = np.arange(800) // 20
+    ours = analysis.RandomizedLinear(mechanism).fit(x, reports, clusters=villages if clusters else None)
+    kind = {"cov_type": "cluster", "cov_kwds": {"groups": villages}} if clusters else {"cov_type": "HC1"}
+    theirs = sm.OLS(mechanism.decode(reports), sm.add_constant(x)).fit(**kind)
+    np.testing.assert_allclose(ours.params, theirs.params, rtol=1e-9)
+    np.testing.assert_allclose(np.sqrt(np.diag(ours.cov)), theirs.bse, rtol=1e-9)
+    predicted = ours.predict([[0.5, 0.5]])
+    exact = theirs.get_prediction([[1, 0.5, 0.5]])
+    np.testing.assert_allclose(predicted.value, exact.predicted_mean)
+    np.testing.assert_allclose(predicted.stderr, exact.se_mean)
+
+
+# Statistics -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("runs", [pytest.param(1200, marks=pytest.mark.long), 300])
+def test_intervals_cover_and_the_test_of_likelihoods_has_its_level(runs):
+    """500 people, five covariates, one of them without effect: as in studies with forced response by a die."""
+    truth, rejected = np.array([-0.3, 0.5, -0.5, 0.3, 0.0, 0.8]), 0
+    hits, estimates = np.zeros(6, int), []
+    for seed in range(runs):
+        x, reports = binary(500, truth[1:], FORCED, seed)
+        model = analysis.RandomizedLogit(FORCED).fit(x, reports)
+        low, high = model.interval()
+        hits += (low < truth) & (truth < high)
+        estimates.append(model.params)
+        smaller = analysis.RandomizedLogit(FORCED).fit(
+            pd.DataFrame(x, columns=model.names[1:]).drop(columns="x4"), reports
+        )
+        rejected += model.likelihood_ratio(smaller).pvalue < 0.05
+    assert_coverage(hits, runs, 0.95, detects=0.89 if runs > 1000 else 0.83)
+    assert rejected / runs < 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
+    assert rejected / runs > 0.02
+    bias = np.mean(estimates, axis=0) - truth
+    assert (np.abs(bias) < 0.1 * np.abs(truth) + 0.06).all()
+
+
+def test_an_ordinary_logit_of_the_reports_is_wrong():
+    x, reports = binary(20_000, [1.0], FORCED)
+    naive = sm.Logit(reports, sm.add_constant(x)).fit(disp=0).params[1]
+    assert naive < 0.7
+    assert analysis.RandomizedLogit(FORCED).fit(x, reports).params[1] == pytest.approx(1.0, abs=0.15)
+
+
+def test_weights_correct_a_sample_and_clusters_widen_intervals():
+    x, reports = binary(4000, [0.5], FORCED)
+    plain = analysis.RandomizedLogit(FORCED).fit(x, reports)
+    same = analysis.RandomizedLogit(FORCED).fit(x, reports, weights=np.full(4000, 2.0))
+    np.testing.assert_allclose(same.params, plain.params, rtol=1e-7)
+    np.testing.assert_allclose(np.diag(same.cov), np.diag(plain.cov), rtol=0.15)
+    whole = np.arange(4000) % 3
+    weighted = analysis.RandomizedLogit(FORCED).fit(x, reports, weights=whole)
+    repeated = analysis.RandomizedLogit(FORCED).fit(np.repeat(x, whole, axis=0), np.repeat(reports, whole))
+    np.testing.assert_allclose(weighted.params, repeated.params, rtol=1e-6)
+    twice = analysis.RandomizedLogit(FORCED).fit(
+        np.vstack([x, x]), np.concatenate([reports, reports]), clusters=np.tile(np.arange(4000), 2)
+    )
+    np.testing.assert_allclose(np.diag(twice.cov), np.diag(same.cov), rtol=1e-3)
+    assert "sandwich of clusters" in repr(twice.summary())
+    with pytest.raises(ValueError, match="restricted and the model must have no weights"):
+        weighted.likelihood_ratio(analysis.RandomizedLogit(FORCED, intercept=False).fit(x, reports))
+
+
+def test_the_clusters_of_a_logit_are_those_of_statsmodels():
+    x, reports = binary(2000, [0.5, 0.2], PLAIN)
+    villages = np.arange(2000) // 25
+    ours = analysis.RandomizedLogit(PLAIN).fit(x, reports, clusters=villages)
+    kind = {"cov_type": "cluster", "cov_kwds": {"groups": villages, "use_correction": False}}
+    theirs = sm.Logit(reports, sm.add_constant(x)).fit(disp=0, **kind)
+    np.testing.assert_allclose(np.diag(ours.cov) * 79 / 80, theirs.bse**2, rtol=1e-5)
+
+
+# Predictions ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [FORCED, THREE], ids=["two", "three"])
+def test_predictions_and_effects_have_the_errors_of_the_delta_method(rows):
+    """Numeric derivatives of the predictions with respect to the coefficients."""
+    x, reports = binary(3000, [0.7, -0.4], FORCED) if rows is FORCED else three(3000, THREE)
+    model = analysis.RandomizedLogit(rows).fit(x, reports)
+    single, whole, effects = model.predict(x[:5]), model.predict(x, average=True), model.marginal_effects()
+    params, step = model.params, 1e-6
+
+    def at(moved):
+        model.params = moved
+        found = [model.predict_proba(x[:5])[:, -1], model.predict_proba(x).mean(axis=0), model.marginal_effects().value]
+        model.params = params
+        return found
+
+    slopes = [[], [], []]
+    for place in range(params.size):
+        move = np.zeros(params.size)
+        move[place] = step
+        pairs = zip(at(params + move.reshape(params.shape)), at(params - move.reshape(params.shape)), strict=True)
+        for kind, (up, down) in zip(slopes, pairs, strict=True):
+            kind.append((up - down) / (2 * step))
+    for found, kind in zip((single, whole, effects), slopes, strict=True):
+        jacobian = np.array(kind).T
+        stderr = np.sqrt(np.diag(jacobian @ model.cov @ jacobian.T))
+        np.testing.assert_allclose(np.ravel(found.stderr), stderr[-np.size(found.value) :], rtol=1e-4)
+    assert np.sum(model.predict_proba(x), axis=1) == pytest.approx(1)
+    np.testing.assert_allclose(single.value, model.predict_proba(x[:5])[:, -1])
+
+
+def test_data_frames_name_the_coefficients():
+    x, reports = binary(2000, [0.7, -0.4], FORCED)
+    frame = pd.DataFrame(x, columns=["age", "female"])
+    model = analysis.RandomizedLogit(FORCED).fit(frame, np.where(reports == 1, "yes", "no"))
+    assert model.names == ("const", "age", "female")
+    assert list(model.coefficients.labels) == ["const", "age", "female"]
+    assert model.marginal_effects().labels == ("age", "female")
+    assert "age" in repr(model.summary())
+    assert "<table>" in model.summary()._repr_html_()
+    assert model.summary().to_frame().shape == (3, 7)
+    np.testing.assert_array_equal(model.params, analysis.RandomizedLogit(FORCED).fit(x, reports).params)
+    single = analysis.RandomizedLogit(FORCED).fit(x.astype(np.float32), reports)
+    np.testing.assert_allclose(single.params, model.params, atol=1e-5)
+    with pytest.raises(ValueError, match="X must have the columns const, age, female, got const, female, age"):
+        model.predict(frame[["female", "age"]])
+    three_names = analysis.RandomizedLogit(THREE).fit(*three(2000, THREE)).names
+    assert three_names == ("1: const", "1: x1", "1: x2", "2: const", "2: x1", "2: x2")
+
+
+# Mistakes -------------------------------------------------------------------------------------------------------------
+
+
+def test_reports_without_a_maximum_are_named():
+    x = np.random.default_rng(6).normal(size=(400, 1))
+    with pytest.raises(ValueError, match="the likelihood must have a maximum, got reports without one: "):
+        analysis.RandomizedLogit(FORCED).fit(x, np.arange(400) % 20 == 0)  # fewer yes than forced
+    split = (x[:, 0] > 0).astype(int)
+    rng = np.random.default_rng(7)
+    reports = np.where(split == 1, rng.random(400) < 0.999, rng.random(400) < 0.001).astype(int)
+    with pytest.raises(ValueError, match="the likelihood must have a maximum"):
+        analysis.RandomizedLogit(FORCED).fit(split[:, np.newaxis], reports)
+
+
+X, REPORTS = binary(200, [0.5], FORCED)
+BITS = np.array([0, 1], np.uint8)
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: analysis.RandomizedLogit("warner"), TypeError, "design must be a design"),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X[:, 0], REPORTS),
+            ValueError,
+            r"X must have shape \(n, columns\)",
+        ),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS[:9]),
+            ValueError,
+            "reports must have one entry for each row",
+        ),
+        (lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS + 1), ValueError, "reports must be 'no' and 'yes'"),
+        (
+            lambda: analysis.RandomizedLogit(THREE).fit(X, REPORTS + 2),
+            ValueError,
+            r"reports must be codes in \[0, 2\], got 3",
+        ),
+        (lambda: analysis.RandomizedLogit(FORCED).fit(X * np.nan, REPORTS), ValueError, "column 'x1' is not"),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X * 0 + 1, REPORTS),
+            ValueError,
+            "columns, got 'const', 'x1'",
+        ),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X * 0, REPORTS),
+            ValueError,
+            "columns that are not all 0, got 'x1'",
+        ),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS, weights=-X[:, 0]),
+            ValueError,
+            "weights must be >= 0",
+        ),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS, weights=[1]),
+            ValueError,
+            "weights must have shape",
+        ),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS, clusters=[1] * 200),
+            ValueError,
+            "clusters must have one",
+        ),
+        (lambda: analysis.RandomizedLogit(FORCED).params, AttributeError, "has no 'params' yet: call fit first"),
+        (lambda: analysis.RandomizedLogit(FORCED).shape, AttributeError, "no attribute 'shape'"),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS).likelihood_ratio(3),
+            TypeError,
+            "restricted must be a",
+        ),
+        (lambda: analysis.RandomizedLinear(3), TypeError, "mechanism must be a mechanism of numbers"),
+        (lambda: analysis.RandomizedLinear(ldp.L2Ball(3, 1.0)), TypeError, "mechanism must be a mechanism of numbers"),
+        (
+            lambda: analysis.RandomizedLinear(ldp.SignBit(0, 1, 1.0)).fit(X[:2], BITS),
+            ValueError,
+            "X must have more rows",
+        ),
+        (
+            lambda: analysis.RandomizedLinear(ldp.SignBit(0, 1, 1.0)).fit(X, BITS),
+            ValueError,
+            "reports must have one number",
+        ),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
