@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._conditional import conditional_means, conditional_quantiles
 from ._density import DensityEstimate, ProjectedDensity
 from ._frequencies import Frequencies, FrequencyEstimate, project_simplex
-from ._from_reports import conditional_means, from_reports
+from ._from_reports import from_reports
 from ._functions import (
     frequencies,
     gaussian_mean,
@@ -68,6 +69,7 @@ __all__ = [
     "VectorEstimate",
     "VectorMean",
     "conditional_means",
+    "conditional_quantiles",
     "frequencies",
     "from_reports",
     "gaussian_mean",
