@@ -13,10 +13,12 @@ from ._binary import (
     unrelated_question,
     warner,
 )
+from ._bits import BitChannel
 from ._design import Design
 from ._two_samples import unrelated_question_two_samples
 
 __all__ = [
+    "BitChannel",
     "Design",
     "crosswise",
     "crosswise_with_attention",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._conditional import conditional_means, conditional_quantiles
 from ._density import DensityEstimate, ProjectedDensity
 from ._frequencies import Frequencies, FrequencyEstimate, project_simplex
-from ._from_reports import from_reports
+from ._from_reports import from_reports, from_sums
 from ._functions import (
     frequencies,
     gaussian_mean,
@@ -72,6 +72,7 @@ __all__ = [
     "conditional_quantiles",
     "frequencies",
     "from_reports",
+    "from_sums",
     "gaussian_mean",
     "histogram_density",
     "median",

@@ -9,7 +9,10 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
+from ..designs import BitChannel
 from ..designs._reading import mechanism_of
+from ..mechanisms import Mechanism
+from ..reports import Bits
 from ..results import Estimate
 
 
@@ -66,3 +69,51 @@ def from_reports(counts: ArrayLike, design: Any) -> Estimate[Floats]:
     total = sum(seen.tolist())
     found: Estimate[Floats] = mechanism.estimate(mechanism.aggregator().add([seen.astype(np.int64)], total))
     return found
+
+
+def from_sums(sums: ArrayLike, n: int, design: Any) -> Estimate[Floats]:
+    """Estimate the shares of categories from sums of reports, such as those of a secure aggregation.
+
+    Parameters
+    ----------
+    sums : array_like of int
+        Sum of all reports: how many have each code, or how many have a 1 in each bit. It must be exact, without noise.
+    n : int
+        Number of reports.
+    design : BitChannel, Mechanism, Design, privacy.Channel, or sequence of sequences of int, Fraction or float
+        How the reports were made: `designs.BitChannel`, a mechanism whose reports are codes or bits, or as for `from_reports`.
+
+    Returns
+    -------
+    estimate : Estimate
+        Shares of the categories, without bias.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `sums` are not such integers of n reports; if `design` is none of these.
+
+    Privacy
+    -------
+    None is added: the reports are private already, with the guarantee of the design.
+
+    Examples
+    --------
+    >>> from ldpfast import designs
+    >>> from ldpfast.estimation import from_sums
+    >>> from_sums([5500, 2750, 3250], 10_000, designs.BitChannel(3, own=0.75, other=0.25)).value.round(2).tolist()
+    [0.6, 0.05, 0.15]
+    """
+    if isinstance(design, BitChannel):
+        return design.estimate_sums(sums, n)
+    if isinstance(design, Mechanism) and isinstance(design.report, Bits):
+        seen = _check.integers("sums", _check.array("sums", sums))
+        found: Estimate[Floats] = design.estimate(
+            design.aggregator().add([seen.astype(np.int64)], _check.people("n", n))
+        )
+        return found
+    count = _check.people("n", n)
+    total = int(np.sum(_check.integers("sums", _check.array("sums", sums))))
+    if total != count:
+        raise ValueError(f"sums of codes must add up to n = {count}, got {total}")
+    return from_reports(sums, design)

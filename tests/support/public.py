@@ -152,6 +152,7 @@ def instances() -> list[Any]:
         compared,
         compared.best,
         designs.warner(0.7),
+        designs.BitChannel(3, 0.75, 0.25),
         *regressions(),
         central.histogram_density(numbers, epsilon=1.0, rng=1),
         central.histogram_density(vectors, epsilon=1.0, bins=2, rng=1),
