@@ -315,6 +315,7 @@ FUNCTIONS_WITHOUT_CLASS = {
     "conditional_means": "a function of reports, not of records",
     "conditional_quantiles": "a function of reports, not of records",
     "from_sums": "a function of sums of reports",
+    "joint": "a function of reports, not of records",
     "from_reports": "a function of reports, not of records",
     "naive_median": "a baseline: the median of the reports of `Laplace`, which have to be stored",
     "project_simplex": "a function of an estimate",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._typing import Floats
 from ..designs import Design
-from ..designs._reading import mechanism_of
+from ..designs._reading import codes_of, mechanism_of
 from ..results import Estimate, LabeledEstimate, Normal, TestResult
 from ._likelihood import ROWS, Likelihood
 from ._maximum import maximum
@@ -119,7 +119,7 @@ class RandomizedLogit(Regression):
             covariates separate the answers or a share is 0 or 1.
         """
         rows = Rows.of(X, self.intercept)
-        codes = self._codes(reports)
+        codes = codes_of(reports, self.design)
         if len(codes) != len(rows):
             raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
         given, numbers = read_weights(weights, len(rows)), read_clusters(clusters, len(rows))
@@ -138,18 +138,6 @@ class RandomizedLogit(Regression):
         self.params = params[0] if len(params) == 1 else params
         self._likelihood = likelihood
         return self
-
-    def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
-        if isinstance(self.design, Design):
-            return self.design._codes(reports).astype(np.intp)
-        codes = _check.integers("reports", _check.array("reports", reports), booleans=True)
-        if codes.ndim != 1 or not len(codes):
-            raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {codes.shape}")
-        largest = self._table.shape[1] - 1
-        if codes.min() < 0 or codes.max() > largest:
-            bad = int(codes.min() if codes.min() < 0 else codes.max())
-            raise ValueError(f"reports must be codes in [0, {largest}], got {bad}")
-        return codes.astype(np.intp)
 
     def _maximum(self, likelihood: Likelihood, names: tuple[str, ...]) -> tuple[Floats, Floats, float]:
         """Return the coefficients with the largest likelihood, the inverse of the information, and the log-likelihood.

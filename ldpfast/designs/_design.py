@@ -178,7 +178,7 @@ class Design:
             found[value] = part._of_people(people.group(value))
         return found
 
-    def _codes(self, reports: ArrayLike) -> NDArray[np.int64]:
+    def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
         """Return answers as 0 and 1."""
         given = np.asarray(reports)
         if given.ndim != 1 or not len(given):
@@ -188,13 +188,13 @@ class Design:
             unknown = [value for value in given.tolist() if not isinstance(value, str) or value not in known]
             if unknown:
                 raise ValueError(f"reports must be {self._described()}, got {unknown[0]!r}")
-            return np.array([known[value] for value in given.tolist()], np.int64)
+            return np.array([known[value] for value in given.tolist()], np.intp)
         if given.dtype.kind not in "buif":
             raise TypeError(f"reports must be {self._described()}, got dtype {given.dtype}")
         wrong = ~np.isin(given, (0, 1))
         if wrong.any():
             raise ValueError(f"reports must be {self._described()}, got {given[wrong][0]}")
-        return given.astype(np.int64)
+        return given.astype(np.intp)
 
     def _described(self) -> str:
         return f"{self.answers[0]!r} and {self.answers[1]!r}, or 0 and 1 without missing values"

@@ -1,4 +1,4 @@
-"""Reading of the argument `design`: whatever says with which probabilities reports were made."""
+"""Reading of the argument `design`, whatever says with which probabilities reports were made, and of such reports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from ..domains import Categories
@@ -38,6 +39,26 @@ def mechanism_of(design: Any) -> Mechanism:
         "design must be a design of ldpfast.designs, a mechanism, a privacy.Channel or the rows of a channel, got "
         f"{type(design).__name__}"
     )
+
+
+def codes_of(reports: ArrayLike, design: Any) -> NDArray[np.intp]:
+    """Return reports by a design as codes: integers, booleans, or the texts of a `Design`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are not such reports, shape (n,) with n >= 1.
+    """
+    if isinstance(design, Design):
+        return design._codes(reports)
+    codes = _check.integers("reports", _check.array("reports", reports), booleans=True)
+    largest = int(mechanism_of(design).report.k) - 1  # type: ignore[attr-defined]
+    if codes.ndim != 1 or not len(codes):
+        raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {codes.shape}")
+    if codes.min() < 0 or codes.max() > largest:
+        bad = int(codes.min() if codes.min() < 0 else codes.max())
+        raise ValueError(f"reports must be codes in [0, {largest}], got {bad}")
+    return codes.astype(np.intp)
 
 
 def _exact(entry: Any) -> Any:

@@ -26,6 +26,7 @@ from ._functions import (
     vector_mean,
 )
 from ._histogram_density import HistogramDensity, HistogramEstimate
+from ._joint import joint
 from ._naive_median import naive_median
 from ._range_queries import RangeEstimate, RangeQueries
 from ._region import Region
@@ -75,6 +76,7 @@ __all__ = [
     "from_sums",
     "gaussian_mean",
     "histogram_density",
+    "joint",
     "median",
     "naive_median",
     "project_simplex",

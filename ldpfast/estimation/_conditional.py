@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._typing import Floats
 from .._warnings import warn
-from ..designs._reading import mechanism_of
+from ..designs._reading import codes_of, mechanism_of
 from ..privacy import Guarantee
 from ..results import DoubtfulWarning, Estimate, Normal
 from ..results._fieller import Fieller
@@ -258,15 +258,10 @@ def _coded(reports: ArrayLike, design: Any, n: int) -> tuple[Any, NDArray[Any]]:
     """Return the mechanism of reports, and their codes."""
     if design is None:
         raise TypeError("design or rates must be given")
-    mechanism: Any = mechanism_of(design)
-    codes, largest = _check.integers("reports", _check.array("reports", reports), booleans=True), mechanism.report.k - 1
+    codes = codes_of(reports, design)
     if codes.shape != (n,):
         raise ValueError(f"reports must have shape ({n},), like values, got shape {codes.shape}")
-    if codes.min() < 0 or codes.max() > largest:
-        raise ValueError(
-            f"reports must be codes in [0, {largest}], got {int(codes.min() if codes.min() < 0 else codes.max())}"
-        )
-    return mechanism, codes
+    return mechanism_of(design), codes
 
 
 def _weights_of_flags(reports: ArrayLike, rates: ArrayLike, design: Any, n: int) -> Floats:
