@@ -59,9 +59,12 @@ class Likelihood:
 
     def shares(self, x: Floats, params: Floats) -> Floats:
         """Return the probabilities of the categories of people, shape (n, k)."""
-        from scipy.special import softmax
-
-        return np.asarray(softmax(np.column_stack([np.zeros(len(x)), x @ params.T]), axis=1))
+        odds = np.zeros((len(self.table), len(x)))  # one row per category: sums over few categories are fast then
+        np.matmul(params, x.T, out=odds[1:])
+        odds -= odds.max(axis=0)
+        np.exp(odds, out=odds)
+        odds /= odds.sum(axis=0)
+        return odds.T
 
     def sums(self, params: Floats, *, observed: bool) -> Sums:
         """Return the log-likelihood, its gradient and information at coefficients of shape (k - 1, columns)."""
@@ -84,7 +87,7 @@ class Likelihood:
         if observed:
             prior, updated = shares, after
         else:
-            reports = shares @ self.table  # probabilities of all codes
+            reports = self.table.T @ shares.T  # probabilities of all codes
         classes, columns = params.shape
         information = np.empty((classes, columns, classes, columns))
         for y in range(1, classes + 1):
@@ -94,10 +97,9 @@ class Likelihood:
                     if y == z:
                         factor = factor + prior[:, y] - updated[:, y]
                 else:
-                    ratio = np.divide(
-                        self.table[y] * self.table[z], reports, out=np.zeros_like(reports), where=reports > 0
-                    )
-                    factor = shares[:, y] * shares[:, z] * (ratio.sum(axis=1) - 1)
+                    products = (self.table[y] * self.table[z])[:, np.newaxis]
+                    ratio = np.divide(products, reports, out=np.zeros_like(reports), where=reports > 0)
+                    factor = shares[:, y] * shares[:, z] * (ratio.sum(axis=0) - 1)
                 part = (x * (w * factor)[:, np.newaxis]).T @ x
                 information[y - 1, :, z - 1], information[z - 1, :, y - 1] = part, part.T
         size = classes * columns

@@ -34,7 +34,7 @@ def maximum(likelihood: Likelihood, start: Floats) -> tuple[Floats, Sums] | None
             return None
         params, found, observed = moved, after, near
         if length < CONVERGED:
-            last = likelihood.sums(params, observed=True)
+            last = found if observed else likelihood.sums(params, observed=True)
             return (params, last) if _is_positive(last.information) else None
     return None
 
