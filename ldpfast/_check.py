@@ -72,8 +72,15 @@ def probability(name: str, value: Any) -> float:
     return number
 
 
+def _shortest(value: Any) -> Fraction:
+    """Return the fraction that a float stands for: its shortest decimal, or a quotient such as 2/3 if that has many digits."""
+    decimal = Fraction(str(value))
+    near = Fraction(float(value)).limit_denominator(10**6)
+    return near if decimal.denominator > 10**9 and float(near) == float(value) else decimal
+
+
 def exact_probability(name: str, value: Any) -> Fraction:
-    """Return a probability as an exact fraction: a float is read as its shortest decimal, so that 0.1 is 1/10.
+    """Return a probability as an exact fraction: a float is read as its shortest decimal, so that 0.1 is 1/10; 2/3 is 2/3.
 
     Raises
     ------
@@ -87,7 +94,7 @@ def exact_probability(name: str, value: Any) -> Fraction:
             raise ValueError(f"{name} must be a probability such as 0.25 or '1/4', got {value!r}") from None
     else:
         real(name, value)
-        found = Fraction(repr(float(value))) if isinstance(value, float | np.floating) else Fraction(value)
+        found = _shortest(value) if isinstance(value, float | np.floating) else Fraction(value)
     if not 0 <= found <= 1:
         raise ValueError(f"{name} must be in [0, 1], got {value!r}")
     return found

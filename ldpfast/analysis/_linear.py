@@ -90,15 +90,18 @@ class RandomizedLinear(Regression):
             )
         if n <= size:
             raise ValueError(f"X must have more rows than columns, got {n} rows for {size} coefficients")
-        given, numbers = read_weights(weights, n), read_clusters(clusters, n)
-        rows.require_independent()
+        given, numbers = read_weights(weights, n), read_clusters(clusters, n, size)
+        rows = rows.standardized()
         w = np.ones(n) if given is None else given
         gram, right = np.zeros((size, size)), np.zeros(size)
         for first in range(0, n, ROWS):
             x, part = rows.block(first, min(first + ROWS, n)), slice(first, first + ROWS)
             gram += (x * w[part, np.newaxis]).T @ x
             right += x.T @ (w[part] * decoded[part])
-        params, bread = np.linalg.solve(gram, right), np.linalg.inv(gram)
+        try:
+            params, bread = np.linalg.solve(gram, right), np.linalg.inv(gram)
+        except np.linalg.LinAlgError:
+            raise ValueError("X must have linearly independent columns among the rows with positive weights") from None
         grouped = None if numbers is None else np.zeros((int(numbers.max()) + 1, size))
         meat = np.zeros((size, size))
         for first in range(0, n, ROWS):
@@ -114,7 +117,10 @@ class RandomizedLinear(Regression):
             count = len(grouped)
             meat = grouped.T @ grouped * (count / (count - 1) * (n - 1) / (n - size))
         self.names, self.n = rows.names, n
-        self.params, self.cov = np.asarray(params, np.float64), np.asarray(bread @ meat @ bread, np.float64)
+        units = rows.to_units
+        self.params, cov = np.asarray(units @ params, np.float64), bread @ meat @ bread
+        self.cov = np.asarray(units @ cov @ units.T, np.float64)
+        self._rows, self._standard = rows, (params, cov)  # predictions use the coefficients of standardized columns
         return self
 
     def predict(self, X: Any) -> Estimate[Floats]:  # noqa: N803
@@ -127,9 +133,9 @@ class RandomizedLinear(Regression):
         rows = Rows.of(X, self.intercept)
         if len(rows.names) != len(self.names) or (hasattr(X, "columns") and rows.names != self.names):
             raise ValueError(f"X must have the columns {', '.join(self.names)}, got {', '.join(rows.names)}")
-        x = rows.block(0, len(rows))
-        stderr = np.sqrt(np.einsum("ij,jk,ik->i", x, self.cov, x))
-        return Estimate(x @ self.params, stderr, self.n, self.guarantee, None, Normal())
+        x, (params, cov) = rows.like(self._rows).block(0, len(rows)), self._standard
+        stderr = np.sqrt(np.einsum("ij,jk,ik->i", x, cov, x))
+        return Estimate(x @ params, stderr, self.n, self.guarantee, None, Normal())
 
     def summary(self, confidence: float = 0.95) -> RegressionSummary:
         """Return the coefficients as a table that can be printed.

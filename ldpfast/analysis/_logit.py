@@ -19,7 +19,7 @@ from ._rows import CONST, Rows, read_clusters, read_weights
 from ._summary import RegressionSummary
 
 LEAST_SHARE = 0.02  # of a category where the search starts
-MAX_STDERR = 20.0  # of a coefficient times the standard deviation of its column: more is no information about it
+MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
 
 
 class RandomizedLogit(Regression):
@@ -106,25 +106,32 @@ class RandomizedLogit(Regression):
         weights : array_like of float, shape (n,), optional
             Weights >= 0 of the people, such as inverse probabilities to be in the sample.
         clusters : array_like, shape (n,), optional
-            Clusters of people whose answers are related, such as villages.
+            Clusters of people whose answers are related, such as villages; more than coefficients.
 
         Returns
         -------
         self : RandomizedLogit
+            It keeps a reference to X, for `marginal_effects`.
 
         Raises
         ------
         TypeError, ValueError
             If the arrays are not as above, or columns of X are linearly dependent; if the likelihood has no maximum, because
             covariates separate the answers or a share is 0 or 1.
+
+        Warns
+        -----
+        SmallSampleWarning
+            If there are fewer than 30 clusters.
         """
         rows = Rows.of(X, self.intercept)
         codes = codes_of(reports, self.design)
         if len(codes) != len(rows):
             raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
-        given, numbers = read_weights(weights, len(rows)), read_clusters(clusters, len(rows))
-        rows.require_independent()
-        likelihood = Likelihood(rows, codes, self._table, given)
+        given = read_weights(weights, len(rows))
+        numbers = read_clusters(clusters, len(rows), (len(self.categories) - 1) * len(rows.names))
+        standard = rows.standardized()
+        likelihood = Likelihood(standard, codes, self._table, given)
         names = rows.names
         if len(self.categories) > 2:
             names = tuple(f"{category}: {name}" for category in self.categories[1:] for name in rows.names)
@@ -134,9 +141,14 @@ class RandomizedLogit(Regression):
         else:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
             cov = bread @ likelihood.squared_scores(params, numbers) @ bread
-        self.names, self.cov, self.llf, self.n = names, cov, llf, len(rows)
-        self.params = params[0] if len(params) == 1 else params
-        self._likelihood = likelihood
+        units = standard.to_units
+        self.names, self.llf, self.n = names, llf, len(rows)
+        whole = np.kron(np.eye(len(params)), units)
+        self.params, self.cov = params @ units.T, np.asarray(whole @ cov @ whole.T, np.float64)
+        if len(params) == 1:
+            self.params = self.params[0]
+        # Predictions use the coefficients of standardized columns, because large numbers would cancel in those of others.
+        self._likelihood, self._standard = likelihood, (params, cov)
         return self
 
     def _maximum(self, likelihood: Likelihood, names: tuple[str, ...]) -> tuple[Floats, Floats, float]:
@@ -152,8 +164,12 @@ class RandomizedLogit(Regression):
             if found is None:
                 continue
             params, sums = found
-            covariance = np.asarray(np.linalg.inv(sums.information), np.float64)
-            size = np.sqrt(np.diag(covariance)) * np.tile(likelihood.rows.spread, len(params))
+            try:
+                covariance = np.asarray(np.linalg.inv(sums.information), np.float64)
+            except np.linalg.LinAlgError:
+                found = None
+                continue
+            size = np.sqrt(np.diag(covariance))
             if size.max() < MAX_STDERR:
                 return params, covariance, sums.value
         message = "the likelihood must have a maximum, got reports without one: "
@@ -220,14 +236,14 @@ class RandomizedLogit(Regression):
         X : array_like of shape (n, columns), or data frame
         """
         rows = self._rows(X)
-        params = self.params.reshape(-1, len(rows.names))
+        params = self._standard[0]
         parts = [
             self._likelihood.shares(rows.block(first, min(first + ROWS, len(rows))), params)
             for first in range(0, len(rows), ROWS)
         ]
         return np.concatenate(parts)
 
-    def predict(self, X: Any, *, average: bool = False) -> Estimate[Any]:  # noqa: N803
+    def predict(self, X: Any, *, average: bool = False, weights: ArrayLike | None = None) -> Estimate[Any]:  # noqa: N803
         """Return the predicted prevalence for people with given covariates, with its standard error (delta method).
 
         Parameters
@@ -235,6 +251,8 @@ class RandomizedLogit(Regression):
         X : array_like of shape (n, columns), or data frame
         average : bool, default False
             Whether the mean over the rows is returned, with one number for each category.
+        weights : array_like of float, shape (n,), optional
+            Weights >= 0 of the rows in this mean.
 
         Returns
         -------
@@ -242,14 +260,16 @@ class RandomizedLogit(Regression):
             Of the last category, shape (n,); with `average` a number, or for k > 2 categories shape (k,).
         """
         rows, k = self._rows(X), len(self.categories)
-        x, params = rows.block(0, len(rows)), self.params.reshape(k - 1, -1)
+        x, (params, covariance) = rows.block(0, len(rows)), self._standard
         shares = self._likelihood.shares(x, params)
         # slopes[i, y, z]: derivative of share y of person i with respect to the log-odds of category z + 1
         slopes = shares[:, :, np.newaxis] * (np.eye(k)[:, 1:] - shares[:, np.newaxis, 1:])
         if _check.flag("average", average):
-            by_params = np.einsum("iyz,ij->yzj", slopes, x).reshape(k, -1) / len(x)
-            value, chosen = shares.mean(axis=0), slice(None) if k > 2 else slice(1, 2)
-            cov = by_params[chosen] @ self.cov @ by_params[chosen].T
+            given = read_weights(weights, len(x))
+            w = (np.ones(len(x)) if given is None else given) / len(x)
+            by_params = np.einsum("i,iyz,ij->yzj", w, slopes, x, optimize=True).reshape(k, -1)
+            value, chosen = w @ shares, slice(None) if k > 2 else slice(1, 2)
+            cov = by_params[chosen] @ covariance @ by_params[chosen].T
             stderr = np.sqrt(np.diag(cov))
             if k == 2:
                 return Estimate(
@@ -257,7 +277,7 @@ class RandomizedLogit(Regression):
                 )
             return Estimate(value, stderr, self.n, self.guarantee, cov, Normal(), _span=(0.0, 1.0))
         by_params = (slopes[:, -1, :, np.newaxis] * x[:, np.newaxis, :]).reshape(len(x), -1)
-        stderr = np.sqrt(np.einsum("ij,jk,ik->i", by_params, self.cov, by_params))
+        stderr = np.sqrt(np.einsum("ij,jk,ik->i", by_params, covariance, by_params))
         return Estimate(shares[:, -1], stderr, self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0))
 
     def marginal_effects(self) -> LabeledEstimate:
@@ -266,11 +286,11 @@ class RandomizedLogit(Regression):
         Returns
         -------
         effects : LabeledEstimate
-            The mean over the people of the derivative of the probability, for every covariate but the intercept; of yes for two
-            categories, else of every category. Standard errors by the delta method.
+            The mean over the people, with their weights, of the derivative of the probability, for every covariate but the
+            intercept; of yes for two categories, else of every category. Standard errors by the delta method.
         """
         rows, k = self._likelihood.rows, len(self.categories)
-        params = self.params.reshape(k - 1, -1)
+        params, covariance = self._standard
         full = np.vstack([np.zeros(params.shape[1]), params])
         columns, n = params.shape[1], len(rows)
         effects, slopes = np.zeros((k, columns)), np.zeros((k, columns, k, columns))
@@ -278,18 +298,22 @@ class RandomizedLogit(Regression):
             x = rows.block(first, min(first + ROWS, n))
             shares = self._likelihood.shares(x, params)
             rest = full[np.newaxis] - (shares @ full)[:, np.newaxis]  # of every category and column from the mean
-            effects += np.einsum("iy,iyj->yj", shares, rest)
-            cross = np.einsum("iy,iz->yz", shares, shares)
+            given = self._likelihood.weights
+            weighted = shares if given is None else shares * given[first : first + ROWS, np.newaxis]
+            effects += np.einsum("iy,iyj->yj", weighted, rest)
+            cross = np.einsum("iy,iz->yz", weighted, shares)
             pair = np.eye(k)[np.newaxis] - shares[:, np.newaxis, :]  # [i, y, z]
-            slopes += np.einsum("iy,iyz,iyj,il->yjzl", shares, pair, rest, x, optimize=True)
-            slopes -= np.einsum("iy,iz,izj,il->yjzl", shares, shares, rest, x, optimize=True)
-            own = np.diag(shares.sum(axis=0)) - cross
+            slopes += np.einsum("iy,iyz,iyj,il->yjzl", weighted, pair, rest, x, optimize=True)
+            slopes -= np.einsum("iy,iz,izj,il->yjzl", weighted, shares, rest, x, optimize=True)
+            own = np.diag(weighted.sum(axis=0)) - cross
             slopes += np.einsum("yz,jl->yjzl", own, np.eye(columns))
         chosen = slice(int(self.intercept), None)
         first_category = 1 if k == 2 else 0
-        value = (effects / n)[first_category:, chosen]
-        jacobian = (slopes / n)[first_category:, chosen, 1:].reshape(value.size, -1)
-        cov = jacobian @ self.cov @ jacobian.T
+        assert rows.scale is not None
+        value = (effects / n)[first_category:, chosen] / rows.scale
+        units = rows.scale[:, np.newaxis, np.newaxis]
+        jacobian = ((slopes / n)[first_category:, chosen, 1:] / units).reshape(value.size, -1)
+        cov = jacobian @ covariance @ jacobian.T
         labels = rows.names[chosen]
         if k > 2:
             labels = tuple(f"{category}: {name}" for category in self.categories for name in labels)
@@ -318,11 +342,19 @@ class RandomizedLogit(Regression):
 
         if not isinstance(restricted, RandomizedLogit):
             raise TypeError(f"restricted must be a RandomizedLogit, got {type(restricted).__name__}")
-        same = np.array_equal(restricted._likelihood.codes, self._likelihood.codes)
+        ours, theirs = self._likelihood, restricted._likelihood
+        same = np.array_equal(ours.codes, theirs.codes) and np.array_equal(ours.table, theirs.table)
         if not same or not set(restricted.names) < set(self.names):
-            raise ValueError("restricted must be fitted to the same reports, with fewer of the same columns")
-        if self._likelihood.weights is not None or restricted._likelihood.weights is not None:
-            raise ValueError("restricted and the model must have no weights for a test of likelihoods")
+            raise ValueError(
+                "restricted must be fitted to the same reports by the same design, with fewer of the same columns"
+            )
+        if {self._errors, restricted._errors} != {"observed information"}:
+            raise ValueError("restricted and the model must have no weights and no clusters for a test of likelihoods")
+        columns = [
+            dict(zip(part.rows.names[part.rows.intercept :], part.rows.x.T, strict=True)) for part in (ours, theirs)
+        ]
+        if not all(np.array_equal(column, columns[0][name]) for name, column in columns[1].items()):
+            raise ValueError("restricted must be fitted to the same columns, got other values")
         df = len(self.names) - len(restricted.names)
         statistic = max(0.0, 2 * (self.llf - restricted.llf))
         return TestResult(statistic, float(chdtrc(df, statistic)), "two-sided", 0.0, self.n, df=df, method="chi-square")
@@ -332,7 +364,7 @@ class RandomizedLogit(Regression):
         rows = Rows.of(X, self.intercept)
         if len(rows.names) != len(fitted.names) or (hasattr(X, "columns") and rows.names != fitted.names):
             raise ValueError(f"X must have the columns {', '.join(fitted.names)}, got {', '.join(rows.names)}")
-        return rows
+        return rows.like(fitted)
 
     def __repr__(self) -> str:
         state = "" if "params" not in self.__dict__ else f", n = {self.n}"

@@ -36,8 +36,19 @@ class Regression:
     guarantee: Guarantee
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("names", "params", "cov", "n", "llf"):
-            raise AttributeError(f"{type(self).__name__} has no {name!r} yet: call fit first")
+        if name in (
+            "names",
+            "params",
+            "cov",
+            "n",
+            "llf",
+            "coefficients",
+            "_likelihood",
+            "_standard",
+            "_rows",
+            "_errors",
+        ):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property

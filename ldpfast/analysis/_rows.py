@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._frames import Groups, whole_column
 from .._typing import AnyArray, Floats
+from .._warnings import warn
+from ..results import SmallSampleWarning
 
 CONST = "const"  # name of the column of ones
-INDEPENDENT = 1e-10  # smallest eigenvalue of the correlations of independent columns
+INDEPENDENT = 1e-10  # smallest eigenvalue of the correlations of independent columns, divided by their number
+PIECE_ROWS = 1 << 16
+ENOUGH_CLUSTERS = 30  # from which on a sum over clusters is nearly normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +31,15 @@ class Rows:
         Names of the coefficients, the intercept first.
     intercept : bool
         Whether a column of ones is put before those of `x`.
+    shift, scale : ndarray, shape (columns,), or None
+        What is subtracted from each column, and by what it is then divided.
     """
 
     x: AnyArray
     names: tuple[str, ...]
     intercept: bool
+    shift: Floats | None = None
+    scale: Floats | None = None
 
     @classmethod
     def of(cls, x: Any, intercept: bool) -> Rows:
@@ -42,15 +50,25 @@ class Rows:
         TypeError, ValueError
             If they are not finite numbers in rows.
         """
-        columns = getattr(x, "columns", None)
-        values = np.asarray(_check.floats("X", _check.array("X", np.asarray(x))))
+        if hasattr(x, "columns"):
+            listed = [*map(str, x.columns)]
+            parts = [_column(name, x[label]) for name, label in zip(listed, x.columns, strict=True)]
+            values = np.column_stack(parts) if parts else np.empty((len(x), 0))
+        else:
+            if isinstance(x, np.ma.MaskedArray):
+                raise TypeError("X must not be a masked array: leave out rows with missing values")
+            plain = np.asarray(x)
+            plain = plain.astype(np.float64) if plain.dtype == np.bool_ else plain
+            values = np.asarray(_check.floats("X", _check.array("X", plain)))
+            listed = [f"x{place + 1}" for place in range(values.shape[1] if values.ndim == 2 else 0)]
         if values.ndim != 2 or not values.size:
             raise ValueError(f"X must have shape (n, columns) with n >= 1, got shape {values.shape}")
-        names = [f"x{i + 1}" for i in range(values.shape[1])] if columns is None else [*map(str, columns)]
-        if not np.isfinite(values).all():
-            bad = names[int(np.flatnonzero(~np.isfinite(values).all(axis=0))[0])]
-            raise ValueError(f"X must be finite numbers without missing values, column {bad!r} is not")
-        return cls(values, (*[CONST] * intercept, *names), intercept)
+        finite = np.isfinite(values).all(axis=0)
+        if not finite.all():
+            raise ValueError(
+                f"X must be finite numbers without missing values, column {listed[int(np.argmin(finite))]!r} is not"
+            )
+        return cls(values, (*[CONST] * intercept, *listed), intercept)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -58,37 +76,78 @@ class Rows:
     def block(self, start: int, stop: int) -> Floats:
         """Return some rows as float64, with the column of ones."""
         rows = np.asarray(self.x[start:stop], np.float64)
+        if self.shift is not None and self.scale is not None:
+            rows = (rows - self.shift) / self.scale
         return np.column_stack([np.ones(len(rows)), rows]) if self.intercept else rows
 
-    def require_independent(self) -> None:
-        """Raise if a column is a linear function of others."""
-        size = len(self.names)
-        gram = np.zeros((size, size))
-        for start in range(0, len(self), 1 << 16):
-            part = self.block(start, start + (1 << 16))
-            gram += part.T @ part
-        scale = np.sqrt(np.diag(gram))
-        if not scale.all():
-            raise ValueError(f"X must have columns that are not all 0, got {self.names[int(np.argmin(scale))]!r}")
-        values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
-        if values[0] < INDEPENDENT * size:
-            listed = [name for name, part in zip(self.names, vectors[:, 0], strict=True) if abs(part) > 0.1]
+    def standardized(self) -> Rows:
+        """Return the rows with columns of size 1, and with mean 0 if there is an intercept.
+
+        Fits do not depend on the units and the origin of a column then, such as the year 2020.
+
+        Raises
+        ------
+        ValueError
+            If a column is a linear function of others.
+        """
+        n, columns = self.x.shape
+        shift = np.zeros(columns)
+        pieces = [slice(start, start + PIECE_ROWS) for start in range(0, n, PIECE_ROWS)]
+        if self.intercept:
+            shift = sum(np.asarray(self.x[part], np.float64).sum(axis=0) for part in pieces) / n
+        squares = sum(np.square(np.asarray(self.x[part], np.float64) - shift).sum(axis=0) for part in pieces)
+        scale = np.sqrt(np.asarray(squares) / n)
+        constant = scale <= 1e-12 * np.abs(shift)
+        if constant.any():
+            name = self.names[self.intercept :][int(np.argmax(constant))]
             raise ValueError(
-                f"X must have linearly independent columns, got {', '.join(map(repr, listed))}"
-                + " (const is added by intercept=True)" * self.intercept
+                f"X must have columns that are not constant, got {name!r}"
+                + (": const is there already" if self.intercept and not (shift == 0).all() else "")
             )
+        found = replace(self, shift=shift, scale=scale)
+        gram = sum(block.T @ block for block in (found.block(part.start, part.stop) for part in pieces)) / n
+        values, vectors = np.linalg.eigh(np.asarray(gram))
+        if values[0] < INDEPENDENT * columns:
+            names = [name for name, part in zip(self.names, vectors[:, 0], strict=True) if abs(part) > 0.1]
+            raise ValueError(f"X must have linearly independent columns, got {', '.join(map(repr, names))}")
+        return found
+
+    def like(self, other: Rows) -> Rows:
+        """Return the rows, standardized as others."""
+        return replace(self, shift=other.shift, scale=other.scale)
 
     @property
-    def spread(self) -> Floats:
-        """Standard deviation of each column; 1 for that of ones."""
-        spread = np.asarray(self.x, np.float64).std(axis=0)
-        return np.concatenate(
-            [[1.0] * self.intercept, np.where(spread > 0, spread, np.abs(self.x[0]) + (self.x[0] == 0))]
+    def to_units(self) -> Floats:
+        """The matrix by which coefficients of standardized rows become those of the columns in their own units."""
+        assert self.shift is not None
+        assert self.scale is not None
+        slopes = np.diag(1 / self.scale)
+        if not self.intercept:
+            return slopes
+        size = len(self.names)
+        matrix = np.eye(size)
+        matrix[1:, 1:], matrix[0, 1:] = slopes, -self.shift / self.scale
+        return matrix
+
+
+def _column(name: str, values: Any) -> Floats:
+    """Return a column of a data frame as numbers; False and True are 0 and 1."""
+    kind = str(getattr(values, "dtype", ""))
+    found = np.asarray(values)
+    if kind == "category":  # also one of numbers, which has no order
+        found = found.astype(str)
+    if found.dtype.kind == "O":
+        found = np.array(found.tolist())
+    if found.dtype.kind not in "buif":
+        raise TypeError(
+            f"X must hold numbers without missing values, column {name!r} has dtype {getattr(values, 'dtype', found.dtype)}: "
+            "make a column of 0 and 1 for each category but one"
         )
+    return found.astype(np.float64)
 
 
 def read_weights(weights: ArrayLike | None, n: int) -> Floats | None:
-    """Return weights of n people.
+    """Return weights of n people, divided by their mean.
 
     Raises
     ------
@@ -102,24 +161,33 @@ def read_weights(weights: ArrayLike | None, n: int) -> Floats | None:
         raise ValueError(f"weights must have shape ({n},), one for each row, got shape {given.shape}")
     if (given < 0).any() or not given.any():
         raise ValueError(f"weights must be >= 0 with a positive sum, got {given.min():g}")
-    return given
+    given = given / given.max()
+    return np.asarray(given / given.mean())
 
 
-def read_clusters(clusters: Any, n: int) -> NDArray[np.uint32] | None:
+def read_clusters(clusters: Any, n: int, coefficients: int) -> NDArray[np.uint32] | None:
     """Return the number of the cluster of each of n people.
 
     Raises
     ------
     TypeError, ValueError
-        If there is not one value for each person, or only one cluster.
+        If there is not one value for each person, one is missing, or there are not more clusters than coefficients.
     """
     if clusters is None:
         return None
     groups = Groups(None)
     numbers = groups.numbers(whole_column("clusters", clusters))
-    if len(numbers) != n or len(groups.values) < 2:
+    if len(numbers) != n or None in groups.values:
+        got = f"{len(numbers)} values" if len(numbers) != n else "missing ones"
+        raise ValueError(f"clusters must have one value for each of {n} rows, got {got}")
+    if len(groups.values) <= coefficients:
         raise ValueError(
-            f"clusters must have one value for each of {n} rows, and at least 2 different ones, got {len(numbers)} values, "
-            f"{len(groups.values)} of them different"
+            f"clusters must be more than the {coefficients} coefficients, got {len(groups.values)} different values"
+        )
+    if len(groups.values) < ENOUGH_CLUSTERS:
+        warn(
+            f"{len(groups.values)} clusters are too few for standard errors of clusters to be reliable: at least "
+            f"{ENOUGH_CLUSTERS} are needed",
+            SmallSampleWarning,
         )
     return numbers

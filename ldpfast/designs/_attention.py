@@ -43,7 +43,7 @@ def crosswise_with_attention(reports: ArrayLike, attention: ArrayLike, *, p: Any
     Warns
     -----
     DoubtfulWarning
-        If the share of attentive people is not clearly above 0.
+        If the share of attentive people is not clearly above 0, or is clearly above 1.
 
     Notes
     -----
@@ -71,12 +71,18 @@ def crosswise_with_attention(reports: ArrayLike, attention: ArrayLike, *, p: Any
         float(_check.exact_probability("p", p)),
         0.5 - float(_check.exact_probability("p_attention", p_attention)),
     )
-    n, both = len(same), np.stack([same - 0.5, known - 0.5])
-    top, bottom = both.mean(axis=1)
-    (vn, c), (_, vd) = np.cov(both, bias=True) / n
+    n = len(same)
+    top, bottom = float(same.mean()) - 0.5, float(known.mean()) - 0.5
+    pairs = np.bincount(2 * same + known, minlength=4) + 0.5  # half a person each, so that no variance is zero
+    (vn, c), (_, vd) = np.cov([[0, 0, 1, 1], [0, 1, 0, 1]], aweights=pairs, bias=True) / n
     if bottom / scale <= 0:
         raise ValueError(
             f"attention must show that people read the questions, got the attentive share {bottom / scale:.3g}"
+        )
+    if abs(bottom) - abs(scale) > CERTAIN * np.sqrt(vd):
+        warn(
+            f"the share of attentive people is {bottom / scale:.3g}, more than chance explains: p_attention may be another one",
+            DoubtfulWarning,
         )
     if abs(bottom) < CERTAIN * np.sqrt(vd):
         warn(f"the share of attentive people, {bottom / scale:.3g}, is not clearly above 0", DoubtfulWarning)
@@ -85,6 +91,6 @@ def crosswise_with_attention(reports: ArrayLike, attention: ArrayLike, *, p: Any
     ratio = factor * top / bottom
     stderr = np.sqrt(factor**2 * vn - 2 * ratio * factor * c + ratio**2 * vd) / abs(bottom)
     parts = (factor * top, bottom, factor**2 * vn, vd, factor * c)
-    top, bottom, vn, vd, c = (np.asarray(part) for part in parts)
-    rule = Fieller(top, bottom, vn, vd, c, needed=Normal.of_sum(n).needed, start=start)
+    numerator, denominator, *covariances = (np.asarray(part) for part in parts)
+    rule = Fieller(numerator, denominator, *covariances, needed=Normal.of_sum(n).needed, start=start)  # type: ignore[misc, arg-type]
     return Estimate(float(start + ratio), float(stderr), n, main.guarantee, None, rule, _span=(0.0, 1.0))

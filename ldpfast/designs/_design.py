@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._frames import Groups, whole_column
 from .._table import Table
+from .._warnings import warn
 from ..mechanisms import FiniteChannel
 from ..privacy import Guarantee
-from ..results import Binomial, Debiasing, Estimate, Normal, People, new_count
+from ..results import Binomial, Debiasing, DoubtfulWarning, Estimate, People, new_count
 
+DOUBTFUL = 1e-4  # probability of answers that are too extreme for every prevalence, from which on there is a warning
 TRUTHS = ("no", "yes")  # the true answers, in the order of the rows of a channel
 
 
@@ -102,13 +104,23 @@ class Design:
         Returns
         -------
         prevalence : Estimate
-            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n; with weights,
-            normal limits with the variance of a weighted mean for given weights.
+            Without bias, and so possibly below 0 or above 1. Clopper-Pearson limits, which hold for every n; with weights for
+            the number of people that would tell as much without weights [1]_.
 
         Raises
         ------
         TypeError, ValueError
             If `reports` are not such answers, for instance because one is missing; if `weights` are not such numbers.
+
+        Warns
+        -----
+        DoubtfulWarning
+            If the estimate is below 0 or above 1 by more than chance explains.
+
+        References
+        ----------
+        .. [1] E. L. Korn, B. I. Graubard, "Confidence intervals for proportions with small expected number of positive counts
+           estimated from survey data", Survey Methodology, 1998.
 
         Examples
         --------
@@ -119,19 +131,18 @@ class Design:
         """
         codes = self._codes(reports)
         if weights is None:
-            return self._of_counts(int(codes.sum()), len(codes))
+            return self._of_counts(int(codes.sum()), len(codes), len(codes))
         given = _check.numbers("weights", _check.array("weights", weights))
         if given.shape != codes.shape:
             raise ValueError(f"weights must have shape {codes.shape}, like reports, got shape {given.shape}")
         if (given < 0).any() or not given.any():
             raise ValueError(f"weights must be >= 0 with a positive sum, got {given.min():g}")
+        given = given / given.max()
         share = float(given @ codes / given.sum())
-        stderr = float(np.sqrt(np.square(given) @ np.square(codes - share)) / given.sum())
-        p, q = map(float, self.probabilities)
-        effective = float(given.sum() ** 2 / np.square(given).sum())
-        n = len(codes)
-        rule = Normal.of_sum(n, effective / n)
-        return self._estimate((share - q) / (p - q), stderr / abs(p - q), n, rule)
+        variance = float(np.square(given) @ np.square(codes - share)) / float(given.sum()) ** 2
+        kish = float(given.sum() ** 2 / np.square(given).sum())
+        effective = share * (1 - share) / variance if variance else kish
+        return self._of_counts(effective * share, effective, len(codes))
 
     def prevalence_by(
         self, reports: ArrayLike, by: Any, *, weights: ArrayLike | None = None
@@ -180,6 +191,8 @@ class Design:
 
     def _codes(self, reports: ArrayLike) -> NDArray[np.intp]:
         """Return answers as 0 and 1."""
+        if isinstance(reports, np.ma.MaskedArray):
+            raise TypeError("reports must not be a masked array: leave out missing answers")
         given = np.asarray(reports)
         if given.ndim != 1 or not len(given):
             raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {given.shape}")
@@ -199,18 +212,23 @@ class Design:
     def _described(self) -> str:
         return f"{self.answers[0]!r} and {self.answers[1]!r}, or 0 and 1 without missing values"
 
-    def _of_counts(self, hits: int, n: int) -> Estimate[float]:
-        """Return the prevalence from the number of people who gave the second answer."""
+    def _of_counts(self, hits: float, total: float, n: int) -> Estimate[float]:
+        """Return the prevalence from the number of answers that count, of n people or of as many as tell as much."""
         p, q = self.probabilities
-        value = float((Fraction(hits, n) - q) / (p - q))
+        value = float((Fraction(hits) / Fraction(total) - q) / (p - q))
         if p < q:  # the other answer is the one that people with yes give more often
-            hits, p, q = n - hits, 1 - p, 1 - q
+            hits, p, q = total - hits, 1 - p, 1 - q
         line = Debiasing.of(p, q)
-        seen = (hits + 0.5) / (n + 1)  # so that no variance is zero
-        stderr = (line.one - line.zero) * math.sqrt(seen * (1 - seen) / n)
-        return self._estimate(value, stderr, n, Binomial(np.asarray(hits), n, line))
-
-    def _estimate(self, value: float, stderr: float, n: int, rule: Any) -> Estimate[float]:
+        seen = (hits + 0.5) / (total + 1)  # so that no variance is zero
+        stderr = (line.one - line.zero) * math.sqrt(seen * (1 - seen) / total)
+        rule: Any = Binomial(np.asarray(hits), total, line)  # type: ignore[arg-type]
+        low, high = rule.bounds(np.asarray(value), np.asarray(stderr), DOUBTFUL)
+        if high < 0 or low > 1:
+            warn(
+                f"the prevalence is {value:.3g}, beyond what chance explains: the design may be another one, the answers may "
+                "be exchanged, or people did not follow the instruction",
+                DoubtfulWarning,
+            )
         return Estimate(value, stderr, n, self.guarantee, None, rule, _span=(0.0, 1.0))
 
     # Planning ---------------------------------------------------------------------------------------------------------

@@ -186,6 +186,8 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
     definition, epsilon = guarantee.definition, guarantee.epsilon
     if definition == "kl" and size > 1:
         raise ValueError(f"guarantee must not be of the definition 'kl', which gives no bound for size={size}")
+    if math.isinf(epsilon):
+        return guarantee
     total = _coins.sum_up([Fraction(epsilon) * size])
     if definition == "tv":
         return Guarantee("tv", min(1.0, total), 0.0, ideal=guarantee.ideal)

@@ -199,6 +199,51 @@ def test_the_clusters_of_a_logit_are_those_of_statsmodels():
     np.testing.assert_allclose(np.diag(ours.cov) * 79 / 80, theirs.bse**2, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::ldpfast.SmallSampleWarning")
+def test_tests_of_likelihoods_compare_the_same_people():
+    x, reports = binary(1000, [0.5, 0.2], FORCED)
+    model, one = analysis.RandomizedLogit(FORCED).fit(x, reports), analysis.RandomizedLogit(FORCED)
+    assert model.likelihood_ratio(one.fit(x[:, :1], reports)).df == 1
+    with pytest.raises(ValueError, match="restricted must be fitted to the same columns, got other values"):
+        model.likelihood_ratio(one.fit(x[:, 1:], reports))  # named x1, too
+    with pytest.raises(ValueError, match="restricted must be fitted to the same reports by the same design"):
+        model.likelihood_ratio(analysis.RandomizedLogit(designs.forced_response("1/4", "1/6")).fit(x[:, :1], reports))
+    with pytest.raises(ValueError, match="no weights and no clusters"):
+        model.likelihood_ratio(one.fit(x[:, :1], reports, clusters=np.arange(1000) % 20))
+
+
+def test_few_clusters_are_a_warning_and_missing_ones_an_error():
+    x, reports = binary(400, [0.5], FORCED)
+    with pytest.warns(ldp.SmallSampleWarning, match="10 clusters are too few for standard errors of clusters"):
+        analysis.RandomizedLogit(FORCED).fit(x, reports, clusters=np.arange(400) % 10)
+    missing = np.where(np.arange(400) % 40 == 0, None, "a")
+    with pytest.raises(ValueError, match="clusters must have one value for each of 400 rows, got missing ones"):
+        analysis.RandomizedLogit(FORCED).fit(x, reports, clusters=missing)
+
+
+def test_weights_have_no_unit_and_weigh_predictions():
+    x, reports = binary(3000, [0.7], FORCED)
+    weights = np.where(x[:, 0] > 0, 5.0, 0.1)
+    model, tiny = (analysis.RandomizedLogit(FORCED).fit(x, reports, weights=w) for w in (weights, weights * 1e-9))
+    np.testing.assert_allclose(model.cov, tiny.cov, rtol=1e-6)
+    shares = model.predict_proba(x)[:, 1]
+    assert model.predict(x, average=True, weights=weights).value == pytest.approx(np.average(shares, weights=weights))
+    effect = np.average(shares * (1 - shares), weights=weights) * model.params[1]
+    assert model.marginal_effects().value[0] == pytest.approx(effect)
+    whole = np.arange(3000) % 3
+    repeated = analysis.RandomizedLogit(FORCED).fit(np.repeat(x, whole, axis=0), np.repeat(reports, whole))
+    weighted = analysis.RandomizedLogit(FORCED).fit(x, reports, weights=whole).marginal_effects()
+    np.testing.assert_allclose(weighted.value, repeated.marginal_effects().value, rtol=1e-6)
+
+
+def test_separation_with_an_infinite_epsilon_is_named():
+    rng, design = np.random.default_rng(8), designs.triangular(0.25)
+    group = rng.integers(0, 2, 400)
+    reports = np.where(group == 1, (rng.random(400) < 0.6).astype(int), 0)
+    with pytest.raises(ValueError, match="the likelihood must have a maximum"):
+        analysis.RandomizedLogit(design).fit(group[:, np.newaxis], reports)
+
+
 # Predictions ----------------------------------------------------------------------------------------------------------
 
 
@@ -208,12 +253,12 @@ def test_predictions_and_effects_have_the_errors_of_the_delta_method(rows):
     x, reports = binary(3000, [0.7, -0.4], FORCED) if rows is FORCED else three(3000, THREE)
     model = analysis.RandomizedLogit(rows).fit(x, reports)
     single, whole, effects = model.predict(x[:5]), model.predict(x, average=True), model.marginal_effects()
-    params, step = model.params, 1e-6
+    (params, cov), step = model._standard, 1e-6
 
     def at(moved):
-        model.params = moved
+        model._standard = (moved, cov)
         found = [model.predict_proba(x[:5])[:, -1], model.predict_proba(x).mean(axis=0), model.marginal_effects().value]
-        model.params = params
+        model._standard = (params, cov)
         return found
 
     slopes = [[], [], []]
@@ -225,7 +270,7 @@ def test_predictions_and_effects_have_the_errors_of_the_delta_method(rows):
             kind.append((up - down) / (2 * step))
     for found, kind in zip((single, whole, effects), slopes, strict=True):
         jacobian = np.array(kind).T
-        stderr = np.sqrt(np.diag(jacobian @ model.cov @ jacobian.T))
+        stderr = np.sqrt(np.diag(jacobian @ cov @ jacobian.T))
         np.testing.assert_allclose(np.ravel(found.stderr), stderr[-np.size(found.value) :], rtol=1e-4)
     assert np.sum(model.predict_proba(x), axis=1) == pytest.approx(1)
     np.testing.assert_allclose(single.value, model.predict_proba(x[:5])[:, -1])
@@ -248,6 +293,44 @@ def test_data_frames_name_the_coefficients():
         model.predict(frame[["female", "age"]])
     three_names = analysis.RandomizedLogit(THREE).fit(*three(2000, THREE)).names
     assert three_names == ("1: const", "1: x1", "1: x2", "2: const", "2: x1", "2: x2")
+
+
+@pytest.mark.parametrize("origin, unit", [(2010.0, 1.0), (0.0, 1e6), (1e6, 1e-3), (-5e9, 1e3)])
+def test_coefficients_do_not_depend_on_the_origin_and_the_unit_of_a_column(origin, unit):
+    """Years since 0 are an ordinary column: the intercept is far outside of the data, and has a large standard error."""
+    x, reports = binary(1500, [0.7, -0.4], FORCED)
+    plain = analysis.RandomizedLogit(FORCED).fit(x, reports)
+    moved = analysis.RandomizedLogit(FORCED).fit(origin + unit * x, reports)
+    np.testing.assert_allclose(moved.params[1:] * unit, plain.params[1:], rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(np.diag(moved.cov))[1:] * unit, np.sqrt(np.diag(plain.cov))[1:], rtol=1e-5)
+    assert moved.llf == pytest.approx(plain.llf)
+    chosen = [0.5, -0.5]
+    there = moved.predict([origin + unit * np.array(chosen)])
+    np.testing.assert_allclose(there.stderr, plain.predict([chosen]).stderr, rtol=1e-5)
+    np.testing.assert_allclose(moved.marginal_effects().stderr * unit, plain.marginal_effects().stderr, rtol=1e-5)
+    mechanism = ldp.SignBit(-9, 9, 2.0)
+    bits = mechanism.privatize(x[:, 0], rng=1, clip=True)
+    line, other = (analysis.RandomizedLinear(mechanism).fit(rows, bits) for rows in (x, origin + unit * x))
+    np.testing.assert_allclose(other.params[1:] * unit, line.params[1:], rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(np.diag(other.cov))[1:] * unit, np.sqrt(np.diag(line.cov))[1:], rtol=1e-5)
+
+
+def test_columns_of_a_data_frame_are_numbers():
+    x, reports = binary(900, [0.7], FORCED)
+    frame = pd.DataFrame({"age": x[:, 0], "female": x[:, 0] > 0.3, "year": 2000 + np.arange(900) % 20})
+    plain = analysis.RandomizedLogit(FORCED).fit(frame.astype(float), reports)
+    for same in (frame, frame.astype({"year": "Int64"}), frame.astype({"female": object})):
+        np.testing.assert_array_equal(analysis.RandomizedLogit(FORCED).fit(same, reports).params, plain.params)
+    alone = analysis.RandomizedLogit(FORCED).fit(frame[["female"]].to_numpy(), reports)
+    np.testing.assert_array_equal(alone.params, analysis.RandomizedLogit(FORCED).fit(frame[["female"]], reports).params)
+    missing = frame.astype({"year": "Int64"})
+    missing.loc[3, "year"] = pd.NA
+    for wrong in (frame.assign(region="N"), missing):
+        with pytest.raises((TypeError, ValueError), match=r"without missing values, column '(region|year)'"):
+            analysis.RandomizedLogit(FORCED).fit(wrong, reports)
+    twice = frame.assign(male=~frame["female"])
+    with pytest.raises(ValueError, match="X must have linearly independent columns, got 'female', 'male'"):
+        analysis.RandomizedLogit(FORCED).fit(twice, reports)
 
 
 # Mistakes -------------------------------------------------------------------------------------------------------------
@@ -292,12 +375,12 @@ BITS = np.array([0, 1], np.uint8)
         (
             lambda: analysis.RandomizedLogit(FORCED).fit(X * 0 + 1, REPORTS),
             ValueError,
-            "columns, got 'const', 'x1'",
+            "not constant, got 'x1': const is there already",
         ),
         (
             lambda: analysis.RandomizedLogit(FORCED).fit(X * 0, REPORTS),
             ValueError,
-            "columns that are not all 0, got 'x1'",
+            "columns that are not constant, got 'x1'",
         ),
         (
             lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS, weights=-X[:, 0]),
@@ -312,9 +395,9 @@ BITS = np.array([0, 1], np.uint8)
         (
             lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS, clusters=[1] * 200),
             ValueError,
-            "clusters must have one",
+            "clusters must be more than the 2 coefficients",
         ),
-        (lambda: analysis.RandomizedLogit(FORCED).params, AttributeError, "has no 'params' yet: call fit first"),
+        (lambda: analysis.RandomizedLogit(FORCED).params, AttributeError, "is not fitted yet: call fit first"),
         (lambda: analysis.RandomizedLogit(FORCED).shape, AttributeError, "no attribute 'shape'"),
         (
             lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS).likelihood_ratio(3),

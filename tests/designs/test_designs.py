@@ -14,7 +14,7 @@ from scipy.stats import binom
 import ldpfast as ldp
 from ldpfast import bounds, designs, estimation
 from ldpfast.estimation import conditional_means, from_reports
-from ldpfast.privacy import Channel, compose
+from ldpfast.privacy import Channel, compose, group
 from ldpfast.results import DoubtfulWarning
 
 from ..support.errors import raises
@@ -49,6 +49,7 @@ def test_tables_are_those_of_the_literature(name):
     assert design.name in repr(design)
 
 
+@pytest.mark.filterwarnings("ignore::ldpfast.DoubtfulWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_prevalence_is_unbiased_with_the_variance_that_is_planned(name):
     """By enumeration of the counts of 30 people who are drawn at random."""
@@ -84,6 +85,10 @@ def test_prevalence_is_the_second_share_of_the_channel(name):
 def test_floats_are_read_as_decimals():
     assert designs.warner(0.1).probabilities[0] == Fraction(1, 10) == designs.warner("0.1").probabilities[0]
     assert designs.warner(np.float64(0.3)).probabilities[0] == Fraction(3, 10)
+    assert designs.warner(np.float32(0.7)).probabilities[0] == Fraction(7, 10)
+    assert designs.unrelated_question(2 / 3, 90 / 365).probabilities[0] == Fraction(2, 3) + Fraction(1, 3) * Fraction(
+        90, 365
+    )
     assert from_reports([3, 7], [[0.9, 0.1], [0.3, 0.7]]) == from_reports([3, 7], [[9, 1], [3, 7]])
 
 
@@ -112,6 +117,39 @@ def test_weighted_prevalence_covers():
         low, high = design.prevalence(seen, weights=np.where(many, 1.0, 3.0)).interval()
         hits += low < 0.35 < high
     assert_coverage(hits, runs, 0.95, detects=0.89)
+
+
+@pytest.mark.parametrize(
+    "design", [designs.forced_response(0, 0.1), designs.unrelated_question(0.7, 0.05)], ids=lambda d: d.name
+)
+def test_weighted_intervals_of_rare_attributes_cover(design):
+    rng, hits, runs, share = np.random.default_rng(2), np.zeros(1, int), 1200, 0.03
+    p, q = map(float, design.probabilities)
+    for _ in range(runs):
+        seen = rng.random(60) < q + (p - q) * share
+        estimate = design.prevalence(seen, weights=rng.uniform(0.5, 1.5, 60))
+        low, high = estimate.interval()
+        hits += low <= share <= high
+        assert estimate.stderr > 0
+        assert high > low
+    assert_coverage(hits, runs, 0.95, detects=0.89)
+
+
+def test_answers_that_no_prevalence_explains_are_doubtful():
+    with pytest.warns(DoubtfulWarning, match=r"^the prevalence is -0.25, beyond what chance explains"):
+        designs.forced_response("1/6", "1/6").prevalence([0] * 200)
+    with pytest.warns(DoubtfulWarning, match=r"^the prevalence is -0.5, beyond what chance explains"):
+        designs.crosswise(0.25).prevalence(["same"] * 50)
+    designs.forced_response("1/6", "1/6").prevalence([0] * 10)  # a small sample explains it
+
+
+def test_one_heavy_person_is_one_person():
+    low, high = (
+        designs.forced_response("1/6", "1/6").prevalence([1] * 60 + [0] * 140, weights=[1] + [0] * 199).interval()
+    )
+    assert low < 0
+    assert high > 1
+    assert designs.warner(0.7).prevalence([1, 0] * 9, weights=np.full(18, 1e-200)).n == 18
 
 
 def test_groups_can_be_compared():
@@ -159,6 +197,7 @@ def test_the_guarantee_says_that_there_is_none():
     assert json.loads(text)["guarantee"]["epsilon"] is None
     total = compose(designs.mangat(0.7).guarantee, designs.warner(0.7).guarantee)
     assert total.epsilon == math.inf
+    assert group(total, 3).definition == "local"
     with raises(ValueError, "epsilon must be finite for 'pure', got inf"):
         ldp.privacy.Guarantee("pure", math.inf)
 
@@ -215,6 +254,10 @@ def test_attention_questions_remove_the_bias_of_random_answers():
     assert np.mean(plain) > 0.2
     with pytest.warns(DoubtfulWarning, match="the share of attentive people, 0.0333, is not clearly above 0"):
         designs.crosswise_with_attention([1, 0] * 50, [1] * 51 + [0] * 49, p=0.2, p_attention=0.2)
+    estimate = designs.crosswise_with_attention(["same"] * 12, ["same"] * 12, p=0.1, p_attention=0.1)
+    assert estimate.stderr > 0.02
+    with pytest.warns(DoubtfulWarning, match="the share of attentive people is 1.67, more than chance explains"):
+        designs.crosswise_with_attention([1] * 60 + [0] * 40, [1] * 100, p=0.2, p_attention=0.2)
     with raises(ValueError, "attention must show that people read the questions, got the attentive share -0.0333"):
         designs.crosswise_with_attention([1, 0] * 50, [1] * 49 + [0] * 51, p=0.2, p_attention=0.2)
     with raises(ValueError, "attention must have one answer per person, got 2 for 1 reports"):
