@@ -25,6 +25,7 @@ from ldpfast.survey._shares import Shares
 
 LABELS, PEOPLE, EPSILONS = (2, 5, 30, 200, 1000), (20, 200, 2000, 20_000, 1_000_000, 10_000_000), (0.25, 1.0, 2.0, 8.0)
 LEVEL = 0.05
+MOST = 1000  # labels with which all tests are simulated less often
 MANY = 100  # labels from which on tests that draw reports are simulated less often
 PEOPLE_OF_TABLES = 50  # people per label from which on independence is simulated; with few, one test draws for seconds
 DIFFERENCES = np.linspace(0, 0.1, 11)
@@ -59,8 +60,9 @@ def levels(case: tuple[int, int, float, int]) -> str:
     k, n, epsilon, runs = case
     shares = np.arange(1, k + 1) / (k * (k + 1) / 2)
     pvalues: dict[str, list[float]] = {"fit": [], "two": [], "independence": []}
-    if answer(k, epsilon, shares, n, 0).goodness_of_fit(shares).method != "chi-square" and k > MANY:
-        runs //= 4  # such tests draw reports
+    draws = answer(k, epsilon, shares, n, 0).goodness_of_fit(shares).method != "chi-square"
+    if k >= MOST or (draws and k > MANY):
+        runs //= 4  # such tests take seconds
     for seed in range(runs):
         a, b = (answer(k, epsilon, shares, size, 2 * seed + i) for i, size in enumerate((n, n + n // 2)))
         pvalues["fit"].append(a.goodness_of_fit(shares, rng=seed).pvalue)

@@ -174,6 +174,9 @@ def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:
     found = _distribution_of("this answer", answer)
     fitted = project_simplex(found.values(found.shares.value, project_simplex(found.shares.value[found.symbols])))
 
+    # Changes of margins that keep their sum.
+    of_rows, of_columns = (np.eye(size)[:-1] - np.eye(size)[-1] for size in (rows, columns))
+
     def fit(seen: Floats, start: Floats) -> tuple[float, Floats]:
         """Return the statistic, and the table without dependence that fits best."""
         table = start.reshape(rows, columns)
@@ -182,11 +185,12 @@ def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:
             null = np.outer(a, b).ravel()
             precision = Precision.of(found.covariance(null))
             left = found.values(seen, null) - null
-            tangents = np.concatenate([np.kron(np.eye(rows), b), np.kron(a[:, np.newaxis], np.eye(columns)).T])
+            tangents = np.concatenate([np.kron(of_rows, b), np.kron(a[np.newaxis], of_columns)])
             steps = np.linalg.lstsq(
                 precision.times(tangents) @ tangents.T, precision.times(tangents) @ left, rcond=1e-10
             )[0]
-            new_a, new_b = project_simplex(a + steps[:rows]), project_simplex(b + steps[rows:])
+            new_a = project_simplex(a + steps[: rows - 1] @ of_rows)
+            new_b = project_simplex(b + steps[rows - 1 :] @ of_columns)
             moved = max(np.abs(new_a - a).max(), np.abs(new_b - b).max())
             a, b = new_a, new_b
             if moved < 1e-9:

@@ -26,7 +26,7 @@ from ldpfast.survey import (
     k_sample,
     two_sample,
 )
-from ldpfast.survey._distribution import distribution
+from ldpfast.survey._distribution import Precision, distribution
 from ldpfast.survey._shares import Shares
 
 from ..support.surveys import people, questions
@@ -359,6 +359,29 @@ def test_independence_has_its_level_where_the_usual_test_has_not():
         ("a", "b"), (Choice(3), Choice(3)), Shares.of(ldp.simulate(survey.mechanisms["x"], dependent, n, rng=1)), 1
     )
     assert table.independence().pvalue < 1e-6
+
+
+@pytest.mark.parametrize("k, epsilon, n", [((3, 3), 2.0, 20_000), ((5, 6), 8.0, 100_000), ((5, 6), 1.0, 1_000_000)])
+def test_the_table_without_dependence_fits_best(k, epsilon, n):
+    """At the fitted margins, no change of them that keeps their sum makes the squared distance smaller."""
+    margins = [np.arange(1, size + 1) / (size * (size + 1) / 2) for size in k]
+    mechanism = ldp.mechanisms.for_categories(k[0] * k[1], epsilon)
+    for seed in range(5):
+        shares = Shares.of(ldp.simulate(mechanism, np.outer(*margins).ravel(), n, rng=seed))
+        table = CrossAnswer.of(("a", "b"), [Choice(size) for size in k], shares, 1)
+        null = np.reshape(table.independence().null, k)
+        a, b = null.sum(axis=1), null.sum(axis=0)
+        np.testing.assert_allclose(null, np.outer(a, b), atol=1e-12)
+        found = distribution(table)
+        slope = Precision.of(found.covariance(null.ravel())).times(
+            found.values(shares.value, null.ravel()) - null.ravel()
+        )
+        by_cell = slope.reshape(k)
+        for change in (
+            by_cell @ b,
+            a @ by_cell,
+        ):  # derivatives with respect to the margins, equal where none can be moved
+            assert np.ptp(change) < 1e-5 * np.abs(slope).max()
 
 
 def test_independence_of_a_mean_and_of_optional_questions():
