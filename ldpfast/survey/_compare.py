@@ -140,10 +140,13 @@ class SurveyComparison:
         ------
         ImportError
             If matplotlib is not installed.
-        ValueError
-            If `questions` are not compared, or there are none with at most 12 numbers.
+        TypeError, ValueError
+            If `questions` is a text; if they are not compared, or there are none with at most 12 numbers.
         """
         sizes = {name: np.size(found.value) for (name, _, _), found in self.differences.items()}
+        if isinstance(questions, str):
+            raise TypeError(f"questions must be a list of names, got {questions!r}")
+        questions = None if questions is None else list(dict.fromkeys(questions))
         if questions is None:
             questions = [name for name, size in sizes.items() if size <= MAX_CURVES]
         for name in questions:

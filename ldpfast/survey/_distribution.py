@@ -15,6 +15,7 @@ from ._shares import Shares
 
 LEAST_EXPECTED = 5.0  # reports of a symbol from which on a sum of squares is nearly chi-square
 REPORTS_PER_SYMBOL = 5
+WEIGHTED_PER_SYMBOL = 50  # with weights, whose covariances are those of the estimates and not of the hypothesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,8 @@ class Distribution:
     def has_few(self, share: Floats) -> bool:
         """Return whether there are too few reports for a chi-square distribution of a sum of squares."""
         response = self.shares.response
+        if self.shares.people_per_symbol is not None:
+            return self.shares.people_per_symbol < WEIGHTED_PER_SYMBOL
         if response is None:
             return self.n < REPORTS_PER_SYMBOL * len(share)
         expected = self.n * (response.moments.support + response.moments.gap * float(self.whole(share).min()))

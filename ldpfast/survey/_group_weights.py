@@ -55,7 +55,8 @@ class GroupWeights:
             value = value + (1 - value.sum()) * spread / spread.sum()
             covariance = covariance.of_sum_one()
         hit = float(np.max(w * found.hit))
-        return Shares(value, int(np.sum(found.n)), covariance, found.guarantee, hit=hit)
+        people = self._effective(found.n) / k
+        return Shares(value, int(np.sum(found.n)), covariance, found.guarantee, hit=hit, people_per_symbol=people)
 
     def mean(self, found: Estimate[Any]) -> Estimate[Any]:
         """Return the mean in the population, from the means of every group."""
@@ -69,10 +70,14 @@ class GroupWeights:
         down: Any = getattr(rule, "down", 0.0)
         if isinstance(rule, Binomial):
             up = down = (rule.debiasing.one - rule.debiasing.zero) / np.asarray(found.n)
-        bounded: IntervalRule = Normal.of_sum(n)
+        bounded: IntervalRule = Normal.of_sum(self._effective(found.n))
         if np.any(up) and np.any(down):
             bounded = BoundedSum(float(np.max(w * up)), float(np.max(w * down)))
         return Estimate(float(w @ values), math.sqrt(variance), n, found.guarantee, None, bounded)
+
+    def _effective(self, n: Any) -> float:
+        """Return the number of people who would tell as much without weights (Kish), from the numbers of answers of groups."""
+        return float(1 / np.sum(np.square(self.weights) / n))
 
     def require_answers(self, n: Mapping[str, Any]) -> None:
         """Raise if a group has no answers to a question, from the numbers of answers by the names of the questions."""

@@ -93,6 +93,8 @@ class Shares:
         Amount by which a hit in one report moves a share; 0 if it is not known.
     mechanism : Mechanism or None
         The mechanism of the reports, if the symbols are its records.
+    people_per_symbol : float or None
+        For weighted shares: number of people per symbol who would tell as much without weights.
     """
 
     value: Floats
@@ -103,6 +105,7 @@ class Shares:
     binomial: Binomial | None = None
     hit: Any = 0.0
     mechanism: Mechanism | None = None
+    people_per_symbol: float | None = None
 
     @classmethod
     def of(cls, aggregator: Aggregator) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from .. import _check
 from .._frames import group_columns
 from .._typing import Floats
+from .._warnings import warn
 from ..reports import Aggregator, GroupedAggregator, GroupedResults
+from ..results import DoubtfulWarning
 from ._conclude import conclude
 from ._group_weights import GroupWeights
 from ._result import SurveyResult
@@ -20,8 +23,11 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 TOLERANCE = 0.01  # relative difference of totals that are rounded
-MAX_ROUNDS = 10_000
-CONVERGED = 1e-12
+MAX_ROUNDS = 100_000
+CONVERGED = 1e-10  # largest difference of a margin
+MAX_LISTED = 5
+MAX_PEOPLE = 1e15
+MAX_COMBINATIONS = 1 << 20
 
 
 def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> SurveyResult:
@@ -53,8 +59,9 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
 
     Notes
     -----
-    An answer is the sum of w_g a_g over groups g with shares w_g and answers a_g, and its variance the sum of w_g^2 times the
-    variance of a_g. Weights cost no privacy, because the groups are public.
+    A share or a mean of all people is the sum of w_g a_g over groups g with shares w_g and answers a_g, and its variance the
+    sum of w_g^2 times the variance of a_g. An answer to an optional question is a quotient of two such sums: it is that of the
+    people of the population who would answer. Weights cost no privacy, because the groups are public.
 
     References
     ----------
@@ -101,6 +108,11 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
         As for `poststratify`; if `margins` are not of the columns that divide the people, or have different totals; if no
         weights of the groups agree with all margins.
 
+    Warns
+    -----
+    DoubtfulWarning
+        If nobody of a combination of values took part: the people of other groups stand for these.
+
     Notes
     -----
     The assumption is that the chance to take part is a product of one factor for each margin. To the variance of
@@ -146,9 +158,26 @@ def rake(results: GroupedResults, margins: Mapping[str, Mapping[Any, float]]) ->
         places.append(np.array([values.index(key[axis]) for key in keys]))
     if max(totals) > min(totals) * (1 + TOLERANCE):
         raise ValueError(f"margins must have the same total, got {min(totals):g} and {max(totals):g}")
+    _warn_missing([list(margins[column]) for column in columns], set(keys))
     weights = _fitted(counted._n / counted._n.sum(), targets, places)
-    design = np.concatenate([np.eye(len(t))[p] for t, p in zip(targets, places, strict=True)], axis=1)
+    design = None  # of one column: its shares are the weights
+    if len(columns) > 1:
+        design = np.concatenate([np.eye(len(t))[p] for t, p in zip(targets, places, strict=True)], axis=1)
     return _weighted(survey, counted, GroupWeights(names, weights, counted._n, design))
+
+
+def _warn_missing(values: list[list[Any]], present: set[tuple[Any, ...]]) -> None:
+    """Warn about combinations of values of which nobody took part."""
+    missing = [
+        group for group in itertools.islice(itertools.product(*values), MAX_COMBINATIONS) if group not in present
+    ]
+    if missing:
+        listed = ", ".join(map(repr, missing[:MAX_LISTED])) + (", ..." if len(missing) > MAX_LISTED else "")
+        warn(
+            f"nobody of some groups took part, whose people other groups then stand for: {listed}. If these exist in the "
+            "population, join values of a column",
+            DoubtfulWarning,
+        )
 
 
 def _fitted(weights: Floats, targets: list[Floats], places: list[NDArray[np.intp]]) -> Floats:
@@ -164,15 +193,12 @@ def _fitted(weights: Floats, targets: list[Floats], places: list[NDArray[np.intp
         The value of each group in each column.
     """
     for _ in range(MAX_ROUNDS):
-        before = weights
         for target, place in zip(targets, places, strict=True):
             sums = np.bincount(place, weights, len(target))
             weights = weights * np.divide(target, sums, out=np.zeros(len(target)), where=sums > 0)[place]
-        if np.abs(weights - before).max() <= CONVERGED:
-            pairs = zip(targets, places, strict=True)
-            if all(np.allclose(np.bincount(place, weights, len(target)), target, 0, 1e-8) for target, place in pairs):
-                return weights
-            break
+        pairs = zip(targets, places, strict=True)
+        if all(np.abs(np.bincount(place, weights, len(target)) - target).max() <= CONVERGED for target, place in pairs):
+            return weights
     raise ValueError(
         "margins must be possible with the groups of the survey, got some that no weights agree with: join values of a column "
         "that few people have"
@@ -203,8 +229,12 @@ def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) 
             f"{name} must have groups of which people took part, got {extra[0]!r}: join it with another one in both"
         )
     found = _check.numbers(name, [numbers[g] for g in groups])
+    if found.ndim > 1:
+        raise ValueError(f"{name} must have one number for each group, got an array")
     if (found < 0).any() or not found.any():
         raise ValueError(f"{name} must be numbers >= 0 with a positive sum, got {found.min():g}")
+    if found.max() > MAX_PEOPLE:
+        raise ValueError(f"{name} must be numbers of people of at most {MAX_PEOPLE:g}, got {found.max():g}")
     total = float(found.sum())
     if (found % 1).any() and found.max() <= 1 and abs(total - 1) > TOLERANCE:
         raise ValueError(f"{name} must be numbers of people, or shares that add up to 1, got the sum {total:g}")

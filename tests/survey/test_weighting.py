@@ -179,7 +179,7 @@ def test_covariances_are_the_same_with_vectors_and_as_a_matrix(labels):
 def test_shares_of_unary_encoding_add_up_to_one():
     survey = Survey({"x": Choice(300)}, 0.5)
     assert type(survey.mechanisms["x"]).__name__ in ("UnaryEncoding", "SubsetSelection")
-    groups = survey.run({"x": np.arange(9000) % 300, "g": np.arange(9000) % 2}, by="g", rng=1)
+    groups = survey.run({"x": np.arange(30_000) % 300, "g": np.arange(30_000) % 2}, by="g", rng=1)
     whole = poststratify(groups, {0: 1, 1: 3})["x"]
     assert abs(whole.value.sum() - 1) < 1e-9
     assert whole.goodness_of_fit(np.full(300, 1 / 300)).pvalue > 1e-4
@@ -238,12 +238,31 @@ def test_weighted_answers_are_unbiased_and_their_errors_right(weigh):
         (dict.fromkeys(AGES, -1), "population must be numbers >= 0 with a positive sum, got -1"),
         (dict.fromkeys(AGES, 0), "population must be numbers >= 0 with a positive sum, got 0"),
         (dict.fromkeys(AGES, np.nan), "population must be finite numbers, got nan"),
+        (dict.fromkeys(AGES, np.ones(2)), "population must have one number for each group, got an array"),
+        (dict.fromkeys(AGES, 1e308), "population must be numbers of people of at most 1e.15, got 1e.308"),
     ],
 )
 def test_populations_that_do_not_fit_are_refused(population, message):
     groups = Survey({"smokes": YesNo()}, 8.0).run(people(600), by="age", rng=1)
     with pytest.raises(ValueError, match=f"^{message}"):
         poststratify(groups, population)
+
+
+def test_a_combination_of_which_nobody_took_part_is_doubtful():
+    frame = {"smokes": [True, False] * 150, "a": np.repeat([0, 0, 1], 100), "b": np.repeat([0, 1, 0], 100)}
+    groups = Survey({"smokes": YesNo()}, 8.0).run(frame, by=["a", "b"], rng=1)
+    with pytest.warns(ldp.DoubtfulWarning, match=r"nobody of some groups took part, .*: \(1, 1\)\."):
+        result = rake(groups, {"a": {0: 0.6, 1: 0.4}, "b": {0: 0.5, 1: 0.5}})
+    expected = sum(w * groups[g]["smokes"].value for g, w in (((0, 0), 0.1), ((0, 1), 0.5), ((1, 0), 0.4)))
+    assert result["smokes"].value == pytest.approx(expected)
+
+
+def test_few_people_behind_the_weights_are_a_warning_in_tests_of_distributions():
+    """900 of 1,000 people have a weight that is nearly 0."""
+    groups = Survey({"x": Choice(20)}, 6.0).run({"x": np.arange(1000) % 20, "g": np.arange(1000) % 10}, by="g", rng=1)
+    weights = {0: 0.91, **dict.fromkeys(range(1, 10), 0.01)}
+    with pytest.warns(ldp.SmallSampleWarning, match="too small for a chi-square distribution"):
+        poststratify(groups, weights)["x"].goodness_of_fit(np.full(20, 0.05))
 
 
 def test_margins_that_do_not_fit_are_refused(results):
@@ -253,7 +272,7 @@ def test_margins_that_do_not_fit_are_refused(results):
         rake(results, {**MARGINS, "region": {"N": 40, "S": 60}})
     frame = {"smokes": [True] * 40, "a": [0, 1] * 20, "b": [0, 1] * 20}
     diagonal = Survey({"smokes": YesNo()}, 8.0).run(frame, by=["a", "b"], rng=1)
-    with pytest.raises(ValueError, match="got some that no weights agree with"):
+    with pytest.warns(ldp.DoubtfulWarning), pytest.raises(ValueError, match="got some that no weights agree with"):
         rake(diagonal, {"a": {0: 0.5, 1: 0.5}, "b": {0: 0.2, 1: 0.8}})
 
 
