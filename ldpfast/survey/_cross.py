@@ -192,7 +192,8 @@ class CrossAnswer(Answer):
         The p-value comes from a chi-square distribution if at least 5 reports of every cell are expected and there are at
         least 5 reports per cell, else from 999 tables that are drawn from the fitted one (bootstrap), which is
         approximate. The usual test of independence of a table of estimated shares times n rejects far too often, because it
-        takes the noise of the reports for dependence.
+        takes the noise of the reports for dependence. Where the noise is so large that not even the margins are known, a
+        `SmallSampleWarning` says so.
 
         Examples
         --------

@@ -16,6 +16,7 @@ from ..estimation import project_simplex
 from ..mechanisms import Mechanism, RandomizedResponse
 from ..mechanisms._draws import multinomial
 from ..results import Estimate, SmallSampleWarning, TestResult, require_alike, require_no_overlap
+from ._covariance import Covariance
 from ._distribution import Distribution, Precision, common, distribution
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ SLOW_DRAWS = 999  # where every draw takes a loop
 MANY_REPORTS = 100_000  # from here on, counts are drawn instead of reports
 AT_ONCE = 1 << 22  # numbers in one piece of the draws
 STEPS = 20  # of a fit
+MAX_MARGIN_ERROR = 1.5  # standard error of a margin over the mean share, beyond which the test rejects too often
 LEAST_TOTAL = 3.0  # standard errors, of the share of people who answered: quotients by it are nearly normal
 MOST_CELLS = 10_000  # of a table whose independence is tested
 
@@ -200,6 +202,13 @@ def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:
         return float(precision.squared(found.values(seen, null) - null)), null
 
     null = fit(found.shares.value, fitted)[1]
+    error = _margin_error(found.covariance(null), rows, columns)
+    if error > MAX_MARGIN_ERROR:
+        warn(
+            f"margins of the table are not known well enough for a reliable test of independence: a standard error is {error:.2g} "
+            "times the mean share. Ask more people, or fewer categories",
+            SmallSampleWarning,
+        )
 
     def statistic(drawn: list[Floats]) -> Floats:
         if drawn[0].ndim == 1:
@@ -208,6 +217,17 @@ def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:
 
     df = (rows - 1) * (columns - 1)
     return _result(statistic, [found], [found.shares.value], null, df, null, rng, exact="bootstrap", draws=SLOW_DRAWS)
+
+
+def _margin_error(covariance: Covariance, rows: int, columns: int) -> float:
+    """Return the largest standard error of a margin of a table, relative to the mean share."""
+    errors = []
+    for axis, size in ((1, rows), (0, columns)):
+        vectors = np.stack([v.reshape(rows, columns).sum(axis=axis) for v in covariance.vectors], axis=-1)
+        own = covariance.diagonal.reshape(rows, columns).sum(axis=axis)
+        variance = own + np.einsum("ir,rs,is->i", vectors, covariance.middle, vectors)
+        errors.append(size * float(np.sqrt(variance.max())))
+    return max(errors)
 
 
 def _result(

@@ -384,6 +384,14 @@ def test_the_table_without_dependence_fits_best(k, epsilon, n):
             assert np.ptp(change) < 1e-5 * np.abs(slope).max()
 
 
+def test_margins_that_are_all_noise_are_a_warning():
+    """At epsilon 0.25, with 196 cells and 20,000 people, the test rejects too often."""
+    shares = Shares.of(ldp.simulate(ldp.mechanisms.for_categories(196, 0.25), np.full(196, 1 / 196), 20_000, rng=1))
+    table = CrossAnswer.of(("a", "b"), [Choice(14), Choice(14)], shares, 1)
+    with pytest.warns(ldp.SmallSampleWarning, match=r"a standard error is [23]\.\d times the mean share"):
+        table.independence()
+
+
 def test_independence_of_a_mean_and_of_optional_questions():
     survey = Survey({"hours": Mean(0, 10, optional=True), "way": Choice(3), "x": Cross("way", "hours")}, 4.0)
     n = 60_000
