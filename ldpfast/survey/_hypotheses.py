@@ -205,8 +205,8 @@ def independence(answer: CrossAnswer, rng: RNGLike) -> TestResult:
     error = _margin_error(found.covariance(null), rows, columns)
     if error > MAX_MARGIN_ERROR:
         warn(
-            f"margins of the table are not known well enough for a reliable test of independence: a standard error is {error:.2g} "
-            "times the mean share. Ask more people, or fewer categories",
+            "margins of the table are not known well enough for a reliable test of independence: a standard error is "
+            f"{error:.2g} times the mean share. Ask more people, or fewer categories",
             SmallSampleWarning,
         )
 
