@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check
 from .._typing import Floats
 from ..designs import Design
 from ..designs._reading import codes_of, mechanism_of
+from ..mechanisms._decoding import decoding_of
 from ..results import Estimate, LabeledEstimate, Normal, TestResult
 from ._likelihood import ROWS, Likelihood
 from ._maximum import maximum
@@ -87,7 +88,7 @@ class RandomizedLogit(Regression):
 
     def __init__(self, design: Any, *, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
-        self._mechanism: Any = mechanism_of(design)
+        self._mechanism = mechanism_of(design)
         self.guarantee = self._mechanism.guarantee
         self._table = np.asarray(self._mechanism.channel().matrix, np.float64)
         self.categories: tuple[Any, ...] = (
@@ -125,7 +126,7 @@ class RandomizedLogit(Regression):
             If there are fewer than 30 clusters.
         """
         rows = Rows.of(X, self.intercept)
-        codes = codes_of(reports, self.design)
+        codes = codes_of(reports, self.design, self._mechanism)
         if len(codes) != len(rows):
             raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
         given = read_weights(weights, len(rows))
@@ -186,8 +187,7 @@ class RandomizedLogit(Regression):
     def _start_of_shares(self, likelihood: Likelihood) -> Floats:
         """Return coefficients with the estimated shares of the categories for all people."""
         counts = np.bincount(likelihood.codes, likelihood.weights, self._table.shape[1])
-        decoded = self._decoded(np.arange(self._table.shape[1]))
-        shares = np.clip(counts @ decoded / counts.sum(), LEAST_SHARE, 1)
+        shares = np.clip(counts @ decoding_of(self._mechanism) / counts.sum(), LEAST_SHARE, 1)
         start = np.zeros(likelihood.shape)
         if self.intercept:
             start[:, 0] = np.log(shares[1:] / shares[0])
@@ -196,19 +196,16 @@ class RandomizedLogit(Regression):
     def _start_of_squares(self, likelihood: Likelihood) -> Floats:
         """Return coefficients from least squares on the decoded reports."""
         size, k = len(likelihood.rows.names), len(self._table)
+        decoding = decoding_of(self._mechanism)
         gram, right = np.zeros((size, size)), np.zeros((size, k))
         for first in range(0, len(likelihood.rows), ROWS):
             x = likelihood.rows.block(first, first + ROWS)
             gram += x.T @ x
-            right += x.T @ self._decoded(likelihood.codes[first : first + ROWS])
+            right += x.T @ decoding[likelihood.codes[first : first + ROWS]]
         slopes = np.linalg.lstsq(gram, right, rcond=None)[0].T * k
         if self.intercept:
             slopes[:, 0] -= 1
         return np.asarray(np.clip(slopes[1:] - slopes[0], -5, 5))
-
-    def _decoded(self, codes: NDArray[np.intp]) -> Floats:
-        """Return unbiased estimates of the indicators of the categories, shape (n, k)."""
-        return np.asarray(self._mechanism.decode(codes.astype(self._mechanism.report.dtype(np.dtype(np.float64)))))
 
     # What follows -----------------------------------------------------------------------------------------------------
 

@@ -113,6 +113,7 @@ def _shares(effect: Any, k: int) -> tuple[Floats, Floats]:
 
 def _squared_distance(mechanism: Mechanism, share: Floats, difference: Floats) -> float:
     """Return the squared length of a difference of shares, with the covariance of one report of people with some shares."""
+    from ..mechanisms._decoding import decoding_of
     from ..survey._distribution import Distribution, Precision
     from ..survey._mechanisms import SymbolMechanism
     from ..survey._shares import Shares
@@ -121,10 +122,7 @@ def _squared_distance(mechanism: Mechanism, share: Floats, difference: Floats) -
         shares = Distribution(Shares.expected(mechanism, share), np.arange(len(share)))
         return float(Precision.of(shares.covariance(share)).squared(difference))
     matrix = mechanism.channel().matrix
-    report = mechanism.report
-    decoded = np.asarray(mechanism.decode(np.arange(matrix.shape[1], dtype=report.dtype(np.dtype(np.float64)))))
-    if decoded.ndim == 1:  # the share of the second of two categories
-        decoded = np.stack([1 - decoded, decoded], axis=-1)
+    decoded = decoding_of(mechanism)
     covariance = (decoded.T * (share @ matrix)) @ decoded - np.outer(share, share)
     # Estimated shares that do not add up to 1 are corrected by generalized least squares.
     spread = covariance.sum(axis=0)

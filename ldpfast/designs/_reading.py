@@ -16,7 +16,7 @@ from ..reports import Codes
 from ._design import Design
 
 
-def mechanism_of(design: Any) -> Mechanism:
+def mechanism_of(design: Any) -> Any:
     """Return the mechanism that gives codes of categories by a design.
 
     Raises
@@ -41,8 +41,8 @@ def mechanism_of(design: Any) -> Mechanism:
     )
 
 
-def codes_of(reports: ArrayLike, design: Any) -> NDArray[np.intp]:
-    """Return reports by a design as codes: integers, booleans, or the texts of a `Design`.
+def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp]:
+    """Return reports by a design, which is a mechanism, as codes: integers, booleans, or the texts of a `Design`.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def codes_of(reports: ArrayLike, design: Any) -> NDArray[np.intp]:
     if isinstance(design, Design):
         return design._codes(reports)
     codes = _check.integers("reports", _check.array("reports", reports), booleans=True)
-    largest = int(mechanism_of(design).report.k) - 1  # type: ignore[attr-defined]
+    largest = int(mechanism.report.k) - 1
     if codes.ndim != 1 or not len(codes):
         raise ValueError(f"reports must have shape (n,) with n >= 1, got shape {codes.shape}")
     if codes.min() < 0 or codes.max() > largest:

@@ -13,6 +13,7 @@ from .. import _check
 from .._typing import Floats
 from .._warnings import warn
 from ..designs._reading import codes_of, mechanism_of
+from ..mechanisms._decoding import decoding_of
 from ..privacy import Guarantee
 from ..results import DoubtfulWarning, Estimate, Normal
 from ..results._fieller import Fieller
@@ -82,9 +83,9 @@ def conditional_means(
     if rates is not None:
         return _mean_of_flagged(numbers, _weights_of_flags(reports, rates, design, n), _guarantee_of(rates))
     mechanism, codes = _coded(reports, design, n)
-    largest = mechanism.report.k - 1
-    weights = mechanism.decode(codes.astype(mechanism.report.dtype(np.dtype(np.float64))))
-    shares = from_reports(np.bincount(codes, minlength=largest + 1), mechanism).value
+    table, counts = decoding_of(mechanism), np.bincount(codes, minlength=mechanism.report.k)
+    from_reports(counts, mechanism)  # it warns of shares that noise does not explain
+    weights, shares = table[codes], counts @ table / n
     _warn_rare(weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = (numbers @ weights) / n / shares
@@ -160,7 +161,7 @@ def conditional_quantiles(
         weights, guarantee = _weights_of_flags(reports, rates, design, n)[:, np.newaxis], _guarantee_of(rates)
     else:
         mechanism, codes = _coded(reports, design, n)
-        weights = mechanism.decode(codes.astype(mechanism.report.dtype(np.dtype(np.float64))))
+        weights = decoding_of(mechanism)[codes]
         guarantee = mechanism.guarantee
     _warn_rare(weights)
     order = np.argsort(numbers, kind="stable")
@@ -258,10 +259,11 @@ def _coded(reports: ArrayLike, design: Any, n: int) -> tuple[Any, NDArray[Any]]:
     """Return the mechanism of reports, and their codes."""
     if design is None:
         raise TypeError("design or rates must be given")
-    codes = codes_of(reports, design)
+    mechanism = mechanism_of(design)
+    codes = codes_of(reports, design, mechanism)
     if codes.shape != (n,):
         raise ValueError(f"reports must have shape ({n},), like values, got shape {codes.shape}")
-    return mechanism_of(design), codes
+    return mechanism, codes
 
 
 def _weights_of_flags(reports: ArrayLike, rates: ArrayLike, design: Any, n: int) -> Floats:

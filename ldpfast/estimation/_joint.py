@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .._typing import Floats
 from ..designs._reading import codes_of, mechanism_of
+from ..mechanisms._decoding import decoding_of
 from ..privacy import compose
 from ..results import BoundedSum, Estimate
 
@@ -61,7 +62,7 @@ def joint(reports: Sequence[ArrayLike], designs: Sequence[Any]) -> Estimate[Floa
     if len(reports) != len(designs) or len(designs) < 2:
         raise ValueError(f"reports and designs must be as many, at least 2, got {len(reports)} and {len(designs)}")
     mechanisms: list[Any] = [mechanism_of(design) for design in designs]
-    codes = [codes_of(part, design) for part, design in zip(reports, designs, strict=True)]
+    codes = [codes_of(*each) for each in zip(reports, designs, mechanisms, strict=True)]
     n = len(codes[0])
     if {len(part) for part in codes} != {n}:
         raise ValueError(
@@ -75,7 +76,7 @@ def joint(reports: Sequence[ArrayLike], designs: Sequence[Any]) -> Estimate[Floa
         )
     decoding: Floats = np.ones((1, 1))
     for mechanism in mechanisms:
-        decoding = np.asarray(np.kron(decoding, _decoding(mechanism)), np.float64)
+        decoding = np.asarray(np.kron(decoding, decoding_of(mechanism)), np.float64)
     counts = np.bincount(np.ravel_multi_index(codes, sizes), minlength=math.prod(sizes))
     value = counts @ decoding / n
     squares = decoding.T @ (counts[:, np.newaxis] / n * decoding) if len(value) <= MAX_COVARIANCES else None
@@ -86,13 +87,3 @@ def joint(reports: Sequence[ArrayLike], designs: Sequence[Any]) -> Estimate[Floa
     stderr = np.sqrt(np.maximum(variance, 0)).reshape(numbers)
     guarantee = compose(*(mechanism.guarantee for mechanism in mechanisms))
     return Estimate(value.reshape(numbers), stderr, n, guarantee, covariance, shaped, _span=(0.0, 1.0))
-
-
-def _decoding(mechanism: Any) -> Floats:
-    """Return unbiased estimates of the indicators of the categories, one row for each code."""
-    codes = np.arange(mechanism.report.k).astype(mechanism.report.dtype(np.dtype(np.float64)))
-    impossible = list(getattr(mechanism.report, "impossible", ()))
-    decoded = np.zeros((mechanism.report.k, mechanism.domain.k))
-    possible = np.delete(codes, impossible)
-    decoded[possible.astype(np.intp)] = mechanism.decode(possible)
-    return decoded

@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 import ldpfast as ldp
 from ldpfast import bounds, designs, estimation
+from ldpfast.analysis import RandomizedLogit
 from ldpfast.estimation import conditional_means, from_reports
 from ldpfast.privacy import Channel, compose, group
 from ldpfast.results import DoubtfulWarning
@@ -224,6 +225,28 @@ def test_counts_are_read_by_mechanisms_and_channels():
             from_reports([1, 2], wrong)
     with pytest.raises(TypeError, match=r"design must be a design of ldpfast\.designs, .* got str"):
         from_reports([1, 2], "warner")
+
+
+def test_mechanisms_of_one_share_and_codes_that_nobody_reports_are_read_by_every_function():
+    """`Warner` estimates one number, and the middle code of the rows below has probability 0."""
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 2, 4000)
+    values = x + rng.normal(size=4000)
+    warner, gap, plain = ldp.Warner(2.0), ldp.FiniteChannel([[3, 0, 1], [1, 0, 3]]), ldp.FiniteChannel([[3, 1], [1, 3]])
+    first, second = warner.privatize(x, rng=1).astype(int), gap.privatize(x, rng=2).astype(int)
+    for design, codes, same, packed in ((warner, first, warner.channel(), first), (gap, second, plain, second // 2)):
+        for function in (
+            lambda r, m: conditional_means(values, r, m),
+            lambda r, m: estimation.conditional_quantiles(values, r, [0.5], m),
+            lambda r, m: estimation.joint([r, r[::-1]], [m, m]),
+        ):
+            found, expected = function(codes, design), function(packed, same)
+            np.testing.assert_allclose(found.value, expected.value, rtol=1e-9)
+            np.testing.assert_allclose(found.stderr, expected.stderr, rtol=1e-9)
+        models = [RandomizedLogit(m).fit(values[:, None], r) for r, m in ((codes, design), (packed, same))]
+        np.testing.assert_allclose(models[0].params, models[1].params, rtol=1e-7)
+    pair = ([0.9, 0.1], [0.8, 0.2])
+    assert bounds.plan_test(gap, pair) == bounds.plan_test(plain, pair)
 
 
 def test_plan_test_finds_the_people_for_a_difference():
