@@ -295,6 +295,17 @@ def numbers(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[
     return result
 
 
+def weights(values: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return weights of n people, divided by their mean, if they are >= 0 with a positive sum."""
+    given = numbers("weights", array("weights", values))
+    if given.shape != (n,):
+        raise ValueError(f"weights must have shape ({n},), one for each person, got shape {given.shape}")
+    if (given < 0).any() or not given.any():
+        raise ValueError(f"weights must be >= 0 with a positive sum, got {given.min():g}")
+    given = given / given.max()
+    return np.asarray(given / given.mean())
+
+
 def condition(theorem: str, rule: str, holds: Any, **given: Any) -> None:
     """Check a condition of a theorem for a number or all numbers of an array; `given` are the arguments of the message."""
     holds = np.asarray(holds)

@@ -11,10 +11,9 @@ from .. import _check
 from .._typing import Floats
 from ..mechanisms import Mechanism
 from ..results import Estimate, Normal
-from ._likelihood import ROWS
 from ._model import Regression
-from ._rows import Rows, read_clusters, read_weights
-from ._summary import RegressionSummary
+from ._rows import Rows, read_clusters
+from ._sandwich import squared_scores
 
 
 class RandomizedLinear(Regression):
@@ -90,37 +89,26 @@ class RandomizedLinear(Regression):
             )
         if n <= size:
             raise ValueError(f"X must have more rows than columns, got {n} rows for {size} coefficients")
-        given, numbers = read_weights(weights, n), read_clusters(clusters, n, size)
-        rows = rows.standardized()
-        w = np.ones(n) if given is None else given
+        numbers = read_clusters(clusters, n, size)
+        rows, w = rows.standardized(), np.ones(n) if weights is None else _check.weights(weights, n)
         gram, right = np.zeros((size, size)), np.zeros(size)
-        for first in range(0, n, ROWS):
-            x, part = rows.block(first, min(first + ROWS, n)), slice(first, first + ROWS)
+        for part in rows.parts():
+            x = rows.block(part)
             gram += (x * w[part, np.newaxis]).T @ x
             right += x.T @ (w[part] * decoded[part])
         try:
-            params, bread = np.linalg.solve(gram, right), np.linalg.inv(gram)
+            params, bread = (np.asarray(x, np.float64) for x in (np.linalg.solve(gram, right), np.linalg.inv(gram)))
         except np.linalg.LinAlgError:
             raise ValueError("X must have linearly independent columns among the rows with positive weights") from None
-        grouped = None if numbers is None else np.zeros((int(numbers.max()) + 1, size))
-        meat = np.zeros((size, size))
-        for first in range(0, n, ROWS):
-            x, part = rows.block(first, min(first + ROWS, n)), slice(first, first + ROWS)
-            scores = x * (w[part] * (decoded[part] - x @ params))[:, np.newaxis]
-            if grouped is None:
-                meat += scores.T @ scores
-            else:
-                np.add.at(grouped, numbers[part], scores)  # type: ignore[index]
-        if grouped is None:
-            meat *= n / (n - size)
-        else:
-            count = len(grouped)
-            meat = grouped.T @ grouped * (count / (count - 1) * (n - 1) / (n - size))
-        self.names, self.n = rows.names, n
+        blocks = ((part, rows.block(part)) for part in rows.parts())
+        scores = ((part, x * (w[part] * (decoded[part] - x @ params))[:, np.newaxis]) for part, x in blocks)
+        factor = (n if numbers is None else n - 1) / (n - size)
+        cov = bread @ squared_scores(scores, size, numbers) @ bread * factor
         units = rows.to_units
-        self.params, cov = np.asarray(units @ params, np.float64), bread @ meat @ bread
-        self.cov = np.asarray(units @ cov @ units.T, np.float64)
-        self._rows, self._standard = rows, (params, cov)  # predictions use the coefficients of standardized columns
+        self.names, self.n = rows.names, n
+        self._errors = "heteroscedasticity-consistent (HC1)" if numbers is None else "sandwich of clusters"
+        self.params, self.cov = np.asarray(units @ params, np.float64), np.asarray(units @ cov @ units.T, np.float64)
+        self._rows, self._standard = rows, (params, cov)
         return self
 
     def predict(self, X: Any) -> Estimate[Floats]:  # noqa: N803
@@ -130,26 +118,12 @@ class RandomizedLinear(Regression):
         ----------
         X : array_like of shape (n, columns), or data frame
         """
-        rows = Rows.of(X, self.intercept)
-        if len(rows.names) != len(self.names) or (hasattr(X, "columns") and rows.names != self.names):
-            raise ValueError(f"X must have the columns {', '.join(self.names)}, got {', '.join(rows.names)}")
-        x, (params, cov) = rows.like(self._rows).block(0, len(rows)), self._standard
+        x, (params, cov) = self._read(X).block(slice(None)), self._standard
         stderr = np.sqrt(np.einsum("ij,jk,ik->i", x, cov, x))
         return Estimate(x @ params, stderr, self.n, self.guarantee, None, Normal())
 
-    def summary(self, confidence: float = 0.95) -> RegressionSummary:
-        """Return the coefficients as a table that can be printed.
-
-        Parameters
-        ----------
-        confidence : float, default 0.95
-            Confidence level of the limits, in (0, 1).
-        """
-        notes = (
-            f"n = {self.n:,}, {100 * confidence:g} % intervals, epsilon = {self.guarantee.epsilon:.6g}",
-            "standard errors: heteroscedasticity-consistent (HC1), or of clusters",
-        )
-        return RegressionSummary(self._table_of(confidence), notes)
+    def _notes(self) -> list[str]:
+        return [f"epsilon = {self.guarantee.epsilon:.6g}"]
 
     def __repr__(self) -> str:
         state = "" if "params" not in self.__dict__ else f", n = {self.n}"

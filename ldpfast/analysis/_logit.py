@@ -13,11 +13,11 @@ from ..designs import Design
 from ..designs._reading import codes_of, mechanism_of
 from ..mechanisms._decoding import decoding_of
 from ..results import Estimate, LabeledEstimate, Normal, TestResult
-from ._likelihood import ROWS, Likelihood
+from ._likelihood import Likelihood
 from ._maximum import maximum
 from ._model import Regression
-from ._rows import CONST, Rows, read_clusters, read_weights
-from ._summary import RegressionSummary
+from ._rows import CONST, Rows, read_clusters
+from ._sandwich import squared_scores
 
 LEAST_SHARE = 0.02  # of a category where the search starts
 MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
@@ -129,7 +129,7 @@ class RandomizedLogit(Regression):
         codes = codes_of(reports, self.design, self._mechanism)
         if len(codes) != len(rows):
             raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
-        given = read_weights(weights, len(rows))
+        given = None if weights is None else _check.weights(weights, len(rows))
         numbers = read_clusters(clusters, len(rows), (len(self.categories) - 1) * len(rows.names))
         standard = rows.standardized()
         likelihood = Likelihood(standard, codes, self._table, given)
@@ -141,15 +141,14 @@ class RandomizedLogit(Regression):
             cov, self._errors = bread, "observed information"
         else:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
-            cov = bread @ likelihood.squared_scores(params, numbers) @ bread
+            cov = bread @ squared_scores(likelihood.scores(params), params.size, numbers) @ bread
         units = standard.to_units
         self.names, self.llf, self.n = names, llf, len(rows)
         whole = np.kron(np.eye(len(params)), units)
         self.params, self.cov = params @ units.T, np.asarray(whole @ cov @ whole.T, np.float64)
         if len(params) == 1:
             self.params = self.params[0]
-        # Predictions use the coefficients of standardized columns, because large numbers would cancel in those of others.
-        self._likelihood, self._standard = likelihood, (params, cov)
+        self._likelihood, self._rows, self._standard = likelihood, standard, (params, cov)
         return self
 
     def _maximum(self, likelihood: Likelihood, names: tuple[str, ...]) -> tuple[Floats, Floats, float]:
@@ -198,10 +197,10 @@ class RandomizedLogit(Regression):
         size, k = len(likelihood.rows.names), len(self._table)
         decoding = decoding_of(self._mechanism)
         gram, right = np.zeros((size, size)), np.zeros((size, k))
-        for first in range(0, len(likelihood.rows), ROWS):
-            x = likelihood.rows.block(first, first + ROWS)
+        for part in likelihood.rows.parts():
+            x = likelihood.rows.block(part)
             gram += x.T @ x
-            right += x.T @ decoding[likelihood.codes[first : first + ROWS]]
+            right += x.T @ decoding[likelihood.codes[part]]
         slopes = np.linalg.lstsq(gram, right, rcond=None)[0].T * k
         if self.intercept:
             slopes[:, 0] -= 1
@@ -209,21 +208,10 @@ class RandomizedLogit(Regression):
 
     # What follows -----------------------------------------------------------------------------------------------------
 
-    def summary(self, confidence: float = 0.95) -> RegressionSummary:
-        """Return the coefficients as a table that can be printed.
-
-        Parameters
-        ----------
-        confidence : float, default 0.95
-            Confidence level of the limits, in (0, 1).
-        """
-        notes = (
-            f"n = {self.n:,}, log-likelihood = {self.llf:.2f}, {100 * confidence:g} % intervals",
-            f"{self.design!r}" if isinstance(self.design, Design) else f"epsilon = {self.guarantee.epsilon:.6g}",
-            f"log-odds of {', '.join(map(str, self.categories[1:]))} against {self.categories[0]}",
-            f"standard errors: {self._errors}",
-        )
-        return RegressionSummary(self._table_of(confidence), notes)
+    def _notes(self) -> list[str]:
+        design = repr(self.design) if isinstance(self.design, Design) else f"epsilon = {self.guarantee.epsilon:.6g}"
+        odds = f"log-odds of {', '.join(map(str, self.categories[1:]))} against {self.categories[0]}"
+        return [f"log-likelihood = {self.llf:.2f}, {design}", odds]
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return the probabilities of the categories of the truth, shape (n, k), in the order of `categories`.
@@ -232,13 +220,8 @@ class RandomizedLogit(Regression):
         ----------
         X : array_like of shape (n, columns), or data frame
         """
-        rows = self._rows(X)
-        params = self._standard[0]
-        parts = [
-            self._likelihood.shares(rows.block(first, min(first + ROWS, len(rows))), params)
-            for first in range(0, len(rows), ROWS)
-        ]
-        return np.concatenate(parts)
+        rows = self._read(X)
+        return np.concatenate([self._likelihood.shares(rows.block(part), self._standard[0]) for part in rows.parts()])
 
     def predict(self, X: Any, *, average: bool = False, weights: ArrayLike | None = None) -> Estimate[Any]:  # noqa: N803
         """Return the predicted prevalence for people with given covariates, with its standard error (delta method).
@@ -256,14 +239,13 @@ class RandomizedLogit(Regression):
         prevalence : Estimate
             Of the last category, shape (n,); with `average` a number, or for k > 2 categories shape (k,).
         """
-        rows, k = self._rows(X), len(self.categories)
-        x, (params, covariance) = rows.block(0, len(rows)), self._standard
+        rows, k = self._read(X), len(self.categories)
+        x, (params, covariance) = rows.block(slice(None)), self._standard
         shares = self._likelihood.shares(x, params)
         # slopes[i, y, z]: derivative of share y of person i with respect to the log-odds of category z + 1
         slopes = shares[:, :, np.newaxis] * (np.eye(k)[:, 1:] - shares[:, np.newaxis, 1:])
         if _check.flag("average", average):
-            given = read_weights(weights, len(x))
-            w = (np.ones(len(x)) if given is None else given) / len(x)
+            w = (np.ones(len(x)) if weights is None else _check.weights(weights, len(x))) / len(x)
             by_params = np.einsum("i,iyz,ij->yzj", w, slopes, x, optimize=True).reshape(k, -1)
             value, chosen = w @ shares, slice(None) if k > 2 else slice(1, 2)
             cov = by_params[chosen] @ covariance @ by_params[chosen].T
@@ -286,17 +268,17 @@ class RandomizedLogit(Regression):
             The mean over the people, with their weights, of the derivative of the probability, for every covariate but the
             intercept; of yes for two categories, else of every category. Standard errors by the delta method.
         """
-        rows, k = self._likelihood.rows, len(self.categories)
+        rows, k = self._rows, len(self.categories)
         params, covariance = self._standard
         full = np.vstack([np.zeros(params.shape[1]), params])
         columns, n = params.shape[1], len(rows)
         effects, slopes = np.zeros((k, columns)), np.zeros((k, columns, k, columns))
-        for first in range(0, n, ROWS):
-            x = rows.block(first, min(first + ROWS, n))
+        for part in rows.parts():
+            x = rows.block(part)
             shares = self._likelihood.shares(x, params)
             rest = full[np.newaxis] - (shares @ full)[:, np.newaxis]  # of every category and column from the mean
             given = self._likelihood.weights
-            weighted = shares if given is None else shares * given[first : first + ROWS, np.newaxis]
+            weighted = shares if given is None else shares * given[part, np.newaxis]
             effects += np.einsum("iy,iyj->yj", weighted, rest)
             cross = np.einsum("iy,iz->yz", weighted, shares)
             pair = np.eye(k)[np.newaxis] - shares[:, np.newaxis, :]  # [i, y, z]
@@ -355,13 +337,6 @@ class RandomizedLogit(Regression):
         df = len(self.names) - len(restricted.names)
         statistic = max(0.0, 2 * (self.llf - restricted.llf))
         return TestResult(statistic, float(chdtrc(df, statistic)), "two-sided", 0.0, self.n, df=df, method="chi-square")
-
-    def _rows(self, X: Any) -> Rows:  # noqa: N803
-        fitted = self._likelihood.rows
-        rows = Rows.of(X, self.intercept)
-        if len(rows.names) != len(fitted.names) or (hasattr(X, "columns") and rows.names != fitted.names):
-            raise ValueError(f"X must have the columns {', '.join(fitted.names)}, got {', '.join(rows.names)}")
-        return rows.like(fitted)
 
     def __repr__(self) -> str:
         state = "" if "params" not in self.__dict__ else f", n = {self.n}"

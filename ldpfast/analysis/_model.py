@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from .._table import Table
 from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import LabeledEstimate, Normal
+from ._rows import Rows
+from ._summary import RegressionSummary
 
 
-class Regression:
+class Regression(ABC):
     """Base class of regressions. `fit` sets the attributes.
 
     Attributes
@@ -34,6 +37,10 @@ class Regression:
     cov: Floats
     n: int
     guarantee: Guarantee
+    intercept: bool
+    _rows: Rows  # standardized
+    _standard: tuple[Floats, Floats]  # coefficients of standardized columns, in which large numbers do not cancel
+    _errors: str
 
     def __getattr__(self, name: str) -> Any:
         if name in (
@@ -79,9 +86,29 @@ class Regression:
         low, high = self.coefficients.interval(confidence)
         return np.asarray(low), np.asarray(high)
 
-    def _table_of(self, confidence: float) -> Table:
+    def summary(self, confidence: float = 0.95) -> RegressionSummary:
+        """Return the coefficients as a table that can be printed.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of the limits, in (0, 1).
+        """
         found = self.coefficients
         test, (low, high) = found.test(), found.interval(confidence)
         columns = {"estimate": found.value, "stderr": found.stderr, "z": test.statistic, "pvalue": test.pvalue}
         numbers = {name: np.ravel(values).tolist() for name, values in {**columns, "low": low, "high": high}.items()}
-        return Table({"name": list(self.names), **numbers})
+        table = Table({"name": list(self.names), **numbers})
+        kind = f"{100 * confidence:g} % intervals, standard errors: {self._errors}"
+        return RegressionSummary(table, (f"n = {self.n:,}, {kind}", *self._notes()))
+
+    @abstractmethod
+    def _notes(self) -> list[str]:
+        """Return lines about the model for its summary."""
+
+    def _read(self, X: Any) -> Rows:  # noqa: N803
+        """Return covariates with the columns of the fitted ones, standardized as these."""
+        rows, fitted = Rows.of(X, self.intercept), self._rows
+        if len(rows.names) != len(fitted.names) or (hasattr(X, "columns") and rows.names != fitted.names):
+            raise ValueError(f"X must have the columns {', '.join(fitted.names)}, got {', '.join(rows.names)}")
+        return rows.like(fitted)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _check
 from .._frames import Groups, whole_column
@@ -16,7 +17,7 @@ from ..results import SmallSampleWarning
 
 CONST = "const"  # name of the column of ones
 INDEPENDENT = 1e-10  # smallest eigenvalue of the correlations of independent columns, divided by their number
-PIECE_ROWS = 1 << 16
+ROWS = 1 << 14  # rows that are in memory as float64 at a time
 ENOUGH_CLUSTERS = 30  # from which on a sum over clusters is nearly normal
 
 
@@ -73,9 +74,15 @@ class Rows:
     def __len__(self) -> int:
         return len(self.x)
 
-    def block(self, start: int, stop: int) -> Floats:
+    def parts(self, start: int = 0, stop: int | None = None) -> Iterator[slice]:
+        """Yield slices of the rows that fit into memory as float64."""
+        stop = len(self) if stop is None else stop
+        for first in range(start, stop, ROWS):
+            yield slice(first, min(first + ROWS, stop))
+
+    def block(self, part: slice) -> Floats:
         """Return some rows as float64, with the column of ones."""
-        rows = np.asarray(self.x[start:stop], np.float64)
+        rows = np.asarray(self.x[part], np.float64)
         if self.shift is not None and self.scale is not None:
             rows = (rows - self.shift) / self.scale
         return np.column_stack([np.ones(len(rows)), rows]) if self.intercept else rows
@@ -92,10 +99,9 @@ class Rows:
         """
         n, columns = self.x.shape
         shift = np.zeros(columns)
-        pieces = [slice(start, start + PIECE_ROWS) for start in range(0, n, PIECE_ROWS)]
         if self.intercept:
-            shift = sum(np.asarray(self.x[part], np.float64).sum(axis=0) for part in pieces) / n
-        squares = sum(np.square(np.asarray(self.x[part], np.float64) - shift).sum(axis=0) for part in pieces)
+            shift = sum(np.asarray(self.x[part], np.float64).sum(axis=0) for part in self.parts()) / n
+        squares = sum(np.square(np.asarray(self.x[part], np.float64) - shift).sum(axis=0) for part in self.parts())
         scale = np.sqrt(np.asarray(squares) / n)
         constant = scale <= 1e-12 * np.abs(shift)
         if constant.any():
@@ -105,7 +111,7 @@ class Rows:
                 + (": const is there already" if self.intercept and not (shift == 0).all() else "")
             )
         found = replace(self, shift=shift, scale=scale)
-        gram = sum(block.T @ block for block in (found.block(part.start, part.stop) for part in pieces)) / n
+        gram = sum(block.T @ block for block in map(found.block, self.parts())) / n
         values, vectors = np.linalg.eigh(np.asarray(gram))
         if values[0] < INDEPENDENT * columns:
             names = [name for name, part in zip(self.names, vectors[:, 0], strict=True) if abs(part) > 0.1]
@@ -144,25 +150,6 @@ def _column(name: str, values: Any) -> Floats:
             "make a column of 0 and 1 for each category but one"
         )
     return found.astype(np.float64)
-
-
-def read_weights(weights: ArrayLike | None, n: int) -> Floats | None:
-    """Return weights of n people, divided by their mean.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are not n numbers >= 0 with a positive sum.
-    """
-    if weights is None:
-        return None
-    given = _check.numbers("weights", _check.array("weights", weights))
-    if given.shape != (n,):
-        raise ValueError(f"weights must have shape ({n},), one for each row, got shape {given.shape}")
-    if (given < 0).any() or not given.any():
-        raise ValueError(f"weights must be >= 0 with a positive sum, got {given.min():g}")
-    given = given / given.max()
-    return np.asarray(given / given.mean())
 
 
 def read_clusters(clusters: Any, n: int, coefficients: int) -> NDArray[np.uint32] | None:

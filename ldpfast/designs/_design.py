@@ -132,12 +132,7 @@ class Design:
         codes = self._codes(reports)
         if weights is None:
             return self._of_counts(int(codes.sum()), len(codes), len(codes))
-        given = _check.numbers("weights", _check.array("weights", weights))
-        if given.shape != codes.shape:
-            raise ValueError(f"weights must have shape {codes.shape}, like reports, got shape {given.shape}")
-        if (given < 0).any() or not given.any():
-            raise ValueError(f"weights must be >= 0 with a positive sum, got {given.min():g}")
-        given = given / given.max()
+        given = _check.weights(weights, len(codes))
         share = float(given @ codes / given.sum())
         variance = float(np.square(given) @ np.square(codes - share)) / float(given.sum()) ** 2
         kish = float(given.sum() ** 2 / np.square(given).sum())
@@ -179,9 +174,7 @@ class Design:
         members = groups.numbers(whole_column("by", by))
         if len(members) != len(codes):
             raise ValueError(f"by must have one value per person, got {len(members)} for {len(codes)} reports")
-        given = None if weights is None else _check.numbers("weights", _check.array("weights", weights))
-        if given is not None and given.shape != codes.shape:
-            raise ValueError(f"weights must have shape {codes.shape}, like reports, got shape {given.shape}")
+        given = None if weights is None else _check.weights(weights, len(codes))
         people, found = People.of(new_count()), {}
         for number, value in enumerate(groups.values):
             chosen = members == number

@@ -115,7 +115,7 @@ def test_the_expected_information_is_the_mean_over_all_reports():
     table, params = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6], [0.1, 0.7, 0.2]]), rng.normal(size=(2, 3))
     rows = Rows.of(rng.normal(size=(1, 2)), True)
     likelihoods = [Likelihood(rows, np.array([code]), table, None) for code in range(3)]
-    chance = likelihoods[0].shares(rows.block(0, 1), params)[0] @ table
+    chance = likelihoods[0].shares(rows.block(slice(0, 1)), params)[0] @ table
     observed = sum(
         p * part.sums(params, observed=True).information for p, part in zip(chance, likelihoods, strict=True)
     )
