@@ -27,7 +27,7 @@ class RandomizedLogit(Regression):
     """Logit model of an answer that people have randomized, with covariates that are known.
 
     With two categories it is the regression of a randomized response study; with more a multinomial logit, whose reference is
-    the first category. The coefficients are those of the true answers: an ordinary logit of the randomized answers estimates
+    the first category. The coefficients describe the true answers: an ordinary logit of the randomized answers estimates
     others, usually much too small.
 
     Parameters
@@ -238,12 +238,21 @@ class RandomizedLogit(Regression):
         -------
         prevalence : Estimate
             Of the last category, shape (n,); with `average` a number, or for k > 2 categories shape (k,).
+
+        Raises
+        ------
+        TypeError, ValueError
+            If X does not have the columns of `fit`; if `weights` are not such numbers, or are given without `average`.
         """
         rows, k = self._read(X), len(self.categories)
         x, (params, covariance) = rows.block(slice(None)), self._standard
         shares = self._likelihood.shares(x, params)
         # slopes[i, y, z]: derivative of share y of person i with respect to the log-odds of category z + 1
         slopes = shares[:, :, np.newaxis] * (np.eye(k)[:, 1:] - shares[:, np.newaxis, 1:])
+        if weights is not None and not average:
+            raise ValueError(
+                "weights must be None unless average=True: they do not change the prediction of one person"
+            )
         if _check.flag("average", average):
             w = (np.ones(len(x)) if weights is None else _check.weights(weights, len(x))) / len(x)
             by_params = np.einsum("i,iyz,ij->yzj", w, slopes, x, optimize=True).reshape(k, -1)

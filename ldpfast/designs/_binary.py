@@ -8,6 +8,8 @@ from typing import Any
 from .. import _check
 from ._design import TRUTHS, Design, new_design, shown
 
+YU = "J.-W. Yu, G.-L. Tian, M.-L. Tang, Metrika, 2008"
+
 
 def warner(p: Any) -> Design:
     """Return Warner's design: a device selects the statement or its negation.
@@ -228,14 +230,9 @@ def crosswise(p: Any) -> Design:
     1.099
     """
     share = _check.exact_probability("p", p)
-    text = (
-        f"Think of the answers to the sensitive question and to the innocuous one, to which a share of {share} says yes. Say "
-        "only whether both are the same (both yes or both no), or different."
-    )
+    text = _about_both(share, "both are the same (both yes or both no), or different")
     name = f"crosswise({shown(p=share)})"
-    return new_design(
-        name, text, ("different", "same"), share, 1 - share, "J.-W. Yu, G.-L. Tian, M.-L. Tang, Metrika, 2008"
-    )
+    return new_design(name, text, ("different", "same"), share, 1 - share, YU)
 
 
 def triangular(p: Any) -> Design:
@@ -268,11 +265,14 @@ def triangular(p: Any) -> Design:
     ['1/4', '1']
     """
     share = _check.exact_probability("p", p)
-    text = (
-        f"Think of the answers to the sensitive question and to the innocuous one, to which a share of {share} says yes. Say "
-        "only whether none of both is yes, or some is."
-    )
+    text = _about_both(share, "none of both is yes, or some is")
     name = f"triangular({shown(p=share)})"
-    return new_design(
-        name, text, ("none", "some"), Fraction(1), share, "J.-W. Yu, G.-L. Tian, M.-L. Tang, Metrika, 2008"
+    return new_design(name, text, ("none", "some"), Fraction(1), share, YU)
+
+
+def _about_both(share: Fraction, what: str) -> str:
+    """Return the instruction to tell something about the answers to two questions, but not the answers."""
+    return (
+        f"Think of the answers to the sensitive question and to the innocuous one, to which a share of {share} says yes. Say "
+        f"only whether {what}."
     )

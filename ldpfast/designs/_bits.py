@@ -13,8 +13,7 @@ from .. import _check
 from .._typing import Floats
 from ..privacy import Channel, Guarantee
 from ..results import Binomial, Debiasing, Estimate
-
-MAX_COVARIANCES = 512  # categories with a covariance matrix
+from ..results._estimate import MAX_COVARIANCES
 
 
 @dataclass(frozen=True)

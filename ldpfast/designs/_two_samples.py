@@ -34,8 +34,8 @@ def unrelated_question_two_samples(first: ArrayLike, second: ArrayLike, *, p: tu
 
     Notes
     -----
-    With shares y1 and y2 of yes, the prevalence is (y1 (1 - p2) - y2 (1 - p1)) / (p1 - p2). The `guarantee` is that of the
-    sample with less privacy, for an unrelated attribute of the estimated prevalence, between 0.01 and 0.99.
+    With shares y1 and y2 of yes, the prevalence is (y1 (1 - p2) - y2 (1 - p1)) / (p1 - p2). The `guarantee` is the one
+    of the sample with less privacy, for an unrelated attribute of the estimated prevalence, between 0.01 and 0.99.
 
     References
     ----------

@@ -17,10 +17,10 @@ from ..mechanisms._decoding import decoding_of
 from ..privacy import Guarantee
 from ..results import DoubtfulWarning, Estimate, Normal
 from ..results._fieller import Fieller
+from ..results._intervals import ONE_SIGMA
 from ._from_reports import from_reports
 
 CERTAIN = 3.0  # standard errors by which a share must be above 0 for a conditional mean
-ONE_SIGMA = 0.15865525393145707  # probability that a normal variable is more than one standard deviation above its mean
 
 
 def conditional_means(
@@ -138,7 +138,7 @@ def conditional_quantiles(
     -----
     With the decoded reports v_i of a category, the sum of v_i ([y_i <= u] - q) has mean 0 at its true quantile u. The estimate
     is the quantile of the isotonic regression of the weighted distribution function, whose weights may be negative. The
-    interval holds all u at which the sum is within z standard errors of 0. Time is that of sorting.
+    interval holds all u at which the sum is within z standard errors of 0. It takes as long as sorting.
 
     Examples
     --------

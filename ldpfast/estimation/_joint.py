@@ -14,9 +14,9 @@ from ..designs._reading import codes_of, mechanism_of
 from ..mechanisms._decoding import decoding_of
 from ..privacy import compose
 from ..results import BoundedSum, Estimate
+from ..results._estimate import MAX_COVARIANCES
 
 MAX_ENTRIES = 1 << 22  # of the table that decodes all combinations of codes
-MAX_COVARIANCES = 512  # cells with a covariance matrix
 
 
 def joint(reports: Sequence[ArrayLike], designs: Sequence[Any]) -> Estimate[Floats]:
@@ -32,8 +32,8 @@ def joint(reports: Sequence[ArrayLike], designs: Sequence[Any]) -> Estimate[Floa
     Returns
     -------
     estimate : Estimate
-        Shares of the combinations, shape (k_1, k_2, ...), without bias; their sums along an axis are those of `from_reports`
-        for the other questions. The guarantee is that of all reports of a person together. Limits are those of
+        Shares of the combinations, shape (k_1, k_2, ...), without bias; their sums along an axis equal the estimates of
+        `from_reports` for the other questions. The guarantee covers all reports of a person together. The limits follow
         `results.BoundedSum`.
 
     Raises

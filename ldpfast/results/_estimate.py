@@ -21,6 +21,7 @@ from ._test_result import ALTERNATIVES, TestResult, p_values
 from ._warnings import SmallSampleWarning
 
 Value = TypeVar("Value", bound=float | Floats, covariant=True)
+MAX_COVARIANCES = 512  # numbers with a covariance matrix
 SHARES = (0.0, 1.0)  # range of a share
 
 

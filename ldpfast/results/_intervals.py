@@ -14,6 +14,7 @@ from .._typing import Floats
 from ._anytime import CodeCounts, of_hits
 from ._debiasing import Debiasing
 
+ONE_SIGMA = 0.15865525393145707  # probability that a normal variable is more than one standard deviation above its mean
 NORMAL_FROM = 30  # reports; fewer have no nearly normal mean, and no reliable sample variance
 MAX_HITS = 1e8  # from here on, two terms of the expansion of a Poisson limit are exact in double precision
 

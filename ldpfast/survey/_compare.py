@@ -134,7 +134,7 @@ class SurveyComparison:
         Returns
         -------
         figure : matplotlib.figure.Figure
-            The intervals are those of the single answers; for a comparison of two of them see `plot`.
+            Each answer has its own interval; to compare two of them see `plot`.
 
         Raises
         ------

@@ -15,7 +15,7 @@ from ._shares import Shares
 
 LEAST_EXPECTED = 5.0  # reports of a symbol from which on a sum of squares is nearly chi-square
 REPORTS_PER_SYMBOL = 5
-WEIGHTED_PER_SYMBOL = 50  # with weights, whose covariances are those of the estimates and not of the hypothesis
+WEIGHTED_PER_SYMBOL = 50  # with weights, whose covariances are estimated without the hypothesis
 
 
 @dataclass(frozen=True, eq=False)

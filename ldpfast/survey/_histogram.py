@@ -12,12 +12,12 @@ import numpy as np
 from .. import _check
 from .._typing import Floats
 from ..results import Estimate
+from ..results._intervals import ONE_SIGMA
 from ._answers import Answer, answer_like
 from ._number_question import NumberQuestion, number_of, texts_of
 from ._shares import Shares
 
 MAX_BINS = 1 << 16
-ONE_SIGMA = 0.15865525393145707  # probability that a normal variable is more than one standard deviation above its mean
 
 
 @dataclass(frozen=True)

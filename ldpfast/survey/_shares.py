@@ -17,11 +17,10 @@ from ..mechanisms._moments import Moments
 from ..privacy import Guarantee
 from ..reports import Aggregator, Bits, Codes, Format, ReportQuestion
 from ..results import Binomial, BoundedSum, CodeCounts, Debiasing, Estimate, Fieller, IntervalRule, Normal
+from ..results._estimate import MAX_COVARIANCES
 from ._covariance import Covariance
 from ._mechanisms import SymbolMechanism
 from ._sums import Cells, Sums
-
-MOST_COVARIANCES = 512  # numbers with a covariance matrix
 
 
 def _rows(sums: Sums, k: int, shape: tuple[int, ...]) -> Floats:
@@ -226,7 +225,7 @@ class Shares:
     def _matrix(self, value: Any, sums: Sums, given: Sums | None = None) -> Floats | None:
         """Return the covariance matrix of sums, or of their quotients by the delta method; None for a number or many ones."""
         k = self.value.shape[-1]
-        if np.ndim(self.n) or np.ndim(value) == 0 or max(np.size(value), k) > MOST_COVARIANCES:
+        if np.ndim(self.n) or np.ndim(value) == 0 or max(np.size(value), k) > MAX_COVARIANCES:
             return None
         slopes = _rows(sums, k, np.shape(value))
         if given is not None:

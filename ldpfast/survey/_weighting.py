@@ -48,7 +48,7 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     Returns
     -------
     result : SurveyResult
-        Answers of the population. The standard errors include the weights; limits are those of `results.BoundedSum`, with the
+        Answers of the population. The standard errors include the weights; the limits follow `results.BoundedSum`, with the
         largest weight of a report.
 
     Raises
@@ -60,7 +60,7 @@ def poststratify(results: GroupedResults, population: Mapping[Any, float]) -> Su
     Notes
     -----
     A share or a mean of all people is the sum of w_g a_g over groups g with shares w_g and answers a_g, and its variance the
-    sum of w_g^2 times the variance of a_g. An answer to an optional question is a quotient of two such sums: it is that of the
+    sum of w_g^2 times the variance of a_g. An answer to an optional question is a quotient of two such sums: it describes the
     people of the population who would answer. Weights cost no privacy, because the groups are public.
 
     References

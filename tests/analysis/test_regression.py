@@ -404,6 +404,11 @@ BITS = np.array([0, 1], np.uint8)
             TypeError,
             "restricted must be a",
         ),
+        (
+            lambda: analysis.RandomizedLogit(FORCED).fit(X, REPORTS).predict(X, weights=X[:, 0]),
+            ValueError,
+            "weights must be None",
+        ),
         (lambda: analysis.RandomizedLinear(3), TypeError, "mechanism must be a mechanism of numbers"),
         (lambda: analysis.RandomizedLinear(ldp.L2Ball(3, 1.0)), TypeError, "mechanism must be a mechanism of numbers"),
         (

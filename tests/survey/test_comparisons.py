@@ -479,6 +479,8 @@ def test_compare_is_a_declaration_that_people_differ(tmp_path):
     assert len(comparison.plot_trends(questions=["hours"]).axes) == 1
     with pytest.raises(ValueError, match="questions must be compared and have at most 12 numbers, got 'age'"):
         comparison.plot_trends(questions=["age"])
+    with pytest.raises(TypeError, match="questions must be a list of names, got 'hours'"):
+        comparison.plot_trends(questions="hours")
     answers = compare({name: result["hours"] for name, result in weeks.items()})
     assert answers.table["difference"] == comparison.table["difference"][1:]
     with pytest.raises(ValueError, match="computed from the same reports"):

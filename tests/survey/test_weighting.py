@@ -186,7 +186,7 @@ def test_shares_of_unary_encoding_add_up_to_one():
 
 
 def test_raked_weights_agree_with_the_margins_and_keep_odds_ratios(results):
-    """The margins of the weighted sample are those of the population; with two margins, all odds ratios stay."""
+    """The weighted sample has the margins of the population; with two margins, all odds ratios stay."""
     from ldpfast.survey._weighting import _fitted
 
     n = np.array([[30, 5, 12], [8, 40, 5.0]])
