@@ -13,6 +13,7 @@ PACKAGES = {
     "plot": "matplotlib",
     "sklearn": "scikit-learn",
     "frames": "pandas",
+    "analysis": "formulaic and pandas",
     "demo": "statsmodels, matplotlib and rich",
 }
 

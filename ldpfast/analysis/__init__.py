@@ -1,7 +1,28 @@
-"""Regression with randomized answers: the outcome was reported by randomized response, the covariates are known."""
+"""Regression with randomized answers: an outcome, a predictor or labels that people have randomized, and known covariates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ._linear import RandomizedLinear
 from ._logit import RandomizedLogit
+from ._predictor import RandomizedPredictor
 from ._summary import RegressionSummary
 
-__all__ = ["RandomizedLinear", "RandomizedLogit", "RegressionSummary"]
+if TYPE_CHECKING:
+    from ._classifier import LabelClassifier
+
+__all__ = ["LabelClassifier", "RandomizedLinear", "RandomizedLogit", "RandomizedPredictor", "RegressionSummary"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the classifier of scikit-learn on first use, because scikit-learn is an optional dependency."""
+    if name != "LabelClassifier":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._classifier import LabelClassifier
+
+    return LabelClassifier
+
+
+def __dir__() -> list[str]:
+    return __all__

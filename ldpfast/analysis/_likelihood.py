@@ -10,26 +10,8 @@ from numpy.typing import NDArray
 
 from .. import _threads
 from .._typing import Floats
+from ._maximum import Sums
 from ._rows import ROWS, Rows
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over people at some coefficients.
-
-    Attributes
-    ----------
-    value : float
-        Log-likelihood.
-    score : ndarray, shape (coefficients,)
-        Its gradient.
-    information : ndarray, shape (coefficients, coefficients)
-        Minus its Hessian, or the expectation of that.
-    """
-
-    value: float
-    score: Floats
-    information: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +26,15 @@ class Likelihood:
     table : ndarray, shape (k, codes)
         Probability of each code for each category.
     weights : ndarray, shape (n,), or None
+    ridge : ndarray, shape (coefficients, coefficients), optional
+        Half of its quadratic form in the coefficients is subtracted from the log-likelihood.
     """
 
     rows: Rows
     codes: NDArray[np.intp]
     table: Floats
     weights: Floats | None
+    ridge: Floats | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,8 +62,12 @@ class Likelihood:
             return value, score, information
 
         parts = _threads.parallel_map(work, len(self.rows), ROWS, len(self.rows) * size)
-        values, scores, information = zip(*parts, strict=True)
-        return Sums(sum(values), np.sum(scores, axis=0), np.sum(information, axis=0))
+        values, scores, informations = zip(*parts, strict=True)
+        value, score, information = sum(values), np.sum(scores, axis=0), np.sum(informations, axis=0)
+        if self.ridge is not None:
+            slope = self.ridge @ params.ravel()
+            value, score, information = value - params.ravel() @ slope / 2, score - slope, information + self.ridge
+        return Sums(float(value), score, information)
 
     def _block(self, params: Floats, place: slice, observed: bool) -> tuple[float, Floats, Floats]:
         """Return the log-likelihood of some people, its gradient and information."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,17 +11,16 @@ from numpy.typing import ArrayLike
 from .. import _check
 from .._typing import Floats
 from ..designs import Design
-from ..designs._reading import codes_of, mechanism_of
-from ..mechanisms._decoding import decoding_of
 from ..results import Estimate, LabeledEstimate, Normal, TestResult
+from ._answers import Answers
 from ._likelihood import Likelihood
 from ._maximum import maximum
-from ._model import Regression
+from ._model import MAX_STDERR, OBSERVED, Regression
+from ._profile import profile_limits
 from ._rows import CONST, Rows, read_clusters
 from ._sandwich import squared_scores
 
-LEAST_SHARE = 0.02  # of a category where the search starts
-MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
+METHODS = ("normal", "profile")
 
 
 class RandomizedLogit(Regression):
@@ -88,12 +88,8 @@ class RandomizedLogit(Regression):
 
     def __init__(self, design: Any, *, intercept: bool = True) -> None:
         self.design, self.intercept = design, _check.flag("intercept", intercept)
-        self._mechanism = mechanism_of(design)
-        self.guarantee = self._mechanism.guarantee
-        self._table = np.asarray(self._mechanism.channel().matrix, np.float64)
-        self.categories: tuple[Any, ...] = (
-            ("no", "yes") if isinstance(design, Design) else tuple(range(len(self._table)))
-        )
+        self._answers = Answers(design)
+        self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
 
     def fit(self, X: Any, reports: ArrayLike, *, weights: ArrayLike | None = None, clusters: Any = None) -> Self:  # noqa: N803
         """Fit the model.
@@ -126,19 +122,16 @@ class RandomizedLogit(Regression):
             If there are fewer than 30 clusters.
         """
         rows = Rows.of(X, self.intercept)
-        codes = codes_of(reports, self.design, self._mechanism)
-        if len(codes) != len(rows):
-            raise ValueError(f"reports must have one entry for each row of X, got {len(codes)} for {len(rows)} rows")
-        given = None if weights is None else _check.weights(weights, len(rows))
+        likelihood = self._answers.likelihood(rows, reports, weights)
         numbers = read_clusters(clusters, len(rows), (len(self.categories) - 1) * len(rows.names))
         standard = rows.standardized()
-        likelihood = Likelihood(standard, codes, self._table, given)
+        likelihood = replace(likelihood, rows=standard)
         names = rows.names
         if len(self.categories) > 2:
             names = tuple(f"{category}: {name}" for category in self.categories[1:] for name in rows.names)
         params, bread, llf = self._maximum(likelihood, names)
-        if given is None and numbers is None:
-            cov, self._errors = bread, "observed information"
+        if weights is None and numbers is None:
+            cov, self._errors = bread, OBSERVED
         else:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
             cov = bread @ squared_scores(likelihood.scores(params), params.size, numbers) @ bread
@@ -159,7 +152,7 @@ class RandomizedLogit(Regression):
         ValueError
             If there are none.
         """
-        for start in (self._start_of_shares(likelihood), self._start_of_squares(likelihood)):
+        for start in (self._answers.start_of_shares(likelihood), self._answers.start_of_squares(likelihood)):
             found = maximum(likelihood, start)
             if found is None:
                 continue
@@ -183,30 +176,52 @@ class RandomizedLogit(Regression):
             raise ValueError(message + "the share of a category is estimated as 0 or 1")
         raise ValueError(message + f"column {name!r} separates the answers. Leave it out, or ask more people")
 
-    def _start_of_shares(self, likelihood: Likelihood) -> Floats:
-        """Return coefficients with the estimated shares of the categories for all people."""
-        counts = np.bincount(likelihood.codes, likelihood.weights, self._table.shape[1])
-        shares = np.clip(counts @ decoding_of(self._mechanism) / counts.sum(), LEAST_SHARE, 1)
-        start = np.zeros(likelihood.shape)
-        if self.intercept:
-            start[:, 0] = np.log(shares[1:] / shares[0])
-        return start
-
-    def _start_of_squares(self, likelihood: Likelihood) -> Floats:
-        """Return coefficients from least squares on the decoded reports."""
-        size, k = len(likelihood.rows.names), len(self._table)
-        decoding = decoding_of(self._mechanism)
-        gram, right = np.zeros((size, size)), np.zeros((size, k))
-        for part in likelihood.rows.parts():
-            x = likelihood.rows.block(part)
-            gram += x.T @ x
-            right += x.T @ decoding[likelihood.codes[part]]
-        slopes = np.linalg.lstsq(gram, right, rcond=None)[0].T * k
-        if self.intercept:
-            slopes[:, 0] -= 1
-        return np.asarray(np.clip(slopes[1:] - slopes[0], -5, 5))
-
     # What follows -----------------------------------------------------------------------------------------------------
+
+    def interval(self, confidence: float = 0.95, *, method: str = "normal") -> tuple[Floats, Floats]:
+        """Return limits of the coefficients.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of each, in (0, 1).
+        method : {"normal", "profile"}, default "normal"
+            Normal limits, or those where twice the profile log-likelihood has fallen by the chi-square quantile. The latter
+            need not be symmetric, and are more reliable if there are few people or a share is near 0 or 1; they take some ten
+            fits per coefficient.
+
+        Returns
+        -------
+        low, high : ndarray
+            In the order of `names`. Limits of the profile are infinite where the likelihood does not fall as much.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `confidence` is not a number in (0, 1); if `method` is unknown, or is "profile" for a fit with weights or
+            clusters.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ldpfast import analysis, designs
+        >>> x, reports = np.arange(400) % 2, np.arange(400) % 3 == 0
+        >>> model = analysis.RandomizedLogit(designs.warner(0.8)).fit(x[:, None], reports)
+        >>> model.interval(method="profile")[1].round(2).tolist(), model.interval()[1].round(2).tolist()
+        ([-0.68, 0.93], [-0.61, 0.88])
+        """
+        from scipy.special import ndtri
+
+        if _check.choice("method", method, METHODS) == "normal":
+            return super().interval(confidence)
+        if self._errors != OBSERVED:
+            raise ValueError('method must be "normal" for a fit with weights or clusters, got "profile"')
+        level = _check.probability("confidence", confidence)
+        params, cov = self._standard
+        own = np.kron(np.eye(len(params)), self._rows.to_units)
+        z = float(-ndtri((1 - level) / 2))
+        moved = np.array([profile_limits(self._likelihood, params, cov, direction, z) for direction in own])
+        return self.params.ravel() + moved[:, 0], self.params.ravel() + moved[:, 1]
 
     def _notes(self) -> list[str]:
         design = repr(self.design) if isinstance(self.design, Design) else f"epsilon = {self.guarantee.epsilon:.6g}"
@@ -336,7 +351,7 @@ class RandomizedLogit(Regression):
             raise ValueError(
                 "restricted must be fitted to the same reports by the same design, with fewer of the same columns"
             )
-        if {self._errors, restricted._errors} != {"observed information"}:
+        if {self._errors, restricted._errors} != {OBSERVED}:
             raise ValueError("restricted and the model must have no weights and no clusters for a test of likelihoods")
         columns = [
             dict(zip(part.rows.names[part.rows.intercept :], part.rows.x.T, strict=True)) for part in (ours, theirs)

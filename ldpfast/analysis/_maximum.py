@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
 
 from .._typing import Floats
-from ._likelihood import Likelihood, Sums
 
 MAX_STEPS = 100
 HALVINGS = 30
@@ -13,7 +15,33 @@ NEAR = 1.0  # squared length of a step in standard errors, below which Newton's 
 CONVERGED = 1e-10  # the same, of the last step
 
 
-def maximum(likelihood: Likelihood, start: Floats) -> tuple[Floats, Sums] | None:
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over people at some coefficients.
+
+    Attributes
+    ----------
+    value : float
+        Log-likelihood.
+    score : ndarray, shape (coefficients,)
+        Its gradient.
+    information : ndarray, shape (coefficients, coefficients)
+        Minus its Hessian, or a positive semidefinite matrix in place of that.
+    """
+
+    value: float
+    score: Floats
+    information: Floats
+
+
+class Smooth(Protocol):
+    """A log-likelihood with two derivatives."""
+
+    def sums(self, params: Floats, *, observed: bool) -> Sums:
+        """Return the log-likelihood and its derivatives: minus the Hessian if `observed`, else what replaces it."""
+
+
+def maximum(likelihood: Smooth, start: Floats) -> tuple[Floats, Sums] | None:
     """Return the coefficients with the largest likelihood from a start, and the sums there; None if there is no maximum."""
     params, observed = start, False
     found = likelihood.sums(params, observed=False)

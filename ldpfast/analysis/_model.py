@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._table import Table
 from .._typing import Floats
 from ..privacy import Guarantee
 from ..results import LabeledEstimate, Normal
 from ._rows import Rows
-from ._summary import RegressionSummary
+from ._summary import RegressionSummary, coefficient_table
+
+OBSERVED = "observed information"  # standard errors of a fit without weights and clusters
+MAX_STDERR = 20.0  # of a coefficient of a standardized column: more is no information about it
 
 
 class Regression(ABC):
@@ -49,6 +51,8 @@ class Regression(ABC):
             "cov",
             "n",
             "llf",
+            "sigma",
+            "answers",
             "coefficients",
             "_likelihood",
             "_standard",
@@ -94,11 +98,7 @@ class Regression(ABC):
         confidence : float, default 0.95
             Confidence level of the limits, in (0, 1).
         """
-        found = self.coefficients
-        test, (low, high) = found.test(), found.interval(confidence)
-        columns = {"estimate": found.value, "stderr": found.stderr, "z": test.statistic, "pvalue": test.pvalue}
-        numbers = {name: np.ravel(values).tolist() for name, values in {**columns, "low": low, "high": high}.items()}
-        table = Table({"name": list(self.names), **numbers})
+        table = coefficient_table(self.coefficients, confidence)
         kind = f"{100 * confidence:g} % intervals, standard errors: {self._errors}"
         return RegressionSummary(table, (f"n = {self.n:,}, {kind}", *self._notes()))
 

@@ -62,7 +62,7 @@ class Rows:
             plain = plain.astype(np.float64) if plain.dtype == np.bool_ else plain
             values = np.asarray(_check.floats("X", _check.array("X", plain)))
             listed = [f"x{place + 1}" for place in range(values.shape[1] if values.ndim == 2 else 0)]
-        if values.ndim != 2 or not values.size:
+        if values.ndim != 2 or not len(values) or not values.shape[1] + intercept:
             raise ValueError(f"X must have shape (n, columns) with n >= 1, got shape {values.shape}")
         finite = np.isfinite(values).all(axis=0)
         if not finite.all():

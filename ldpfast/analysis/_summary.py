@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._table import Table
+from ..results import LabeledEstimate
+
+
+def coefficient_table(found: LabeledEstimate, confidence: float) -> Table:
+    """Return a table with one row per coefficient: its estimate, standard error, test of 0 and limits."""
+    test, (low, high) = found.test(), found.interval(confidence)
+    columns = {"estimate": found.value, "stderr": found.stderr, "z": test.statistic, "pvalue": test.pvalue}
+    numbers = {name: np.ravel(values).tolist() for name, values in {**columns, "low": low, "high": high}.items()}
+    return Table({"name": list(found.labels), **numbers})
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,21 @@ from ..domains import Categories
 from ..mechanisms import FiniteChannel, Mechanism
 from ..privacy import Channel
 from ..reports import Codes
+from . import _binary
 from ._design import Design
+
+NAMED = {
+    function.__name__: function
+    for function in (
+        _binary.warner,
+        _binary.forced_response,
+        _binary.unrelated_question,
+        _binary.mangat,
+        _binary.kuk,
+        _binary.crosswise,
+        _binary.triangular,
+    )
+}
 
 
 def mechanism_of(design: Any) -> Any:
@@ -39,6 +54,25 @@ def mechanism_of(design: Any) -> Any:
         "design must be a design of ldpfast.designs, a mechanism, a privacy.Channel or the rows of a channel, got "
         f"{type(design).__name__}"
     )
+
+
+def named_design(text: str) -> Design:
+    """Return the design that a text such as crosswise:0.25 or forced_response:1/6,1/6 names.
+
+    Raises
+    ------
+    ValueError
+        If it names none.
+    """
+    name, _, numbers = text.partition(":")
+    function = NAMED.get(name.strip())
+    forms = {name: f"{name}:{','.join(signature(each).parameters)}" for name, each in NAMED.items()}
+    if function is None:
+        raise ValueError(f"design must be one of {', '.join(forms.values())}, got {text!r}")
+    given = [number.strip() for number in numbers.split(",")]
+    if len(given) != len(signature(function).parameters) or not all(given):
+        raise ValueError(f"design must be {forms[function.__name__]}, got {text!r}")
+    return function(*given)
 
 
 def codes_of(reports: ArrayLike, design: Any, mechanism: Any) -> NDArray[np.intp]:

@@ -69,6 +69,10 @@ class LogisticRegression(base.ClassifierMixin, PrivateRegression):  # type: igno
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    ldpfast.analysis.RandomizedLogit : If `y` is randomized already: here it would be taken for the truth.
+
     Notes
     -----
     O(n n_features) time in one pass with "sgd", and O(n n_features^2) for 15 % of the rows with "newton". `score` and

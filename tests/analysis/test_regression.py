@@ -13,19 +13,7 @@ from ldpfast.analysis._likelihood import Likelihood
 from ldpfast.analysis._rows import Rows
 
 from ..support.statistics import assert_coverage
-
-FORCED = designs.forced_response("1/6", "1/6")
-PLAIN = designs.forced_response("1/1000000000", "1/1000000000")  # nearly direct answers
-THREE = [[6, 1, 1], [1, 6, 1], [1, 1, 6]]
-PLAIN_THREE = [[10**9, 1, 1], [1, 10**9, 1], [1, 1, 10**9]]
-
-
-def binary(n, slopes, design, seed=1, const=-0.3):
-    """Return covariates and randomized answers of a logit model."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, len(slopes)))
-    truth = rng.random(n) < 1 / (1 + np.exp(-(const + x @ slopes)))
-    return x, design.channel.privatize(truth.astype(int), rng=seed).astype(int)
+from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary
 
 
 def three(n, rows, seed=1):

@@ -67,7 +67,9 @@ def regressions() -> list[Any]:
     x, mechanism = np.arange(400) % 2, mechanisms.SignBit(0, 1, 1.0)
     logit = analysis.RandomizedLogit(designs.warner(0.8)).fit(x[:, np.newaxis], np.arange(400) % 3 == 0)
     linear = analysis.RandomizedLinear(mechanism).fit(x[:, np.newaxis], mechanism.privatize(x, rng=1))
-    return [logit, linear, logit.summary()]
+    predictor = analysis.RandomizedPredictor(designs.warner(0.8))
+    predictor.fit(x[:, np.newaxis], np.arange(400) % 3 == 0, np.sin(np.arange(400)))
+    return [logit, linear, logit.summary(), predictor]
 
 
 # Abstract bases, protocols and warnings: nobody makes an instance of them to look at it.
@@ -153,6 +155,7 @@ def instances() -> list[Any]:
         compared.best,
         designs.warner(0.7),
         designs.BitChannel(3, 0.75, 0.25),
+        analysis.LabelClassifier(designs.warner(0.7)),
         *regressions(),
         central.histogram_density(numbers, epsilon=1.0, rng=1),
         central.histogram_density(vectors, epsilon=1.0, bins=2, rng=1),

@@ -1,0 +1,271 @@
+"""Regression on an answer that people have randomized."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from .._typing import Floats
+from ..results import Estimate, LabeledEstimate, Normal
+from ._answers import Answers
+from ._maximum import Sums, maximum
+from ._mixture import Mixture
+from ._model import MAX_STDERR, OBSERVED, Regression
+from ._rows import Rows, read_clusters
+from ._sandwich import squared_scores
+
+FAMILIES = ("linear", "logit")
+LEAST_ERROR = 1e-3  # standard deviation of a linear model where the search starts, for outcomes of variance 1
+
+
+class RandomizedPredictor(Regression):
+    """Regression of a known outcome on an answer that people have randomized, and on known covariates.
+
+    Parameters
+    ----------
+    design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
+        How the reports were made, as for `estimation.from_reports`.
+    family : {"linear", "logit"}, default "linear"
+        Model of the outcome: linear with normal errors of one variance, or logit for an outcome of 0 and 1.
+    intercept : bool, default True
+        Whether a column of ones, named const, is put before those of X.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the coefficients of the outcome: those of the covariates, then one for each category of the answer but the
+        first, such as "answer: yes".
+    params, cov : ndarray
+        These coefficients and their covariance matrix.
+    answers : LabeledEstimate
+        Coefficients of the model of the true answer, a multinomial logit on the same covariates.
+    sigma : float
+        Standard deviation of the errors of a linear model, 1 for a logit.
+    llf : float
+        Log-likelihood at the maximum.
+    n : int
+        Number of people.
+    categories : tuple
+        The categories of the truth: no and yes for a `Design`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arguments are not as above.
+
+    Notes
+    -----
+    The true answer of each person is not known: the likelihood is the sum over its categories of the probability of the
+    category for the covariates, that of the report, and the density of the outcome. It is maximized by scoring steps with the
+    information of known answers, which are those of expectation maximization, and then by Newton's method. Standard errors come
+    from the observed information; with `weights` or `clusters` from the sandwich estimator. A regression on the reports
+    themselves finds an effect that is too small.
+
+    The model of the outcome matters more here than where the truth is known. A linear model with errors that are not normal can
+    have biased effects of the answer.
+
+    References
+    ----------
+    .. [1] G. Blair, K. Imai, Y.-Y. Zhou, "Design and analysis of the randomized response technique", JASA, 2015, section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfast import analysis, designs
+    >>> rng = np.random.default_rng(1)
+    >>> age, has = rng.normal(size=20_000), rng.random(20_000) < 0.3
+    >>> trust = 1 + 0.5 * age - 2.0 * has + rng.normal(size=20_000)
+    >>> design = designs.crosswise(0.25)
+    >>> reports = design.channel.privatize(has.astype(int), rng=1)
+    >>> model = analysis.RandomizedPredictor(design).fit(age[:, np.newaxis], reports, trust)
+    >>> low, high = model.interval()
+    >>> model.names[2], bool(low[2] < -2 < high[2])
+    ('answer: yes', True)
+    """
+
+    llf: float
+    answers: LabeledEstimate
+    sigma: float
+
+    def __init__(self, design: Any, family: str = "linear", *, intercept: bool = True) -> None:
+        self.design, self.intercept = design, _check.flag("intercept", intercept)
+        self.family = _check.choice("family", family, FAMILIES)
+        self._answers = Answers(design)
+        self.guarantee, self.categories = self._answers.guarantee, self._answers.categories
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        reports: ArrayLike,
+        outcome: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        clusters: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X, reports, weights, clusters
+            As for `RandomizedLogit.fit`.
+        outcome : array_like, shape (n,)
+            Known outcomes, which are not randomized.
+
+        Returns
+        -------
+        self : RandomizedPredictor
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `RandomizedLogit.fit`; if `outcome` does not have one finite number per row, or does not vary.
+        """
+        rows = Rows.of(X, self.intercept)
+        likelihood = self._answers.likelihood(rows, reports, weights)
+        y, center, unit = self._outcome(outcome, len(rows))
+        classes, columns = likelihood.shape
+        numbers = read_clusters(clusters, len(rows), columns + classes)
+        standard, linear = rows.standardized(), self.family == "linear"
+        mixture = Mixture(replace(likelihood, rows=standard), (y - center) / unit, linear)
+        params, sums = self._maximum(mixture)
+        bread = np.asarray(np.linalg.inv(sums.information), np.float64)
+        self._errors, cov = OBSERVED, bread
+        if weights is not None or numbers is not None:
+            self._errors = "sandwich" if numbers is None else "sandwich of clusters"
+            cov = bread @ squared_scores(mixture.scores(params), params.size, numbers) @ bread
+        own = np.eye(params.size)  # from standardized rows and outcomes to their units
+        outcomes, first = slice(mixture.coefficients), mixture.coefficients + linear
+        own[:columns, :columns] = standard.to_units
+        own[first:, first:] = np.kron(np.eye(classes), standard.to_units)
+        own[outcomes] *= unit
+        values, whole = own @ params, np.asarray(own @ cov @ own.T, np.float64)
+        if self.intercept:
+            values[0] += center
+        self.names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
+        self.params, self.cov = values[outcomes], whole[outcomes, outcomes]
+        self.sigma = float(np.exp(params[first - 1]) * unit) if linear else 1.0
+        self.llf, self.n = (
+            sums.value - (len(rows) if likelihood.weights is None else likelihood.weights.sum()) * np.log(unit),
+            len(rows),
+        )
+        labels = rows.names
+        if classes > 1:
+            labels = tuple(f"{category}: {name}" for category in self.categories[1:] for name in rows.names)
+        part = whole[first:, first:]
+        fields: Any = {"labels": labels, "quantity": "coefficient of the answer"}
+        self.answers = LabeledEstimate(
+            values[first:], np.sqrt(np.diag(part)), self.n, self.guarantee, part, Normal(), **fields
+        )
+        standardized = params[outcomes] * unit
+        standardized[0] += center if self.intercept else 0.0
+        self._rows, self._standard = standard, (standardized, cov[outcomes, outcomes] * unit**2)
+        return self
+
+    def _outcome(self, outcome: ArrayLike, n: int) -> tuple[Floats, float, float]:
+        """Return outcomes, and what is subtracted from them and by what they are then divided in the search."""
+        given = np.asarray(outcome)
+        y = _check.numbers("outcome", given.astype(np.float64) if given.dtype == np.bool_ else outcome)
+        if y.shape != (n,):
+            raise ValueError(f"outcome must have one number for each of {n} rows of X, got shape {y.shape}")
+        if self.family == "logit":
+            if not np.isin(y, (0, 1)).all():
+                raise ValueError(f"outcome must be 0 and 1 for a logit model, got {y[~np.isin(y, (0, 1))][0]:g}")
+            center, unit = 0.0, 1.0
+        else:
+            center = float(y.mean()) if self.intercept else 0.0
+            unit = float(np.sqrt(np.mean((y - center) ** 2)))
+        if (y == y[0]).all():
+            raise ValueError(f"outcome must not be the same for all people, got {y[0]:g}")
+        return y, center, unit
+
+    def _maximum(self, mixture: Mixture) -> tuple[Floats, Sums]:
+        """Return the parameters with the largest likelihood, and the sums there.
+
+        Raises
+        ------
+        ValueError
+            If there are none.
+        """
+        found = [maximum(mixture, start) for start in self._starts(mixture)]
+        best = max((pair for pair in found if pair is not None), key=lambda pair: pair[1].value, default=None)
+        if best is None or np.sqrt(np.diag(np.linalg.inv(best[1].information))).max() > MAX_STDERR:
+            raise ValueError(
+                "the likelihood must have a maximum, got reports and outcomes without one: a share may be 0 or 1, or a "
+                "covariate may separate the answers or the outcomes. Use fewer covariates or more people"
+            )
+        return best
+
+    def _starts(self, mixture: Mixture) -> Iterator[Floats]:
+        """Yield parameters with an effect of the answer as in a regression on its expectation, and with none."""
+        answers = mixture.answers
+        gamma = self._answers.start_of_shares(answers)
+        fitted = maximum(answers, gamma)
+        gamma = gamma if fitted is None else fitted[0]
+        blocks = []
+        for part in answers.rows.parts():
+            x = answers.rows.block(part)
+            joint = answers.shares(x, gamma) * answers.table[:, answers.codes[part]].T
+            blocks.append(np.column_stack([x, (joint / joint.sum(axis=1, keepdims=True))[:, 1:]]))
+        expected = np.concatenate(blocks)
+        for columns in (expected, expected[:, : answers.shape[1]]):
+            slopes = np.linalg.lstsq(columns, mixture.outcome, rcond=None)[0]
+            error = float(np.sqrt(np.mean((mixture.outcome - columns @ slopes) ** 2)))
+            if not mixture.linear:
+                slopes = np.clip(4 * slopes, -4, 4)
+                if answers.rows.intercept:
+                    slopes[0] = np.clip(slopes[0] - 2, -4, 4)
+            start = np.zeros(mixture.size)
+            start[: len(slopes)] = slopes
+            if mixture.linear:
+                start[mixture.coefficients] = np.log(max(error, LEAST_ERROR))
+            start[-gamma.size :] = gamma.ravel()
+            yield start
+
+    def predict(self, X: Any, answer: Any) -> Estimate[Floats]:  # noqa: N803
+        """Return the predicted mean of the outcome for people with given covariates and a given true answer.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, columns), or data frame
+        answer : object
+            One of `categories`.
+
+        Returns
+        -------
+        mean : Estimate
+            Of shape (n,), with standard errors by the delta method.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If X does not have the columns of `fit`, or `answer` is not a category.
+        """
+        if answer not in self.categories:
+            raise ValueError(f"answer must be one of {', '.join(map(repr, self.categories))}, got {answer!r}")
+        (params, cov), place = self._standard, self.categories.index(answer)
+        x = self._read(X).block(slice(None))
+        inside = np.column_stack(
+            [x, np.broadcast_to(np.eye(len(self.categories))[place, 1:], (len(x), len(self.categories) - 1))]
+        )
+        eta = inside @ params
+        stderr = np.sqrt(np.einsum("ij,jk,ik->i", inside, cov, inside))
+        if self.family == "linear":
+            return Estimate(eta, stderr, self.n, self.guarantee, None, Normal())
+        share = np.exp(-np.logaddexp(0, -eta))
+        return Estimate(share, stderr * share * (1 - share), self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0))
+
+    def _notes(self) -> list[str]:
+        spread = f", sigma = {self.sigma:.6g}" if self.family == "linear" else ""
+        return [
+            f"log-likelihood = {self.llf:.2f}, epsilon = {self.guarantee.epsilon:.6g}{spread}",
+            f"{self.family} model of the outcome; answers against {self.categories[0]}",
+        ]
+
+    def __repr__(self) -> str:
+        state = "" if "params" not in self.__dict__ else f", n = {self.n}"
+        return f"<RandomizedPredictor of {self.family} outcomes{state}>"

@@ -1,0 +1,180 @@
+"""The command analyze: prevalence and regression of a randomized response study."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from .. import _check
+from .._extras import optional
+from ..analysis import RandomizedLogit
+from ..analysis._summary import coefficient_table
+from ..designs import Design
+from ..designs._reading import NAMED, named_design
+from ..files import STDIN, require_regular
+from ..results import Estimate
+
+READERS = {  # functions of pandas
+    ".csv": "read_csv",
+    ".csv.gz": "read_csv",
+    ".jsonl": "read_json",
+    ".ndjson": "read_json",
+    ".parquet": "read_parquet",
+    ".feather": "read_feather",
+}
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to a parser."""
+    analyze = commands.add_parser(
+        "analyze",
+        help="prevalence and regression of answers that people randomized with a die, cards or a second question",
+        epilog="The answers in the file must be randomized already; the other columns are used as they are. Needs "
+        "`pip install 'ldpfast[analysis]'`.",
+    )
+    analyze.add_argument(
+        "file", metavar="FILE", help=f"{', '.join(READERS)} file with a header; - is CSV on the standard input"
+    )
+    analyze.add_argument("--outcome", required=True, metavar="COLUMN", help="column of the randomized answers")
+    analyze.add_argument(
+        "--design",
+        required=True,
+        metavar="NAME:P",
+        help=f"how they were randomized, such as crosswise:0.25 or forced_response:1/6,1/6; one of {', '.join(NAMED)}",
+    )
+    analyze.add_argument(
+        "--formula",
+        metavar="F",
+        help='covariates of a logit model of the truth, such as "age + C(region) + age:female"',
+    )
+    analyze.add_argument("--by", metavar="COLUMN", help="column that divides the people: the prevalence of each value")
+    analyze.add_argument("--weights", metavar="COLUMN", help="column of weights")
+    analyze.add_argument("--clusters", metavar="COLUMN", help="column of clusters, such as villages")
+    analyze.add_argument(
+        "--missing",
+        choices=("refuse", "drop"),
+        default="refuse",
+        help="what to do with rows without a value in one of these columns: an error, or leave them out (default: "
+        "%(default)s)",
+    )
+    analyze.add_argument(
+        "--confidence", type=float, default=0.95, help="confidence level of the intervals (default: %(default)s)"
+    )
+    analyze.add_argument("--json", action="store_true", help="print one JSON object")
+    analyze.set_defaults(command=_analyze)
+
+
+def _analyze(arguments: argparse.Namespace) -> int:
+    confidence = _check.probability("--confidence", arguments.confidence)
+    design = named_design(arguments.design)
+    if arguments.clusters is not None and arguments.formula is None:
+        raise ValueError("--clusters must be left out without --formula")
+    rows, covariates, left_out = _read(arguments)
+    reports = rows[arguments.outcome].to_numpy()
+    weights = None if arguments.weights is None else rows[arguments.weights].to_numpy()
+    found: dict[str, Any] = {"design": design.name, "epsilon": design.epsilon, "n": len(rows), "left_out": left_out}
+    lines = [repr(design), f"n = {len(rows):,}, {left_out:,} rows with missing values are left out"]
+    prevalences = {"prevalence": design.prevalence(reports, weights=weights)}
+    if arguments.by is not None:
+        groups = design.prevalence_by(reports, rows[arguments.by].to_numpy(), weights=weights)
+        prevalences |= {f"prevalence, {arguments.by} = {value}": part for value, part in groups.items()}
+    found["prevalences"] = {name: _described(estimate, confidence) for name, estimate in prevalences.items()}
+    for name, estimate in prevalences.items():
+        low, high = estimate.interval(confidence)
+        lines.append(f"{name}: {estimate.value:.4g}, {100 * confidence:g} % interval {low:.4g} to {high:.4g}")
+    if covariates is not None:
+        clusters = None if arguments.clusters is None else rows[arguments.clusters].to_numpy()
+        model = _fit(design, covariates, reports, weights, clusters)
+        summary = model.summary(confidence)
+        found["coefficients"] = summary.table.to_dict()
+        lines += ["", repr(summary)]
+        if len(model.names) > model.intercept:
+            table = coefficient_table(model.marginal_effects(), confidence)
+            found["marginal_effects"] = table.to_dict()
+            lines += ["", "average marginal effects on the probability of yes", repr(table)]
+    print(json.dumps(found) if arguments.json else "\n".join(lines))
+    return 0
+
+
+def _fit(design: Design, covariates: Any, reports: Any, weights: Any, clusters: Any) -> RandomizedLogit:
+    """Return a logit model with the columns of a formula."""
+    constant = "Intercept" in covariates.columns
+    columns = covariates.drop(columns="Intercept") if constant else covariates
+    return RandomizedLogit(design, intercept=constant).fit(columns, reports, weights=weights, clusters=clusters)
+
+
+def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
+    """Return the rows of the file without missing values, the columns of the formula, and how many rows were left out.
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist, a value is missing though this is refused, or the formula is invalid.
+    """
+    frame = _frame(arguments.file)
+    chosen = {name: getattr(arguments, name) for name in ("outcome", "by", "weights", "clusters")}
+    used = [name for name in chosen.values() if name is not None]
+    formula = None if arguments.formula is None else _formula(arguments.formula)
+    inside = [] if formula is None else sorted(map(str, formula.required_variables))
+    for option, name in [*chosen.items(), *(("formula", name) for name in inside)]:
+        if name is not None and name not in frame.columns:
+            raise ValueError(
+                f"--{option} must name columns of the file, which are {', '.join(map(str, frame.columns))}; got {name!r}"
+            )
+    if arguments.outcome in inside:
+        raise ValueError(f"--formula must hold covariates only, got the outcome {arguments.outcome!r}")
+    missing = frame[[*dict.fromkeys([*used, *inside])]].isna()
+    incomplete = missing.any(axis=1).to_numpy()
+    if incomplete.any() and arguments.missing == "refuse":
+        name = missing.any().idxmax()
+        raise ValueError(
+            f"columns must have no missing values, got {int(incomplete.sum())} rows with some, first in {name!r}; "
+            "--missing drop leaves them out"
+        )
+    rows = frame[~incomplete]
+    if not len(rows):
+        raise ValueError("the file must have rows without missing values, got none")
+    if formula is None:
+        return rows, None, int(incomplete.sum())
+    try:
+        covariates = formula.get_model_matrix(rows, context={}, na_action="raise")
+    except Exception as error:  # a formula is code, which can raise any error
+        raise ValueError(f"--formula must be computable from the columns, got {arguments.formula!r}: {error}") from None
+    return rows, covariates, int(incomplete.sum())
+
+
+def _formula(text: str) -> Any:
+    """Return a formula of covariates."""
+    formulaic = optional("formulaic", "analysis")
+    try:
+        formula = formulaic.Formula(text)
+    except Exception as error:
+        fault = str(error).splitlines()[0]
+        raise ValueError(
+            f"--formula must be covariates joined by +, such as age + female, got {text!r}: {fault}"
+        ) from None
+    if "~" in text or "|" in text:
+        raise ValueError(f"--formula must hold covariates only, without ~ and |, got {text!r}")
+    return formula
+
+
+def _frame(name: str) -> Any:
+    """Return a file as a data frame of pandas."""
+    pandas = optional("pandas", "analysis")
+    if name == STDIN:
+        return pandas.read_csv(sys.stdin.buffer)
+    path = Path(name)
+    require_regular(path)
+    kind = next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
+    if kind is None:
+        raise ValueError(f"FILE must end in one of {', '.join(READERS)}, or be -, got {name!r}")
+    options = {"lines": True} if READERS[kind] == "read_json" else {}
+    return getattr(pandas, READERS[kind])(path, **options)
+
+
+def _described(estimate: Estimate[float], confidence: float) -> dict[str, Any]:
+    low, high = estimate.interval(confidence)
+    return {"n": estimate.n, "estimate": estimate.value, "stderr": estimate.stderr, "interval": [low, high]}

@@ -1,0 +1,105 @@
+"""The classifier for randomized labels, against scikit-learn with the true labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ldpfast as ldp
+from ldpfast import designs
+from ldpfast.analysis import LabelClassifier, RandomizedLogit
+
+from .populations import FORCED, PLAIN, PLAIN_THREE, THREE, binary
+
+
+def three(n, seed=1):
+    """Return features and true labels of three classes."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    return x, (x @ rng.normal(size=(3, 3)) + rng.gumbel(size=(n, 3))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_true_labels_give_the_logistic_regression_of_scikit_learn(strength, intercept):
+    weights = np.random.default_rng(2).random(800)
+    for design, (x, labels) in ((PLAIN, binary(800, [1.0, -0.5], PLAIN)), (PLAIN_THREE, three(800))):
+        options = {"C": strength, "fit_intercept": intercept}
+        ours = LabelClassifier(design, **options).fit(x, labels, weights)
+        theirs = LogisticRegression(tol=1e-10, max_iter=1000, **options).fit(x, labels, weights)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(ours.predict_proba(x), theirs.predict_proba(x), atol=1e-6)
+        np.testing.assert_allclose(ours.decision_function(x), theirs.decision_function(x), atol=1e-5)
+        assert ours.score(x, labels) == pytest.approx(theirs.score(x, labels), abs=1e-6)
+        assert np.array_equal(ours.predict(x) == ours.classes_[1], theirs.predict(x) == 1)
+
+
+def test_without_a_penalty_it_is_the_logit():
+    x, reports = binary(3000, [0.7, -0.4], FORCED)
+    model, logit = LabelClassifier(FORCED, C=1e9).fit(x, reports), RandomizedLogit(FORCED).fit(x, reports)
+    np.testing.assert_allclose(np.r_[model.intercept_, model.coef_[0]], logit.params, rtol=1e-5)
+    assert model.guarantee_ == FORCED.guarantee
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [ldp.RandomizedResponse(3, 1.5), ldp.HadamardResponse(3, 1.5), ldp.FiniteChannel(THREE)],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+def test_labels_of_every_mechanism_with_codes_teach_nearly_the_best_classifier(mechanism):
+    x, labels = three(40_000)
+    reports = mechanism.privatize(labels, rng=1)
+    model = LabelClassifier(mechanism).fit(x[:30_000], reports[:30_000])
+    best = LogisticRegression().fit(x[:30_000], labels[:30_000])
+    accuracy = accuracy_score(labels[30_000:], model.predict(x[30_000:]))
+    assert accuracy > best.score(x[30_000:], labels[30_000:]) - 0.01
+    decoded = np.square(model._answers.decoding).max()  # of one hit, at most
+    assert abs(model.score(x[30_000:], reports[30_000:]) - accuracy) < 4.5 * np.sqrt(decoded / 10_000)
+
+
+def test_the_tools_of_scikit_learn_work():
+    x, reports = binary(2000, [1.0, -0.5], FORCED)
+    model = LabelClassifier(FORCED, C=0.3)
+    copy = clone(model)
+    assert copy.C == 0.3
+    assert repr(copy.design) == repr(FORCED)
+    scores = cross_val_score(make_pipeline(StandardScaler(), model), x, reports)
+    assert ((scores > 0.4) & (scores < 1.1)).all()
+    search = GridSearchCV(model, {"C": [1e-4, 1.0]}).fit(x, reports)
+    assert search.best_params_ in ({"C": 1e-4}, {"C": 1.0})
+    texts = np.array(FORCED.answers)[reports]
+    frame = pd.DataFrame(x, columns=["age", "income"])
+    named = LabelClassifier(FORCED).fit(frame, texts)
+    assert named.feature_names_in_.tolist() == ["age", "income"]
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(frame.rename(columns={"age": "height"}))
+
+
+def test_labels_that_a_feature_separates_have_a_fit():
+    x = np.linspace(-1, 1, 200)[:, np.newaxis]
+    model = LabelClassifier(PLAIN).fit(x, (x[:, 0] > 0).astype(int))
+    assert model.coef_[0, 0] > 1
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize(
+    "options, labels, message",
+    [
+        ({"C": 0}, [0, 1], "C must be"),
+        ({"fit_intercept": 2}, [0, 1], "fit_intercept must be"),
+        ({}, [0, 2], "reports must be"),
+        ({}, [0, 1, 1], "reports must have one entry for each row"),
+    ],
+)
+def test_bad_input(options, labels, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        LabelClassifier(designs.warner(0.7), **options).fit([[1.0], [2.0]], labels)

@@ -1,0 +1,129 @@
+"""The command analyze."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpfast import analysis, designs
+from ldpfast.cli import main
+
+from .support.command_line import error_line
+from .support.extras import remove_extras
+
+DESIGN = designs.crosswise("1/4")
+FIRST = ["--outcome", "answer", "--design", "crosswise:0.25"]
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    n = 3000
+    frame = pd.DataFrame({"age": rng.normal(45, 15, n).round(), "region": rng.choice(["N", "S", "W"], n)})
+    has = rng.random(n) < 1 / (1 + np.exp(1.5 - 0.03 * (frame["age"] - 45)))
+    frame["answer"] = np.where(has == (rng.random(n) < 0.25), "same", "different")
+    frame["weight"], frame["village"] = rng.random(n).round(3), np.arange(n) // 30
+    return frame
+
+
+@pytest.fixture
+def csv(tmp_path, people):
+    people.to_csv(tmp_path / "data.csv", index=False)
+    return str(tmp_path / "data.csv")
+
+
+def run(capsys, *arguments):
+    """Return what the command prints with --json."""
+    assert main(["analyze", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_numbers_are_those_of_python(capsys, csv, people):
+    more = ["--formula", "age + C(region)", "--weights", "weight", "--clusters", "village", "--by", "region"]
+    found = run(capsys, csv, *FIRST, *more, "--confidence", "0.9")
+    answers, weights = people["answer"].to_numpy(), people["weight"].to_numpy()
+    for value in ("N", "S", "W"):
+        chosen = people["region"].to_numpy() == value
+        expected = DESIGN.prevalence(answers[chosen], weights=weights[chosen])
+        part = found["prevalences"][f"prevalence, region = {value}"]
+        assert part["estimate"] == pytest.approx(expected.value)
+        assert part["interval"] == pytest.approx(expected.interval(0.9))
+    columns = pd.DataFrame({"age": people["age"], "S": people["region"] == "S", "W": people["region"] == "W"})
+    model = analysis.RandomizedLogit(DESIGN).fit(columns, answers, weights=weights, clusters=people["village"])
+    assert found["coefficients"]["name"] == ["const", "age", "C(region)[T.S]", "C(region)[T.W]"]
+    np.testing.assert_allclose(found["coefficients"]["estimate"], model.params, rtol=1e-6)
+    np.testing.assert_allclose(found["coefficients"]["low"], model.interval(0.9)[0], rtol=1e-5)
+    np.testing.assert_allclose(found["marginal_effects"]["estimate"], model.marginal_effects().value, rtol=1e-6)
+    assert (found["n"], found["left_out"], found["epsilon"]) == (3000, 0, DESIGN.epsilon)
+
+
+def test_the_text_holds_the_tables(capsys, csv):
+    assert main(["analyze", csv, *FIRST, "--formula", "age"]) == 0
+    text = capsys.readouterr().out
+    for part in ("<Design crosswise(p=1/4)", "prevalence: ", "95 % interval", "log-odds of yes against no", "marginal"):
+        assert part in text
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl", ".parquet", ".feather"])
+def test_every_format_gives_the_same(capsys, csv, people, tmp_path, suffix):
+    path = str(tmp_path / f"data{suffix}")
+    if suffix == ".jsonl":
+        people.to_json(path, orient="records", lines=True)
+    else:
+        getattr(people, {".csv.gz": "to_csv", ".parquet": "to_parquet", ".feather": "to_feather"}[suffix])(path)
+    more = [*FIRST, "--formula", "0 + age"]
+    assert run(capsys, path, *more) == run(capsys, csv, *more)
+
+
+def test_standard_input_is_csv(capsys, csv, monkeypatch):
+    with open(csv, "rb") as file:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read())))
+    assert run(capsys, "-", *FIRST) == run(capsys, csv, *FIRST)
+
+
+def test_rows_with_missing_values_are_refused_or_left_out(capsys, people, tmp_path):
+    people = people.copy()
+    people.loc[3, "age"], people.loc[9, "answer"], people.loc[11, "region"] = None, None, None
+    path = str(tmp_path / "data.csv")
+    people.to_csv(path, index=False)
+    message = error_line(capsys, "analyze", path, *FIRST, "--formula", "age")
+    assert "got 2 rows with some" in message
+    assert "--missing drop" in message
+    found = run(capsys, path, *FIRST, "--formula", "age", "--missing", "drop")
+    assert (found["n"], found["left_out"]) == (2998, 2)
+    assert run(capsys, path, *FIRST, "--missing", "drop")["left_out"] == 1  # of the columns in use
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([*FIRST, "--formula", "age + zz"], "--formula must name columns of the file"),
+        ([*FIRST, "--formula", "age +"], "--formula must be covariates joined by +"),
+        ([*FIRST, "--formula", "answer ~ age"], "--formula must hold covariates only"),
+        ([*FIRST, "--formula", "age | region"], "--formula must hold covariates only"),
+        ([*FIRST, "--formula", "answer"], "--formula must hold covariates only, got the outcome"),
+        ([*FIRST, "--formula", "age[0:2]"], "--formula must be computable from the columns"),
+        ([*FIRST, "--clusters", "village"], "--clusters must be left out without --formula"),
+        ([*FIRST, "--by", "state"], "--by must name columns of the file"),
+        ([*FIRST, "--confidence", "95"], "--confidence must be"),
+        (["--outcome", "answer", "--design", "rr:1"], "design must be one of warner:p, forced_response:yes,no"),
+        (["--outcome", "answer", "--design", "crosswise"], "design must be crosswise:p"),
+        (["--outcome", "answer", "--design", "kuk:1/2"], "design must be kuk:p1,p2"),
+        (["--outcome", "answer", "--design", "warner:0.7"], "reports must be 'no' and 'yes'"),
+    ],
+)
+def test_mistakes_are_named(capsys, csv, arguments, message):
+    assert message in error_line(capsys, "analyze", csv, *arguments)
+
+
+def test_files_of_other_kinds_and_missing_packages_are_named(capsys, csv, monkeypatch, tmp_path):
+    other = tmp_path / "data.sav"
+    other.write_text("x")
+    assert "FILE must end in one of .csv" in error_line(capsys, "analyze", str(other), *FIRST)
+    remove_extras(monkeypatch)
+    assert "install formulaic and pandas" in error_line(capsys, "analyze", csv, *FIRST, "--formula", "age")
