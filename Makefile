@@ -10,7 +10,8 @@ SECONDS_OF_FUZZING ?= 600
 BROWSER ?= $(firstword $(shell command -v chromium chromium-browser google-chrome))
 
 # All processors share the tests; one that is idle takes some of another.
-PYTEST = $(VENV)/bin/pytest -q -n auto --dist worksteal
+# One thread of linear algebra per process: both cores run tests already.
+PYTEST = OPENBLAS_NUM_THREADS=1 $(VENV)/bin/pytest -q -n auto --dist worksteal
 LEFT_OUT ?=
 
 # The interpreters that `make wheels` builds for.

@@ -104,6 +104,7 @@ def paths_of_means(times: np.ndarray, paths: int, seed: int) -> float:
     return left / paths
 
 
+@pytest.mark.long
 def test_paths_of_means_seldom_leave_the_limits():
     assert paths_of_means(np.array([1, 10, 30, 100, 300, 1000]), 40, 6) <= 0.25
 

@@ -132,6 +132,7 @@ def test_a_case_that_only_reads_does_not_take_less_time_than_its_limit() -> None
     assert machine.read <= row.ldpfast / 128
 
 
+@pytest.mark.long
 def test_the_report_prints_and_saves_every_task(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     file, threads = tmp_path / "bench.json", ldp.get_num_threads()
     assert report(0.02, str(file)) == 0

@@ -119,6 +119,7 @@ def test_modules_that_are_compiled_with_fewer_optimizations_exist():
     assert modules | {module.SHARED.rpartition(".")[2]} >= module.NO_LOOPS
 
 
+@pytest.mark.long
 def test_only_changed_modules_are_translated(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.cpu_count", lambda: 0)  # no processes

@@ -76,7 +76,7 @@ def partitions(seed, pieces):
 
 
 @pytest.mark.parametrize("name", SURVEYS)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 1 << 30), pieces=st.integers(1, 40))
 def test_surveys_with_personal_keys_equal_one_process(name, seed, pieces):
     task = job(SURVEYS[name], **KEYED)

@@ -353,6 +353,7 @@ def test_two_codes_have_clopper_pearson_limits():
             np.testing.assert_allclose(estimate.interval(), np.sort(ends, axis=0), atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0, 12.0])
 @pytest.mark.parametrize("start", [0.0, 0.5])
 def test_means_of_windows_cover_where_few_people_are_at_the_end(epsilon, start):

@@ -141,6 +141,7 @@ def test_the_envelope_brackets_the_density(psi, data, prior):
         assert -1e-3 <= above <= -math.log(0.9) + 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "psi, data, prior, kappa",
     [

@@ -220,6 +220,7 @@ def test_huge_records_are_clipped_without_a_warning(prior):
 # The distribution of the public function ------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prior", ["uniform", "cauchy"])
 @pytest.mark.parametrize(
     "q, x", [(0.5, [0.1, 0.4, 0.4, 0.9]), (0.25, [0.2, 0.7]), (0.9, [0.5]), (0.5, [0.0, 1.0, 1.0])]

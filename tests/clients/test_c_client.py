@@ -150,6 +150,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.long
 def test_messages_under_sanitizers(sanitized, tmp_path):
     expected = [case.message for _, cases in vectors() for case in cases]
     assert answers(sanitized, write(tmp_path / "vectors", vectors())) == expected

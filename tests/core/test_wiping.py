@@ -68,6 +68,7 @@ def copies_left(code: str, library: Path) -> int:
     return int(np.isin(np.fromfile(memory, np.uint64), round_keys).sum())
 
 
+@pytest.mark.long
 def test_a_key_in_use_is_found(fixed_entropy):
     """Otherwise the tests below could not fail."""
     assert copies_left("stream = Stream()", fixed_entropy) >= 2

@@ -260,6 +260,7 @@ def test_plan_test_finds_the_people_for_a_difference():
 # Two questions --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_attention_questions_remove_the_bias_of_random_answers():
     """A fifth of the people answers at random."""
     rng, hits, runs, plain = np.random.default_rng(3), np.zeros(1, int), 1200, []
@@ -287,6 +288,7 @@ def test_attention_questions_remove_the_bias_of_random_answers():
         designs.crosswise_with_attention([1], [1, 0], p=0.2, p_attention=0.2)
 
 
+@pytest.mark.long
 def test_two_samples_find_both_prevalences():
     rng, hits, runs = np.random.default_rng(4), np.zeros(2, int), 1200
     truth = np.array([0.2, 0.6])

@@ -72,6 +72,7 @@ def test_the_quantile_is_that_of_the_isotonic_regression(decimals):
             assert low <= found.value <= high
 
 
+@pytest.mark.long
 def test_intervals_of_quantiles_and_means_cover():
     truth = np.array([1.0, -np.log(0.5), -np.log(0.25), -np.log(0.05)])
     hits, runs = np.zeros(4, int), 1200

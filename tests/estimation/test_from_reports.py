@@ -68,6 +68,7 @@ def test_conditional_means_without_privacy_noise_are_those_of_the_groups():
         assert found.stderr[j] == pytest.approx(y[x == j].std() / math.sqrt((x == j).sum()), rel=1e-6)
 
 
+@pytest.mark.long
 def test_intervals_of_conditional_means_cover():
     """Three intervals of 95 % in 1200 runs. Subgroup shares are means of 0 and 1. Detects a coverage of 0.89."""
     channel, rng, hits, runs = ldp.FiniteChannel(ROWS), np.random.default_rng(4), np.zeros(3, int), 1200

@@ -252,6 +252,7 @@ def flat_variances(k, epsilon):
 CROSSINGS = {0.25: (32, 32), 0.5: (32, 32), 1.0: (32, 32), 2.0: (32, 128), 4.0: (64, 256)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", CROSSINGS)
 def test_number_of_bins_from_which_ranges_are_more_precise_than_with_a_flat_histogram(epsilon):
     sizes, worse = [2**j for j in range(3, 10)], ([4], [4])

@@ -70,6 +70,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 def test_checks_of_scikit_learn_pass(kind, options):
     skipped, passed = set(), 0

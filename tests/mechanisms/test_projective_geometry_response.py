@@ -115,6 +115,7 @@ def test_two_hyperplanes_have_the_same_number_of_common_points(monkeypatch, orde
     np.testing.assert_array_equal(sizes, space.common + (space.hyperplane - space.common) * np.eye(len(points)))
 
 
+@pytest.mark.long
 @each("order", [q for q in _finite_field.orders() if q <= 71])
 @each("length", [2, 3, 4])
 def test_hits_are_the_reports_that_support_a_category(monkeypatch, order, length):

@@ -242,6 +242,7 @@ def test_moments_of_patterns_are_those_of_all_patterns(signs, least):
     np.testing.assert_allclose(pattern_products(signs, least), products, rtol=0, atol=1e-15)
 
 
+@pytest.mark.long
 def test_moments_of_order_statistics():
     """Closed forms for two and three numbers; in general the sum is independent of all differences."""
     np.testing.assert_allclose(moments_of_order(2)[0], np.array([-1, 1]) / math.sqrt(math.pi), rtol=1e-12)

@@ -239,6 +239,7 @@ def test_the_channel_has_the_stated_loss_mean_and_variance(dim, k, threshold, ep
     np.testing.assert_allclose(second, mechanism.worst_variance, rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 4.0, 8.0])
 def test_the_guarantee_of_a_large_cube_is_that_of_its_integers(epsilon):
     for dim in (62, 63, 64, 100, 1000, 4096):

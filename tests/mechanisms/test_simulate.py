@@ -121,6 +121,7 @@ def test_states_of_few_people_have_the_distribution_of_the_channel(mechanism):
     assert_same_distribution(expected, state_drawer(mechanism, counts, len(people)), DRAWS)
 
 
+@pytest.mark.long
 def test_shares_are_those_of_people_who_are_drawn():
     """Two people of a population answer; the categories of both are random."""
     mechanism, shares = ldp.SubsetSelection(4, 1.0, size=2), [0.5, 0.3, 0.2, 0.0]
@@ -196,12 +197,14 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism, x, row", NUMBERS, ids=lambda value: "" if callable(value) else repr(value)[:30])
 def test_codes_of_a_number_have_the_distribution_of_the_channel(mechanism, x, row):
     expected = states_of_people(mechanism, [row(mechanism)] * 2)
     assert_same_distribution(expected, state_drawer(mechanism, {x: 2}, 2), DRAWS)
 
 
+@pytest.mark.long
 def test_a_gradient_is_simulated_by_its_ball():
     """A row with features 1, -1 and the label 1 has the gradient (-1/2, 1/2) at the origin."""
     mechanism = Gradient("logistic", (0.0, 0.0), 1.0, norm="linf")
@@ -290,6 +293,7 @@ def test_columns_of_laplace_noise_are_those_of_one_hot_vectors():
     np.testing.assert_allclose(aggregator.estimate().value, [0.5, 0.3, 0.2], rtol=0, atol=radius)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "k, epsilon, order, length", [(40, 1.0, 3, 4), (20, 1.0, 4, 3), (60, 4.5, 67, 2), (28, 2.5, 67, 3)]
 )

@@ -98,6 +98,7 @@ def test_decoded_reports_have_the_record_as_mean_and_the_stated_variance(mechani
     assert abs((error**2).mean() - variance.mean()) <= radius
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, x",
     [

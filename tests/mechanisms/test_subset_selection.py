@@ -113,6 +113,7 @@ def test_sets_of_all_categories_but_one():
     assert ldp.SubsetSelection(2, 1.0).size == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("density", [0, 13, 32, 63])
 @pytest.mark.parametrize("others, size", [(1, 1), (3, 1), (4, 2), (5, 3), (5, 5)])
 def test_the_set_of_others_is_uniform(others, size, density):

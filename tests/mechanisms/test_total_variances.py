@@ -201,6 +201,7 @@ def test_the_loss_for_a_million_categories(grid):
         assert found["HR"] / found["SS"] == pytest.approx(hadamard, rel=1e-4)
 
 
+@pytest.mark.long
 def test_projective_geometry_loses_at_most_2_percent_for_small_epsilon():
     """From 1024 to 2^20 categories, for epsilon up to 3, also if there are more points than categories."""
     worst = 0.0

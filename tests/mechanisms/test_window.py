@@ -242,6 +242,7 @@ def test_the_numbers_of_words_are_those_of_the_channel(epsilon, outputs):
     assert mechanism.epsilon_realized == least_double_not_below(exact_log(limit)) <= epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0, 20.0, 40.0])
 def test_the_words_can_be_divided_for_all_designs(epsilon):
     """No design fails, and the division by a multiplication is exact: the error is below 1 / divisor for all dividends."""
@@ -337,6 +338,7 @@ def test_decoded_reports_are_unbiased_with_the_stated_variance(epsilon, outputs)
         assert mechanism.variance(x) == pytest.approx(moments @ [high, low] - (x - 2) ** 2, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.long
 @each("epsilon", [0.1, 1.0, 4.0, 8.0, 12.0, 20.0])
 def test_decoded_reports_with_unequal_inputs_are_unbiased(epsilon):
     """Sums of fractions over all codes: the mean of an input is its number, and the variance is the stated one."""

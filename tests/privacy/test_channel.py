@@ -348,6 +348,7 @@ def test_the_realized_epsilon_is_that_of_the_channel_and_at_most_epsilon(make, e
     np.testing.assert_allclose(mechanism.channel().matrix.sum(axis=1), 1, rtol=1e-14)
 
 
+@pytest.mark.long
 @each("mechanism", MECHANISMS, ids=repr)
 def test_the_channel_of_every_mechanism_has_its_realized_epsilon(mechanism):
     """Epsilon is exact, and the conversions bound the other definitions. Channels with too many reports raise ValueError."""

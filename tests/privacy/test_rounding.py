@@ -211,6 +211,7 @@ def test_upper_bounds_at_extreme_arguments(epsilon):
                 bounded(found[1], min(one, Decimal(mass) * (1 + e) / (1 - e)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", EXTREMES)
 def test_lower_bounds_at_extreme_arguments(epsilon):
     with localcontext(prec=DIGITS):

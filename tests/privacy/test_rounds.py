@@ -18,6 +18,7 @@ from ..support.errors import raises
 from .test_shuffling import rows_of, shuffled_channel
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("mechanism", [ldp.Warner(1.0), ldp.RandomizedResponse(3, 1.5)], ids=repr)
 def test_the_bound_is_not_below_the_exact_divergence_of_rounds(mechanism, n):
@@ -41,6 +42,7 @@ def test_the_bound_is_not_below_the_exact_divergence_of_rounds(mechanism, n):
             assert (np.array(found) <= 3 * mechanism.epsilon_realized).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [2, 30, 1000])
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 2.0])
 def test_one_person_has_the_composition_of_randomized_responses(rounds, epsilon):
@@ -50,6 +52,7 @@ def test_one_person_has_the_composition_of_randomized_responses(rounds, epsilon)
     assert expected * (1 - 1e-9) <= found <= expected * (1 + 1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism, n, expected",
     [

@@ -79,6 +79,7 @@ ESTIMATES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ESTIMATES)
 def test_a_test_rejects_where_the_interval_excludes_the_null(name):
     """For every rule of limits that an estimator uses."""

@@ -53,6 +53,7 @@ def test_a_plan_of_a_comparison_is_consistent():
     assert survey.plan(100).comparison is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name, difference", [("smoker", 0.06), ("visits", 1.2)])
 def test_a_planned_difference_is_found_with_the_planned_probability(name, difference):
     """Misses powers that are off by 0.08."""
@@ -204,6 +205,7 @@ class Page(HTMLParser):
         self.texts.append(data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [["--epsilon", "2"], []])
 def test_the_page_for_a_committee(tmp_path, capsys, epsilon):
     """It has no external resources and no scripts, and escapes names and labels."""

@@ -156,6 +156,7 @@ def test_other_rounds_keep_the_permanent_answers():
     assert len({repeated._permanent_digest for repeated in (first, *different)}) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repeated", QUESTIONS, ids=str)
 def test_estimates_are_near_the_truth_in_every_round(repeated):
     n, rng = 60_000, np.random.default_rng(1)

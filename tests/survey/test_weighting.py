@@ -207,6 +207,7 @@ def test_one_margin_is_post_stratification(results):
         np.testing.assert_allclose(a.stderr, b.stderr, rtol=1e-6, err_msg=name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weigh", ["poststratify", "rake"])
 def test_weighted_answers_are_unbiased_and_their_errors_right(weigh):
     """600 surveys of 2,000 people: means and variances against the truth, at a level of 1e-5; 90 % limits cover."""

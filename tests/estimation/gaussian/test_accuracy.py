@@ -52,6 +52,7 @@ def test_errors_and_coverage_are_as_documented(scale, rounds, epsilon, n):
     assert_coverage([covered] if scale == "known" else [covered, covered_sigma], runs, 0.95, detects=0.63)
 
 
+@pytest.mark.long
 def test_stated_variance_of_the_efficient_method_is_small():
     """n Var / sigma^2 is below 8.5 for epsilon = 1 and n = 20 000, by the mean square of the standard errors.
 

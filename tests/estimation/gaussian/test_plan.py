@@ -82,6 +82,7 @@ def test_message_for_too_few_people_names_the_required_number(options, epsilon):
         server.plan(1e6)
 
 
+@pytest.mark.long
 @each("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0])
 def test_smallest_accepted_number_of_people_is_enough(options, epsilon):
     """Also larger numbers: every group of the search is large enough."""

@@ -86,6 +86,7 @@ def test_a_run_equals_the_estimate_from_the_reports_of_its_parts(noise, epsilon)
     np.testing.assert_allclose(plug_in, inverse @ inverse * variance / 2400, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_the_intercept_is_the_coefficient_of_one():
     """Whatever its column is."""
     x, y = data(60_000)
@@ -97,6 +98,7 @@ def test_the_intercept_is_the_coefficient_of_one():
         assert (high > [1.0, 1.0, 0.0]).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", ["auto", "half-space", "laplace"])
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_the_noise_of_the_hessian_at_the_sufficient_n(norm, noise):
