@@ -41,7 +41,18 @@ ROOMS = (
     {FACADE},
 )
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
-USERS_OF_CORE = {"_core", SHARED, "domains", "reports", "mechanisms", "estimation", "survey", "central", "bench"}
+USERS_OF_CORE = {
+    "_core",
+    SHARED,
+    "domains",
+    "reports",
+    "mechanisms",
+    "estimation",
+    "survey",
+    "central",
+    "analysis",
+    "bench",
+}
 
 
 @dataclass(frozen=True)

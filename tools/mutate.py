@@ -118,6 +118,7 @@ TESTS = {
     ],
     "src/kernels/simd/*": ["tests/core", *TWINS, *mechanisms("window", "sampled_cube"), *SGD, *SHARED],
     "src/ldpfast/_core/kernel.pyx": [*TWINS, *mechanisms("pieces", "errors"), *KEYS, *SHARED, "tests/test_threads.py"],
+    "src/ldpfast/_core/logit.pyx": ["tests/core/test_logit.py", "tests/analysis"],
     "src/ldpfast/_core/native.pyx": STREAM,
     "src/ldpfast/_core/noise.pyx": [*NOISE, "tests/core/test_wiping.py"],
     "src/ldpfast/_core/normal.pyx": ["tests/estimation/gaussian", "tests/bounds/test_planning.py"],

@@ -37,6 +37,7 @@ _NAMES = (
     "series",
     "transform",
     "sgd",
+    "logit",
     "normal",
 )
 _native = find_spec(f"{__name__}.native")

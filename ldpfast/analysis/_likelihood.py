@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _threads
+from .._core import logit
 from .._typing import Floats
 from ._maximum import Sums
 from ._rows import ROWS, Rows
@@ -69,27 +70,31 @@ class Likelihood:
             value, score, information = value - params.ravel() @ slope / 2, score - slope, information + self.ridge
         return Sums(float(value), score, information)
 
-    def _block(self, params: Floats, place: slice, observed: bool) -> tuple[float, Floats, Floats]:
+    def _block(self, params: Floats, part: slice, observed: bool) -> tuple[float, Floats, Floats]:
         """Return the log-likelihood of some people, its gradient and information."""
-        x, w, shares, after, seen = self._at(params, place)
-        score = ((after - shares)[:, 1:] * w[:, np.newaxis]).T @ x
-        if not observed:
-            chances = self.table.T @ shares.T  # of all codes
-            inverse = np.divide(1.0, chances, out=np.zeros_like(chances), where=chances > 0)
         classes, columns = params.shape
-        information = np.empty((classes, columns, classes, columns))
-        for y in range(1, classes + 1):
-            for z in range(1, y + 1):
-                if observed:
-                    factor = after[:, y] * after[:, z] - shares[:, y] * shares[:, z]
-                    if y == z:
-                        factor = factor + shares[:, y] - after[:, y]
-                else:
-                    factor = shares[:, y] * shares[:, z] * ((self.table[y] * self.table[z]) @ inverse - 1)
-                part = (x * (w * factor)[:, np.newaxis]).T @ x
-                information[y - 1, :, z - 1], information[z - 1, :, y - 1] = part, part.T
-        size = classes * columns
-        return float(w @ np.log(seen)), score.ravel(), information.reshape(size, size)
+        score, lower = np.zeros(params.size), np.zeros((params.size, params.size))
+        rows, weights = self.rows, None if self.weights is None else self.weights[part]
+        shift, scale = rows.standardization
+        value = logit.sums(
+            rows.x[part],
+            shift,
+            scale,
+            rows.intercept,
+            self.codes[part],
+            self.table,
+            weights,
+            params,
+            observed,
+            score,
+            lower,
+        )
+        information = lower.reshape(classes, columns, classes, columns)
+        information += np.tril(lower.reshape(information.shape).transpose(0, 2, 1, 3), -1).transpose(0, 3, 1, 2)
+        for y in range(classes):
+            for z in range(y):
+                information[z, :, y] = information[y, :, z]
+        return value, score, lower
 
     def _at(self, params: Floats, part: slice) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Return covariates, weights, shares before and after the report, and its probability, for some people."""

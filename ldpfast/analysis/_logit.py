@@ -152,8 +152,8 @@ class RandomizedLogit(Regression):
         ValueError
             If there are none.
         """
-        for start in (self._answers.start_of_shares(likelihood), self._answers.start_of_squares(likelihood)):
-            found = maximum(likelihood, start)
+        for start in (self._answers.start_of_shares, self._answers.start_of_squares):
+            found = maximum(likelihood, start(likelihood))
             if found is None:
                 continue
             params, sums = found

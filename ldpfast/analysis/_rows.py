@@ -69,6 +69,8 @@ class Rows:
             raise ValueError(
                 f"X must be finite numbers without missing values, column {listed[int(np.argmin(finite))]!r} is not"
             )
+        if values.dtype != np.float32:
+            values = values.astype(np.float64, copy=False)
         return cls(values, (*[CONST] * intercept, *listed), intercept)
 
     def __len__(self) -> int:
@@ -83,9 +85,17 @@ class Rows:
     def block(self, part: slice) -> Floats:
         """Return some rows as float64, with the column of ones."""
         rows = np.asarray(self.x[part], np.float64)
-        if self.shift is not None and self.scale is not None:
-            rows = (rows - self.shift) / self.scale
+        if self.shift is not None:
+            shift, scale = self.standardization
+            rows = (rows - shift) / scale
         return np.column_stack([np.ones(len(rows)), rows]) if self.intercept else rows
+
+    @property
+    def standardization(self) -> tuple[Floats, Floats]:
+        """The arrays `shift` and `scale`, which are 0 and 1 if they are None."""
+        if self.shift is None or self.scale is None:
+            return np.zeros(self.x.shape[1]), np.ones(self.x.shape[1])
+        return self.shift, self.scale
 
     def standardized(self) -> Rows:
         """Return the rows with columns of size 1, and with mean 0 if there is an intercept.
