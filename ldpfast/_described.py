@@ -47,6 +47,11 @@ class Described:
         """Return the names of the parameters in descriptions."""
         return cls.parameter_names()
 
+    @classmethod
+    def omitted_names(cls) -> frozenset[str]:
+        """Return the names of the parameters that descriptions leave out where they have their defaults."""
+        return frozenset()
+
     def _parameters(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
         return {name: getattr(self, name) for name in self.parameter_names()}
@@ -158,7 +163,7 @@ def from_dict(data: Any, kind: str | None = None) -> Any:
         raise ValueError(f"data must name a {kind}, one of {', '.join(sorted(classes))}, got {name!r}")
     arguments = {key: value for key, value in data.items() if key != kind}
     expected = classes[name].described_names()
-    if set(arguments) != set(expected):
+    if not set(expected) - classes[name].omitted_names() <= set(arguments) <= set(expected):
         raise ValueError(f"data must hold {', '.join(sorted(expected))} for {name}, got {', '.join(sorted(arguments))}")
     return classes[name]._from_packed(arguments)
 

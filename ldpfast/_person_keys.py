@@ -25,6 +25,7 @@ from ._core.person import (
     ROUND,
     SERIES,
     TEXT,
+    TURN,
     Prefix,
 )
 from ._frames import Coded
@@ -164,6 +165,11 @@ class PersonKeys:
     def assignment(self, series: bytes, persons: Persons) -> QuestionKeys:
         """Return the keys that choose what the persons are asked in a series."""
         return self._keys(persons, (SERIES, series), (ASSIGNMENT, b""))
+
+    def turns(self, series: bytes, persons: Persons, waves: int, turns: int) -> NDArray[np.bool_]:
+        """Return in which waves of a series each person answers, shape (n, waves): those with the smallest tickets."""
+        keys = self._keys(persons, (SERIES, series), (TURN, b""))
+        return keys.assign([str(wave + 1) for wave in range(waves)], [1] * waves, turns)
 
     def _keys(self, persons: Persons, *fields: tuple[int, bytes]) -> QuestionKeys:
         return QuestionKeys(Prefix(self._secret, b"".join(_field(tag, payload) for tag, payload in fields)), persons)

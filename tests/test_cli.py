@@ -640,7 +640,11 @@ def test_states_of_single_questions_are_estimated(capsys, tmp_path):
     "text, message",
     [
         ("epsilon = ", "a survey must be valid TOML"),
-        ("epsilon = 1\nquestion = 3", "entries epsilon, answers, weights, series, questions only, got 'question'"),
+        (
+            "epsilon = 1\nquestion = 3",
+            "entries epsilon, answers, weights, series, waves, turns, open_ended, revision, wave, "
+            "questions only, got 'question'",
+        ),
         ("questions = {}", "an entry 'epsilon': a number"),
         ("epsilon = 1", "an entry 'questions': a table of questions"),
         ("epsilon = 1\n[questions.a]\ntype = 3", "question 'a' must have a type, one of YesNo, Choice"),

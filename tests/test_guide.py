@@ -20,7 +20,7 @@ GUIDES = {
     central: ["central"],
     designs: ["designs"],
     analysis: ["designs"],
-    survey: ["survey", "collecting"],
+    survey: ["survey", "collecting", "panels"],
 }
 BY_SECTION = ["guide", "privacy", "central", "designs", "survey", "collecting"]
 # Run by tests/bounds/test_documentation.py, tests/mechanisms/test_custom.py and tests/engines/test_scale_out.py.

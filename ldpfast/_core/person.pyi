@@ -9,6 +9,7 @@ ROUND: int
 PADDING: int
 DESCRIPTION: int
 TICKET: int
+TURN: int
 INTEGER: int
 TEXT: int
 BYTES: int

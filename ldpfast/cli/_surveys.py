@@ -17,7 +17,9 @@ import numpy as np
 from .. import _check
 from .._extras import optional
 from .._load import load
+from .._person_keys import PersonKeys
 from .._schema import read_json
+from .._warnings import warn
 from ..files import MISSING, FileTable, duplicates, open_table, require_regular
 from ..reports import SCHEMA_KEY, Aggregator
 from ..results import Estimate
@@ -48,6 +50,24 @@ def add_commands(commands: Any, seed: str) -> None:
     _add_files(privatize)
     privatize.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet file of reports")
     privatize.add_argument("--clip", action="store_true", help="move numbers out of range to the nearer end")
+    privatize.add_argument(
+        "--person",
+        metavar="COLUMN",
+        help="column of identifiers: with --key-file, the same person and answers always give the same report. In CSV files "
+        "identifiers are texts: 17 is another person than the number 17 of a Parquet file",
+    )
+    privatize.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="file with the secret for --person: 32 random bytes, or 64 hexadecimal digits. It is as sensitive as the data",
+    )
+    privatize.add_argument(
+        "--wave",
+        type=int,
+        metavar="W",
+        help="number of the wave of a survey with waves; only people whose turn it is answer",
+    )
     privatize.add_argument("--seed", type=int, help=seed)
     privatize.set_defaults(command=_privatize)
 
@@ -125,8 +145,18 @@ def _add_files(parser: Any) -> None:
 def _privatize(arguments: argparse.Namespace) -> int:
     parquet = optional("pyarrow.parquet", "files")
     survey = read_survey(arguments.survey, Survey.from_toml)
-    rng = generator(arguments.seed)
+    if arguments.wave is not None:
+        survey = survey.in_wave(arguments.wave)
+    rng: Any = generator(arguments.seed)
     inputs = [arguments.survey, *arguments.files]
+    if (arguments.person is None) != (arguments.key_file is None):
+        raise ValueError("--person and --key-file must be given together")
+    if arguments.key_file is not None:
+        if rng is not None:
+            raise ValueError("--seed must be left out where --key-file is given")
+        inputs.append(arguments.key_file)
+        rng = PersonKeys(_secret(arguments.key_file), arguments.person)
+    replaces = arguments.key_file is None and arguments.output.exists()
     with _progress(arguments.files, False) as progress, replaced(arguments.output, inputs) as temporary:
         table = FileTable(arguments.files, survey.column_questions, progress=progress)
         pieces = survey.privatize_pieces(table, rng=rng, clip=arguments.clip)
@@ -139,6 +169,12 @@ def _privatize(arguments: argparse.Namespace) -> int:
                     n += piece.num_rows
         except ValueError as error:
             raise ValueError(_with_options(str(error), "`optional = true` in the survey")) from None
+    if replaces:
+        warn(
+            f"{arguments.output} was replaced by new reports. If the old ones were shared, the losses of both add up; with "
+            "--person and --key-file the same answers give the same reports",
+            UserWarning,
+        )
     print(
         f"{n} reports of the survey {survey.fingerprint}, epsilon = {survey.guarantee.epsilon:.6g}: {arguments.output}"
     )
@@ -295,6 +331,20 @@ def _survey_of(path: Path, schema: Any) -> Survey:
         return Survey.from_dict(read_json((schema.metadata or {})[SCHEMA_KEY])["asks"])
     except (LookupError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"it must be a file of reports of a survey: {error}") from None
+
+
+def _secret(path: Path) -> bytes:
+    """Return the secret in a file."""
+    require_regular(path)
+    data = path.read_bytes()
+    if len(data) != 32:
+        try:
+            data = bytes.fromhex(data.decode("ascii").strip())
+        except ValueError:
+            data = b""
+    if len(data) != 32:
+        raise ValueError(f"--key-file must hold 32 bytes or 64 hexadecimal digits, got another content in {path}")
+    return data
 
 
 def _digest(path: Path) -> str:

@@ -15,14 +15,17 @@ from ._compare import SurveyComparison, compare
 from ._cross import Cross, CrossAnswer
 from ._histogram import Histogram, HistogramAnswer
 from ._hypotheses import k_sample, two_sample
+from ._ledger import Ledger
 from ._mean import Mean
 from ._plan import SurveyPlan
+from ._pool_waves import pool
 from ._questions import ColumnQuestion as ColumnQuestion
 from ._questions import SurveyQuestion as SurveyQuestion
 from ._repeated import Repeated, RepeatedRound
 from ._repeated_client import RepeatedClient
 from ._result import SurveyResult
 from ._survey import Survey
+from ._versions import Loss
 from ._weighting import poststratify, rake
 from ._yes_no import YesNo
 
@@ -33,6 +36,8 @@ __all__ = [
     "CrossAnswer",
     "Histogram",
     "HistogramAnswer",
+    "Ledger",
+    "Loss",
     "Mean",
     "Repeated",
     "RepeatedClient",
@@ -46,6 +51,7 @@ __all__ = [
     "YesNo",
     "compare",
     "k_sample",
+    "pool",
     "poststratify",
     "rake",
     "two_sample",

@@ -11,10 +11,14 @@ from .._core.stream import Stream
 from .._core.survey import Column
 from .._person_keys import PersonKeys
 from ._client_table import check_optional
+from ._ledger import Ledger, Parts
+from ._panel import in_turn
 from ._persons import person_answers
 
 if TYPE_CHECKING:
     from ._survey import Survey
+
+ALONE = b""  # identifier of the only person of a ledger
 
 
 class SurveyClient:
@@ -32,21 +36,66 @@ class SurveyClient:
     1
     """
 
-    def __init__(self, survey: Survey, secret: bytes | None, person: int | str | bytes | None) -> None:
+    def __init__(
+        self, survey: Survey, secret: bytes | None, person: int | str | bytes | None, ledger: Ledger | None = None
+    ) -> None:
         if (secret is None) != (person is None):
             raise ValueError("secret and person must be given together")
-        self._survey = survey
-        self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
+        if ledger is not None and not isinstance(ledger, Ledger):
+            raise TypeError(f"ledger must be a Ledger, got {type(ledger).__name__}")
+        if ledger is not None and secret is not None:
+            raise ValueError("secret and person must be left out with a ledger, which has a secret of its own")
+        if survey.waves is not None and secret is None and ledger is None:
+            raise ValueError(
+                "secret and person, or a ledger, must be given for a survey with waves: they decide the turns"
+            )
         check_optional(survey._layout.declared)
-        self._sizes = survey._layout.sizes
+        self._survey, self._ledger = survey, ledger
+        self._keys = None if person is None or secret is None else PersonKeys(secret, [person])
+        if ledger is not None:
+            self._keys = PersonKeys(ledger.secret(survey), [ALONE])
 
-    def answer(self, record: Mapping[str, Any]) -> bytes:
+    def is_turn(self, wave: int | None = None) -> bool:
+        """Return whether the person answers in a wave. It does not depend on any answer.
+
+        Parameters
+        ----------
+        wave : int, optional
+            Number of the wave; left out for a survey of one wave, or without waves.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the survey has no such wave.
+        """
+        survey = self._in_wave(wave)
+        if self._keys is None:
+            return True
+        chosen = in_turn(survey, self._keys, self._keys.persons(1))
+        return chosen is None or len(chosen) == 1
+
+    def _in_wave(self, wave: int | None) -> Survey:
+        """Return the survey that is answered in a wave."""
+        survey = self._survey
+        if survey.waves is None or (survey.wave is not None and wave in (None, survey.wave)):
+            if survey.waves is None and wave is not None:
+                raise ValueError(f"wave must be left out for a survey without waves, got {wave!r}")
+            return survey
+        if survey.wave is not None:
+            raise ValueError(f"wave must be {survey.wave}, that of the survey, got {wave!r}")
+        if wave is None:
+            raise ValueError(f"wave must be given for a survey with {survey.waves} waves")
+        return survey.in_wave(wave)
+
+    def answer(self, record: Mapping[str, Any], *, wave: int | None = None) -> bytes:
         """Return the report of the person.
 
         Parameters
         ----------
         record : mapping
             Values by the names of the columns of the questions. Other entries are ignored.
+        wave : int, optional
+            Number of the wave; left out for a survey of one wave, or without waves.
 
         Returns
         -------
@@ -58,15 +107,20 @@ class SurveyClient:
         ------
         TypeError, KeyError
             If `record` is not a mapping, or is not empty and has none of the columns.
+        ValueError
+            If there is no such wave, or it is not the person's turn; if the ledger does not allow another answer.
 
         Privacy
         -------
         `Survey.guarantee` for each call. A second call is a second report, and the losses add up, unless the client has a
-        secret: then the same record gives the same message.
+        secret: then the same record gives the same message. With a ledger, the second call returns the first message. In a
+        survey with waves, a person always answers when it is their turn, at a time that does not depend on the record.
         """
         if not isinstance(record, Mapping):
             raise TypeError(f"record must be a mapping, got {type(record).__name__}")
-        survey = self._survey
+        survey = self._in_wave(wave)
+        if not self.is_turn(wave):
+            raise ValueError(f"wave must be a turn of the person, got {survey.wave}: see is_turn")
         if record and not any(
             (question.column or name) in record for name, question in survey._layout.declared.items()
         ):
@@ -74,21 +128,26 @@ class SurveyClient:
             raise KeyError(f"record must have at least one of the columns {names}")
         questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
         columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
-        if self._keys is not None:
-            found, answered = person_answers(survey, self._keys, self._keys.persons(1), columns)
-            return survey._layout.head + b"".join(
-                q.to_bytes(2, "little") + found[q].tobytes() for q in np.flatnonzero(answered[0]).tolist()
-            )
-        return self._message(Stream(), columns)
+        if self._ledger is not None:
+            return message(survey, self._ledger.answer(survey, lambda: self._reports(survey, columns)))
+        return message(survey, self._reports(survey, columns))
 
-    def _message(self, stream: Stream, columns: list[Column]) -> bytes:
-        """Return the message of the person who is the first of a stream."""
-        reports = [np.zeros(size, np.uint8) for size in self._sizes]
-        asked = [np.zeros(1, np.uint8) for _ in self._sizes]
-        self._survey._layout.kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
-        parts = [
-            q.to_bytes(2, "little") + report.tobytes()
-            for q, (report, flag) in enumerate(zip(reports, asked, strict=True))
-            if flag[0]
-        ]
-        return self._survey._layout.head + b"".join(parts)
+    def _reports(self, survey: Survey, columns: list[Column]) -> Parts:
+        """Return the reports of the person, with the numbers of their questions."""
+        if self._keys is None:
+            return first_of(Stream(), survey, columns)
+        found, answered = person_answers(survey, self._keys, self._keys.persons(1), columns)
+        return [(q, found[q].tobytes()) for q in np.flatnonzero(answered[0]).tolist()]
+
+
+def first_of(stream: Stream, survey: Survey, columns: list[Column]) -> Parts:
+    """Return the reports of the person who is the first of a stream."""
+    sizes = survey._layout.sizes
+    reports, asked = [np.zeros(size, np.uint8) for size in sizes], [np.zeros(1, np.uint8) for _ in sizes]
+    survey._layout.kernel.privatize(stream, 0, columns, 0, 1, True, reports, asked)
+    return [(q, report.tobytes()) for q, (report, flag) in enumerate(zip(reports, asked, strict=True)) if flag[0]]
+
+
+def message(survey: Survey, reports: Parts) -> bytes:
+    """Return the message with some reports."""
+    return survey._layout.head + b"".join(q.to_bytes(2, "little") + report for q, report in reports)

@@ -21,6 +21,7 @@ from ..reports import SCHEMA_KEY, Collected
 from ..results import ClippedWarning
 from ._counts import LABEL, combine, count_groups, count_rows
 from ._layout import SurveyLayout
+from ._panel import in_turn, require_keys, require_wave
 from ._persons import person_answers
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class People:
         if self.keys is not None and self.keys.question is not None:
             raise ValueError(f"question must be None in PersonKeys for a survey, got {self.keys.question!r}")
         self._rng, self._randomness = rng, Randomness()
+        require_wave(survey)
+        require_keys(survey, self.keys)
         if not is_personal(rng):
             self._randomness.keep(rng, open_stream(rng))
 
@@ -62,24 +65,26 @@ class People:
         yield schema.empty_table()
         for piece, columns in self._pieces():
             reports, valid = self._reports_of(piece, columns)
+            n = len(reports[0])
             arrays = [
-                pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), piece.n, [pa.py_buffer(bits), pa.py_buffer(rows)])
+                pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), n, [pa.py_buffer(bits), pa.py_buffer(rows)])
                 for size, bits, rows in zip(self.layout.sizes, valid, reports, strict=True)
             ]
-            label = pa.repeat(pa.scalar(self.layout.head[1:], pa.binary(8)), piece.n)
+            label = pa.repeat(pa.scalar(self.layout.head[1:], pa.binary(8)), n)
             yield pa.Table.from_arrays([*arrays, label], schema=schema)
 
     def _reports_of(
         self, piece: Piece, columns: list[Column]
     ) -> tuple[list[NDArray[np.uint8]], list[NDArray[np.uint8]]]:
-        """Return the reports to each asked question, one row per person, and packed bits of who was asked."""
+        """Return the reports to each asked question, one row per person who answers, and packed bits of who was asked."""
         n, sizes = piece.n, self.layout.sizes
-        reports = [np.zeros((n, size), np.uint8) for size in sizes]
         if self.keys is not None:
-            made, asked = self._person_answers(piece, columns, self.keys)
+            made, asked, _ = self._person_answers(piece, columns, self.keys)
+            reports = [np.zeros((len(asked), size), np.uint8) for size in sizes]
             for q, rows in enumerate(made):
                 reports[q][asked[:, q]] = rows
             return reports, [np.packbits(asked[:, q], bitorder="little") for q in range(len(sizes))]
+        reports = [np.zeros((n, size), np.uint8) for size in sizes]
         valid = [np.zeros(-(-n // 8), np.uint8) for _ in sizes]
         stream, first = self._take(-(-n // ROWS))
 
@@ -97,17 +102,21 @@ class People:
         collected.clipped = dict.fromkeys(self.layout.columns, 0)
         for piece, columns in self._pieces():
             members, groups = collected.members(values_of(self.by, piece.columns))
+            answering, chosen = piece.n, None
             if self.keys is None:
                 self._run_piece(piece, columns, members, groups, collected.states)
             else:
-                reports, asked = self._person_answers(piece, columns, self.keys)
+                reports, asked, chosen = self._person_answers(piece, columns, self.keys)
+                answering = len(asked)
+                if members is not None and chosen is not None:
+                    members = members[chosen]
                 if members is None:
                     count_rows(self.layout, reports, asked, [state[0] for state in collected.states])
                 else:
                     count_groups(self.layout, reports, asked, members, collected.states)
-            collected.n += piece.n if members is None else np.bincount(members, minlength=groups)
+            collected.n += answering if members is None else np.bincount(members, minlength=groups)
             if self.clip:
-                collected.add_clipped(self._clipped(piece, columns))
+                collected.add_clipped(self._clipped(piece, columns, chosen))
         return collected
 
     def _run_piece(
@@ -133,14 +142,18 @@ class People:
 
     def _person_answers(
         self, piece: Piece, columns: list[Column], keys: PersonKeys
-    ) -> tuple[list[NDArray[np.uint8]], NDArray[np.bool_]]:
-        """Check a piece, and return the reports of those who were asked each question, and who was asked."""
+    ) -> tuple[list[NDArray[np.uint8]], NDArray[np.bool_], NDArray[np.intp] | None]:
+        """Check a piece, and return the reports of those who were asked each question, who was asked, and whose turn it is.
+
+        The rows of those whose turn it is are None for a survey without waves, in which all answer.
+        """
         self._raise_first([self.layout.kernel.first_invalid_block(columns, piece.n, self.clip)], piece, columns)
         if keys.column is not None:
             persons = Persons(piece.columns[keys.column], unique=True)
         else:
             persons = keys.persons_from(piece.start, piece.n)
-        return person_answers(self.survey, keys, persons, columns)
+        chosen = in_turn(self.survey, keys, persons)
+        return *person_answers(self.survey, keys, persons, columns, chosen), chosen
 
     # Pieces -----------------------------------------------------------------------------------------------------------
 
@@ -180,14 +193,17 @@ class People:
 
             raise question.first_fault(question.column or name, columns[part], first, n, clip=self.clip, place=place)
 
-    def _clipped(self, piece: Piece, columns: list[Column]) -> dict[str, int]:
-        """Return the number of cells of each question that are out of range, or hold an undeclared category."""
+    def _clipped(self, piece: Piece, columns: list[Column], chosen: NDArray[np.intp] | None) -> dict[str, int]:
+        """Return the number of cells of each question that are out of range, or hold an undeclared category.
+
+        `chosen` are the rows of those who answer; None for all.
+        """
         clipped = {}
         # A mean is there twice if it is sent as a number and as a symbol.
         for name, read in dict(zip(self.layout.columns, columns, strict=True)).items():
             question = self.layout.declared[name]
             column = question.column or name
-            clipped[name] = question.number_clipped(column, piece.columns[column], read)
+            clipped[name] = question.number_clipped(column, piece.columns[column], read, chosen)
         return clipped
 
 

@@ -18,7 +18,7 @@ PIECE_ROWS = 1 << 12  # rows whose keys are in memory together
 
 
 def person_answers(
-    survey: Survey, keys: PersonKeys, persons: Persons, columns: list[Column]
+    survey: Survey, keys: PersonKeys, persons: Persons, columns: list[Column], chosen: NDArray[np.intp] | None = None
 ) -> tuple[list[AnyArray], NDArray[np.bool_]]:
     """Return the packed reports of each asked question, and which person is asked which question.
 
@@ -31,14 +31,18 @@ def person_answers(
         One per row.
     columns : list of Column
         Valid columns for the kernel of the survey.
+    chosen : ndarray of int, shape (m,), optional
+        Rows of the persons who answer. The default is all.
 
     Returns
     -------
     reports : list of ndarray of uint8, shape (asked, size)
         Reports of the persons who are asked the question, in the order of the rows.
-    asked : ndarray of bool, shape (n, questions)
+    asked : ndarray of bool, shape (m, questions)
     """
     layout = survey._layout
+    chosen = np.arange(len(persons)) if chosen is None else chosen
+    persons = persons.take(chosen)
     asked = keys.assignment(layout.series, persons).assign(layout.names, layout.weights, layout.answers)
     reports = []
     for q, item in enumerate(layout.items):
@@ -48,7 +52,7 @@ def person_answers(
         places = layout.places[q]
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
         for start in range(0, len(rows), PIECE_ROWS):
-            these = rows[start : start + PIECE_ROWS]
+            these = chosen[rows[start : start + PIECE_ROWS]]
             questions = [layout.declared[layout.columns[place]] for place in places]
             cells = [
                 question.canonical(columns[place], these, clip=True)

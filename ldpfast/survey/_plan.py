@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ._design import Item, answer_variances
 from ._questions import ColumnQuestion
 from ._shares import Shares
 from ._sums import Cells
+
+if TYPE_CHECKING:
+    from ._survey import Survey
 
 MAX_PANELS = 12  # of a plot
 
@@ -45,6 +48,31 @@ def sampling_variance(parts: list[ColumnQuestion]) -> float:
     """Return the variance of one answer without privacy, for the people of `expected_variance`."""
     share = 1 / math.prod(len(part.labels) for part in parts)
     return share * (1 - share)
+
+
+@dataclass(frozen=True)
+class PlannedWaves:
+    """Standard errors of the questions of a survey with waves, and of the alternative without turns.
+
+    Attributes
+    ----------
+    people : int
+        Number of people in the whole panel.
+    stderr : ndarray, shape (questions,)
+        Of one wave.
+    difference : ndarray, shape (questions,)
+        Of the difference of two waves with different people.
+    pooled : ndarray, shape (questions,), or None
+        Of all waves together; None if the same people answer several times.
+    split : ndarray, shape (questions,)
+        Of one wave, if everybody answered in each wave with an equal part of epsilon; infinite where no mechanism exists.
+    """
+
+    people: int
+    stderr: Floats
+    difference: Floats
+    pooled: Floats | None
+    split: Floats
 
 
 @dataclass(frozen=True)
@@ -94,6 +122,8 @@ class SurveyPlan:
         Unit of each question: "share", or the range of a mean.
     comparison : PlannedComparison or None
         What a comparison of two groups finds, if it is planned.
+    waves : PlannedWaves or None
+        For a survey with waves, of which all other numbers describe one.
 
     Examples
     --------
@@ -114,6 +144,7 @@ class SurveyPlan:
     nonprivate: Floats | None = None
     units: tuple[str, ...] = ()
     comparison: PlannedComparison | None = None
+    waves: PlannedWaves | None = None
 
     @property
     def expected(self) -> Floats:
@@ -124,13 +155,19 @@ class SurveyPlan:
     def table(self) -> Table:
         """The standard errors, one row per question; the column of this survey is marked with an asterisk.
 
-        Then those without privacy and, if a comparison is planned, the smallest difference of two groups that is found, the
-        differences that are to be found, and the number of people that they need.
+        With waves, then those of a difference of two waves, of all waves together, and of one wave in which everybody answers
+        with an equal part of epsilon. Then those without privacy and, if a comparison is planned, the smallest difference of
+        two groups that is found, the differences that are to be found, and the number of people that they need.
         """
         columns: dict[str, list[Any]] = {
             f"{m} answer{'s' * (m > 1)}{' *' * (m == self.answers)}": [float(x) for x in self.stderr[:, m - 1]]
             for m in range(1, self.stderr.shape[1] + 1)
         }
+        if self.waves is not None:
+            columns["two waves"] = self.waves.difference.tolist()
+            if self.waves.pooled is not None:
+                columns["all waves"] = self.waves.pooled.tolist()
+            columns["everybody, split epsilon"] = self.waves.split.tolist()
         if self.nonprivate is not None:
             columns["without privacy"] = self.nonprivate.tolist()
         if self.comparison is not None:
@@ -193,6 +230,8 @@ class SurveyPlan:
     def note(self) -> str:
         """The line below the printed table."""
         text = f"expected standard errors for n = {self.n:,}; * is this survey"
+        if self.waves is not None:
+            text = f"expected standard errors of one wave, with {self.n:,} of {self.waves.people:,} people; * is this survey"
         if self.comparison is not None:
             text += (
                 f"; differences of two groups of n / 2 people, found with probability {self.comparison.power:g} by a test at "
@@ -247,6 +286,27 @@ def plan(
     if compare:
         comparison = PlannedComparison(alpha, power, distance / math.sqrt(n), differences, needed)
     return SurveyPlan(n, names, single / math.sqrt(n), answers, np.sqrt(nonprivate / n) * scale, units, comparison)
+
+
+def plan_waves(survey: Survey, n: Any, compare: Any, alpha: float, power: float) -> SurveyPlan:
+    """Return the standard errors to expect from n people of a survey with waves, each of whom answers in some of them."""
+    panel, items, questions = survey._series.panel, survey._layout.items, cast(dict[str, Any], survey.questions)
+    assert panel is not None
+    share = panel.turns / panel.waves
+    in_wave = None
+    if n is not None:
+        in_wave = int(_check.people("n", n) * share)
+        if not in_wave:
+            raise ValueError(f"n must be at least {math.ceil(1 / share)}, one person per wave, got {n}")
+    one = plan(items, questions, survey.epsilon / panel.turns, survey.answers, in_wave, compare, alpha, power)
+    people = math.ceil(one.n / share) if n is None else int(n)
+    scale = np.array([questions[item.parts[0]].length if len(item.parts) == 1 else 1.0 for item in items])
+    alone = answer_variances(items, questions, survey.epsilon / panel.waves, survey.answers, expected_variance)
+    pooled = one.expected / math.sqrt(panel.waves) if panel.turns == 1 else None
+    waves = PlannedWaves(
+        people, one.expected, math.sqrt(2) * one.expected, pooled, np.sqrt(np.array(alone) / people) * scale
+    )
+    return replace(one, waves=waves)
 
 
 def checked_differences(compare: Any, names: Sequence[str]) -> dict[str, float]:

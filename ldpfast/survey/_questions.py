@@ -184,11 +184,15 @@ class ColumnQuestion(SurveyQuestion):
         """Return the numbers that canonical values stand for, where a number is sent."""
         raise TypeError(f"a {type(self).__name__} is not sent as a number")
 
-    def number_clipped(self, name: str, values: Any, column: Column) -> int:
-        """Return the number of cells that are outside of the declared set, and are moved or count as "no answer"."""
-        return sum(
-            int(self.faults(column, i, min(ROWS, column.n - i), clip=False)[1].sum()) for i in range(0, column.n, ROWS)
-        )
+    def number_clipped(self, name: str, values: Any, column: Column, chosen: NDArray[np.intp] | None = None) -> int:
+        """Return the number of cells that are outside of the declared set, and are moved or count as "no answer".
+
+        `chosen` are the rows of those who answer, in ascending order; None for all.
+        """
+        faults = (self.faults(column, i, min(ROWS, column.n - i), clip=False)[1] for i in range(0, column.n, ROWS))
+        if chosen is None:
+            return sum(int(fault.sum()) for fault in faults)
+        return int(np.concatenate([np.zeros(0, np.bool_), *faults])[chosen].sum())
 
     def first_fault(
         self, name: str, column: Column, first: int, n: int, *, clip: bool = False, place: Callable[[int], str]

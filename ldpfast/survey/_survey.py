@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -24,15 +24,20 @@ from ._conclude import conclude
 from ._counts import combine, count, is_possible
 from ._design import Item
 from ._layout import SurveyLayout
+from ._ledger import Ledger
 from ._messages import messages_of
+from ._panel import Panel, Series, require_wave
 from ._people import People, warn_clipped, warn_public
 from ._plan import SurveyPlan
 from ._questions import ColumnQuestion, SurveyQuestion, declared
 from ._result import SurveyResult
+from ._versions import Loss, loss_of, revised
 
 if TYPE_CHECKING:
     from .._table import Table
     from .._typing import RNGLike
+
+LATER_OPTIONS = {"waves": None, "turns": 1, "open_ended": False, "revision": 1, "wave": None}  # and their defaults
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +61,19 @@ class Survey(Question[SurveyResult]):
         Name of a series of surveys of the same people. With `PersonKeys`, questions of the same series, epsilon and number of
         answers per person have the same coins and the same choice of questions for a person, so that a question that stays
         in the next survey gets the same report for the same value. All surveys without a name are one series.
+    waves : int, optional
+        Number of waves in [2, 1024] of a rotating panel: each person answers in `turns` of them, which are drawn without a look
+        at the data. Epsilon is the loss of a person in all waves together, whatever the answers are and whatever `revise`
+        changes between two waves. People are asked by the survey of a wave, `in_wave`.
+    turns : int, default 1
+        Number of waves in which each person answers, each with epsilon / turns.
+    open_ended : bool, default False
+        Whether the series goes on after its waves. Each person then answers once in every `waves` waves, and loses epsilon
+        each time.
+    revision : int, default 1
+        Number of the version of the survey, which `revise` counts.
+    wave : int, optional
+        Number of the wave that this is the survey of; see `in_wave`.
 
     Attributes
     ----------
@@ -100,10 +118,16 @@ class Survey(Question[SurveyResult]):
     answers: Any = field(default=1, kw_only=True)
     weights: Mapping[str, int] | None = field(default=None, kw_only=True)
     series: str | None = field(default=None, kw_only=True)
+    waves: int | None = field(default=None, kw_only=True)
+    turns: int = field(default=1, kw_only=True)
+    open_ended: bool = field(default=False, kw_only=True)
+    revision: int = field(default=1, kw_only=True)
+    wave: int | None = field(default=None, kw_only=True)
     mechanisms: dict[str, Mechanism] = field(init=False, repr=False)
     _guarantee: Guarantee = field(init=False, repr=False)
     kind: ClassVar[str] = "survey"
     _layout: SurveyLayout = field(init=False, repr=False)
+    _series: Series = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         questions, epsilon = checked_questions(self.questions), _check.positive("epsilon", self.epsilon)
@@ -116,24 +140,30 @@ class Survey(Question[SurveyResult]):
         ]
         if self.series is not None and (not isinstance(self.series, str) or not self.series):
             raise TypeError(f"series must be a non-empty text or None, got {self.series!r}")
-        answers = checked_answers(self.answers, items, questions, epsilon)
+        panel = Panel.of(self.waves, self.turns, self.open_ended)
+        turns = 1 if panel is None else panel.turns
+        answers = checked_answers(self.answers, items, questions, epsilon / turns)
         if answers > 1 and len({item.weight for item in items}) > 1:
             raise ValueError(f"weights must be equal or 0 with answers={answers}, got {self.weights!r}")
-        mechanisms = mechanisms_of(items, questions, _design.epsilon_per_answer(epsilon, answers))
+        mechanisms = mechanisms_of(items, questions, _design.epsilon_per_answer(epsilon, answers * turns))
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
+        series = Series.of(self.series, epsilon, answers, panel, self.wave)
+        reports = self.turns if series.wave is None else 1
         self._set(
             questions=questions,
             epsilon=epsilon,
             answers=answers,
             weights={name: weights[name] for name in self.weights} if self.weights else None,
+            waves=None if panel is None else panel.waves,
+            turns=1 if panel is None else panel.turns,
+            revision=_check.integer("revision", self.revision, 1),
+            wave=series.wave,
             mechanisms=mechanisms,
-            _guarantee=Guarantee("local", _coins.sum_up(realized[:answers])),
+            _guarantee=Guarantee("local", _coins.sum_up(realized[:answers] * reports)),
+            _series=series,
         )
         head = bytes([MESSAGE_VERSION]) + _schema.digest(self.schema())[:8]
-        series = {"series": self.series or "", "epsilon": epsilon, "answers": answers, "waves": None, "turns": 1}
-        layout = SurveyLayout.of(
-            declared(questions), items, list(mechanisms.values()), answers, _schema.digest(series), head
-        )
+        layout = SurveyLayout.of(declared(questions), items, list(mechanisms.values()), answers, series.coins, head)
         self._set(_layout=layout)
 
     @property
@@ -161,10 +191,12 @@ class Survey(Question[SurveyResult]):
         Parameters
         ----------
         n : int, optional
-            Number of people, at least 1. By default the number that the comparison needs.
+            Number of people, at least 1. By default the number that the comparison needs. With waves, the number of all
+            people of the panel.
         compare : bool or mapping of str to float, optional
             Whether the two halves of the people will be compared. The plan then has the smallest difference that is found. A
-            mapping has differences by question, of a share or of a mean, for which the plan has the number of people.
+            mapping has differences by question, of a share or of a mean, for which the plan has the number of people, of one
+            wave if there are waves.
         alpha : float, default 0.05
             Level of the two-sided test of one difference, in (0, 1). With many questions, divide it by their number.
         power : float, default 0.8
@@ -183,8 +215,132 @@ class Survey(Question[SurveyResult]):
             If `n` is not an integer in [1, 2^53]; if `compare` has other questions or differences that are not > 0; if
             `alpha` or `power` are out of range; if 2^53 people are not enough for a difference.
         """
+        if self.waves is not None and self.wave is None:
+            return _plan.plan_waves(self, n, compare, alpha, power)
         items, asked = self._layout.items, dict(self.questions)
-        return _plan.plan(items, asked, self.epsilon, self.answers, n, compare, alpha, power)
+        return _plan.plan(items, asked, self.epsilon / self.turns, self.answers, n, compare, alpha, power)
+
+    def in_wave(self, wave: int) -> Survey:
+        """Return the survey of one wave. What it counts, saves and estimates belongs to this wave.
+
+        Parameters
+        ----------
+        wave : int
+            Number of the wave, from 1 on.
+
+        Returns
+        -------
+        survey : Survey
+            With personal keys its `privatize`, `collect` and `run`, and the engines, take all people, and only those whose
+            turn it is answer. Its guarantee is that of one report.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the survey has no waves, is that of a wave already, or has no such wave.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpfast as ldp
+        >>> survey = ldp.Survey({"smokes": ldp.survey.YesNo()}, 2.0, series="health", waves=4)
+        >>> keys = ldp.PersonKeys(bytes(32), np.arange(8000))  # use a secret of secrets.token_bytes(32)
+        >>> results = [survey.in_wave(w).run({"smokes": [True] * 8000}, rng=keys) for w in (1, 2, 3, 4)]
+        >>> sum(result.n for result in results)
+        8000
+        """
+        if self.waves is None:
+            raise ValueError(f"wave must be left out for a survey without waves, got {wave!r}")
+        if self.wave is not None:
+            raise ValueError(f"the survey must not be that of a wave already, got wave {self.wave}")
+        return replace(self, wave=wave)
+
+    def aggregator(self) -> Aggregator:
+        """Return an empty aggregator for reports: the state of the server. With waves, that of one wave.
+
+        Returns
+        -------
+        aggregator : Aggregator
+            It can be merged with others, and saved with `to_bytes`.
+
+        Raises
+        ------
+        ValueError
+            If the survey has waves and is not that of one of them.
+        """
+        require_wave(self)
+        return super().aggregator()
+
+    # Versions ---------------------------------------------------------------------------------------------------------
+
+    def revise(
+        self,
+        *,
+        add: Mapping[str, SurveyQuestion] | None = None,
+        remove: Sequence[str] | None = None,
+        change: Mapping[str, SurveyQuestion] | None = None,
+        weights: Mapping[str, int] | None = None,
+    ) -> Survey:
+        """Return the next version of the survey, in the same series.
+
+        With `PersonKeys` or a ledger, people keep the choice of questions and their reports as far as possible: an added
+        question is asked of those who draw it, and a removed one moves those only who were asked it.
+
+        Parameters
+        ----------
+        add : mapping of str to question, optional
+            New questions by their names.
+        remove : list of str, optional
+            Names of questions that are no longer asked.
+        change : mapping of str to question, optional
+            Questions in the place of those with the same names, for instance with one more category.
+        weights : mapping of str to int, optional
+            Weights of the added questions. All others stay what they are, and so do epsilon and the numbers of answers and
+            turns.
+
+        Returns
+        -------
+        survey : Survey
+            With `revision` one higher. Within a wave the version must not change; see `loss` for a survey without waves.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If nothing changes; if a name is unknown, or is not new; if too few questions are left.
+
+        Examples
+        --------
+        >>> from ldpfast.survey import Choice, Survey, YesNo
+        >>> first = Survey({"smokes": YesNo(), "region": Choice(["N", "S"])}, 2.0, series="health", waves=8)
+        >>> second = first.revise(change={"region": Choice(["N", "S", "W"])})
+        >>> second.revision, list(second.questions)
+        (2, ['smokes', 'region'])
+        """
+        return revised(self, add, remove, change, weights)
+
+    def loss(self, versions: Sequence[Survey] = (), *, waves: int | None = None) -> Loss:
+        """Return what a person loses who is asked this and other versions of the survey, with `PersonKeys` or a ledger.
+
+        Parameters
+        ----------
+        versions : sequence of Survey, optional
+            Other versions of the series, such as results of `revise`.
+        waves : int, optional
+            For an open-ended series, the number of waves in a row.
+
+        Returns
+        -------
+        loss : Loss
+            For a survey with waves, epsilon for each period, however often it is revised between waves. Without waves it is
+            enumerated over all orders of the questions, for people whose values do not change: who draws an added question
+            gives another report.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not versions of one series; if there are too many orders; if `waves` is missing for an open-ended
+            series.
+        """
+        return loss_of([self, *versions], waves)
 
     # People -----------------------------------------------------------------------------------------------------------
 
@@ -300,7 +456,13 @@ class Survey(Question[SurveyResult]):
         message: bytes = messages_of(self, table)[0].as_py()
         return message
 
-    def client(self, secret: bytes | None = None, person: int | str | bytes | None = None) -> SurveyClient:
+    def client(
+        self,
+        secret: bytes | None = None,
+        person: int | str | bytes | None = None,
+        *,
+        ledger: Ledger | None = None,
+    ) -> SurveyClient:
         """Return the client of one person, which turns a record into a message.
 
         Parameters
@@ -309,6 +471,8 @@ class Survey(Question[SurveyResult]):
             32 random bytes that only this person has. The same record then always gives the same message; see `PersonKeys`.
         person : int, str or bytes, optional
             Identifier of the person, required with a secret.
+        ledger : Ledger, optional
+            Where the device keeps what the person has answered, in the place of a secret.
 
         Returns
         -------
@@ -316,11 +480,11 @@ class Survey(Question[SurveyResult]):
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If a question is not optional: a client must not refuse a missing value. If only one of `secret` and `person` is
-            given.
+            given, or a ledger as well, or neither for a survey with waves.
         """
-        return SurveyClient(self, secret, person)
+        return SurveyClient(self, secret, person, ledger)
 
     def client_table(self) -> bytes:
         """Return what clients in C and JavaScript need to make the messages of `client`.
@@ -334,7 +498,7 @@ class Survey(Question[SurveyResult]):
         Raises
         ------
         ValueError
-            If a question is not optional.
+            If a question is not optional; if the survey has waves.
 
         Privacy
         -------
@@ -349,6 +513,8 @@ class Survey(Question[SurveyResult]):
         >>> len(survey.client_table())
         329
         """
+        if self.waves is not None:
+            raise ValueError("clients in C and JavaScript do not know turns, so that a survey with waves has no table")
         check_optional(self._layout.declared)
         return client_table(self)
 
@@ -381,7 +547,7 @@ class Survey(Question[SurveyResult]):
     @property
     def asked_again(self) -> str:
         """Name of the series. Surveys without a name are one series, which the same people may answer."""
-        return self.series or ""
+        return self._series.people()
 
     @property
     def state_layouts(self) -> list[StateLayout]:
@@ -445,7 +611,17 @@ class Survey(Question[SurveyResult]):
             "answers": self.answers,
             "weights": None if self.weights is None else dict(self.weights),
             "series": self.series,
+            **{name: value for name, value in self._later_options().items() if value != LATER_OPTIONS[name]},
         }
+
+    def _later_options(self) -> dict[str, Any]:
+        """Return the options that descriptions leave out where they have their defaults."""
+        return {name: getattr(self, name) for name in LATER_OPTIONS}
+
+    @classmethod
+    def omitted_names(cls) -> frozenset[str]:
+        """Return the names of the options that descriptions leave out where they have their defaults."""
+        return frozenset(LATER_OPTIONS)
 
     @classmethod
     def _from_packed(cls, arguments: dict[str, Any]) -> Self:
@@ -469,8 +645,11 @@ class Survey(Question[SurveyResult]):
         TypeError
             If a label is neither text, nor a number, a boolean or a date.
         """
+        options = {name: value for name, value in self._later_options().items() if value != LATER_OPTIONS[name]}
         return _toml.dump(
-            self.questions, epsilon=self.epsilon, answers=self.answers, weights=self.weights, series=self.series
+            self.questions,
+            self.weights,
+            {"epsilon": self.epsilon, "answers": self.answers, "series": self.series, **options},
         )
 
     @classmethod
@@ -480,8 +659,8 @@ class Survey(Question[SurveyResult]):
         Parameters
         ----------
         text : str
-            "epsilon", optionally "answers", "series" and a table "weights", and one table per question: its "type" and
-            the arguments of that class.
+            "epsilon", optionally "answers", "series", "waves", "turns", "open_ended", "revision" and a table "weights", and
+            one table per question: its "type" and the arguments of that class.
         epsilon : float, optional
             Privacy parameter in the place of that of the text.
 

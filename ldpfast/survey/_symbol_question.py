@@ -43,10 +43,10 @@ class SymbolQuestion(ColumnQuestion):
         symbols = column.symbols(first, stop - first)[rows - first]
         return None if len(symbols) and symbols.max() >= self.k else symbols
 
-    def number_clipped(self, name: str, values: Any, column: Column) -> int:
+    def number_clipped(self, name: str, values: Any, column: Column, chosen: NDArray[np.intp] | None = None) -> int:
         if not self.optional:  # an undeclared category has raised an error
             return 0
-        return super().number_clipped(name, values, self.read(name, values, clip=False))
+        return super().number_clipped(name, values, self.read(name, values, clip=False), chosen)
 
     def spellings(self) -> list[tuple[str, ...]]:
         """Return the texts in files that stand for each cell.

@@ -17,7 +17,7 @@ from ._questions import SurveyQuestion
 from ._yes_no import YesNo
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (YesNo, Choice, Mean, Histogram, Cross)}
-OPTIONS = ("epsilon", "answers", "weights", "series", "questions")
+OPTIONS = ("epsilon", "answers", "weights", "series", "waves", "turns", "open_ended", "revision", "wave", "questions")
 
 
 def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
@@ -26,8 +26,8 @@ def parse(text: str, epsilon: float | None = None) -> dict[str, Any]:
     Parameters
     ----------
     text : str
-        "epsilon", optionally "answers", "series" and a table "weights", and a table "questions" with a table per question:
-        its "type" and the arguments of that class.
+        "epsilon", optionally other options of a survey and a table "weights", and a table "questions" with a table per
+        question: its "type" and the arguments of that class.
     epsilon : float, optional
         Privacy parameter in the place of that of the text.
 
@@ -75,19 +75,17 @@ def _question(name: str, entries: Any) -> SurveyQuestion:
     return question
 
 
-def dump(questions: Mapping[str, SurveyQuestion], **options: Any) -> str:
-    """Return TOML that `parse` reads.
+def dump(questions: Mapping[str, SurveyQuestion], weights: Mapping[str, int] | None, options: Mapping[str, Any]) -> str:
+    """Return TOML that `parse` reads, from the questions, their weights and all other options.
 
     Raises
     ------
     TypeError
         If TOML has no form of a label.
     """
-    lines = [
-        f"{name} = {_text(options[name])}" for name in ("epsilon", "answers", "series") if options[name] is not None
-    ]
-    if options["weights"] is not None:
-        lines += ["", "[weights]", *(f"{_text(name)} = {_text(weight)}" for name, weight in options["weights"].items())]
+    lines = [f"{name} = {_text(value)}" for name, value in options.items() if value is not None]
+    if weights is not None:
+        lines += ["", "[weights]", *(f"{_text(name)} = {_text(weight)}" for name, weight in weights.items())]
     for name, question in questions.items():
         lines += ["", f"[questions.{_text(name)}]", f'type = "{type(question).__name__}"']
         for key, value in question.to_dict().items():

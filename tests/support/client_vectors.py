@@ -16,6 +16,7 @@ from typing import Any
 
 from ldpfast._core.stream import Stream
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, SurveyQuestion, YesNo
+from ldpfast.survey._client import first_of, message
 from ldpfast.survey._number_question import EPOCH
 from ldpfast.survey._questions import ColumnQuestion
 
@@ -49,7 +50,7 @@ def message_of(survey: Survey, record: Mapping[str, Any], key: bytes) -> bytes:
     """Return the message for a fresh key. The public client takes its key from the operating system."""
     questions = [(name, survey._layout.declared[name]) for name in survey._layout.columns]
     columns = [question.read_cell(record.get(question.column or name)) for name, question in questions]
-    return survey.client()._message(Stream(key), columns)
+    return message(survey, first_of(Stream(key), survey, columns))
 
 
 # Surveys --------------------------------------------------------------------------------------------------------------

@@ -154,6 +154,8 @@ def instances() -> list[Any]:
         compared,
         compared.best,
         designs.warner(0.7),
+        survey.Ledger({}),
+        asked.loss(),
         designs.BitChannel(3, 0.75, 0.25),
         analysis.LabelClassifier(designs.warner(0.7)),
         *regressions(),

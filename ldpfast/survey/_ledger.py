@@ -1,0 +1,192 @@
+"""What one person has answered, kept on the device of the person."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _coins
+from .._schema import read_json
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+VERSION = 1
+ENTRY = "ldpfast"  # of a mapping
+
+Parts = list[tuple[int, bytes]]  # numbers of questions, and the reports
+
+
+class Ledger:
+    """What one person has answered in a series of surveys, kept on the device of the person.
+
+    A client with a ledger draws the person's turns once, sends the same bytes again if it is asked again, and refuses what
+    would exceed the promise of the series.
+
+    Parameters
+    ----------
+    store : str, Path or mutable mapping of str to str
+        A file, which is made if it does not exist; or a mapping that keeps texts, such as the storage of an app, whose entry
+        "ldpfast" is used.
+
+    Attributes
+    ----------
+    loss : float
+        Loss of the person so far, as an epsilon of differential privacy.
+
+    Raises
+    ------
+    TypeError
+        If `store` is neither.
+
+    Notes
+    -----
+    The file is replaced at once, after its content has reached the disk, and before a message is returned: a crash loses no
+    answer that was sent. It holds a secret of the person and is only readable for its owner. Two devices with ledgers of their
+    own, or an app that is installed again, are two persons to a ledger. Two processes must not use one file at the same time.
+
+    Privacy
+    -------
+    An answer to a question is made once in each wave, from the record of that time; another call sends the stored report,
+    whatever the record is then. So the losses are those of the stored reports.
+
+    Examples
+    --------
+    >>> from ldpfast.survey import Ledger, Survey, YesNo
+    >>> survey = Survey({"smokes": YesNo(optional=True)}, 1.0, series="health", waves=2)
+    >>> ledger = Ledger({})
+    >>> client = survey.client(ledger=ledger)
+    >>> wave = 1 if client.is_turn(1) else 2
+    >>> first = client.answer({"smokes": True}, wave=wave)
+    >>> client.answer({"smokes": False}, wave=wave) == first, ledger.loss <= 1.0
+    (True, True)
+    """
+
+    def __init__(self, store: Any) -> None:
+        if not isinstance(store, str | os.PathLike | MutableMapping):
+            raise TypeError(f"store must be the name of a file or a mutable mapping, got {type(store).__name__}")
+        self._store: Path | MutableMapping[str, str] = store if isinstance(store, MutableMapping) else Path(store)
+
+    @property
+    def loss(self) -> float:
+        """Loss of the person so far, as an epsilon of differential privacy."""
+        return _loss(self._read())
+
+    def secret(self, survey: Survey) -> bytes:
+        """Return the secret of the person for the series of a survey. The first call draws it.
+
+        Raises
+        ------
+        ValueError
+            If the ledger is that of another series, or is damaged.
+        """
+        data, series = self._read(), survey._series.digest.hex()
+        if not data:
+            data = {"ldpfast_ledger": VERSION, "series": series, "secret": secrets.token_hex(32), "answers": []}
+            self._write(data)
+        if data["series"] != series:
+            raise ValueError(f"ledger must be that of the series {survey.series!r}, got one of another series")
+        return bytes.fromhex(data["secret"])
+
+    def answer(self, survey: Survey, make: Callable[[], Parts]) -> Parts:
+        """Return the reports of the person, after they are stored.
+
+        Parameters
+        ----------
+        survey : Survey
+            That of a wave, if there are waves.
+        make : callable
+            Returns the reports.
+
+        Raises
+        ------
+        ValueError
+            If another version was answered in this wave; if the loss would exceed the promise of the series.
+        """
+        data, label = self._read(), survey.fingerprint
+        in_wave = [answer for answer in data["answers"] if answer["wave"] == survey.wave]
+        for answer in in_wave:
+            if answer["survey"] == label:
+                return [(q, bytes.fromhex(report)) for q, report, *_ in answer["reports"]]
+        if in_wave and survey.wave is not None:
+            raise ValueError(f"the survey must be the version that was answered in wave {survey.wave}, got another one")
+        layout = survey._layout
+        stored = {
+            (name, description): report for answer in in_wave for _, report, name, description, _ in answer["reports"]
+        }
+        reports = []
+        for q, made in make():
+            name, description = layout.names[q], layout.descriptions[q].hex()
+            loss = 0.0 if (name, description) in stored else layout.mechanisms[q].epsilon_realized
+            reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
+        data["answers"].append({"wave": survey.wave, "survey": label, "reports": reports})
+        if not survey.open_ended and _loss(data) > survey.epsilon:
+            raise ValueError(
+                f"the loss of the person must be at most epsilon = {survey.epsilon:g} of the series, got "
+                f"{_loss(data):.6g} with this answer"
+            )
+        self._write(data)
+        return [(q, bytes.fromhex(report)) for q, report, *_ in reports]
+
+    def _read(self) -> dict[str, Any]:
+        """Return the content; empty if there is none yet.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged.
+        """
+        if isinstance(self._store, Path):
+            text = self._store.read_text(encoding="utf-8") if self._store.exists() else ""
+        else:
+            text = self._store.get(ENTRY, "")
+        if not text:
+            return {}
+        try:
+            data: Any = read_json(text.encode())
+            if data["ldpfast_ledger"] == VERSION and len(bytes.fromhex(data["secret"])) == 32 and data["series"]:
+                _loss(data)
+                return dict(data)
+        except (LookupError, TypeError, ValueError):
+            pass
+        raise ValueError("store must hold a ledger of this version, got something else, or one that is damaged")
+
+    def _write(self, data: dict[str, Any]) -> None:
+        """Replace the content; that of a file at once, after it has reached the disk."""
+        text = json.dumps(data)
+        if not isinstance(self._store, Path):
+            self._store[ENTRY] = text
+            return
+        temporary = self._store.with_name(f".{self._store.name}-{secrets.token_hex(8)}")
+        try:
+            with os.fdopen(
+                os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
+            ) as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self._store)
+        finally:
+            temporary.unlink(missing_ok=True)
+        directory = os.open(self._store.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+    def __repr__(self) -> str:
+        place = repr(str(self._store)) if isinstance(self._store, Path) else "<mapping>"
+        return f"Ledger({place})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a ledger belongs to one device and cannot be pickled or copied")
+
+
+def _loss(data: dict[str, Any]) -> float:
+    """Return the sum of the losses of all reports, rounded up."""
+    losses = [float(loss) for answer in data.get("answers", []) for *_, loss in answer["reports"]]
+    return float(_coins.sum_up(losses)) if losses else 0.0

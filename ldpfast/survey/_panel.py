@@ -1,0 +1,158 @@
+"""Surveys with waves: the same people are in a study for a long time, and each answers in a few of its waves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check, _schema
+from .._person_keys import PersonKeys, Persons
+
+if TYPE_CHECKING:
+    from ._survey import Survey
+
+MAX_WAVES = 1024
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The waves of a series of surveys.
+
+    Attributes
+    ----------
+    waves : int
+        Number of waves, or of those in a period of an open-ended series.
+    turns : int
+        Number of waves in which each person answers.
+    open_ended : bool
+        Whether the series goes on after its waves, with the same turns in every period.
+    """
+
+    waves: int
+    turns: int
+    open_ended: bool
+
+    @classmethod
+    def of(cls, waves: Any, turns: Any, open_ended: Any) -> Panel | None:
+        """Return the waves of a survey, None for a survey without waves.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the arguments are not valid.
+        """
+        endless = _check.flag("open_ended", open_ended)
+        if waves is None:
+            if turns != 1 or endless:
+                raise ValueError("turns and open_ended must be left out without waves")
+            return None
+        count = _check.integer("waves", waves, 2, MAX_WAVES)
+        most = 1 if endless else count
+        return cls(count, _check.integer("turns", turns, 1, most), endless)
+
+    def checked(self, wave: Any) -> int:
+        """Return the number of a wave.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not one of the series.
+        """
+        return _check.integer("wave", wave, 1, None if self.open_ended else self.waves)
+
+    def place(self, wave: int) -> int:
+        """Return the place of a wave in its period, from 0 on."""
+        return (wave - 1) % self.waves
+
+    def described(self) -> dict[str, Any]:
+        """Return what the digest of the series has about waves."""
+        return {"waves": self.waves, "turns": self.turns, **({"open_ended": True} if self.open_ended else {})}
+
+
+@dataclass(frozen=True)
+class Series:
+    """What the surveys of a series share, which personal keys depend on.
+
+    Attributes
+    ----------
+    panel : Panel or None
+    description : dict
+        Name, epsilon and numbers of answers, waves and turns.
+    wave : int or None
+    """
+
+    panel: Panel | None
+    description: dict[str, Any]
+    wave: int | None
+
+    @classmethod
+    def of(cls, name: str | None, epsilon: float, answers: int, panel: Panel | None, wave: Any) -> Series:
+        """Return the series of a survey.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `wave` is not one of its waves.
+        """
+        if panel is None and wave is not None:
+            raise ValueError(f"wave must be left out without waves, got {wave!r}")
+        waves = {"waves": None, "turns": 1} if panel is None else panel.described()
+        description = {"series": name or "", "epsilon": epsilon, "answers": answers, **waves}
+        return cls(panel, description, None if panel is None or wave is None else panel.checked(wave))
+
+    @property
+    def digest(self) -> bytes:
+        """Digest of the series."""
+        return _schema.digest(self.description)
+
+    @property
+    def coins(self) -> bytes:
+        """Digest on which the coins and the choice of questions depend: of the series and the wave, if there are waves."""
+        return self.digest if self.wave is None else _schema.digest({**self.description, "wave": self.wave})
+
+    def turns(self, keys: PersonKeys, persons: Persons) -> NDArray[np.bool_]:
+        """Return in which waves of a period each person answers, shape (n, waves)."""
+        assert self.panel is not None
+        return keys.turns(self.digest, persons, self.panel.waves, self.panel.turns)
+
+    def people(self) -> str:
+        """Return a name of the people who answer: the same name for all waves in which the same people can answer."""
+        name: str = self.description["series"]
+        if self.panel is None or self.wave is None or self.panel.turns > 1:
+            return name
+        return f"{name}\0{self.panel.place(self.wave)}"
+
+
+def require_wave(survey: Survey) -> None:
+    """Raise if a survey has waves and is not one of them.
+
+    Raises
+    ------
+    ValueError
+        If people cannot be asked before a wave is chosen.
+    """
+    if survey.waves is not None and survey.wave is None:
+        raise ValueError(f"a survey with {survey.waves} waves must be asked in one of them: use survey.in_wave(1)")
+
+
+def require_keys(survey: Survey, keys: PersonKeys | None) -> None:
+    """Raise if the turns of the people of a wave are not known.
+
+    Raises
+    ------
+    ValueError
+        If there are no personal keys.
+    """
+    if survey.wave is not None and keys is None:
+        raise ValueError("rng must be PersonKeys for a wave of a survey: they decide whose turn it is")
+
+
+def in_turn(survey: Survey, keys: PersonKeys, persons: Persons) -> NDArray[np.intp] | None:
+    """Return the places of the persons whose turn it is in the wave of a survey; None for a survey without waves."""
+    series = survey._series
+    if series.panel is None or series.wave is None:
+        return None
+    return np.flatnonzero(series.turns(keys, persons)[:, series.panel.place(series.wave)])

@@ -1,0 +1,80 @@
+"""The answers of several waves of a panel together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..reports import Aggregator
+from ._result import SurveyResult
+from ._survey import Survey
+
+
+def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
+    """Return the answers from several waves of a panel together, for what does not change from wave to wave.
+
+    Parameters
+    ----------
+    aggregators : sequence of Aggregator
+        Counted reports of different waves of one series, in which each person answers once, also of several versions.
+
+    Returns
+    -------
+    result : SurveyResult
+        Answers to the questions of the newest version, each from all waves that asked it unchanged, as if their people had
+        answered in one wave.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are not counts of waves of one series; if the same people can be in two of them: those of the same wave (use
+        ``merge``), or of a series with several turns.
+
+    Notes
+    -----
+    It costs no privacy. If the answers change from wave to wave, the result describes the mean over the waves.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpfast as ldp
+    >>> from ldpfast.survey import YesNo, pool
+    >>> survey = ldp.Survey({"smokes": YesNo()}, 2.0, series="health", waves=3)
+    >>> keys, people = ldp.PersonKeys(bytes(32), np.arange(6000)), {"smokes": [True] * 6000}
+    >>> pool([survey.in_wave(w).collect(people, rng=keys) for w in (1, 2, 3)]).n
+    6000
+    """
+    counted: list[Any] = list(aggregators)
+    if not counted:
+        raise ValueError("aggregators must be at least one, got none")
+    for one in counted:
+        question = getattr(one, "question", None)
+        if not isinstance(one, Aggregator) or not isinstance(question, Survey) or question.wave is None:
+            raise TypeError("aggregators must be those of waves of a survey")
+    surveys: list[Survey] = [one.question for one in counted]
+    if any(survey._series.description != surveys[0]._series.description for survey in surveys):
+        raise ValueError("aggregators must be of one series, epsilon and numbers of answers, waves and turns")
+    if surveys[0].turns > 1:
+        raise ValueError(f"aggregators must be of different people, got a series with {surveys[0].turns} turns")
+    people = [survey.asked_again for survey in surveys]
+    if len(set(people)) < len(people):
+        raise ValueError("aggregators must be of different people, got two of the same ones: merge counts of one wave")
+    newest = max(surveys, key=lambda survey: (survey.revision, survey.wave))
+    layout = newest._layout
+    states = [np.zeros(*each) for each in newest.state_layouts]
+    joined = counted[0]._people
+    for one, survey in zip(counted, surveys, strict=True):
+        joined = joined.joined(one._people)
+        theirs = survey._layout
+        places = {pair: q for q, pair in enumerate(zip(theirs.names, theirs.descriptions, strict=True))}
+        found = [places.get(pair) for pair in zip(layout.names, layout.descriptions, strict=True)]
+        for q, place in enumerate(found):
+            if place is not None:
+                states[0][q] += one._states[0][place]
+                layout.mechanisms[q].report.combine(states[2 + q], one._states[2 + place])
+        for pair, (a, b) in enumerate(layout.pairs):
+            if (found[a], found[b]) in theirs.pairs:
+                states[1][pair] += one._states[1][theirs.pairs.index((found[a], found[b]))]  # type: ignore[arg-type]
+    together = Aggregator.of_states(newest, states, sum(one.n for one in counted))
+    return newest.conclude(together)._of_people(joined)

@@ -1,0 +1,79 @@
+"""Personal keys and waves on the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import ldpfast as ldp
+from ldpfast.cli import main
+from ldpfast.survey import Survey, YesNo
+
+from .support.command_line import error_line
+
+SECRET = bytes(range(32))
+N = 500
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Return a function that runs privatize, for a survey with two waves."""
+    (tmp_path / "data.csv").write_text("id,smokes\n" + "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(N)))
+    (tmp_path / "key").write_bytes(SECRET)
+    (tmp_path / "hex").write_text(SECRET.hex() + "\n")
+    survey = Survey({"smokes": YesNo()}, 1.0, series="weeks", waves=2)
+    (tmp_path / "panel.toml").write_text(survey.to_toml())
+    (tmp_path / "plain.toml").write_text(Survey({"smokes": YesNo()}, 1.0).to_toml())
+
+    def run(*options, toml="panel.toml", output="reports.parquet"):
+        names = [str(tmp_path / option) if option in ("key", "hex") else option for option in options]
+        return ["privatize", str(tmp_path / toml), str(tmp_path / "data.csv"), "-o", str(tmp_path / output), *names]
+
+    return run
+
+
+def test_waves_and_persons_are_those_of_python(study, tmp_path, capsys):
+    survey = Survey({"smokes": YesNo()}, 1.0, series="weeks", waves=2)
+    people, rows = {"smokes": np.arange(N) % 3 > 0}, 0
+    for wave in (1, 2):
+        for key in ("key", "hex"):
+            assert main(study("--person", "id", "--key-file", key, "--wave", str(wave), output=f"{key}.parquet")) == 0
+        expected = survey.in_wave(wave).privatize(people, rng=ldp.PersonKeys(SECRET, list(map(str, range(N)))))
+        for key in ("key", "hex"):
+            assert pyarrow.parquet.read_table(tmp_path / f"{key}.parquet").equals(expected)
+        rows += expected.num_rows
+    assert rows == N
+    assert "survey " + survey.in_wave(2).fingerprint in capsys.readouterr().out
+
+
+def test_a_second_run_without_keys_warns(study, capsys):
+    assert main(study(toml="plain.toml")) == 0
+    assert capsys.readouterr().err == ""
+    assert main(study(toml="plain.toml")) == 0
+    assert "the losses of both add up" in capsys.readouterr().err
+    assert main(study("--person", "id", "--key-file", "key", toml="plain.toml")) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--person", "id"], "--person and --key-file must be given together"),
+        (["--key-file", "key"], "--person and --key-file must be given together"),
+        (["--person", "id", "--key-file", "key"], "use survey.in_wave(1)"),
+        (["--wave", "1"], "rng must be PersonKeys for a wave"),
+        (["--wave", "3", "--person", "id", "--key-file", "key"], "wave must be"),
+        (["--wave", "1", "--person", "id", "--key-file", "key", "--seed", "1"], "--seed must be left out"),
+        (["--wave", "1", "--person", "name", "--key-file", "key"], "'name'"),
+    ],
+)
+def test_mistakes_are_named(study, capsys, options, message):
+    assert message in error_line(capsys, *study(*options))
+
+
+def test_other_files_are_no_secret(study, capsys, tmp_path):
+    (tmp_path / "key").write_text("password")
+    assert "must hold 32 bytes or 64 hexadecimal digits" in error_line(
+        capsys, *study("--wave", "1", "--person", "id", "--key-file", "key")
+    )
