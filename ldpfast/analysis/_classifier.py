@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -58,6 +59,9 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
     ``LogisticRegression``. It can have several maxima: the one found is that from the estimated shares of the classes. Features
     should have similar sizes (``StandardScaler``), as for every penalty.
 
+    Tools that score classifiers must use its own `score`, which is their default: ``scoring="accuracy"`` and others compare
+    with the reports as if they were true.
+
     References
     ----------
     .. [1] B. Ghazi, N. Golowich, R. Kumar, P. Manurangsi, C. Zhang, "Deep learning with label differential privacy", NeurIPS,
@@ -104,9 +108,10 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         RuntimeError
             If the search does not converge, for instance because features have very different sizes.
         """
+        fresh = copy(self)  # so that a failure changes nothing
         strength = _check.positive("C", self.C)
         answers = Answers(self.design)
-        rows = self._rows(X, reset=True)
+        rows = fresh._rows(X, reset=True)
         likelihood = answers.likelihood(rows, reports, sample_weight)
         classes, columns = likelihood.shape
         # The sum of the squares for all classes, where their coefficients are centered; for two classes scikit-learn has one
@@ -119,14 +124,18 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
         penalized = replace(likelihood, ridge=np.kron(between, inside) / (strength * unit))
         found = maximum(penalized, answers.start_of_shares(likelihood))
         if found is None:
-            raise RuntimeError("the search for the maximum did not converge: scale the features, or choose a smaller C")
+            raise RuntimeError(
+                "the search for the maximum did not converge: scale the features, or choose a smaller C; if all reports are of "
+                "one class, there are too few of the others"
+            )
         whole = found[0] if classes == 1 else np.vstack([np.zeros(columns), found[0]])
         if classes > 1:
             whole = whole - whole.mean(axis=0)
-        self.intercept_ = whole[:, 0] if rows.intercept else np.zeros(len(whole))
-        self.coef_ = whole[:, int(rows.intercept) :]
-        self.classes_, self.guarantee_ = np.array(answers.categories), answers.guarantee
-        self._answers = answers
+        fresh.intercept_ = whole[:, 0] if rows.intercept else np.zeros(len(whole))
+        fresh.coef_ = whole[:, int(rows.intercept) :]
+        fresh.classes_, fresh.guarantee_ = np.array(answers.categories), answers.guarantee
+        fresh._answers = answers
+        self.__dict__.update(fresh.__dict__)
         return self
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
@@ -144,7 +153,8 @@ class LabelClassifier(base.ClassifierMixin, base.BaseEstimator):  # type: ignore
 
     def predict(self, X: Any) -> AnyArray:  # noqa: N803
         """Return the most probable true class, shape (n,)."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
 
     def score(self, X: Any, reports: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
         """Estimate the accuracy for the true labels from randomized ones, as for a part of the data that `fit` did not see.

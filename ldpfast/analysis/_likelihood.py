@@ -53,7 +53,7 @@ class Likelihood:
 
     def sums(self, params: Floats, *, observed: bool) -> Sums:
         """Return the log-likelihood, its gradient and information at coefficients of shape (k - 1, columns)."""
-        size = params.size
+        params, size = np.ascontiguousarray(params), params.size
 
         def work(start: int, stop: int) -> tuple[float, Floats, Floats]:
             value, score, information = 0.0, np.zeros(size), np.zeros((size, size))

@@ -20,6 +20,7 @@ from ._profile import profile_limits
 from ._rows import CONST, Rows, read_clusters
 from ._sandwich import squared_scores
 
+FEW = 10_000  # people, for whom the search has two starts
 METHODS = ("normal", "profile")
 
 
@@ -152,16 +153,20 @@ class RandomizedLogit(Regression):
         ValueError
             If there are none.
         """
+        found = None
         for start in (self._answers.start_of_shares, self._answers.start_of_squares):
-            found = maximum(likelihood, start(likelihood))
-            if found is None:
-                continue
+            other = maximum(likelihood, start(likelihood))
+            if other is not None and (found is None or other[1].value > found[1].value):
+                found = other
+            if found is not None and len(likelihood.rows) > FEW:
+                break  # local maxima are improbable
+        if found is not None:
             params, sums = found
             try:
                 covariance = np.asarray(np.linalg.inv(sums.information), np.float64)
             except np.linalg.LinAlgError:
                 found = None
-                continue
+        if found is not None:
             size = np.sqrt(np.diag(covariance))
             if size.max() < MAX_STDERR:
                 return params, covariance, sums.value
@@ -200,6 +205,11 @@ class RandomizedLogit(Regression):
         TypeError, ValueError
             If `confidence` is not a number in (0, 1); if `method` is unknown, or is "profile" for a fit with weights or
             clusters.
+
+        Warns
+        -----
+        DoubtfulWarning
+            If the profile is higher than the maximum of the fit, which is a local one then.
 
         Examples
         --------

@@ -49,7 +49,10 @@ def maximum(likelihood: Smooth, start: Floats) -> tuple[Floats, Sums] | None:
         if observed and not _is_positive(found.information):
             observed = False
             found = likelihood.sums(params, observed=False)
-        step = np.linalg.lstsq(found.information, found.score, rcond=None)[0]
+        try:
+            step = np.linalg.lstsq(found.information, found.score, rcond=None)[0]
+        except np.linalg.LinAlgError:
+            return None
         length = float(step @ found.score)
         least = found.value - 1e-12 * abs(found.value)
         for halving in range(HALVINGS):

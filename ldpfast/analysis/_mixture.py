@@ -14,6 +14,8 @@ from ._likelihood import Likelihood
 from ._maximum import Sums
 from ._rows import ROWS
 
+LARGEST = 300.0  # logarithm of a standard deviation
+
 
 @dataclass(frozen=True, eq=False)
 class People:
@@ -133,7 +135,7 @@ class Mixture:
         x = answers.rows.block(part)
         shares = answers.shares(x, params[first:].reshape(answers.shape))
         middle, effects = x @ params[:columns], np.concatenate([[0.0], params[columns : self.coefficients]])
-        spread = math.exp(params[self.coefficients]) if self.linear else 1.0
+        spread = math.exp(np.clip(params[self.coefficients], -LARGEST, LARGEST)) if self.linear else 1.0
         scores, curvatures, densities = [], [], []
         for z, effect in enumerate(effects):
             eta = middle + effect

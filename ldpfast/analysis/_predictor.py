@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from .._typing import Floats
+from .._typing import AnyArray, Floats
 from ..results import Estimate, LabeledEstimate, Normal
 from ._answers import Answers
+from ._likelihood import Likelihood
 from ._maximum import Sums, maximum
 from ._mixture import Mixture
 from ._model import MAX_STDERR, OBSERVED, Regression
+from ._moments import least_squares
 from ._rows import Rows, read_clusters
 from ._sandwich import squared_scores
 
-FAMILIES = ("linear", "logit")
+FAMILIES = ("linear", "normal", "logit")
 LEAST_ERROR = 1e-3  # standard deviation of a linear model where the search starts, for outcomes of variance 1
 
 
@@ -30,8 +32,10 @@ class RandomizedPredictor(Regression):
     ----------
     design : Design, Mechanism, privacy.Channel, or sequence of sequences of int, Fraction or float
         How the reports were made, as for `estimation.from_reports`.
-    family : {"linear", "logit"}, default "linear"
-        Model of the outcome: linear with normal errors of one variance, or logit for an outcome of 0 and 1.
+    family : {"linear", "normal", "logit"}, default "linear"
+        Model of the outcome. "linear": least squares, for errors of any distribution. "normal": maximum likelihood with normal
+        errors of the same variance for all people, with smaller standard errors if that is so, and a large bias if not.
+        "logit": maximum likelihood for an outcome of 0 and 1.
     intercept : bool, default True
         Whether a column of ones, named const, is put before those of X.
 
@@ -43,11 +47,11 @@ class RandomizedPredictor(Regression):
     params, cov : ndarray
         These coefficients and their covariance matrix.
     answers : LabeledEstimate
-        Coefficients of the model of the true answer, a multinomial logit on the same covariates.
+        For maximum likelihood, the coefficients of the model of the true answer, a multinomial logit on the same covariates.
     sigma : float
-        Standard deviation of the errors of a linear model, 1 for a logit.
+        Standard deviation of the errors of a "normal" model.
     llf : float
-        Log-likelihood at the maximum.
+        Log-likelihood at the maximum, for maximum likelihood.
     n : int
         Number of people.
     categories : tuple
@@ -60,14 +64,15 @@ class RandomizedPredictor(Regression):
 
     Notes
     -----
-    The true answer of each person is not known: the likelihood is the sum over its categories of the probability of the
-    category for the covariates, that of the report, and the density of the outcome. It is maximized by scoring steps with the
-    information of known answers, which are those of expectation maximization, and then by Newton's method. Standard errors come
-    from the observed information; with `weights` or `clusters` from the sandwich estimator. A regression on the reports
-    themselves finds an effect that is too small.
+    "linear" puts unbiased estimates of the sums of squares and products, from decoded reports, in the place of those of the
+    true answers. It assumes nothing but the linear mean. Its standard errors are consistent for errors of different variances
+    (HC1), or for related people with `clusters`.
 
-    The model of the outcome matters more here than where the truth is known. A linear model with errors that are not normal can
-    have biased effects of the answer.
+    The other families have a likelihood, for the true answer of each person is not known: the sum over its categories of the
+    probability of the category for the covariates, that of the report, and the density of the outcome. It is maximized by
+    scoring steps with the information of known answers, which are those of expectation maximization, and then by Newton's
+    method; it can have several maxima. Standard errors come from the observed information; with `weights` or `clusters` from
+    the sandwich estimator. A regression on the reports themselves finds an effect that is too small.
 
     References
     ----------
@@ -130,8 +135,13 @@ class RandomizedPredictor(Regression):
         y, center, unit = self._outcome(outcome, len(rows))
         classes, columns = likelihood.shape
         numbers = read_clusters(clusters, len(rows), columns + classes)
-        standard, linear = rows.standardized(), self.family == "linear"
-        mixture = Mixture(replace(likelihood, rows=standard), (y - center) / unit, linear)
+        standard = rows.standardized()
+        likelihood = replace(likelihood, rows=standard)
+        self.names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
+        if self.family == "linear":
+            return self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers)
+        linear = self.family == "normal"
+        mixture = Mixture(likelihood, (y - center) / unit, linear)
         params, sums = self._maximum(mixture)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
         self._errors, cov = OBSERVED, bread
@@ -146,9 +156,9 @@ class RandomizedPredictor(Regression):
         values, whole = own @ params, np.asarray(own @ cov @ own.T, np.float64)
         if self.intercept:
             values[0] += center
-        self.names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
         self.params, self.cov = values[outcomes], whole[outcomes, outcomes]
-        self.sigma = float(np.exp(params[first - 1]) * unit) if linear else 1.0
+        if linear:
+            self.sigma = float(np.exp(params[first - 1]) * unit)
         self.llf, self.n = (
             sums.value - (len(rows) if likelihood.weights is None else likelihood.weights.sum()) * np.log(unit),
             len(rows),
@@ -164,6 +174,28 @@ class RandomizedPredictor(Regression):
         standardized = params[outcomes] * unit
         standardized[0] += center if self.intercept else 0.0
         self._rows, self._standard = standard, (standardized, cov[outcomes, outcomes] * unit**2)
+        return self
+
+    def _fit_moments(
+        self, likelihood: Likelihood, y: Floats, center: float, unit: float, clusters: AnyArray | None
+    ) -> Self:
+        """Fit by least squares with unbiased moments, to outcomes that are centered and scaled."""
+        found = least_squares(likelihood, self._answers.decoding, y, clusters)
+        if found is None:
+            raise ValueError(
+                "X and reports must be of enough people, got too few for the moments of the answer: a category may be too "
+                "rare. Use fewer covariates or more people"
+            )
+        (params, cov), columns = found, likelihood.shape[1]
+        own = np.eye(len(params))
+        own[:columns, :columns] = likelihood.rows.to_units
+        self.params, self.cov = unit * own @ params, np.asarray(unit**2 * own @ cov @ own.T, np.float64)
+        standardized = params * unit
+        if self.intercept:
+            self.params[0] += center
+            standardized[0] += center
+        self.n, self._rows, self._standard = len(y), likelihood.rows, (standardized, cov * unit**2)
+        self._errors = "heteroscedasticity-consistent (HC1)" if clusters is None else "sandwich of clusters"
         return self
 
     def _outcome(self, outcome: ArrayLike, n: int) -> tuple[Floats, float, float]:
@@ -254,13 +286,17 @@ class RandomizedPredictor(Regression):
         )
         eta = inside @ params
         stderr = np.sqrt(np.einsum("ij,jk,ik->i", inside, cov, inside))
-        if self.family == "linear":
+        if self.family != "logit":
             return Estimate(eta, stderr, self.n, self.guarantee, None, Normal())
         share = np.exp(-np.logaddexp(0, -eta))
         return Estimate(share, stderr * share * (1 - share), self.n, self.guarantee, None, Normal(), _span=(0.0, 1.0))
 
     def _notes(self) -> list[str]:
-        spread = f", sigma = {self.sigma:.6g}" if self.family == "linear" else ""
+        spread = f", sigma = {self.sigma:.6g}" if self.family == "normal" else ""
+        if self.family == "linear":
+            return [
+                f"least squares with decoded answers, epsilon = {self.guarantee.epsilon:.6g}; against {self.categories[0]}"
+            ]
         return [
             f"log-likelihood = {self.llf:.2f}, epsilon = {self.guarantee.epsilon:.6g}{spread}",
             f"{self.family} model of the outcome; answers against {self.categories[0]}",

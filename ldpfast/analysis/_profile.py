@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Floats
+from .._warnings import warn
+from ..results import DoubtfulWarning
 from ._maximum import Smooth, Sums, maximum
 
 FARTHEST = 64.0  # limits of the search, in standard errors
 TOLERANCE = 1e-6  # of a limit, in standard errors
+CERTAIN = 1e-3  # largest error of a root of twice the log-likelihood, and of that itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +58,30 @@ def profile_limits(likelihood: Smooth, params: Floats, cov: Floats, direction: F
     -------
     below, above : float
         Distances from the maximum, -inf and inf where the likelihood does not fall as much or has no maximum.
+
+    Warns
+    -----
+    DoubtfulWarning
+        If a higher likelihood is met.
     """
     from scipy.linalg import null_space
     from scipy.optimize import brentq
 
-    highest = likelihood.sums(params, observed=True).value
+    highest, elsewhere = likelihood.sums(params, observed=True).value, False
     basis = null_space(direction[np.newaxis])
     way = cov @ direction
     stderr = math.sqrt(direction @ way)
 
     def excess(distance: float) -> float:
         """Return the signed root of the fall at a distance in standard errors, less z; inf if there is no maximum."""
+        nonlocal elsewhere
         plane = Plane(likelihood, params + (distance / stderr * way).reshape(params.shape), basis)
         found = maximum(plane, np.zeros(basis.shape[1]))
-        return math.inf if found is None else math.sqrt(max(0.0, 2 * (highest - found[1].value))) - z
+        if found is None:
+            return math.inf
+        fall = 2 * (highest - found[1].value)
+        elsewhere = elsewhere or fall < -CERTAIN
+        return math.sqrt(max(0.0, fall)) - z
 
     limits = []
     for sign in (-1.0, 1.0):
@@ -78,5 +91,13 @@ def profile_limits(likelihood: Smooth, params: Floats, cov: Floats, direction: F
         if not 0 <= value < math.inf:
             limits.append(sign * math.inf)
             continue
-        limits.append(sign * stderr * brentq(lambda size, sign=sign: excess(sign * size), inner, outer, xtol=TOLERANCE))
+        root = brentq(lambda size, sign=sign: excess(sign * size), inner, outer, xtol=TOLERANCE)
+        reached = abs(excess(sign * root)) < CERTAIN  # and not passed by a jump to another maximum for the others
+        limits.append(sign * stderr * root if reached else sign * math.inf)
+    if elsewhere:
+        warn(
+            "the likelihood is higher elsewhere than at the coefficients, which are a local maximum: use fewer covariates or "
+            "ask more people",
+            DoubtfulWarning,
+        )
     return limits[0], limits[1]

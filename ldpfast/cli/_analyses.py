@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import math
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 from .. import _check
 from .._extras import optional
 from ..analysis import RandomizedLogit
+from ..analysis._rows import CONST
 from ..analysis._summary import coefficient_table
 from ..designs import Design
 from ..designs._reading import NAMED, named_design
 from ..files import STDIN, require_regular
 from ..results import Estimate
 
+INTERCEPT = "Intercept"  # of formulas
 READERS = {  # functions of pandas
     ".csv": "read_csv",
     ".csv.gz": "read_csv",
@@ -91,18 +96,22 @@ def _analyze(arguments: argparse.Namespace) -> int:
         summary = model.summary(confidence)
         found["coefficients"] = summary.table.to_dict()
         lines += ["", repr(summary)]
-        if len(model.names) > model.intercept:
+        if len(model.names) > model.intercept and set(model.names) <= {CONST, *map(str, rows.columns)}:
             table = coefficient_table(model.marginal_effects(), confidence)
             found["marginal_effects"] = table.to_dict()
             lines += ["", "average marginal effects on the probability of yes", repr(table)]
-    print(json.dumps(found) if arguments.json else "\n".join(lines))
+    if arguments.clusters is not None:
+        lines.append(
+            "clusters are those of the coefficients; the intervals of prevalences are for people drawn one by one"
+        )
+    print(json.dumps(_finite(found), allow_nan=False) if arguments.json else "\n".join(lines))
     return 0
 
 
 def _fit(design: Design, covariates: Any, reports: Any, weights: Any, clusters: Any) -> RandomizedLogit:
     """Return a logit model with the columns of a formula."""
-    constant = "Intercept" in covariates.columns
-    columns = covariates.drop(columns="Intercept") if constant else covariates
+    constant = INTERCEPT in covariates.columns
+    columns = covariates.drop(columns=INTERCEPT) if constant else covariates
     return RandomizedLogit(design, intercept=constant).fit(columns, reports, weights=weights, clusters=clusters)
 
 
@@ -124,6 +133,14 @@ def _read(arguments: argparse.Namespace) -> tuple[Any, Any, int]:
             raise ValueError(
                 f"--{option} must name columns of the file, which are {', '.join(map(str, frame.columns))}; got {name!r}"
             )
+    for name in (INTERCEPT, CONST):
+        if name in inside:
+            raise ValueError(f"--formula must hold columns of other names than that of the intercept, got {name!r}")
+    texts = [name for name in inside if _is_number_with_faults(frame[name])]
+    if texts:
+        raise ValueError(
+            f"column {texts[0]!r} of --formula must hold numbers or categories, got numbers and some other texts"
+        )
     if arguments.outcome in inside:
         raise ValueError(f"--formula must hold covariates only, got the outcome {arguments.outcome!r}")
     missing = frame[[*dict.fromkeys([*used, *inside])]].isna()
@@ -161,18 +178,64 @@ def _formula(text: str) -> Any:
     return formula
 
 
-def _frame(name: str) -> Any:
-    """Return a file as a data frame of pandas."""
+def _is_number_with_faults(column: Any) -> bool:
+    """Return whether most texts of a column are numbers, but not all, so that it would count as one of categories."""
     pandas = optional("pandas", "analysis")
-    if name == STDIN:
-        return pandas.read_csv(sys.stdin.buffer)
+    if pandas.api.types.is_numeric_dtype(column) or pandas.api.types.is_bool_dtype(column):
+        return False
+    numbers = pandas.to_numeric(column.astype(object), errors="coerce").notna().sum()
+    return bool(column.notna().sum() / 2 < numbers < column.notna().sum())
+
+
+def _frame(name: str) -> Any:
+    """Return a file as a data frame of pandas.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or two columns have the same name.
+    """
+    pandas = optional("pandas", "analysis")
     path = Path(name)
-    require_regular(path)
-    kind = next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
+    kind = ".csv" if name == STDIN else next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
     if kind is None:
         raise ValueError(f"FILE must end in one of {', '.join(READERS)}, or be -, got {name!r}")
-    options = {"lines": True} if READERS[kind] == "read_json" else {}
-    return getattr(pandas, READERS[kind])(path, **options)
+    if name != STDIN:
+        require_regular(path)
+    data = io.BytesIO(sys.stdin.buffer.read() if name == STDIN else path.read_bytes())
+    if READERS[kind] != "read_csv":
+        options = {"lines": True} if READERS[kind] == "read_json" else {}
+        return getattr(pandas, READERS[kind])(data, **options)
+    packed = {"compression": "gzip" if kind.endswith(".gz") else None}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows that are longer than the header
+            header = pandas.read_csv(data, header=None, nrows=1, dtype=str, encoding="utf-8-sig", **packed)
+            data.seek(0)
+            frame = pandas.read_csv(data, index_col=False, encoding="utf-8-sig", **packed)
+    except (
+        UnicodeDecodeError,
+        pandas.errors.ParserError,
+        pandas.errors.ParserWarning,
+        pandas.errors.EmptyDataError,
+    ) as error:
+        raise ValueError(
+            f"{name} must be a CSV file in UTF-8 whose rows all have the columns of the header: {error}"
+        ) from None
+    names = header.iloc[0].dropna().tolist()
+    twice = [column for column in dict.fromkeys(names) if names.count(column) > 1]
+    if twice:
+        raise ValueError(f"{name} must have columns with different names, got {twice[0]!r} twice")
+    return frame
+
+
+def _finite(value: Any) -> Any:
+    """Return a value for JSON, which has no infinities: null in their place."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _described(estimate: Estimate[float], confidence: float) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -89,6 +90,23 @@ def test_labels_that_a_feature_separates_have_a_fit():
     model = LabelClassifier(PLAIN).fit(x, (x[:, 0] > 0).astype(int))
     assert model.coef_[0, 0] > 1
     assert np.isfinite(model.coef_).all()
+
+
+def test_a_failed_fit_changes_nothing():
+    x, reports = binary(500, [1.0, -0.5], FORCED)
+    model = LabelClassifier(FORCED)
+    with pytest.raises(NotFittedError):
+        model.predict(x)
+    before = model.fit(x, reports).predict(x)
+    with pytest.raises(ValueError, match="reports must be"):
+        model.fit(x[:, :1], np.full(500, 7))
+    assert np.array_equal(model.predict(x), before)
+
+
+def test_a_search_that_fails_says_so():
+    x = np.random.default_rng(0).normal(size=(5000, 3))
+    with pytest.raises(RuntimeError, match="did not converge"):
+        LabelClassifier([[1, 0], [0, 1]], C=1e4).fit(x, (x[:, 0] > 0).astype(int))
 
 
 @pytest.mark.parametrize(

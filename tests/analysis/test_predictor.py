@@ -29,7 +29,7 @@ def study(n, family, table, seed=1, slopes=(0.5, -0.3)):
     truth = two if len(table) == 2 else rng.integers(0, len(table), n)
     reports = ldp.FiniteChannel(table).privatize(truth, rng=seed).astype(int)
     eta = 0.4 + x @ slopes + EFFECT * truth
-    y = eta + 0.8 * rng.normal(size=n) if family == "linear" else (rng.random(n) < logistic(eta)).astype(float)
+    y = eta + 0.8 * rng.normal(size=n) if family != "logit" else (rng.random(n) < logistic(eta)).astype(float)
     return x, truth, reports, y
 
 
@@ -42,15 +42,16 @@ def rows_of(design):
 
 @pytest.mark.parametrize("design, table", [(PLAIN, rows_of(PLAIN)), (PLAIN_THREE, PLAIN_THREE)], ids=["two", "three"])
 def test_direct_answers_give_least_squares_and_the_logit_of_statsmodels(design, table):
-    for family in ("linear", "logit"):
+    for family in ("normal", "logit"):
         x, truth, reports, y = study(2000, family, table)
         ours = analysis.RandomizedPredictor(design, family).fit(x, reports, y)
         inside = np.column_stack([sm.add_constant(x), np.eye(len(table))[truth, 1:]])
-        theirs = sm.OLS(y, inside).fit() if family == "linear" else sm.Logit(y, inside).fit(disp=0)
+        theirs = sm.OLS(y, inside).fit() if family == "normal" else sm.Logit(y, inside).fit(disp=0)
         np.testing.assert_allclose(ours.params, theirs.params, rtol=1e-5, atol=1e-7)
-        shrink = np.sqrt(theirs.df_resid / 2000) if family == "linear" else 1.0  # the likelihood divides by n
+        shrink = np.sqrt(theirs.df_resid / 2000) if family == "normal" else 1.0  # the likelihood divides by n
         np.testing.assert_allclose(np.sqrt(np.diag(ours.cov)), theirs.bse * shrink, rtol=1e-5)
-        assert ours.sigma == pytest.approx(np.sqrt(theirs.ssr / 2000) if family == "linear" else 1.0, rel=1e-6)
+        if family == "normal":
+            assert ours.sigma == pytest.approx(np.sqrt(theirs.ssr / 2000), rel=1e-6)
         answer = sm.MNLogit(truth, sm.add_constant(x)).fit(disp=0)
         np.testing.assert_allclose(ours.answers.value, np.asarray(answer.params).T.ravel(), rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(ours.answers.stderr, np.asarray(answer.bse).T.ravel(), rtol=1e-4)
@@ -58,8 +59,8 @@ def test_direct_answers_give_least_squares_and_the_logit_of_statsmodels(design, 
         place = ours.categories[1]
         category = np.broadcast_to(np.eye(len(table))[1, 1:], (3, len(table) - 1))
         predicted = theirs.get_prediction(np.column_stack([sm.add_constant(x)[:3], category]))
-        mean = predicted.predicted_mean if family == "linear" else predicted.predicted
-        stderr = (predicted.se_mean if family == "linear" else predicted.se) * shrink
+        mean = predicted.predicted_mean if family == "normal" else predicted.predicted
+        stderr = (predicted.se_mean if family == "normal" else predicted.se) * shrink
         np.testing.assert_allclose(ours.predict(x[:3], place).value, mean, rtol=1e-5)
         np.testing.assert_allclose(ours.predict(x[:3], place).stderr, stderr, rtol=1e-5)
 
@@ -74,14 +75,14 @@ def em(x, reports, y, design, family, steps=1500):
     beta[-1] = 0.1
     for _ in range(steps):
         eta = (both @ beta).reshape(2, n)
-        if family == "linear":
+        if family == "normal":
             density = np.exp(-((y - eta) ** 2) / (2 * sigma**2)) / sigma
         else:
             density = np.where(y > 0, logistic(eta), logistic(-eta))
         share = logistic(rows @ gamma)
         joint = density * np.stack([1 - share, share]) * chance
         tau = (joint / joint.sum(axis=0)).ravel()
-        if family == "linear":
+        if family == "normal":
             beta = np.linalg.solve((both * tau[:, None]).T @ both, both.T @ (tau * np.tile(y, 2)))
             sigma = np.sqrt(tau @ (np.tile(y, 2) - both @ beta) ** 2 / n)
         else:
@@ -93,7 +94,7 @@ def em(x, reports, y, design, family, steps=1500):
     return beta, gamma
 
 
-@pytest.mark.parametrize("family", ["linear", "logit"])
+@pytest.mark.parametrize("family", ["normal", "logit"])
 def test_coefficients_are_those_of_expectation_maximization(family):
     x, _, reports, y = study(1500, family, rows_of(FORCED))
     found = analysis.RandomizedPredictor(FORCED, family).fit(x, reports, y)
@@ -123,13 +124,13 @@ def test_gradient_and_information_are_derivatives(table, linear):
 
 
 def test_a_regression_on_the_reports_finds_too_small_an_effect():
-    x, _, reports, y = study(20_000, "linear", rows_of(FORCED))
+    x, _, reports, y = study(20_000, "normal", rows_of(FORCED))
     assert sm.OLS(y, sm.add_constant(np.column_stack([x, reports]))).fit().params[-1] > 0.8 * EFFECT
     found = analysis.RandomizedPredictor(FORCED).fit(x, reports, y)
     assert found.params[-1] == pytest.approx(EFFECT, abs=5 * np.sqrt(found.cov[-1, -1]))
 
 
-@pytest.mark.parametrize("family", ["linear", "logit"])
+@pytest.mark.parametrize("family", ["linear", "normal", "logit"])
 @pytest.mark.parametrize("runs", [pytest.param(1200, marks=pytest.mark.long), 150])
 def test_intervals_cover(family, runs):
     truth, hits, estimates = np.array([0.4, 0.5, -0.3, EFFECT]), np.zeros(4, int), []
@@ -143,12 +144,46 @@ def test_intervals_cover(family, runs):
     assert (np.abs(np.mean(estimates, axis=0) - truth) < 0.08).all()
 
 
+@pytest.mark.parametrize("clusters", [False, True])
+def test_direct_answers_give_robust_least_squares_of_statsmodels(clusters):
+    x, truth, reports, y = study(900, "normal", PLAIN_THREE)
+    villages = np.arange(900) // 20
+    options = {"cov_type": "cluster", "cov_kwds": {"groups": villages}} if clusters else {"cov_type": "HC1"}
+    inside = np.column_stack([sm.add_constant(x), np.eye(3)[truth, 1:]])
+    theirs = sm.OLS(y, inside).fit(**options)
+    frame = pd.DataFrame({"a": 2000 + x[:, 0], "b": x[:, 1]})
+    ours = analysis.RandomizedPredictor(PLAIN_THREE).fit(frame, reports, y, clusters=villages if clusters else None)
+    np.testing.assert_allclose(ours.params[1:], theirs.params[1:], rtol=1e-6)
+    np.testing.assert_allclose(np.sqrt(np.diag(ours.cov))[1:], theirs.bse[1:], rtol=1e-6)
+    predicted = theirs.get_prediction(np.column_stack([sm.add_constant(x)[:4], np.tile([0, 1], (4, 1))]))
+    np.testing.assert_allclose(ours.predict(frame[:4], 2).value, predicted.predicted_mean, rtol=1e-6)
+    np.testing.assert_allclose(ours.predict(frame[:4], 2).stderr, predicted.se_mean, rtol=1e-6)
+
+
+@pytest.mark.parametrize("runs", [pytest.param(1200, marks=pytest.mark.long), 200])
+def test_least_squares_need_no_distribution_of_errors(runs):
+    """Errors of another spread in each category and skewed ones, where maximum likelihood of a normal model is far off."""
+    truth, hits, wrong = np.array([2.0, 0.5, -1.0]), np.zeros(3, int), 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        x, has = rng.normal(size=(1500, 1)), rng.random(1500) < 0.3
+        errors = (rng.exponential(size=1500) - 1) * np.where(has, 1.5, 0.8)
+        y, reports = 2 + 0.5 * x[:, 0] - has + errors, FORCED.channel.privatize(has.astype(int), rng=seed).astype(int)
+        low, high = analysis.RandomizedPredictor(FORCED).fit(x, reports, y).interval()
+        hits += (low < truth) & (truth < high)
+        if seed < 20:
+            low, high = analysis.RandomizedPredictor(FORCED, "normal").fit(x, reports, y).interval()
+            wrong += not low[-1] < -1 < high[-1]
+    assert wrong > 5
+    assert_coverage(hits, runs, 0.94, detects=0.88 if runs > 1000 else 0.78)
+
+
 def test_weights_clusters_units_and_names():
-    x, _, reports, y = study(1200, "linear", THREE)
+    x, _, reports, y = study(1200, "normal", THREE)
     whole = np.arange(1200) % 3
 
     def fit(*args, **options):
-        return analysis.RandomizedPredictor(THREE).fit(*args, **options)
+        return analysis.RandomizedPredictor(THREE, "normal").fit(*args, **options)
 
     weighted, repeated = (
         fit(x, reports, y, weights=whole),
@@ -173,8 +208,10 @@ def test_weights_clusters_units_and_names():
 
 
 def test_an_answer_alone_can_be_the_predictor():
-    _, truth, reports, y = study(3000, "linear", rows_of(PLAIN))
-    model = analysis.RandomizedPredictor(PLAIN).fit(np.empty((3000, 0)), reports, y)
+    _, truth, reports, y = study(3000, "normal", rows_of(PLAIN))
+    model = analysis.RandomizedPredictor(PLAIN, "normal").fit(np.empty((3000, 0)), reports, y)
+    squares = analysis.RandomizedPredictor(PLAIN).fit(np.empty((3000, 0)), reports, y, weights=np.full(3000, 3.0))
+    np.testing.assert_allclose(squares.params, model.params, rtol=1e-5)
     assert model.names == ("const", "answer: yes")
     np.testing.assert_allclose(model.params.sum(), y[truth == 1].mean(), rtol=1e-6)
     infinite = analysis.RandomizedPredictor(designs.mangat(0.7)).fit(np.empty((3000, 0)), reports, y)
@@ -183,7 +220,7 @@ def test_an_answer_alone_can_be_the_predictor():
 
 # Mistakes -------------------------------------------------------------------------------------------------------------
 
-X, _, REPORTS, Y = study(300, "linear", rows_of(FORCED))
+X, _, REPORTS, Y = study(300, "normal", rows_of(FORCED))
 MODEL = analysis.RandomizedPredictor(FORCED)
 
 
@@ -191,6 +228,12 @@ MODEL = analysis.RandomizedPredictor(FORCED)
     "call, error, message",
     [
         (lambda: analysis.RandomizedPredictor("warner"), TypeError, "design must be a design"),
+        (lambda: MODEL.fit(X[:5], REPORTS[:5], Y[:5]), ValueError, "must be of enough people"),
+        (
+            lambda: analysis.RandomizedPredictor(FORCED, "normal").fit(X, REPORTS, REPORTS),
+            ValueError,
+            "the likelihood must have a maximum",
+        ),
         (lambda: analysis.RandomizedPredictor(FORCED, "poisson"), ValueError, "family must be"),
         (lambda: MODEL.fit(X, REPORTS, Y[:9]), ValueError, "outcome must have one number for each of 300 rows"),
         (lambda: MODEL.fit(X, REPORTS, Y * 0 + 7), ValueError, "outcome must not be the same for all people, got 7"),

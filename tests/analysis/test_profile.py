@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import ndtri
 
-from ldpfast import analysis
+from ldpfast import analysis, designs
 
 from ..support.statistics import assert_coverage
 from .populations import FORCED, THREE, binary
@@ -26,7 +26,7 @@ def log_likelihood(model, x, reports, params):
 @pytest.mark.parametrize("origin", [0.0, 2.0])
 @pytest.mark.parametrize("design", [FORCED, THREE], ids=["two", "three"])
 def test_at_a_limit_the_maximum_for_the_others_has_fallen_by_the_quantile(design, origin):
-    x, reports = binary(300, [0.8], FORCED, seed=3)
+    x, reports = binary(800, [0.8], FORCED, seed=3)
     x = x + origin
     if design is THREE:
         reports = (reports + (x[:, 0] > origin + 0.5)).astype(int)
@@ -67,6 +67,15 @@ def test_a_limit_that_is_not_reached_is_infinite():
     assert -3 < high[0] < 0
     level = np.sqrt(2 * (model.llf - log_likelihood(model, np.empty((200, 0)), reports, high)))
     assert level == pytest.approx(ndtri(0.975), abs=1e-4)
+
+
+def test_a_profile_that_jumps_to_another_maximum_has_no_limit():
+    """Almost nobody says the same where x is 1: the likelihood for any large slope is nearly the same."""
+    x, reports = np.repeat([0, 0, 1, 1], [20, 48, 4, 8]), np.repeat([0, 1, 0, 1], [20, 48, 4, 8])
+    model = analysis.RandomizedLogit(designs.crosswise(0.25)).fit(x[:, np.newaxis], reports)
+    low, high = model.interval(method="profile")
+    assert low.tolist() == [-np.inf, -np.inf]
+    assert high[1] == np.inf
 
 
 @pytest.mark.long
