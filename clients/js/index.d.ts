@@ -17,6 +17,8 @@ export interface SurveyFiles {
   table: Uint8Array | ArrayBuffer;
   /** A compiled module or its bytes, in the place of ldpfast_client.wasm beside index.mjs. */
   wasm?: WebAssembly.Module | BufferSource;
+  /** For development only: a value that is not declared throws, instead of counting as "no answer". */
+  strict?: boolean;
 }
 
 /** A client for one survey. */

@@ -12,9 +12,11 @@ export class SurveyClient {
   #exports;
   #columns; // of the declared questions: name, and the function that writes a value
   #layout;
+  #strict;
 
-  constructor(exports, questions, tableEnd) {
+  constructor(exports, questions, tableEnd, strict) {
     this.#exports = exports;
+    this.#strict = strict;
     this.#columns = questions.map((question) => ({ name: question.column ?? question.name, value: reader(question) }));
     const values = align(tableEnd);
     const key = values + VALUE_BYTES * this.#columns.length;
@@ -28,8 +30,12 @@ export class SurveyClient {
    *
    * `schema` is the text of `survey.client_schema()`, or what `JSON.parse` makes of it; `table` is the result of
    * `survey.client_table()`. `wasm`, a compiled module or its bytes, replaces ldpfast_client.wasm beside this file.
+   *
+   * `strict` is for development: a value that is not declared then throws, instead of counting as "no answer". It must not be
+   * used with answers of people, because an error that depends on an answer reveals it.
    */
-  static async open({ schema, table, wasm }) {
+  static async open({ schema, table, wasm, strict = false }) {
+    if (typeof strict !== "boolean") throw new TypeError("strict must be true or false");
     const parsed = typeof schema === "string" ? JSON.parse(schema) : schema;
     const bytes = asBytes("table", table);
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(parsed))));
@@ -43,7 +49,7 @@ export class SurveyClient {
     if (digest.some((byte, i) => byte !== bytes[DIGEST_AT + i])) throw new RangeError("table must be that of the schema");
     const questions = parsed.asks.questions.filter((question) => question.question !== "Cross");
     if (questions.length !== exports.values()) throw new RangeError("table must be that of the schema");
-    return new SurveyClient(exports, questions, at + bytes.length);
+    return new SurveyClient(exports, questions, at + bytes.length, strict);
   }
 
   /**
@@ -98,8 +104,16 @@ export class SurveyClient {
     const { values, key: at, person } = this.#layout;
     reserve(this.#exports.memory, person + more);
     const out = new DataView(this.#exports.memory.buffer, values, VALUE_BYTES * this.#columns.length);
-    this.#columns.forEach((column, i) => {
-      const { number, category } = column.value(has(column.name) ? record[column.name] : null);
+    const read = this.#columns.map((column) => column.value(has(column.name) ? record[column.name] : null));
+    if (this.#strict) {
+      this.#columns.forEach(({ name }, i) => {
+        const isMissing = !has(name) || record[name] === null || record[name] === undefined;
+        if (!isMissing && Number.isNaN(read[i].number) && read[i].category === NO_CATEGORY) {
+          throw new RangeError(`column ${JSON.stringify(name)} must have a declared value, got ${shown(record[name])}`);
+        }
+      });
+    }
+    read.forEach(({ number, category }, i) => {
       out.setFloat64(VALUE_BYTES * i, number, true);
       out.setUint32(VALUE_BYTES * i + 8, category, true);
     });
@@ -166,6 +180,11 @@ function labelKey(label) {
   if (label instanceof Date) return labelKey({ date: label.toISOString().slice(0, 10) });
   if (label !== null && typeof label === "object" && typeof label.integer === "string") return `${hexadecimal(label.integer)}`;
   return canonical(label);
+}
+
+/** Returns a value with its type, for errors of strict clients. */
+function shown(value) {
+  return typeof value === "string" ? `the text ${JSON.stringify(value)}` : `${typeof value} ${String(value)}`;
 }
 
 function hexadecimal(text) {

@@ -53,6 +53,18 @@ test("no value is refused", () => {
   assert.equal(fresh({}), fresh({ age: null }));
 });
 
+test("a strict client throws for what is not declared, and gives the same messages otherwise", async () => {
+  const strict = await SurveyClient.open({ schema, table, strict: true });
+  const record = { age: 1e9, smoker: true, region: "N", born: new Date("1999-12-31"), children: null, other: "yes" };
+  assert.deepEqual(strict.answerWithKey(record, key), client.answerWithKey(record, key));
+  assert.throws(() => strict.answer({ smoker: "yes" }), /column "smoker" must have a declared value, got the text "yes"/);
+  for (const wrong of [{ age: "40" }, { age: NaN }, { region: "X" }, { born: "1999-12-31" }, { children: 5 }]) {
+    assert.throws(() => strict.answer({ smoker: true, ...wrong }), RangeError);
+    assert.ok(client.answer({ smoker: true, ...wrong }).length > 0);
+  }
+  await assert.rejects(SurveyClient.open({ schema, table, strict: 1 }), /strict must be true or false/);
+});
+
 test("what is not a record is refused", () => {
   for (const record of [null, undefined, 1, "age", [1]]) assert.throws(() => client.answer(record), TypeError);
   assert.throws(() => client.answer({ Age: 4 }), /record must have at least one of the columns "age", "smoker"/);
