@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow.parquet
 import pytest
@@ -76,4 +78,33 @@ def test_other_files_are_no_secret(study, capsys, tmp_path):
     (tmp_path / "key").write_text("password")
     assert "must hold 32 bytes or 64 hexadecimal digits" in error_line(
         capsys, *study("--wave", "1", "--person", "id", "--key-file", "key")
+    )
+
+
+# Groups ---------------------------------------------------------------------------------------------------------------
+
+
+def test_groups_of_files_are_those_of_python(tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    rows = [(i % 3 == 0, "NS"[i % 2], "ab"[i % 5 == 0]) for i in range(4000)]
+    path.write_text("smokes,region,site\n" + "".join(f"{'yes' if a else 'no'},{b},{c}\n" for a, b, c in rows))
+    command = ["estimate", str(path), "--column", "smokes", "--categories", "no,yes", "--epsilon", "2", "--seed", "3"]
+    survey = Survey({"smokes": ldp.survey.Choice(["no", "yes"])}, 2.0)
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(("smokes", "region", "site"))}
+    people = {**columns, "smokes": np.where(columns["smokes"], "yes", "no")}
+    for by in (["region"], ["region", "site"]):
+        options = [text for name in by for text in ("--by", name)]
+        expected = survey.run(people, by=by[0] if len(by) == 1 else by, rng=np.random.default_rng(3))
+        assert main([*command, *options, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["groups"]
+        assert [part["group"] for part in found] == [list(key) if len(by) > 1 else key for key in expected]
+        for part, result in zip(found, expected.values(), strict=True):
+            assert part["answers"]["smokes"]["value"] == result["smokes"].value.tolist()
+            assert part["n"] == result.n
+        assert main([*command, *options]) == 0
+        text = capsys.readouterr().out
+        assert all(f"{result['smokes'].value[1]:.3f}" in text for result in expected.values())
+        assert "n = 4,000, total epsilon" in text
+    assert "--plot must be left out for groups" in error_line(
+        capsys, *command, "--by", "region", "--plot", tmp_path / "a.png"
     )

@@ -21,7 +21,7 @@ from .._person_keys import PersonKeys
 from .._schema import read_json
 from .._warnings import warn
 from ..files import MISSING, FileTable, duplicates, open_table, require_regular
-from ..reports import SCHEMA_KEY, Aggregator
+from ..reports import SCHEMA_KEY, Aggregator, GroupedResults
 from ..results import Estimate
 from ..survey import Choice, Mean, Survey, SurveyResult
 from ..survey._result import NO_ANSWERS
@@ -36,6 +36,7 @@ PRIVACY_NOTE = (
     f"if it is null, NaN, an empty cell or one of the texts {', '.join(filter(None, MISSING))}, unless that is a category."
 )
 STATE = ".ldp"  # suffix of saved states
+COLUMNS = ("question", "answer", "estimate", "stderr", "low", "high", "n")  # of a table of a result
 WIDTH = 160  # characters per line of a table that is not shown on a terminal
 
 
@@ -101,6 +102,13 @@ def add_commands(commands: Any, seed: str) -> None:
         metavar="NAME",
         help="name, or number from 0 for a 2-D .npy array; omit for a 1-D array. If it is given several times, each record "
         "answers for one column, and epsilon is the total",
+    )
+    estimate.add_argument(
+        "--by",
+        action="append",
+        metavar="COLUMN",
+        help="public column that divides people into groups, which have answers of their own; it is not protected. Can be "
+        "given several times",
     )
     estimate.add_argument("--epsilon", type=float, metavar="E", help="privacy parameter of each record")
     estimate.add_argument("--lower", type=float, metavar="A", help="smallest possible number (negative: --lower=-1e3)")
@@ -243,7 +251,8 @@ def _estimate(arguments: argparse.Namespace) -> int:
             table = FileTable(arguments.files, survey.column_questions, progress=progress)
             rng = generator(arguments.seed)
             try:
-                result = survey.run(table, rng=rng, clip=arguments.clip)
+                by = None if arguments.by is None else arguments.by[0] if len(arguments.by) == 1 else arguments.by
+                result = survey.run(table, by=by, rng=rng, clip=arguments.clip)
             except ValueError as error:
                 raise ValueError(_with_options(str(error), "--missing category")) from None
         extra = {
@@ -252,16 +261,18 @@ def _estimate(arguments: argparse.Namespace) -> int:
         }
     if arguments.plot is not None:
         if not isinstance(result, SurveyResult):
-            raise ValueError("--plot must be left out for the state of a single question")
+            raise ValueError("--plot must be left out for groups, and for the state of a single question")
         result.plot(arguments.plot, confidence)
     if arguments.json:
         print(json.dumps({**_described(result, confidence, arguments.simultaneous), **extra}))
         return 0
     width = None if sys.stdout.isatty() else WIDTH
     terminal = console("files", markup=False, width=width)
-    if isinstance(result, SurveyResult):
+    if isinstance(result, SurveyResult | GroupedResults):
+        results = [result] if isinstance(result, SurveyResult) else [*result.values()]
         terminal.print(_table(result, confidence, arguments.simultaneous))
-        terminal.print(f"n = {result.n:,}, total epsilon = {result.guarantee.epsilon:.6g} per person", soft_wrap=True)
+        n = sum(part.n for part in results)
+        terminal.print(f"n = {n:,}, total epsilon = {results[0].guarantee.epsilon:.6g} per person", soft_wrap=True)
         for name, mechanism in extra.get("mechanisms", {}).items():
             terminal.print(f"{name}: {mechanism}", soft_wrap=True)
     else:
@@ -364,7 +375,7 @@ def _open(path: Path) -> Any:
 
 def _estimate_state(arguments: argparse.Namespace) -> Any:
     """Return the answers of a saved state."""
-    for name in ("epsilon", "column", "lower", "upper", "categories", "seed"):
+    for name in ("by", "epsilon", "column", "lower", "upper", "categories", "seed"):
         if getattr(arguments, name) is not None:
             raise ValueError(f"--{name} must be left out for a saved state")
     if len(arguments.files) > 1:
@@ -380,6 +391,9 @@ def _estimate_state(arguments: argparse.Namespace) -> Any:
 
 def _described(result: Any, confidence: float, simultaneous: bool) -> dict[str, Any]:
     """Return the result as types for JSON, with intervals of the given confidence."""
+    if isinstance(result, GroupedResults):
+        groups = [{"group": group, **_described(part, confidence, simultaneous)} for group, part in result.items()]
+        return {"groups": groups}
     if not isinstance(result, SurveyResult):
         return {**result.to_dict(), **_interval(result, confidence, simultaneous)}
     answers = {
@@ -393,20 +407,24 @@ def _interval(estimate: Estimate[Any], confidence: float, simultaneous: bool) ->
     return {"interval": [np.asarray(low).tolist(), np.asarray(high).tolist()], "confidence": confidence}
 
 
-def _table(result: SurveyResult, confidence: float, simultaneous: bool) -> Any:
+def _table(result: SurveyResult | GroupedResults, confidence: float, simultaneous: bool) -> Any:
     """Return a table (rich) with one row per number, and two digits of the standard errors."""
     table = optional("rich.table", "files").Table(box=optional("rich.box", "files").SIMPLE_HEAD)
+    rows = result.table(confidence, simultaneous)
+    places = [name for name in rows.columns if name not in COLUMNS]  # that divide people
+    for name in places:
+        table.add_column(name)
     table.add_column("question")
     table.add_column("answer")
     for name in ("estimate", "standard error", f"{100 * confidence:g} % interval"):
         table.add_column(name, justify="right", no_wrap=True)
-    rows = result.table(confidence, simultaneous)
     before = None
-    for question, answer, *numbers in zip(
-        *(rows[name] for name in ("question", "answer", "estimate", "stderr", "low", "high")), strict=True
-    ):
-        table.add_row(question if question != before else "", answer, *shown(*numbers))
-        before = question
+    for row in zip(*(rows[name] for name in (*places, *COLUMNS[:-1])), strict=True):
+        *first, answer, value, stderr, low, high = row
+        table.add_row(
+            *(map(str, first) if first != before else [""] * len(first)), answer, *shown(value, stderr, low, high)
+        )
+        before = first
     return table
 
 
