@@ -85,6 +85,38 @@ def test_surveys_with_personal_keys_equal_one_process(name, seed, pieces):
     assert found.to_bytes() == expected.to_bytes()
 
 
+@pytest.mark.parametrize("by", [None, "site"])
+def test_the_people_of_a_wave_are_those_of_one_process(by):
+    table = {**TABLE, "site": np.arange(N) % 4}
+    panel, people_seen = replace(SURVEYS["one"], series="weeks", waves=3), 0
+    for wave in (1, 2, 3):
+        survey = panel.in_wave(wave)
+        expected = survey.collect(table, by=by, rng=ldp.PersonKeys(SECRET, "id"))
+        task = job(survey, by=by, **KEYED)
+        found = task.finish(counted(task, partitions(wave, 7), table))
+        if by is None:
+            assert found.to_bytes() == expected.to_bytes()
+        else:
+            assert {value: part.to_bytes() for value, part in found.items()} == {
+                value: part.to_bytes() for value, part in expected.items()
+            }
+        made = job(survey, **KEYED, reports=True)
+        messages = [
+            m
+            for chosen in partitions(wave, 7)
+            for part in made.messages(rows(table, chosen), 0)
+            for m in part.to_pylist()
+        ]
+        received = survey.aggregator().update(messages)
+        people_seen += received.n
+        if by is None:
+            assert received.to_bytes() == expected.to_bytes()
+    assert people_seen == N
+    without = job(panel.in_wave(1))
+    with pytest.raises(ValueError, match="rng must be PersonKeys for a wave"):
+        without.finish(counted(without, partitions(1, 2)))
+
+
 @pytest.mark.parametrize("column", RECORDS)
 @settings(max_examples=8)
 @given(seed=st.integers(0, 1 << 30), pieces=st.integers(1, 40))
