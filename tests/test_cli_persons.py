@@ -63,8 +63,8 @@ def test_a_second_run_without_keys_warns(study, capsys):
     [
         (["--person", "id"], "--person and --key-file must be given together"),
         (["--key-file", "key"], "--person and --key-file must be given together"),
-        (["--person", "id", "--key-file", "key"], "use survey.in_wave(1)"),
-        (["--wave", "1"], "rng must be PersonKeys for a wave"),
+        (["--person", "id", "--key-file", "key"], "--wave must be given for a survey with 2 waves"),
+        (["--wave", "1"], "--person and --key-file must be given for a wave"),
         (["--wave", "3", "--person", "id", "--key-file", "key"], "wave must be"),
         (["--wave", "1", "--person", "id", "--key-file", "key", "--seed", "1"], "--seed must be left out"),
         (["--wave", "1", "--person", "name", "--key-file", "key"], "'name'"),

@@ -317,10 +317,12 @@ def test_reports_of_surveys_are_those_of_the_derived_keys(answers):
 def description(survey, name):
     """Return the digest of what fixes the reports to a question: its parts without columns, and the mechanism's integers."""
     question, mechanism = survey.questions[name], survey.mechanisms[name]
-    parts = [survey.questions[part] for part in ((question.a, question.b) if isinstance(question, Cross) else (name,))]
+    names = [question.a, question.b] if isinstance(question, Cross) else [name]
+    parts = [survey.questions[part] for part in names]
     asks = [{key: value for key, value in part.to_dict().items() if key != "column"} for part in parts]
     coins = {"epsilon": mechanism.epsilon_realized, "coins": _schema.integers(mechanism._coin)}
-    return _schema.digest({"version": 1, "asks": asks, "mechanism": type(mechanism).__name__, **coins})
+    of = {"of": names} if len(names) > 1 else {}
+    return _schema.digest({"version": 1, "asks": asks, **of, "mechanism": type(mechanism).__name__, **coins})
 
 
 @pytest.mark.parametrize("answers, weights", [(1, {"code": 5, "age": 0}), (1, None), (2, None)])

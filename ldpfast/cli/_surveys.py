@@ -159,6 +159,10 @@ def _privatize(arguments: argparse.Namespace) -> int:
     inputs = [arguments.survey, *arguments.files]
     if (arguments.person is None) != (arguments.key_file is None):
         raise ValueError("--person and --key-file must be given together")
+    if survey.waves is not None and survey.wave is None:
+        raise ValueError(f"--wave must be given for a survey with {survey.waves} waves")
+    if survey.wave is not None and arguments.key_file is None:
+        raise ValueError("--person and --key-file must be given for a wave: they decide whose turn it is")
     if arguments.key_file is not None:
         if rng is not None:
             raise ValueError("--seed must be left out where --key-file is given")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -105,7 +104,7 @@ class Aggregator:
         if self.n == 0:
             raise ValueError("an estimate needs at least 1 report, got n = 0")
         found: Any = self.question.conclude(self, **options)
-        people = replace(self._people, series=self.question.asked_again)
+        people = self._people.on(self.question.occasion)
         return found._of_people(people) if hasattr(found, "_of_people") else found
 
     def decoded_mean(self, statistic: Statistic | None = None) -> Estimate[Any]:

@@ -15,7 +15,7 @@ from .._extras import optional
 from .._schema import canonical_json, digest
 from .._typing import AnyArray
 from ..privacy import Guarantee
-from ..results import AnyDebiasing
+from ..results import AnyDebiasing, Occasion
 from ._aggregator import Aggregator
 from ._collected import Collected, GroupedAggregator, GroupedResults
 from ._format import Format
@@ -57,8 +57,8 @@ class Question(Described, ABC, Generic[Result]):
     # What a question defines ----------------------------------------------------------------------------------------
 
     @property
-    def asked_again(self) -> str | None:
-        """Name of what the same people answer several times, such as a series of surveys; None where nothing is known."""
+    def occasion(self) -> Occasion | None:
+        """When people are asked, in a series of surveys that the same people answer; None where nothing is known."""
         return None
 
     @property

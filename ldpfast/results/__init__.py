@@ -18,6 +18,7 @@ from ._intervals import BoundedSum
 from ._intervals import IntervalRule as IntervalRule
 from ._intervals import Normal as Normal
 from ._intervals import WithGaps as WithGaps
+from ._people import Occasion as Occasion
 from ._people import People as People
 from ._people import new_count as new_count
 from ._power import detectable_distance as detectable_distance

@@ -14,6 +14,31 @@ def new_count() -> bytes:
 
 
 @dataclass(frozen=True)
+class Occasion:
+    """When people were asked, in what the same people answer again and again.
+
+    Attributes
+    ----------
+    name : str
+        Name of the series of surveys, or of permanent answers.
+    turns : bytes
+        Digest of what decides who answers when; empty if everybody answers.
+    place : int or None
+        Which turn of these it is, if each person has one of them only.
+    """
+
+    name: str
+    turns: bytes = b""
+    place: int | None = None
+
+    def can_share(self, other: Occasion) -> bool:
+        """Return whether the same people can be asked on both."""
+        if self.name != other.name:
+            return False
+        return self.turns != other.turns or None in (self.place, other.place) or self.place == other.place
+
+
+@dataclass(frozen=True)
 class People:
     """The people behind an estimate. Estimates of the same people have a covariance, which their standard errors do not tell.
 
@@ -21,14 +46,14 @@ class People:
     ----------
     counts : frozenset of pairs
         Names of the counts that hold the reports, each with the group of people in a tuple, or with an empty one.
-    series : str or None
-        Name of the series of surveys whose people answer again and again; None for reports of other questions.
+    occasions : frozenset of Occasion
+        When they were asked, in series of surveys whose people answer again and again; empty for reports of other questions.
     asked : frozenset of str or None
         Questions that these people were asked if each person answers one; else None.
     """
 
     counts: frozenset[tuple[bytes, tuple[Hashable, ...]]]
-    series: str | None = None
+    occasions: frozenset[Occasion] = frozenset()
     asked: frozenset[str] | None = None
 
     @classmethod
@@ -42,7 +67,11 @@ class People:
 
     def joined(self, other: People) -> Self:
         """Return the people of both."""
-        return replace(self, counts=self.counts | other.counts)
+        return replace(self, counts=self.counts | other.counts, occasions=self.occasions | other.occasions)
+
+    def on(self, occasion: Occasion | None) -> Self:
+        """Return the people, asked on an occasion."""
+        return self if occasion is None else replace(self, occasions=self.occasions | {occasion})
 
     def in_common(self, other: People) -> bool:
         """Return whether people are known to be in both."""
@@ -60,4 +89,4 @@ class People:
         if self.in_common(other):
             return False
         from_one_count = {name for name, _ in self.counts} == {name for name, _ in other.counts}
-        return from_one_count or self.series is None or self.series != other.series
+        return from_one_count or not any(a.can_share(b) for a in self.occasions for b in other.occasions)

@@ -127,11 +127,14 @@ class SurveyLayout:
 def _description(declared: dict[str, ColumnQuestion], item: Item, mechanism: Mechanism) -> bytes:
     """Return the digest of everything that fixes the distribution and the meaning of the reports to an asked question.
 
-    The name, the weight and the place of the question are not part of it: the survey can change around it.
+    The name, the weight and the place of the question are not part of it: the survey can change around it. The names of the
+    questions that a `Cross` combines are.
     """
     coins = {"mechanism": type(mechanism).__name__, "epsilon": mechanism.epsilon_realized, **mechanism._pinned()}
-    asked = [declared[part].description() for part in item.parts]
-    return _schema.digest({"version": _schema.VERSION, "asks": asked, **coins})
+    asked: dict[str, Any] = {"asks": [declared[part].description() for part in item.parts]}
+    if len(item.parts) > 1:
+        asked["of"] = list(item.parts)
+    return _schema.digest({"version": _schema.VERSION, **asked, **coins})
 
 
 def _common_pairs(items: list[Item]) -> list[tuple[int, int]]:

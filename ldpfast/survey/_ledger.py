@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import threading
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 ENTRY = "ldpfast"  # of a mapping
+
+_LOCK = threading.RLock()  # so that two threads of a process do not both find that nothing was answered
 
 Parts = list[tuple[int, bytes]]  # numbers of questions, and the reports
 
@@ -46,8 +49,10 @@ class Ledger:
     Notes
     -----
     The file is replaced at once, after its content has reached the disk, and before a message is returned: a crash loses no
-    answer that was sent. It holds a secret of the person and is only readable for its owner. Two devices with ledgers of their
-    own, or an app that is installed again, are two persons to a ledger. Two processes must not use one file at the same time.
+    answer that was sent. It holds a secret of the person and is only readable for its owner. Two processes must not use one
+    file at the same time. A ledger does not notice if it is put back to an older content, for instance from a backup: the
+    person can then answer once more. Two devices with ledgers of their own, and an app that is installed again, are two
+    persons.
 
     Privacy
     -------
@@ -84,13 +89,13 @@ class Ledger:
         ValueError
             If the ledger is that of another series, or is damaged.
         """
-        data, series = self._read(), survey._series.digest.hex()
-        if not data:
-            data = {"ldpfast_ledger": VERSION, "series": series, "secret": secrets.token_hex(32), "answers": []}
-            self._write(data)
-        if data["series"] != series:
-            raise ValueError(f"ledger must be that of the series {survey.series!r}, got one of another series")
-        return bytes.fromhex(data["secret"])
+        with _LOCK:
+            data = self._read()
+            if not data:
+                series = survey._series.digest.hex()
+                data = {"ldpfast_ledger": VERSION, "series": series, "secret": secrets.token_hex(32), "answers": []}
+                self._write(data)
+            return bytes.fromhex(_of_series(data, survey)["secret"])
 
     def answer(self, survey: Survey, make: Callable[[], Parts]) -> Parts:
         """Return the reports of the person, after they are stored.
@@ -107,30 +112,35 @@ class Ledger:
         ValueError
             If another version was answered in this wave; if the loss would exceed the promise of the series.
         """
-        data, label = self._read(), survey.fingerprint
-        in_wave = [answer for answer in data["answers"] if answer["wave"] == survey.wave]
-        for answer in in_wave:
-            if answer["survey"] == label:
-                return [(q, bytes.fromhex(report)) for q, report, *_ in answer["reports"]]
-        if in_wave and survey.wave is not None:
-            raise ValueError(f"the survey must be the version that was answered in wave {survey.wave}, got another one")
-        layout = survey._layout
-        stored = {
-            (name, description): report for answer in in_wave for _, report, name, description, _ in answer["reports"]
-        }
-        reports = []
-        for q, made in make():
-            name, description = layout.names[q], layout.descriptions[q].hex()
-            loss = 0.0 if (name, description) in stored else layout.mechanisms[q].epsilon_realized
-            reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
-        data["answers"].append({"wave": survey.wave, "survey": label, "reports": reports})
-        if not survey.open_ended and _loss(data) > survey.epsilon:
-            raise ValueError(
-                f"the loss of the person must be at most epsilon = {survey.epsilon:g} of the series, got "
-                f"{_loss(data):.6g} with this answer"
-            )
-        self._write(data)
-        return [(q, bytes.fromhex(report)) for q, report, *_ in reports]
+        with _LOCK:
+            data, label = _of_series(self._read(), survey), survey.fingerprint
+            in_wave = [answer for answer in data["answers"] if answer["wave"] == survey.wave]
+            for answer in in_wave:
+                if answer["survey"] == label:
+                    return [(q, bytes.fromhex(report)) for q, report, *_ in answer["reports"]]
+            if in_wave and survey.wave is not None:
+                raise ValueError(
+                    f"the survey must be the version that was answered in wave {survey.wave}, got another one"
+                )
+            layout = survey._layout
+            stored = {
+                (name, description): report
+                for answer in in_wave
+                for _, report, name, description, _ in answer["reports"]
+            }
+            reports = []
+            for q, made in make():
+                name, description = layout.names[q], layout.descriptions[q].hex()
+                loss = 0.0 if (name, description) in stored else layout.mechanisms[q].epsilon_realized
+                reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
+            data["answers"].append({"wave": survey.wave, "survey": label, "reports": reports})
+            if not survey.open_ended and _loss(data) > survey.epsilon:
+                raise ValueError(
+                    f"the loss of the person must be at most epsilon = {survey.epsilon:g} of the series, got "
+                    f"{_loss(data):.6g} with this answer"
+                )
+            self._write(data)
+            return [(q, bytes.fromhex(report)) for q, report, *_ in reports]
 
     def _read(self) -> dict[str, Any]:
         """Return the content; empty if there is none yet.
@@ -140,18 +150,17 @@ class Ledger:
         ValueError
             If it is damaged.
         """
-        if isinstance(self._store, Path):
-            text = self._store.read_text(encoding="utf-8") if self._store.exists() else ""
-        else:
-            text = self._store.get(ENTRY, "")
-        if not text:
-            return {}
         try:
+            if isinstance(self._store, Path):
+                text: Any = self._store.read_text(encoding="utf-8") if self._store.exists() else None
+            else:
+                text = self._store.get(ENTRY)
+            if text is None:
+                return {}
             data: Any = read_json(text.encode())
-            if data["ldpfast_ledger"] == VERSION and len(bytes.fromhex(data["secret"])) == 32 and data["series"]:
-                _loss(data)
+            if _is_ledger(data):
                 return dict(data)
-        except (LookupError, TypeError, ValueError):
+        except (AttributeError, LookupError, TypeError, ValueError):
             pass
         raise ValueError("store must hold a ledger of this version, got something else, or one that is damaged")
 
@@ -184,6 +193,29 @@ class Ledger:
 
     def __reduce__(self) -> Any:
         raise TypeError("a ledger belongs to one device and cannot be pickled or copied")
+
+
+def _of_series(data: dict[str, Any], survey: Survey) -> dict[str, Any]:
+    """Return the content of a ledger, after a check that it is there and belongs to the series of a survey."""
+    if not data:
+        raise ValueError("store must hold the ledger that the client was made with, got none")
+    if data["series"] != survey._series.digest.hex():
+        raise ValueError(f"ledger must be that of the series {survey.series!r}, got one of another series")
+    return data
+
+
+def _is_ledger(data: Any) -> bool:
+    """Return whether data are the content of a ledger; raise one of several errors if their parts have other types."""
+    answers = [*data["answers"]]
+    reports = [report for answer in answers for report in answer["reports"]]
+    return (
+        data["ldpfast_ledger"] == VERSION
+        and len(bytes.fromhex(data["secret"])) == len(bytes.fromhex(data["series"])) == 32
+        and all(len(bytes.fromhex(answer["survey"])) == 8 for answer in answers)
+        and all(answer["wave"] is None or int(answer["wave"]) > 0 for answer in answers)
+        and all(bytes.fromhex(report) and int(q) >= 0 and str(name) for q, report, name, _, _ in reports)
+        and all(len(bytes.fromhex(description)) == 32 and float(loss) >= 0 for *_, description, loss in reports)
+    )
 
 
 def _loss(data: dict[str, Any]) -> float:

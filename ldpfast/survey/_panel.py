@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check, _schema
 from .._person_keys import PersonKeys, Persons
+from ..results import Occasion
 
 if TYPE_CHECKING:
     from ._survey import Survey
@@ -46,12 +47,11 @@ class Panel:
         """
         endless = _check.flag("open_ended", open_ended)
         if waves is None:
-            if turns != 1 or endless:
+            if type(turns) is not int or turns != 1 or endless:
                 raise ValueError("turns and open_ended must be left out without waves")
             return None
         count = _check.integer("waves", waves, 2, MAX_WAVES)
-        most = 1 if endless else count
-        return cls(count, _check.integer("turns", turns, 1, most), endless)
+        return cls(count, _check.integer("turns", turns, 1, 1 if endless else count), endless)
 
     def checked(self, wave: Any) -> int:
         """Return the number of a wave.
@@ -118,12 +118,13 @@ class Series:
         assert self.panel is not None
         return keys.turns(self.digest, persons, self.panel.waves, self.panel.turns)
 
-    def people(self) -> str:
-        """Return a name of the people who answer: the same name for all waves in which the same people can answer."""
+    @property
+    def occasion(self) -> Occasion:
+        """When people are asked. Only waves of one series in which each person has one turn have different people."""
         name: str = self.description["series"]
         if self.panel is None or self.wave is None or self.panel.turns > 1:
-            return name
-        return f"{name}\0{self.panel.place(self.wave)}"
+            return Occasion(name)
+        return Occasion(name, self.digest, self.panel.place(self.wave))
 
 
 def require_wave(survey: Survey) -> None:

@@ -292,14 +292,13 @@ def plan_waves(survey: Survey, n: Any, compare: Any, alpha: float, power: float)
     """Return the standard errors to expect from n people of a survey with waves, each of whom answers in some of them."""
     panel, items, questions = survey._series.panel, survey._layout.items, cast(dict[str, Any], survey.questions)
     assert panel is not None
-    share = panel.turns / panel.waves
     in_wave = None
     if n is not None:
-        in_wave = int(_check.people("n", n) * share)
+        in_wave = _check.people("n", n) * panel.turns // panel.waves
         if not in_wave:
-            raise ValueError(f"n must be at least {math.ceil(1 / share)}, one person per wave, got {n}")
+            raise ValueError(f"n must be at least {-(-panel.waves // panel.turns)}, one person per wave, got {n}")
     one = plan(items, questions, survey.epsilon / panel.turns, survey.answers, in_wave, compare, alpha, power)
-    people = math.ceil(one.n / share) if n is None else int(n)
+    people = -(-one.n * panel.waves // panel.turns) if n is None else int(n)
     scale = np.array([questions[item.parts[0]].length if len(item.parts) == 1 else 1.0 for item in items])
     alone = answer_variances(items, questions, survey.epsilon / panel.waves, survey.answers, expected_variance)
     pooled = one.expected / math.sqrt(panel.waves) if panel.turns == 1 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
     >>> pool([survey.in_wave(w).collect(people, rng=keys) for w in (1, 2, 3)]).n
     6000
     """
+    if isinstance(aggregators, Aggregator) or not isinstance(aggregators, Iterable):
+        raise TypeError(f"aggregators must be a list of them, got {type(aggregators).__name__}")
     counted: list[Any] = list(aggregators)
     if not counted:
         raise ValueError("aggregators must be at least one, got none")
@@ -57,7 +59,7 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
         raise ValueError("aggregators must be of one series, epsilon and numbers of answers, waves and turns")
     if surveys[0].turns > 1:
         raise ValueError(f"aggregators must be of different people, got a series with {surveys[0].turns} turns")
-    people = [survey.asked_again for survey in surveys]
+    people = [survey.occasion for survey in surveys]
     if len(set(people)) < len(people):
         raise ValueError("aggregators must be of different people, got two of the same ones: merge counts of one wave")
     newest = max(surveys, key=lambda survey: (survey.revision, survey.wave))
@@ -65,7 +67,7 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
     states = [np.zeros(*each) for each in newest.state_layouts]
     joined = counted[0]._people
     for one, survey in zip(counted, surveys, strict=True):
-        joined = joined.joined(one._people)
+        joined = joined.joined(one._people).on(survey.occasion)
         theirs = survey._layout
         places = {pair: q for q, pair in enumerate(zip(theirs.names, theirs.descriptions, strict=True))}
         found = [places.get(pair) for pair in zip(layout.names, layout.descriptions, strict=True)]
@@ -73,8 +75,10 @@ def pool(aggregators: Sequence[Aggregator]) -> SurveyResult:
             if place is not None:
                 states[0][q] += one._states[0][place]
                 layout.mechanisms[q].report.combine(states[2 + q], one._states[2 + place])
-        for pair, (a, b) in enumerate(layout.pairs):
-            if (found[a], found[b]) in theirs.pairs:
-                states[1][pair] += one._states[1][theirs.pairs.index((found[a], found[b]))]  # type: ignore[arg-type]
+        pairs = {frozenset(pair): i for i, pair in enumerate(theirs.pairs)}
+        for i, (a, b) in enumerate(layout.pairs):
+            place = pairs.get(frozenset((found[a], found[b])))  # type: ignore[arg-type]
+            if place is not None:
+                states[1][i] += one._states[1][place]
     together = Aggregator.of_states(newest, states, sum(one.n for one in counted))
     return newest.conclude(together)._of_people(joined)

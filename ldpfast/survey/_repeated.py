@@ -23,7 +23,7 @@ from ..mechanisms._records import RecordPiece, Records
 from ..privacy import Channel, Guarantee
 from ..reports import Aggregator, Codes, Collected, ReportQuestion
 from ..reports._labels import messages_of
-from ..results import Debiasing
+from ..results import Debiasing, Occasion
 from ._answers import Answer
 from ._persons import fields_of
 from ._questions import ColumnQuestion
@@ -379,9 +379,9 @@ class RepeatedRound(ReportQuestion[Answer]):
         return reports
 
     @property
-    def asked_again(self) -> str:
-        """Name of the permanent answers, which the rounds have in common."""
-        return self.repeated._permanent_digest.hex()
+    def occasion(self) -> Occasion:
+        """The permanent answers, which the rounds have in common."""
+        return Occasion(self.repeated._permanent_digest.hex())
 
     @property
     def debiasing(self) -> Debiasing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,6 +16,7 @@ from ..mechanisms import Mechanism
 from ..privacy import Guarantee
 from ..reports import MESSAGE_VERSION, Aggregator, Collected, Question
 from ..reports._question import StateLayout
+from ..results import Occasion
 from . import _design, _plan, _toml
 from ._arguments import checked_answers, checked_questions, checked_weights, mechanisms_of
 from ._client import SurveyClient
@@ -64,7 +65,9 @@ class Survey(Question[SurveyResult]):
     waves : int, optional
         Number of waves in [2, 1024] of a rotating panel: each person answers in `turns` of them, which are drawn without a look
         at the data. Epsilon is the loss of a person in all waves together, whatever the answers are and whatever `revise`
-        changes between two waves. People are asked by the survey of a wave, `in_wave`.
+        changes between two waves, if each wave is asked once: with one version, and one value per person. The turns belong to
+        the series with its epsilon and numbers of answers, waves and turns: any other number draws new ones, for a new
+        loss. People are asked by the survey of a wave, `in_wave`.
     turns : int, default 1
         Number of waves in which each person answers, each with epsilon / turns.
     open_ended : bool, default False
@@ -148,14 +151,15 @@ class Survey(Question[SurveyResult]):
         mechanisms = mechanisms_of(items, questions, _design.epsilon_per_answer(epsilon, answers * turns))
         realized = sorted((mechanism.epsilon_realized for mechanism in mechanisms.values()), reverse=True)
         series = Series.of(self.series, epsilon, answers, panel, self.wave)
-        reports = self.turns if series.wave is None else 1
+        reports = turns if series.wave is None else 1
         self._set(
             questions=questions,
             epsilon=epsilon,
             answers=answers,
             weights={name: weights[name] for name in self.weights} if self.weights else None,
             waves=None if panel is None else panel.waves,
-            turns=1 if panel is None else panel.turns,
+            turns=turns,
+            open_ended=panel is not None and panel.open_ended,
             revision=_check.integer("revision", self.revision, 1),
             wave=series.wave,
             mechanisms=mechanisms,
@@ -192,7 +196,7 @@ class Survey(Question[SurveyResult]):
         ----------
         n : int, optional
             Number of people, at least 1. By default the number that the comparison needs. With waves, the number of all
-            people of the panel.
+            people of the panel; for the survey of one wave, those of the wave.
         compare : bool or mapping of str to float, optional
             Whether the two halves of the people will be compared. The plan then has the smallest difference that is found. A
             mapping has differences by question, of a share or of a mean, for which the plan has the number of people, of one
@@ -282,8 +286,10 @@ class Survey(Question[SurveyResult]):
     ) -> Survey:
         """Return the next version of the survey, in the same series.
 
-        With `PersonKeys` or a ledger, people keep the choice of questions and their reports as far as possible: an added
-        question is asked of those who draw it, and a removed one moves those only who were asked it.
+        With `PersonKeys`, people keep the choice of questions and their reports as far as possible: an added question is asked
+        of those who draw it, and a removed one moves those only who were asked it. The name of a column is not part of a
+        question: to ask something else, use another name of the question. A ledger refuses what exceeds epsilon, so
+        that without waves it lets nobody answer an added question.
 
         Parameters
         ----------
@@ -318,7 +324,7 @@ class Survey(Question[SurveyResult]):
         return revised(self, add, remove, change, weights)
 
     def loss(self, versions: Sequence[Survey] = (), *, waves: int | None = None) -> Loss:
-        """Return what a person loses who is asked this and other versions of the survey, with `PersonKeys` or a ledger.
+        """Return what a person loses who is asked this and other versions of the survey, with `PersonKeys`.
 
         Parameters
         ----------
@@ -330,7 +336,8 @@ class Survey(Question[SurveyResult]):
         Returns
         -------
         loss : Loss
-            For a survey with waves, epsilon for each period, however often it is revised between waves. Without waves it is
+            For a survey with waves, epsilon for each period, however often it is revised between waves, if each wave is asked
+            with one version and one value per person. Without waves it is
             enumerated over all orders of the questions, for people whose values do not change: who draws an added question
             gives another report.
 
@@ -340,6 +347,8 @@ class Survey(Question[SurveyResult]):
             If they are not versions of one series; if there are too many orders; if `waves` is missing for an open-ended
             series.
         """
+        if isinstance(versions, Survey) or not isinstance(versions, Iterable):
+            raise TypeError(f"versions must be a list of surveys, got {type(versions).__name__}")
         return loss_of([self, *versions], waves)
 
     # People -----------------------------------------------------------------------------------------------------------
@@ -545,9 +554,9 @@ class Survey(Question[SurveyResult]):
             yield messages_of(self, table)
 
     @property
-    def asked_again(self) -> str:
-        """Name of the series. Surveys without a name are one series, which the same people may answer."""
-        return self._series.people()
+    def occasion(self) -> Occasion:
+        """The series and the wave. Surveys without a name are one series, which the same people may answer."""
+        return self._series.occasion
 
     @property
     def state_layouts(self) -> list[StateLayout]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 NEAR = 1e-6  # relative difference of losses that are counted as one, the largest of them
+MAX_LOSS_WAVES = 1_000_000  # of an open-ended series, in a row
 MAX_STATES = 1 << 16  # of the enumeration of the orders in which a person can be asked
 
 Losses = tuple[float, ...]  # losses of the different reports of a person, in ascending order
@@ -57,7 +57,7 @@ def revised(
     for option, given in (("add", add), ("change", change), ("weights", weights)):
         if given is not None and not isinstance(given, Mapping):
             raise TypeError(f"{option} must be a mapping from names of questions, got {type(given).__name__}")
-    if isinstance(remove, str):
+    if remove is not None and (isinstance(remove, str) or not isinstance(remove, Iterable)):
         raise TypeError(f"remove must be a list of names, got {remove!r}")
     new, old, other = dict(add or {}), list(remove or []), dict(change or {})
     if not (new or old or other):
@@ -67,6 +67,9 @@ def revised(
             if (name in survey.questions) != known:
                 rule = "questions of the survey" if known else "new names"
                 raise ValueError(f"{option} must have {rule}, got {name!r}")
+    same = [name for name, question in other.items() if question == survey.questions[name]]
+    if same:
+        raise ValueError(f"change must have other questions than the survey, got the same for {same[0]!r}")
     both = sorted(set(old) & set(other))
     if both:
         raise ValueError(f"change must not have questions that are removed, got {both[0]!r}")
@@ -100,7 +103,7 @@ def loss_of(versions: Sequence[Survey], waves: Any) -> Loss:
     if waves is not None and (panel is None or not panel.open_ended):
         raise ValueError("waves must be left out unless the series is open-ended")
     if panel is not None:
-        reports = math.ceil(_check.integer("waves", waves, 1) / panel.waves) if panel.open_ended else 1
+        reports = -(-_check.integer("waves", waves, 1, MAX_LOSS_WAVES) // panel.waves) if panel.open_ended else 1
         found = _coins.sum_up([max(version.guarantee.epsilon for version in versions)] * reports)
         return Loss(found, {found: 1.0})
     shares: dict[float, Fraction] = {}

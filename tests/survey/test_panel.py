@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast import survey as surveys
 from ldpfast._person_keys import Persons
-from ldpfast.survey import Choice, Ledger, Mean, Survey, YesNo, compare, pool
+from ldpfast.survey import Choice, Cross, Ledger, Mean, Survey, YesNo, compare, pool
 
 SECRET = bytes(range(32))
 TWO = {"a": YesNo(optional=True), "b": Choice(["x", "y", "z"], optional=True)}
@@ -419,6 +420,8 @@ def test_a_damaged_ledger_is_refused(text):
         (lambda: Survey(TWO, 1.0).client().answer({"a": True}, wave=2), "wave must be left out"),
         (lambda: PANEL.client_table(), "clients in C and JavaScript do not know turns"),
         (lambda: PANEL.revise(), "add, remove or change must be given"),
+        (lambda: PANEL.revise(change={"a": YesNo(optional=True)}), "got the same for 'a'"),
+        (lambda: Survey(TWO, 1.0, waves=2, open_ended=True).loss(waves=1 << 62), "waves must be"),
         (lambda: PANEL.revise(add={"a": YesNo()}), "add must have new names, got 'a'"),
         (lambda: PANEL.revise(remove=["z"]), "remove must have questions of the survey, got 'z'"),
         (lambda: PANEL.revise(change={"z": YesNo()}), "change must have questions of the survey, got 'z'"),
@@ -444,6 +447,10 @@ def test_bad_input(call, message):
     [
         (lambda: PANEL.revise(add=[1]), "add must be a mapping"),
         (lambda: PANEL.revise(remove="a"), "remove must be a list of names"),
+        (lambda: PANEL.revise(remove=3), "remove must be a list of names"),
+        (lambda: PANEL.loss(PANEL), "versions must be a list of surveys"),
+        (lambda: pool(PANEL.in_wave(1).aggregator()), "aggregators must be a list of them"),
+        (lambda: Survey(TWO, 1.0, turns=1.0, waves=2), "turns must be"),
         (lambda: pool([Survey(TWO, 1.0).aggregator()]), "aggregators must be those of waves"),
         (lambda: surveys.Ledger(3), "store must be the name of a file or a mutable mapping"),
         (lambda: PANEL.client(ledger={}), "ledger must be a Ledger, got dict"),
@@ -495,3 +502,92 @@ def test_trends_of_the_study_of_the_documentation_cover(runs):
     assert abs(people_seen - runs * n / 2) < 5 * math.sqrt(runs * n / 4)
     assert first.loss([second]).worst <= 2.0
     assert 0.93 <= hits / total <= 0.985 if runs > 10 else hits / total > 0.8
+
+
+# What an attack found -------------------------------------------------------------------------------------------------
+
+
+def test_a_cross_of_other_questions_is_another_question():
+    questions = {**{name: YesNo(optional=True) for name in "abc"}, "x": Cross("a", "b")}
+    first = Survey(questions, 1.0, series="p", weights=dict.fromkeys("abc", 0))
+    second = first.revise(change={"x": Cross("b", "c")})
+    assert first.loss([second]).worst > 1.9
+    ledger, record = Ledger({}), {"a": True, "b": False, "c": True}
+    first.client(ledger=ledger).answer(record)
+    with pytest.raises(ValueError, match="the loss of the person must be at most epsilon"):
+        second.client(ledger=ledger).answer(record)
+    panel = Survey(questions, 4.0, series="q", waves=2, weights=dict.fromkeys("abc", 0))
+    later = panel.revise(change={"x": Cross("b", "a")})
+    people = {"a": np.ones(6000, bool), "b": np.zeros(6000, bool), "c": np.ones(6000, bool)}
+    counted = [panel.in_wave(1).collect(people, rng=KEYS), later.in_wave(2).collect(people, rng=KEYS)]
+    np.testing.assert_array_equal(pool(counted)["x"].value, counted[1].estimate()["x"].value)
+
+
+def test_people_who_can_be_the_same_have_no_difference():
+    one = {"a": YesNo(optional=True)}
+    series = Survey(one, 2.0, series="s", waves=4)
+    waves = [series.in_wave(w).collect(PEOPLE, rng=KEYS) for w in (1, 2, 3)]
+    again = [ldp.load(wave.to_bytes()) for wave in waves]
+    others = [
+        Survey(one, 2.0, series="s"),
+        Survey(one, 2.0, series="s", waves=5).in_wave(2),
+        Survey(one, 1.0, series="s", waves=4).in_wave(2),
+        Survey(one, 2.0, series="s", waves=4, turns=2).in_wave(2),
+        Survey(one, 2.0, series="s", waves=4, open_ended=True).in_wave(2),
+    ]
+    pairs = [
+        (pool(waves), pool(again)),
+        (pool(waves), again[0].estimate()),
+        (pool(waves[:2]), pool([again[0], again[2]])),
+        (waves[0].estimate(), again[0].estimate()),
+        *((waves[0].estimate(), other.run(PEOPLE, rng=KEYS)) for other in others),
+    ]
+    for a, b in pairs:
+        with pytest.raises(ValueError, match="people in common"):
+            a["a"] - b["a"]
+    assert (pool(waves[:2])["a"] - again[2].estimate()["a"]).n == sum(wave.n for wave in waves)
+    assert (waves[0].estimate()["a"] - Survey(one, 2.0, series="t").run(PEOPLE, rng=KEYS)["a"]).n > 0
+
+
+def test_threads_of_a_client_send_one_message(tmp_path):
+    for trial in range(5):
+        client = PANEL.client(ledger=Ledger(tmp_path / f"{trial}.json"))
+        wave = wave_of(client)
+        with ThreadPoolExecutor(4) as threads:
+            records = [{"a": bool(i % 2), "b": "xyz"[i % 3]} for i in range(8)]
+            sent = set(threads.map(lambda record, c=client, w=wave: c.answer(record, wave=w), records))
+        assert len(sent) == 1
+
+
+def test_a_ledger_that_was_emptied_or_exchanged_is_refused(tmp_path):
+    path = tmp_path / "ledger.json"
+    client = PANEL.client(ledger=Ledger(path))
+    wave = wave_of(client)
+    whole = path.read_text()
+    other = Ledger({})
+    Survey(TWO, 2.0, series="months", waves=4).client(ledger=other)
+    path.write_text(other._store["ldpfast"])
+    with pytest.raises(ValueError, match="got one of another series"):
+        client.answer({"a": True}, wave=wave)
+    path.write_text("")
+    with pytest.raises(ValueError, match="got something else, or one that is damaged"):
+        PANEL.client(ledger=Ledger(path))
+    path.unlink()
+    with pytest.raises(ValueError, match="that the client was made with, got none"):
+        client.answer({"a": True}, wave=wave)
+    path.write_text(whole)
+    assert client.answer({"a": True}, wave=wave)
+    whole = json.loads(path.read_text())
+    report = whole["answers"][0]["reports"][0]
+    for place, value in ((1, "zz"), (1, ""), (4, -5), (0, "x"), (3, "00")):
+        damaged = json.loads(json.dumps(whole))
+        damaged["answers"][0]["reports"][0] = [*report[:place], value, *report[place + 1 :]]
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(ValueError, match="got something else, or one that is damaged"):
+            assert Ledger(path).loss
+
+
+@pytest.mark.parametrize("waves, turns, n", [(49, 1, 49), (10, 7, 90), (3, 1, 10)])
+def test_plans_count_people_exactly(waves, turns, n):
+    plan = Survey({"a": YesNo()}, 2.0, waves=waves, turns=turns).plan(n)
+    assert plan.n == n * turns // waves
