@@ -185,7 +185,7 @@ def bits(value: Any) -> Any:
     if isinstance(value, Question):
         return value.fingerprint
     if isinstance(value, People):  # every aggregator has a name of its own
-        return value.series, value.asked
+        return value.occasions, value.asked
     if is_dataclass(value):
         return type(value).__name__, [(f.name, bits(getattr(value, f.name))) for f in fields(value)]
     if hasattr(value, "__dict__") and not callable(value):

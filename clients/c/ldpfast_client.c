@@ -18,14 +18,27 @@ void aes_forget(void) {} /* what is left in registers is for the caller to overw
 
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
-enum { TABLE_VERSION = 3, MESSAGE_VERSION = 1, DIGEST_AT = 16, SERIES_AT = 56, DIGEST_BYTES = 32 };
-enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15 };
+enum { TABLE_VERSION = 3, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
+enum {
+    PANEL = 40,
+    TURNS_AT = 32,
+    PLACE_AT = 34
+}; /* before the checksum, if there are waves: digest, turns, place of the wave */
+enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
 enum mechanism { RANDOMIZED_RESPONSE = 1, SYMMETRIC_UNARY = 2, OPTIMIZED_UNARY = 3, SUBSET_SELECTION = 4 };
 
 /* Tags of the fields of derived keys. */
-enum { FIELD_SERIES = 1, FIELD_QUESTION = 2, FIELD_ASSIGNMENT = 3, FIELD_PADDING = 5, FIELD_DESCRIPTION = 6, FIELD_TICKET = 7 };
+enum {
+    FIELD_SERIES = 1,
+    FIELD_QUESTION = 2,
+    FIELD_ASSIGNMENT = 3,
+    FIELD_PADDING = 5,
+    FIELD_DESCRIPTION = 6,
+    FIELD_TICKET = 7,
+    FIELD_TURN = 8
+};
 enum { FIELD_INTEGER = 16, FIELD_TEXT = 17, FIELD_BYTES = 18, FIELD_CATEGORY = 32, FIELD_NUMBERS = 33 };
 
 typedef struct {
@@ -213,16 +226,25 @@ static int checksum_is_valid(const uint8_t *table, size_t bytes)
     return differences == 0;
 }
 
+/* Whether the turns of a survey with waves are possible. */
+static int panel_is_valid(const uint8_t *panel, uint32_t waves)
+{
+    const uint32_t turns = read_u16(panel + TURNS_AT), place = read_u16(panel + PLACE_AT);
+    return 2 <= waves && waves <= MAX_WAVES && 1 <= turns && turns <= waves && place < waves && read_u32(panel + 36) == 0;
+}
+
 /* Reads what follows the digest. A table with a valid checksum can still be wrong, if it was not made by the package. */
 static int read_table(ldpfast_client *c, const uint8_t *t, size_t bytes)
 {
     const uint32_t values = read_u16(t + 48), questions = read_u16(t + 50), answers = read_u16(t + 52);
+    const uint32_t waves = read_u16(t + WAVES_AT);
     const uint64_t thresholds = HEADER + (uint64_t)PART * values + (uint64_t)QUESTION * questions;
-    const uint64_t first = thresholds + (answers == 1 ? 4 * (questions - 1ull) : 0), end = bytes - CHECKSUM;
+    const uint64_t first = thresholds + (answers == 1 ? 4 * (questions - 1ull) : 0),
+                   end = bytes - CHECKSUM - (waves ? PANEL : 0);
     if (values == 0 || values > MAX_DECLARED || questions == 0 || answers == 0 || answers > questions || first > end ||
-        (t[9] | t[10] | t[11] | t[54] | t[55]) != 0)
+        (t[9] | t[10] | t[11]) != 0 || (waves && !panel_is_valid(t + end, waves)))
         return LDPFAST_DAMAGED;
-    ldpfast_client found = {t, 0, values, questions, answers, (uint32_t)thresholds};
+    ldpfast_client found = {t, 0, values, questions, answers, (uint32_t)thresholds, waves, (uint32_t)end};
     for (uint32_t i = 0; i < values; i++)
         if (!part_is_valid(&found, i, first, end))
             return LDPFAST_DAMAGED;
@@ -302,8 +324,8 @@ static void absorb_field(derivation *d, uint8_t tag, const void *data, size_t by
     absorb(d, data, bytes);
 }
 
-/* Starts the derivation of a key for a question, or for the choice of questions if it is NULL. */
-static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t *series, const question *q,
+/* Starts the derivation of a key for a question; or for the choice of questions or the turns, whose tag it is, if that is NULL. */
+static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t *series, uint8_t tag, const question *q,
                             const ldpfast_person *person)
 {
     static const uint8_t zeros[AES_BLOCK];
@@ -313,7 +335,7 @@ static void open_derivation(derivation *d, const uint8_t *secret, const uint8_t 
     d->held = 0;
     absorb(d, series + 2, DIGEST_BYTES - 2);
     if (q == NULL) {
-        absorb_field(d, FIELD_ASSIGNMENT, NULL, 0);
+        absorb_field(d, tag, NULL, 0);
     } else {
         absorb_field(d, FIELD_QUESTION, q->name, q->name_bytes);
         absorb_field(d, FIELD_DESCRIPTION, q->description, DIGEST_BYTES);
@@ -464,7 +486,7 @@ static void answer_question(const ldpfast_client *c, const coin_source *from, ui
         key_wipe(bytes, sizeof bytes);
     } else {
         derivation d;
-        open_derivation(&d, from->secret, c->table + SERIES_AT, q, from->person);
+        open_derivation(&d, from->secret, c->table + SERIES_AT, 0, q, from->person);
         for (uint32_t i = 0; i < q->count; i++)
             absorb_cell(&d, &q->parts[i], &cells[i]);
         close_derivation(&d, &key);
@@ -588,6 +610,51 @@ static int write_message(const ldpfast_client *c, const coin_source *from, const
     return LDPFAST_OK;
 }
 
+/* Writes the ticket of the wave with a place in its period. */
+static void draw_wave(const derivation *opened, uint32_t place, uint8_t *ticket)
+{
+    enum { DIGITS = 4 }; /* of MAX_WAVES */
+    uint8_t text[DIGITS];
+    uint32_t start = DIGITS;
+    for (uint32_t number = place + 1; number; number /= 10)
+        text[--start] = (uint8_t)('0' + number % 10);
+    const question q = {.tickets = 1, .name = text + start, .name_bytes = DIGITS - start};
+    draw_ticket(opened, &q, ticket);
+}
+
+/* Whether fewer waves than there are turns have a smaller ticket. */
+static int has_turn(const ldpfast_client *c, const uint8_t *secret, const ldpfast_person *person)
+{
+    const uint8_t *panel = c->table + c->panel;
+    uint8_t own[AES_BLOCK], other[AES_BLOCK];
+    uint32_t before = 0;
+    derivation turns;
+    open_derivation(&turns, secret, panel, FIELD_TURN, NULL, person);
+    draw_wave(&turns, read_u16(panel + PLACE_AT), own);
+    for (uint32_t place = 0; place < c->waves; place++) {
+        draw_wave(&turns, place, other);
+        before += compare_tickets(other, own) < 0;
+    }
+    key_wipe(&turns, sizeof turns);
+    return before < read_u16(panel + TURNS_AT);
+}
+
+static int is_person(const ldpfast_person *person)
+{
+    return person->kind >= FIELD_INTEGER && person->kind <= FIELD_BYTES && person->bytes <= UINT32_MAX;
+}
+
+int ldpfast_is_turn(const ldpfast_client *c, const uint8_t secret[LDPFAST_KEY_BYTES], const ldpfast_person *person, int *turn)
+{
+    *turn = 0;
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (!is_person(person))
+        return LDPFAST_PERSON;
+    *turn = !c->waves || has_turn(c, secret, person);
+    return LDPFAST_OK;
+}
+
 int ldpfast_answer(const ldpfast_client *c, const ldpfast_value *values, const uint8_t key[LDPFAST_KEY_BYTES], uint8_t *message,
                    size_t capacity, size_t *length)
 {
@@ -597,6 +664,8 @@ int ldpfast_answer(const ldpfast_client *c, const ldpfast_value *values, const u
         return LDPFAST_DAMAGED;
     if (capacity < c->message_bytes)
         return LDPFAST_NO_ROOM;
+    if (c->waves)
+        return LDPFAST_TURN;
     key_open(&master, key);
     const coin_source from = {&master, NULL, NULL};
     const int status = write_message(c, &from, NULL, values, message, length);
@@ -614,9 +683,11 @@ int ldpfast_answer_person(const ldpfast_client *c, const ldpfast_value *values, 
         return LDPFAST_DAMAGED;
     if (capacity < c->message_bytes)
         return LDPFAST_NO_ROOM;
-    if (person->kind < FIELD_INTEGER || person->kind > FIELD_BYTES || person->bytes > UINT32_MAX)
+    if (!is_person(person))
         return LDPFAST_PERSON;
-    open_derivation(&assignment, secret, c->table + SERIES_AT, NULL, person);
+    if (c->waves && !has_turn(c, secret, person))
+        return LDPFAST_TURN;
+    open_derivation(&assignment, secret, c->table + SERIES_AT, FIELD_ASSIGNMENT, NULL, person);
     const int status = write_message(c, &from, &assignment, values, message, length);
     key_wipe(&assignment, sizeof assignment);
     return status;

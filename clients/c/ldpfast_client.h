@@ -21,7 +21,8 @@ enum ldpfast_status {
     LDPFAST_VERSION, /* the table is of another version */
     LDPFAST_NO_ROOM, /* the capacity is less than ldpfast_message_bytes */
     LDPFAST_PERSON, /* the person is not one of the three kinds */
-    LDPFAST_ENTROPY /* the operating system gave no random bytes */
+    LDPFAST_ENTROPY, /* the operating system gave no random bytes */
+    LDPFAST_TURN /* it is not the turn of the person; or the survey has waves, and there is no secret that decides the turns */
 };
 
 /* A survey. The table must stay where it is, unchanged. Several threads may use the same client. */
@@ -30,6 +31,7 @@ typedef struct {
     size_t message_bytes;
     uint32_t values, questions, answers;
     uint32_t thresholds; /* offset in the table */
+    uint32_t waves, panel; /* number of waves, or 0; offset of the turns in the table */
 } ldpfast_client;
 
 /* The answer to a declared question: a number, for `Mean` and `Histogram`, or the index of a category, for `YesNo` (0 is no) and
@@ -102,6 +104,11 @@ int ldpfast_answer(const ldpfast_client *client, const ldpfast_value *values, co
  * random bytes. */
 int ldpfast_answer_person(const ldpfast_client *client, const ldpfast_value *values, const uint8_t secret[LDPFAST_KEY_BYTES],
                           const ldpfast_person *person, uint8_t *message, size_t capacity, size_t *length);
+
+/* Tells whether it is the turn of a person in the wave of the survey: always, if the survey has no waves. It does not depend on an
+ * answer. A person whose turn it is should always answer, and nobody else can. */
+int ldpfast_is_turn(const ldpfast_client *client, const uint8_t secret[LDPFAST_KEY_BYTES], const ldpfast_person *person,
+                    int *turn);
 
 /* Overwrites a key with zeros. The compiler does not drop the call. */
 void ldpfast_erase(void *secret, size_t bytes);

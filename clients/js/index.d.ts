@@ -34,6 +34,9 @@ export class SurveyClient {
   /** Returns the message for a key of 32 random bytes, which must not be used again: for tests, and for other generators. */
   answerWithKey(record: Record<string, Value>, key: Uint8Array | ArrayBuffer): Uint8Array;
 
+  /** Returns whether it is the turn of a person in the wave of the survey: always, if the survey has no waves. */
+  isTurn(secret: Uint8Array | ArrayBuffer, person: number | bigint | string | Uint8Array): boolean;
+
   /** Returns the message whose coins belong to the person and the answers: the same record gives the same message. */
   answerPerson(
     record: Record<string, Value>,

@@ -69,6 +69,7 @@ export class SurveyClient {
 
   /** Returns the message for a key of 32 random bytes, which must not be used again: for tests, and for other generators. */
   answerWithKey(record, key) {
+    if (this.#exports.waves() > 0) throw new RangeError("a survey with waves needs answerPerson: a secret decides the turns");
     const { values, message, capacity, person } = this.#layout;
     const at = this.#prepare(record, "key", key, 0);
     return this.#finish(person, () => this.#exports.answer(values, at, message, capacity));
@@ -81,12 +82,26 @@ export class SurveyClient {
    */
   answerPerson(record, secret, person) {
     const { values, message, capacity, person: to } = this.#layout;
+    if (!this.isTurn(secret, person)) throw new RangeError("it must be the turn of the person, see isTurn");
     const { kind, integer, data } = identifier(person);
     const at = this.#prepare(record, "secret", secret, data.length);
     view(this.#exports, to, data.length).set(data);
     return this.#finish(to + data.length, () =>
       this.#exports.answerPerson(values, at, kind, integer, to, data.length, message, capacity),
     );
+  }
+
+  /** Returns whether it is the turn of a person in the wave of the survey: always, if the survey has no waves. */
+  isTurn(secret, person) {
+    const { values, person: to } = this.#layout;
+    const { kind, integer, data } = identifier(person);
+    const at = this.#prepare({}, "secret", secret, data.length);
+    view(this.#exports, to, data.length).set(data);
+    try {
+      return this.#exports.isTurn(at, kind, integer, to, data.length) === 1;
+    } finally {
+      view(this.#exports, values, to + data.length - values).fill(0);
+    }
   }
 
   /** Writes the values and a key to the memory of the module, and returns the address of the key. */

@@ -17,6 +17,17 @@ EXPORT("open") int wasm_open(const uint8_t *table, size_t bytes) { return ldpfas
 EXPORT("values") size_t wasm_values(void) { return ldpfast_values(&client); }
 EXPORT("messageBytes") size_t wasm_message_bytes(void) { return ldpfast_message_bytes(&client); }
 
+EXPORT("waves") size_t wasm_waves(void) { return client.waves; }
+
+EXPORT("isTurn")
+int wasm_is_turn(const uint8_t *secret, uint32_t kind, int64_t integer, const void *data, size_t bytes)
+{
+    const ldpfast_person person = {kind, integer, data, bytes};
+    int turn;
+    ldpfast_is_turn(&client, secret, &person, &turn);
+    return turn;
+}
+
 /* Return the length of the message, or 0. */
 EXPORT("answer") size_t wasm_answer(const ldpfast_value *values, const uint8_t *key, uint8_t *message, size_t capacity)
 {

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MAGIC = b"LDPCLNT\x03"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION = 1, 2, 3, 4
 CHECKSUM_BYTES = 16
-_HEADER = struct.Struct("<8sB3xI32sHHH2x32s")
+_HEADER = struct.Struct("<8sB3xI32sHHHH32s")
+_PANEL = struct.Struct("<32sHH4x")
 _PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<H2xBBHII3QII32s")
 
 
@@ -56,12 +57,15 @@ def client_table(survey: Survey) -> bytes:
         sizes = (len(places), kind, bits, shift, at + len(numbers), len(name))
         questions.append(_QUESTION.pack(*sizes, *integers, weight, at, description))
         rest += numbers + name
-    size = start + len(rest) + CHECKSUM_BYTES
+    panel, wave, turns = survey._series.panel, survey._series.wave, b""
+    if panel is not None and wave is not None:
+        turns = _PANEL.pack(survey._series.digest, panel.turns, panel.place(wave))
+    size = start + len(rest) + len(turns) + CHECKSUM_BYTES
     digest = _schema.digest(survey.schema())
-    header = _HEADER.pack(
-        MAGIC, MESSAGE_VERSION, size, digest, len(declared), len(layout.items), survey.answers, layout.series
-    )
-    body = b"".join([header, *parts, *questions, thresholds, rest])
+    waves = 0 if panel is None else panel.waves
+    numbers_of = (len(declared), len(layout.items), survey.answers, waves)
+    header = _HEADER.pack(MAGIC, MESSAGE_VERSION, size, digest, *numbers_of, layout.series)
+    body = b"".join([header, *parts, *questions, thresholds, rest, turns])
     return body + cmac(bytes(32), body)
 
 

@@ -47,7 +47,7 @@ class Panel:
         """
         endless = _check.flag("open_ended", open_ended)
         if waves is None:
-            if type(turns) is not int or turns != 1 or endless:
+            if _check.integer("turns", turns, 1) != 1 or endless:
                 raise ValueError("turns and open_ended must be left out without waves")
             return None
         count = _check.integer("waves", waves, 2, MAX_WAVES)

@@ -507,7 +507,7 @@ class Survey(Question[SurveyResult]):
         Raises
         ------
         ValueError
-            If a question is not optional; if the survey has waves.
+            If a question is not optional; if the survey has waves and is not that of one of them.
 
         Privacy
         -------
@@ -522,8 +522,7 @@ class Survey(Question[SurveyResult]):
         >>> len(survey.client_table())
         329
         """
-        if self.waves is not None:
-            raise ValueError("clients in C and JavaScript do not know turns, so that a survey with waves has no table")
+        require_wave(self)
         check_optional(self._layout.declared)
         return client_table(self)
 

@@ -65,6 +65,19 @@ test("a strict client throws for what is not declared, and gives the same messag
   await assert.rejects(SurveyClient.open({ schema, table, strict: 1 }), /strict must be true or false/);
 });
 
+test("the turns of persons are those of Python", async () => {
+  const wave = await SurveyClient.open({ schema: surveys.wave.schema, table: tableOf(surveys.wave) });
+  for (const [who, message] of surveys.turns.entries()) {
+    assert.equal(wave.isTurn(key, who), message !== null);
+    if (message === null) assert.throws(() => wave.answerPerson({ smoker: true }, key, who), /must be the turn of the person/);
+    else assert.equal(Buffer.from(wave.answerPerson({ smoker: true }, key, who)).toString("hex"), message);
+  }
+  assert.ok(surveys.turns.includes(null) && surveys.turns.some((message) => message !== null));
+  assert.throws(() => wave.answer({ smoker: true }), /needs answerPerson/);
+  assert.throws(() => wave.isTurn(key, 1.5), RangeError);
+  assert.equal(client.isTurn(key, 1), true);
+});
+
 test("what is not a record is refused", () => {
   for (const record of [null, undefined, 1, "age", [1]]) assert.throws(() => client.answer(record), TypeError);
   assert.throws(() => client.answer({ Age: 4 }), /record must have at least one of the columns "age", "smoker"/);

@@ -15,6 +15,7 @@ import pytest
 from ldpfast.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, _design
 
+from ..support import person_keys
 from ..support.client_vectors import FIRST, Case, message_of, split_messages, vectors, write
 from ..support.clients import amalgamate
 from ..support.process import NATIVE, compile_c
@@ -22,7 +23,7 @@ from ..support.process import NATIVE, compile_c
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
 SANITIZERS = ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 MAX_BYTES = 32 * 1024
-DAMAGED, VERSION, NO_ROOM, PERSON = 1, 2, 3, 4
+DAMAGED, VERSION, NO_ROOM, PERSON, TURN = 1, 2, 3, 4, 6
 KEY, CROSS_ONLY = bytes(range(100, 132)), {"a": 0, "b": 0}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads object files of Linux")
 
@@ -179,6 +180,7 @@ class Client(ctypes.Structure):
     _fields_ = [
         ("table", ctypes.c_void_p), ("message_bytes", ctypes.c_size_t), ("values", ctypes.c_uint32),
         ("questions", ctypes.c_uint32), ("answers", ctypes.c_uint32), ("thresholds", ctypes.c_uint32),
+        ("waves", ctypes.c_uint32), ("panel", ctypes.c_uint32),
     ]  # fmt: skip
 
 
@@ -214,6 +216,60 @@ def test_statuses(library):
         assert library.ldpfast_open(ctypes.byref(client), bytes(changed), len(table)) == status
         assert (client.values, client.message_bytes) == (0, 0)
         assert (answer(Person(16, 1, None, 0), most), length.value) == (DAMAGED, 0)
+
+
+@pytest.mark.parametrize("waves, turns, open_ended", [(2, 1, False), (12, 3, False), (1000, 400, False), (5, 1, True)])
+def test_turns_are_those_of_python(library, waves, turns, open_ended):
+    questions = {"a": YesNo(optional=True), "b": Mean(0, 1, optional=True)}
+    panel = Survey(questions, 2.0, series="weeks", waves=waves, turns=turns, open_ended=open_ended)
+    values, length, found = (Value * 2)((0, 1), (0.5, 0)), ctypes.c_size_t(7), ctypes.c_int(9)
+    seen = set()
+    for number in (1, waves // 2, waves, *([waves + 2] if open_ended else [])):
+        survey, client = panel.in_wave(number), Client()
+        table = survey.client_table()
+        assert library.ldpfast_open(ctypes.byref(client), table, len(table)) == 0
+        room = ctypes.create_string_buffer(library.ldpfast_message_bytes(ctypes.byref(client)))
+        size, written = ctypes.c_size_t(len(room)), ctypes.byref(length)
+        assert library.ldpfast_answer(ctypes.byref(client), values, KEY, room, size, written) == TURN
+        for i in range(8 if waves < 100 else 2):
+            for given, person in (
+                (i, Person(16, i, None, 0)),
+                (f"p{i}", Person(17, 0, f"p{i}".encode(), len(f"p{i}"))),
+            ):
+                ours = survey.client(KEY, given)
+                assert (
+                    library.ldpfast_is_turn(ctypes.byref(client), KEY, ctypes.byref(person), ctypes.byref(found)) == 0
+                )
+                assert found.value == ours.is_turn()
+                seen.add(found.value)
+                arguments = (ctypes.byref(client), values, KEY, ctypes.byref(person), room, size, written)
+                status = library.ldpfast_answer_person(*arguments)
+                if found.value:
+                    assert status == 0
+                    assert room.raw[: length.value] == ours.answer({"a": True, "b": 0.5})
+                else:
+                    assert (status, length.value) == (TURN, 0)
+    assert seen == {0, 1}
+    refused = library.ldpfast_is_turn(
+        ctypes.byref(client), KEY, ctypes.byref(Person(15, 1, None, 0)), ctypes.byref(found)
+    )
+    assert (refused, found.value) == (PERSON, 0)
+    plain = SMALL[0].client_table()
+    assert library.ldpfast_open(ctypes.byref(client), plain, len(plain)) == 0
+    assert (
+        library.ldpfast_is_turn(ctypes.byref(client), KEY, ctypes.byref(Person(16, 1, None, 0)), ctypes.byref(found))
+        == 0
+    )
+    assert found.value == 1
+
+
+@pytest.mark.parametrize("place, value", [(54, 1), (54, 2000), (-24, 0), (-24, 9), (-22, 5), (-20, 1)])
+def test_impossible_turns_are_damage(library, place, value):
+    table = bytearray(Survey({"a": YesNo(optional=True)}, 2.0, waves=5).in_wave(1).client_table())
+    place %= len(table)
+    table[place : place + 2] = value.to_bytes(2, "little")
+    table[-16:] = person_keys.cmac(bytes(32), bytes(table[:-16]))
+    assert library.ldpfast_open(ctypes.byref(Client()), bytes(table), len(table)) == DAMAGED
 
 
 def test_keys_of_the_system_are_different(library):

@@ -48,6 +48,7 @@ try {
   await report(JSON.stringify({ error: String(error) }));
 }
 </script>"""
+WAVE = Survey({"smoker": YesNo(optional=True)}, 2.0, series="weeks", waves=3).in_wave(2)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +92,10 @@ def test_behavior_in_node(package, tmp_path):
             "schema": survey.client_schema(),
             "table": base64.b64encode(survey.client_table()).decode(),
         }
-        for name, survey in {"clear": CLEAR, "noisy": NOISY}.items()
+        for name, survey in {"clear": CLEAR, "noisy": NOISY, "wave": WAVE}.items()
     }
+    turns = [WAVE.client(bytes(range(32)), person) for person in range(40)]
+    files["turns"] = [client.answer({"smoker": True}).hex() if client.is_turn() else None for client in turns]
     (tmp_path / "survey.json").write_text(json.dumps(files))
     environment = os.environ | {"PACKAGE": str(package), "SURVEY": str(tmp_path / "survey.json")}
     command = ["node", "--test", HERE / "behavior.mjs"]

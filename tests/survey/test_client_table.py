@@ -19,7 +19,9 @@ from ..support.client_vectors import vectors
 
 def read(table: bytes) -> dict:
     """Return the fields of a table, as docs/clients.md describes them."""
-    magic, message, size, digest, values, questions, answers, series = struct.unpack_from("<8sB3xI32sHHH2x32s", table)
+    magic, message, size, digest, values, questions, answers, waves, series = struct.unpack_from(
+        "<8sB3xI32sHHHH32s", table
+    )
     parts = []
     for i in range(values):
         encoding, k = struct.unpack_from("<II", table, 88 + 24 * i)
@@ -45,7 +47,8 @@ def read(table: bytes) -> dict:
     thresholds = struct.unpack_from(f"<{count}I", table, start + 80 * questions)
     return {
         "head": (magic, message, size, digest), "answers": answers, "parts": parts, "questions": asked,
-        "thresholds": thresholds, "checksum": table[-16:], "series": series,
+        "thresholds": thresholds, "checksum": table[-16:], "series": series, "waves": waves,
+        "turns": struct.unpack("<32sHH4x", table[-56:-16]) if waves else None,
     }  # fmt: skip
 
 
@@ -120,3 +123,14 @@ def test_optional_questions_have_no_other_mechanisms(epsilon):
     survey = Survey(questions, epsilon)
     assert {type(mechanism) for mechanism in survey.mechanisms.values()} <= {RandomizedResponse, SubsetSelection}
     assert survey.client_table()
+
+
+def test_the_table_of_a_wave_has_the_turns():
+    questions = {"a": YesNo(optional=True), "b": Mean(0, 1, optional=True)}
+    for survey in (Survey(questions, 2.0, waves=5, turns=2), Survey(questions, 2.0, waves=5, open_ended=True)):
+        for wave in (1, 5, 8) if survey.open_ended else (1, 5):
+            found = read(survey.in_wave(wave).client_table())
+            assert found["waves"] == 5
+            assert found["turns"] == (survey._series.digest, survey.turns, (wave - 1) % 5)
+            assert found["series"] == survey.in_wave(wave)._layout.series
+    assert read(Survey(questions, 2.0).client_table())["waves"] == 0
