@@ -137,14 +137,16 @@ class RandomizedPredictor(Regression):
         numbers = read_clusters(clusters, len(rows), columns + classes)
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
-        self.names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
+        names = (*rows.names, *(f"answer: {category}" for category in self.categories[1:]))
         if self.family == "linear":
-            return self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers)
+            self._fit_moments(likelihood, (y - center) / unit, center, unit, numbers)
+            self.names = names
+            return self
         linear = self.family == "normal"
         mixture = Mixture(likelihood, (y - center) / unit, linear)
         params, sums = self._maximum(mixture)
         bread = np.asarray(np.linalg.inv(sums.information), np.float64)
-        self._errors, cov = OBSERVED, bread
+        self.names, self._errors, cov = names, OBSERVED, bread
         if weights is not None or numbers is not None:
             self._errors = "sandwich" if numbers is None else "sandwich of clusters"
             cov = bread @ squared_scores(mixture.scores(params), params.size, numbers) @ bread
@@ -159,10 +161,8 @@ class RandomizedPredictor(Regression):
         self.params, self.cov = values[outcomes], whole[outcomes, outcomes]
         if linear:
             self.sigma = float(np.exp(params[first - 1]) * unit)
-        self.llf, self.n = (
-            sums.value - (len(rows) if likelihood.weights is None else likelihood.weights.sum()) * np.log(unit),
-            len(rows),
-        )
+        self.n, people = len(rows), len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
+        self.llf = sums.value - people * float(np.log(unit))
         labels = rows.names
         if classes > 1:
             labels = tuple(f"{category}: {name}" for category in self.categories[1:] for name in rows.names)
@@ -178,7 +178,7 @@ class RandomizedPredictor(Regression):
 
     def _fit_moments(
         self, likelihood: Likelihood, y: Floats, center: float, unit: float, clusters: AnyArray | None
-    ) -> Self:
+    ) -> None:
         """Fit by least squares with unbiased moments, to outcomes that are centered and scaled."""
         found = least_squares(likelihood, self._answers.decoding, y, clusters)
         if found is None:
@@ -196,7 +196,6 @@ class RandomizedPredictor(Regression):
             standardized[0] += center
         self.n, self._rows, self._standard = len(y), likelihood.rows, (standardized, cov * unit**2)
         self._errors = "heteroscedasticity-consistent (HC1)" if clusters is None else "sandwich of clusters"
-        return self
 
     def _outcome(self, outcome: ArrayLike, n: int) -> tuple[Floats, float, float]:
         """Return outcomes, and what is subtracted from them and by what they are then divided in the search."""

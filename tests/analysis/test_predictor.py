@@ -218,6 +218,17 @@ def test_an_answer_alone_can_be_the_predictor():
     assert infinite.guarantee.epsilon == np.inf
 
 
+def test_a_failed_fit_changes_nothing():
+    x, _, reports, y = study(600, "normal", rows_of(FORCED))
+    for family in ("linear", "normal"):
+        model = analysis.RandomizedPredictor(FORCED, family).fit(x, reports, y)
+        before = model.names, model.params.copy(), model.n
+        with pytest.raises(ValueError, match="must"):
+            model.fit(x[:3, :1], reports[:3], y[:3])
+        assert (model.names, model.n) == (before[0], before[2])
+        np.testing.assert_array_equal(model.params, before[1])
+
+
 # Mistakes -------------------------------------------------------------------------------------------------------------
 
 X, _, REPORTS, Y = study(300, "normal", rows_of(FORCED))
