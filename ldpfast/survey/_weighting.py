@@ -244,4 +244,4 @@ def _shares_of(name: str, numbers: Mapping[Any, float], groups: list[Hashable]) 
 def _weighted(survey: Survey, counted: GroupedAggregator, weights: GroupWeights) -> SurveyResult:
     """Return the result of a survey with weights of the groups."""
     stacked = Aggregator.of_states(survey, counted._states, counted._n)
-    return conclude(survey, stacked, False, weights)._of_people(counted._people)
+    return conclude(survey, stacked, False, weights)._of_people(counted._people.on(survey.occasion))

@@ -292,3 +292,11 @@ def test_only_unpooled_results_of_surveys_with_answers_are_weighted():
         ValueError, match="results must have answers of every group to every question, got none of 'y' to"
     ):
         poststratify(survey.run(few, by="g", rng=1), {"x": 1, "y": 1})
+
+
+def test_weighted_results_of_the_same_people_have_no_difference():
+    survey = Survey({"q": YesNo()}, 2.0)
+    people = {"q": [True, False] * 500, "g": ["a", "b"] * 500}
+    once, twice = (poststratify(survey.run(people, by="g", rng=i), {"a": 1, "b": 1}) for i in (1, 2))
+    with pytest.raises(ValueError, match="people in common"):
+        once["q"] - twice["q"]
