@@ -19,11 +19,8 @@ void aes_forget(void) {} /* what is left in registers is for the caller to overw
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
 enum { TABLE_VERSION = 3, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
-enum {
-    PANEL = 40,
-    TURNS_AT = 32,
-    PLACE_AT = 34
-}; /* before the checksum, if there are waves: digest, turns, place of the wave */
+/* Before the checksum, if there are waves: digest, number of turns, place of the wave. */
+enum { PANEL = 40, TURNS_AT = 32, PLACE_AT = 34 };
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };

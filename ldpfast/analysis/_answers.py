@@ -42,6 +42,12 @@ class Answers:
             ("no", "yes") if isinstance(design, Design) else tuple(range(len(self.table)))
         )
 
+    def coefficient_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the coefficients of a model of the answers, for the names of its columns."""
+        if len(self.categories) == 2:
+            return names
+        return tuple(f"{category}: {name}" for category in self.categories[1:] for name in names)
+
     @property
     def decoding(self) -> Floats:
         """Unbiased estimates of the categories from every code, shape (codes, k)."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _threads
 from .._core import logit
 from .._typing import Floats
-from ._maximum import Sums
+from ._maximum import Sums, total
 from ._rows import ROWS, Rows
 
 
@@ -55,52 +55,33 @@ class Likelihood:
         """Return the log-likelihood, its gradient and information at coefficients of shape (k - 1, columns)."""
         params, size = np.ascontiguousarray(params), params.size
 
-        def work(start: int, stop: int) -> tuple[float, Floats, Floats]:
-            value, score, information = 0.0, np.zeros(size), np.zeros((size, size))
-            for part in self.rows.parts(start, stop):
-                sums = self._block(params, part, observed)
-                value, score, information = value + sums[0], score + sums[1], information + sums[2]
-            return value, score, information
+        def work(start: int, stop: int) -> Sums:
+            return total([self._lower(params, part, observed) for part in self.rows.parts(start, stop)])
 
-        parts = _threads.parallel_map(work, len(self.rows), ROWS, len(self.rows) * size)
-        values, scores, informations = zip(*parts, strict=True)
-        value, score, information = sum(values), np.sum(scores, axis=0), np.sum(informations, axis=0)
-        if self.ridge is not None:
-            slope = self.ridge @ params.ravel()
-            value, score, information = value - params.ravel() @ slope / 2, score - slope, information + self.ridge
-        return Sums(float(value), score, information)
+        found = total(_threads.parallel_map(work, len(self.rows), ROWS, len(self.rows) * size))
+        information = _symmetric(found.information, self.shape)
+        if self.ridge is None:
+            return Sums(found.value, found.score, information)
+        slope = self.ridge @ params.ravel()
+        value = found.value - float(params.ravel() @ slope) / 2
+        return Sums(value, found.score - slope, information + self.ridge)
 
-    def _block(self, params: Floats, part: slice, observed: bool) -> tuple[float, Floats, Floats]:
-        """Return the log-likelihood of some people, its gradient and information."""
-        classes, columns = params.shape
-        score, lower = np.zeros(params.size), np.zeros((params.size, params.size))
+    def _lower(self, params: Floats, part: slice, observed: bool) -> Sums:
+        """Return the sums over some people, with the lower triangles of the lower blocks of the information only."""
+        score, information = np.zeros(params.size), np.zeros((params.size, params.size))
         rows, weights = self.rows, None if self.weights is None else self.weights[part]
-        shift, scale = rows.standardization
-        value = logit.sums(
-            rows.x[part],
-            shift,
-            scale,
-            rows.intercept,
-            self.codes[part],
-            self.table,
-            weights,
-            params,
-            observed,
-            score,
-            lower,
-        )
-        information = lower.reshape(classes, columns, classes, columns)
-        information += np.tril(lower.reshape(information.shape).transpose(0, 2, 1, 3), -1).transpose(0, 3, 1, 2)
-        for y in range(classes):
-            for z in range(y):
-                information[z, :, y] = information[y, :, z]
-        return value, score, lower
+        columns = (rows.x[part], *rows.standardization, rows.intercept)
+        value = logit.sums(*columns, self.codes[part], self.table, weights, params, observed, score, information)
+        return Sums(value, score, information)
+
+    def weights_of(self, part: slice) -> Floats:
+        """Return the weights of some people, which are 1 if there are none."""
+        return np.ones(len(self.codes[part])) if self.weights is None else self.weights[part]
 
     def _at(self, params: Floats, part: slice) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Return covariates, weights, shares before and after the report, and its probability, for some people."""
         x = self.rows.block(part)
-        w = np.ones(len(x)) if self.weights is None else self.weights[part]
-        shares = self.shares(x, params)
+        w, shares = self.weights_of(part), self.shares(x, params)
         joint = shares * self.table[:, self.codes[part]].T
         seen = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
         return x, w, shares, joint / seen[:, np.newaxis], seen
@@ -113,3 +94,13 @@ class Likelihood:
                 part,
                 ((after - shares)[:, 1:, np.newaxis] * (w[:, np.newaxis] * x)[:, np.newaxis]).reshape(-1, params.size),
             )
+
+
+def _symmetric(lower: Floats, shape: tuple[int, int]) -> Floats:
+    """Return a symmetric matrix of symmetric blocks, of which the lower triangles of the lower blocks are given."""
+    classes, columns = shape
+    blocks = lower.reshape(classes, columns, classes, columns).transpose(0, 2, 1, 3)  # [y, z] is a block
+    blocks = blocks + np.tril(blocks, -1).transpose(0, 1, 3, 2)
+    upper = np.triu_indices(classes, 1)
+    blocks[upper] = blocks[upper[::-1]]
+    return np.asarray(blocks.transpose(0, 2, 1, 3).reshape(lower.shape))

@@ -127,9 +127,7 @@ class RandomizedLogit(Regression):
         numbers = read_clusters(clusters, len(rows), (len(self.categories) - 1) * len(rows.names))
         standard = rows.standardized()
         likelihood = replace(likelihood, rows=standard)
-        names = rows.names
-        if len(self.categories) > 2:
-            names = tuple(f"{category}: {name}" for category in self.categories[1:] for name in rows.names)
+        names = self._answers.coefficient_names(rows.names)
         params, bread, llf = self._maximum(likelihood, names)
         if weights is None and numbers is None:
             cov, self._errors = bread, OBSERVED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +33,12 @@ class Sums:
     value: float
     score: Floats
     information: Floats
+
+
+def total(parts: Sequence[Sums]) -> Sums:
+    """Return the sums over all people from those over parts of them."""
+    values, scores, informations = zip(*((part.value, part.score, part.information) for part in parts), strict=True)
+    return Sums(float(sum(values)), np.sum(scores, axis=0), np.sum(informations, axis=0))
 
 
 class Smooth(Protocol):

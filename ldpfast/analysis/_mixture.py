@@ -11,7 +11,7 @@ import numpy as np
 from .. import _threads
 from .._typing import Floats
 from ._likelihood import Likelihood
-from ._maximum import Sums
+from ._maximum import Sums, total
 from ._rows import ROWS
 
 LARGEST = 300.0  # logarithm of a standard deviation
@@ -84,10 +84,9 @@ class Mixture:
         rows = self.answers.rows
 
         def work(start: int, stop: int) -> Sums:
-            parts = [self._sums(self._people(params, part), observed) for part in rows.parts(start, stop)]
-            return _total(parts)
+            return total([self._sums(self._people(params, part), observed) for part in rows.parts(start, stop)])
 
-        return _total(_threads.parallel_map(work, len(rows), ROWS, len(rows) * self.size))
+        return total(_threads.parallel_map(work, len(rows), ROWS, len(rows) * self.size))
 
     def scores(self, params: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield the gradients of people, with their places."""
@@ -159,19 +158,12 @@ class Mixture:
         logs = np.stack(densities, axis=1)
         highest = logs.max(axis=1)
         joint = shares * answers.table[:, answers.codes[part]].T * np.exp(logs - highest[:, np.newaxis])
-        total = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
-        weights = np.ones(len(x)) if answers.weights is None else answers.weights[part]
-        posterior = joint / total[:, np.newaxis]
-        return People(x, weights, shares, posterior, np.log(total) + highest, scores, curvatures)
+        sums = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
+        posterior = joint / sums[:, np.newaxis]
+        return People(x, answers.weights_of(part), shares, posterior, np.log(sums) + highest, scores, curvatures)
 
 
 def _mean_score(people: People) -> Floats:
     """Return the gradients of people, shape (n, parameters)."""
     parts = (score * people.posterior[:, z, np.newaxis] for z, score in enumerate(people.scores))
     return np.asarray(sum(parts))
-
-
-def _total(parts: list[Sums]) -> Sums:
-    """Return the sum of sums."""
-    value = sum(part.value for part in parts)
-    return Sums(value, sum(part.score for part in parts), sum(part.information for part in parts))  # type: ignore[arg-type]

@@ -60,6 +60,4 @@ def least_squares(
 def _blocks(answers: Likelihood, decoding: Floats) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
     """Yield the places, covariates, weights and decoded reports of people, without those of the first category."""
     for part in answers.rows.parts():
-        x = answers.rows.block(part)
-        w = np.ones(len(x)) if answers.weights is None else answers.weights[part]
-        yield part, x, w, decoding[answers.codes[part], 1:]
+        yield part, answers.rows.block(part), answers.weights_of(part), decoding[answers.codes[part], 1:]

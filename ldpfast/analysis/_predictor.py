@@ -69,10 +69,10 @@ class RandomizedPredictor(Regression):
     (HC1), or for related people with `clusters`.
 
     The other families have a likelihood, for the true answer of each person is not known: the sum over its categories of the
-    probability of the category for the covariates, that of the report, and the density of the outcome. It is maximized by
-    scoring steps with the information of known answers, which are those of expectation maximization, and then by Newton's
-    method; it can have several maxima. Standard errors come from the observed information; with `weights` or `clusters` from
-    the sandwich estimator. A regression on the reports themselves finds an effect that is too small.
+    probability of the category for the covariates, the probability of the report, and the density of the outcome. It is
+    maximized by the EM gradient algorithm and then by Newton's method; it can have several maxima. Standard errors come from
+    the observed information; with `weights` or `clusters` from the sandwich estimator. A regression on the reports themselves
+    finds an effect that is too small.
 
     References
     ----------
@@ -163,11 +163,8 @@ class RandomizedPredictor(Regression):
             self.sigma = float(np.exp(params[first - 1]) * unit)
         self.n, people = len(rows), len(rows) if likelihood.weights is None else float(likelihood.weights.sum())
         self.llf = sums.value - people * float(np.log(unit))
-        labels = rows.names
-        if classes > 1:
-            labels = tuple(f"{category}: {name}" for category in self.categories[1:] for name in rows.names)
         part = whole[first:, first:]
-        fields: Any = {"labels": labels, "quantity": "coefficient of the answer"}
+        fields: Any = {"labels": self._answers.coefficient_names(rows.names), "quantity": "coefficient of the answer"}
         self.answers = LabeledEstimate(
             values[first:], np.sqrt(np.diag(part)), self.n, self.guarantee, part, Normal(), **fields
         )

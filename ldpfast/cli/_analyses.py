@@ -102,7 +102,7 @@ def _analyze(arguments: argparse.Namespace) -> int:
             lines += ["", "average marginal effects on the probability of yes", repr(table)]
     if arguments.clusters is not None:
         lines.append(
-            "clusters are those of the coefficients; the intervals of prevalences are for people drawn one by one"
+            "clusters are used for the coefficients only; intervals of prevalences assume that people were drawn one by one"
         )
     print(json.dumps(_finite(found), allow_nan=False) if arguments.json else "\n".join(lines))
     return 0

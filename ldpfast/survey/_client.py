@@ -68,7 +68,10 @@ class SurveyClient:
         TypeError, ValueError
             If the survey has no such wave.
         """
-        survey = self._in_wave(wave)
+        return self._has_turn(self._in_wave(wave))
+
+    def _has_turn(self, survey: Survey) -> bool:
+        """Return whether the person answers a survey."""
         if self._keys is None:
             return True
         chosen = in_turn(survey, self._keys, self._keys.persons(1))
@@ -119,7 +122,7 @@ class SurveyClient:
         if not isinstance(record, Mapping):
             raise TypeError(f"record must be a mapping, got {type(record).__name__}")
         survey = self._in_wave(wave)
-        if not self.is_turn(wave):
+        if not self._has_turn(survey):
             raise ValueError(f"wave must be a turn of the person, got {survey.wave}: see is_turn")
         if record and not any(
             (question.column or name) in record for name, question in survey._layout.declared.items()

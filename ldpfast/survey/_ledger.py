@@ -57,7 +57,7 @@ class Ledger:
     Privacy
     -------
     An answer to a question is made once in each wave, from the record of that time; another call sends the stored report,
-    whatever the record is then. So the losses are those of the stored reports.
+    whatever the record is then. Only stored reports add to the loss.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Ledger:
         Raises
         ------
         ValueError
-            If the ledger is that of another series, or is damaged.
+            If the ledger belongs to another series, or is damaged.
         """
         with _LOCK:
             data = self._read()
@@ -134,10 +134,11 @@ class Ledger:
                 loss = 0.0 if (name, description) in stored else layout.mechanisms[q].epsilon_realized
                 reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
             data["answers"].append({"wave": survey.wave, "survey": label, "reports": reports})
-            if not survey.open_ended and _loss(data) > survey.epsilon:
+            total = _loss(data)
+            if not survey.open_ended and total > survey.epsilon:
                 raise ValueError(
-                    f"the loss of the person must be at most epsilon = {survey.epsilon:g} of the series, got "
-                    f"{_loss(data):.6g} with this answer"
+                    f"the loss of the person must be at most epsilon = {survey.epsilon:g} of the series, got {total:.6g} with "
+                    "this answer"
                 )
             self._write(data)
             return [(q, bytes.fromhex(report)) for q, report, *_ in reports]
@@ -200,7 +201,7 @@ def _of_series(data: dict[str, Any], survey: Survey) -> dict[str, Any]:
     if not data:
         raise ValueError("store must hold the ledger that the client was made with, got none")
     if data["series"] != survey._series.digest.hex():
-        raise ValueError(f"ledger must be that of the series {survey.series!r}, got one of another series")
+        raise ValueError(f"ledger must belong to the series {survey.series!r}, got one of another series")
     return data
 
 

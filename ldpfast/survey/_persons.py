@@ -41,8 +41,7 @@ def person_answers(
     asked : ndarray of bool, shape (m, questions)
     """
     layout = survey._layout
-    chosen = np.arange(len(persons)) if chosen is None else chosen
-    persons = persons.take(chosen)
+    persons = persons if chosen is None else persons.take(chosen)
     asked = keys.assignment(layout.series, persons).assign(layout.names, layout.weights, layout.answers)
     reports = []
     for q, item in enumerate(layout.items):
@@ -52,7 +51,7 @@ def person_answers(
         places = layout.places[q]
         made = np.zeros((len(rows), *mechanism.report.shape), mechanism.report.dtype(np.dtype(np.float64)))
         for start in range(0, len(rows), PIECE_ROWS):
-            these = chosen[rows[start : start + PIECE_ROWS]]
+            these = rows[start : start + PIECE_ROWS] if chosen is None else chosen[rows[start : start + PIECE_ROWS]]
             questions = [layout.declared[layout.columns[place]] for place in places]
             cells = [
                 question.canonical(columns[place], these, clip=True)

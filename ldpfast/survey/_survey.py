@@ -236,12 +236,12 @@ class Survey(Question[SurveyResult]):
         -------
         survey : Survey
             With personal keys its `privatize`, `collect` and `run`, and the engines, take all people, and only those whose
-            turn it is answer. Its guarantee is that of one report.
+            turn it is answer. Its guarantee covers one report.
 
         Raises
         ------
         TypeError, ValueError
-            If the survey has no waves, is that of a wave already, or has no such wave.
+            If the survey has no waves, is the survey of one wave already, or has no such wave.
 
         Examples
         --------
