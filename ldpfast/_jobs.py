@@ -250,7 +250,7 @@ class RoundJob(Job):
     """One round of a `GaussianMean`: the people of the open round answer the queries of their groups.
 
     Round and group of a person follow from the personal key, so that everyone answers once, however often and in whatever
-    order the partitions are read.
+    order the partitions are read, and so that people who join or leave do not move the others.
 
     Attributes
     ----------
@@ -280,8 +280,7 @@ class RoundJob(Job):
                     raise domain.invalid_error(x)
             own_keys = piece.rng
             assert isinstance(own_keys, PersonKeys)
-            numbers = _numbers(own_keys, digest, own_keys.persons(len(x)), self.people)
-            rounds, groups = plan.place(numbers)
+            rounds, groups = plan.place(plan.numbers_of(_words(own_keys, digest, own_keys.persons(len(x)))))
             for group in np.unique(groups[rounds == server.round]).tolist():
                 rows = np.flatnonzero((rounds == server.round) & (groups == group))
                 query = server.query(group)
@@ -294,11 +293,10 @@ class RoundJob(Job):
         )
 
 
-def _numbers(keys: PersonKeys, digest: bytes, persons: Persons, n: int) -> NDArray[np.int64]:
-    """Return a number in [0, n) for each person, which depends on the secret and the identifier alone."""
+def _words(keys: PersonKeys, digest: bytes, persons: Persons) -> NDArray[np.uint64]:
+    """Return a random word for each person, which depends on the secret and the identifier alone."""
     derived = keys.assignment(digest, persons).derive(0, np.zeros((len(persons), 0), np.uint8))
-    words = np.ascontiguousarray(derived[:, :8]).view("<u8")[:, 0]
-    return np.asarray(words % np.uint64(n), np.int64)
+    return np.ascontiguousarray(derived[:, :8]).view("<u8")[:, 0].astype(np.uint64)
 
 
 # Running a job --------------------------------------------------------------------------------------------------------

@@ -299,6 +299,19 @@ def test_everyone_answers_in_one_round():
         assert abs(found - planned) < normal_margin(2) * np.sqrt(MANY) / 2  # the largest variance, n / 4
 
 
+def test_a_person_who_joins_moves_nobody_to_another_round():
+    """All groups of the first round but one have the same reports."""
+    joined = {"height": np.append(HEIGHTS["height"], 171.0), "id": np.append(HEIGHTS["id"], MANY)}
+    sums = []
+    for table in (HEIGHTS, joined):
+        people = len(table["id"])
+        task = replace(job(GAUSSIAN, "height", **KEYED), server=GAUSSIAN.to_bytes(), people=people)
+        server = GaussianMean.from_bytes(counted(task, [np.arange(people)], table)["state"])
+        sums.append([group.answers.to_bytes() for group in server._asked[0]])
+    moved = [old != new for old, new in zip(*sums, strict=True)]
+    assert len(moved) > 5 and sum(moved) <= 1
+
+
 # Errors ---------------------------------------------------------------------------------------------------------------
 
 

@@ -105,6 +105,15 @@ class Plan:
             return np.zeros_like(slot), group + self.search.groups * late
         return late.astype(np.intp), group
 
+    def numbers_of(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return numbers for `place` that depend on random words of the persons, and not on how many people there are.
+
+        If a few people join or leave, all others keep round and group, except where the plan divides people in other shares.
+        """
+        period = np.uint64(min(self.second.stop, self.n))
+        half = np.uint64(32)
+        return np.asarray((words >> half) * period >> half, np.int64)
+
     def __str__(self) -> str:
         weak = "" if self.kappa >= self.safe_kappa else f" (below {self.safe_kappa:g}: the search may fail)"
         lines = [f"{self.n} people, kappa = {self.kappa:.1f}{weak}"]

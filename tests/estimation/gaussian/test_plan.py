@@ -8,6 +8,8 @@ import re
 import numpy as np
 import pytest
 
+from ldpfast.estimation import GaussianMean
+
 from ...support.cases import each
 from ...support.gaussian import KNOWN, UNKNOWN, make, quiet
 
@@ -108,3 +110,17 @@ def test_more_people_than_an_aggregator_holds_are_an_error():
     for call in (make(KNOWN).plan, lambda n: make(KNOWN).simulate(n, 0.0, 1.0)):
         with pytest.raises(ValueError, match=r"^n must be an integer in \[1, "):
             call(10**20)
+
+
+def test_numbers_of_words_are_uniform_and_stay_as_people_join():
+    words = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)  # every 2^-16 of the range
+    for rounds in (1, 2):
+        server = GaussianMean(1.0, sigma=1.0, mu_bound=100, rounds=rounds)
+        places = []
+        for n in (20_000, 20_001):
+            plan = server.plan(n)
+            places.append(np.array(plan.place(plan.numbers_of(words))))
+            for number, sizes in enumerate(plan.rounds):
+                found = np.bincount(places[-1][1][places[-1][0] == number], minlength=len(sizes))
+                np.testing.assert_allclose(found / len(words), np.array(sizes) / n, atol=2 * plan.second.stop / n)
+        np.testing.assert_array_equal(*places)
