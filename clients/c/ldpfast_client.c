@@ -19,8 +19,8 @@ void aes_forget(void) {} /* what is left in registers is for the caller to overw
 /* The table: header, parts (declared questions), questions that are asked, thresholds, edges, names, checksum. */
 enum { HEADER = 88, PART = 24, QUESTION = 80, CHECKSUM = AES_BLOCK, HEAD = 9 };
 enum { TABLE_VERSION = 3, MESSAGE_VERSION = 1, DIGEST_AT = 16, WAVES_AT = 54, SERIES_AT = 56, DIGEST_BYTES = 32 };
-/* Before the checksum, if there are waves: digest, number of turns, place of the wave. */
-enum { PANEL = 40, TURNS_AT = 32, PLACE_AT = 34 };
+/* Before the checksum, if there are waves: digest, number of turns, whether the series goes on, number of the wave. */
+enum { PANEL = 40, TURNS_AT = 32, ENDLESS_AT = 34, WAVE_AT = 36 };
 enum { MAX_SYMBOLS = 1 << 24, MAX_TICKETS = 1 << 12, MAX_DECLARED = 1 << 15, MAX_WAVES = 1 << 10 };
 #define MAX_STEPS (1u << 31)
 enum encoding { AS_SYMBOL, AS_LOW_HIGH, AS_BIN, AS_STEP };
@@ -226,8 +226,9 @@ static int checksum_is_valid(const uint8_t *table, size_t bytes)
 /* Whether the turns of a survey with waves are possible. */
 static int panel_is_valid(const uint8_t *panel, uint32_t waves)
 {
-    const uint32_t turns = read_u16(panel + TURNS_AT), place = read_u16(panel + PLACE_AT);
-    return 2 <= waves && waves <= MAX_WAVES && 1 <= turns && turns <= waves && place < waves && read_u32(panel + 36) == 0;
+    const uint32_t turns = read_u16(panel + TURNS_AT), endless = read_u16(panel + ENDLESS_AT), wave = read_u32(panel + WAVE_AT);
+    return 2 <= waves && waves <= MAX_WAVES && 1 <= turns && turns <= waves && endless <= 1 && 1 <= wave &&
+           (endless || wave <= waves);
 }
 
 /* Reads what follows the digest. A table with a valid checksum can still be wrong, if it was not made by the package. */
@@ -627,7 +628,7 @@ static int has_turn(const ldpfast_client *c, const uint8_t *secret, const ldpfas
     uint32_t before = 0;
     derivation turns;
     open_derivation(&turns, secret, panel, FIELD_TURN, NULL, person);
-    draw_wave(&turns, read_u16(panel + PLACE_AT), own);
+    draw_wave(&turns, (read_u32(panel + WAVE_AT) - 1) % c->waves, own);
     for (uint32_t place = 0; place < c->waves; place++) {
         draw_wave(&turns, place, other);
         before += compare_tickets(other, own) < 0;
@@ -688,4 +689,245 @@ int ldpfast_answer_person(const ldpfast_client *c, const ldpfast_value *values, 
     const int status = write_message(c, &from, &assignment, values, message, length);
     key_wipe(&assignment, sizeof assignment);
     return status;
+}
+
+/* Ledgers ------------------------------------------------------------------------------------------------------------- */
+
+/* A ledger: header, answers, checksum. Header: magic and version, bytes, series, secret. An answer: bytes, wave or 0, fingerprint,
+ * number of reports; and for each report its question, bytes of the name, bytes of the report, whether it is new, description, name,
+ * report. */
+enum { LEDGER = 76, SIZE_AT = 8, LEDGER_SERIES_AT = 12, SECRET_AT = 44 };
+enum { ANSWER = 18, ANSWER_WAVE_AT = 4, LABEL_AT = 8, REPORTS_AT = 16, LABEL_BYTES = HEAD - 1 };
+enum { REPORT = 41, NAME_BYTES_AT = 2, REPORT_BYTES_AT = 4, NEW_AT = 8, DESCRIPTION_AT = 9 };
+
+static const uint8_t ledger_magic[8] = {'L', 'D', 'P', 'L', 'E', 'D', 'G', 1};
+
+static int is_equal(const uint8_t *one, const uint8_t *other, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (one[i] != other[i])
+            return 0;
+    return 1;
+}
+
+static const uint8_t *series_of(const ldpfast_client *c) { return c->table + (c->waves ? c->panel : SERIES_AT); }
+static uint32_t wave_of(const ldpfast_client *c) { return c->waves ? read_u32(c->table + c->panel + WAVE_AT) : 0; }
+
+/* A stored report. */
+typedef struct {
+    uint32_t number, name_bytes, bytes, is_new;
+    const uint8_t *description, *name, *report, *end;
+} stored;
+
+/* Reads a stored report, and returns whether it ends before `end`. */
+static int read_stored(const uint8_t *at, const uint8_t *end, stored *found)
+{
+    if (end - at < REPORT)
+        return 0;
+    const uint32_t name_bytes = read_u16(at + NAME_BYTES_AT), bytes = read_u32(at + REPORT_BYTES_AT);
+    const uint8_t *name = at + REPORT;
+    if ((uint64_t)name_bytes + bytes > (uint64_t)(end - name))
+        return 0;
+    const uint8_t *report = name + name_bytes;
+    const stored one = {read_u16(at), name_bytes, bytes, at[NEW_AT], at + DESCRIPTION_AT, name, report, report + bytes};
+    *found = one;
+    return 1;
+}
+
+/* Whether a ledger is undamaged and belongs to the series of the survey. */
+static int ledger_is_valid(const ldpfast_client *c, const uint8_t *ledger, size_t bytes)
+{
+    if (bytes < LEDGER + CHECKSUM || !is_equal(ledger, ledger_magic, sizeof ledger_magic) ||
+        read_u32(ledger + SIZE_AT) != bytes || !checksum_is_valid(ledger, bytes) ||
+        !is_equal(ledger + LEDGER_SERIES_AT, series_of(c), DIGEST_BYTES))
+        return 0;
+    const uint8_t *at = ledger + LEDGER, *end = ledger + bytes - CHECKSUM;
+    while (at < end) {
+        if (end - at < ANSWER || read_u32(at) < ANSWER || read_u32(at) > (uint64_t)(end - at))
+            return 0;
+        const uint8_t *next = at + read_u32(at), *report = at + ANSWER;
+        stored one = {0};
+        for (uint32_t left = read_u16(at + REPORTS_AT); left > 0; left--, report = one.end)
+            if (!read_stored(report, next, &one))
+                return 0;
+        if (report != next)
+            return 0;
+        at = next;
+    }
+    return 1;
+}
+
+/* Finds the stored report to a question in the wave of the survey; a changed question is another one. */
+static int find_stored(const ldpfast_client *c, const uint8_t *ledger, size_t bytes, const question *q, stored *found)
+{
+    const uint8_t *end = ledger + bytes - CHECKSUM;
+    for (const uint8_t *at = ledger + LEDGER; at < end; at += read_u32(at)) {
+        found->end = at + ANSWER;
+        for (uint32_t left = read_u16(at + REPORTS_AT); left > 0 && read_u32(at + ANSWER_WAVE_AT) == wave_of(c); left--) {
+            read_stored(found->end, end, found);
+            if (found->name_bytes == q->name_bytes && is_equal(found->name, q->name, q->name_bytes) &&
+                is_equal(found->description, q->description, DIGEST_BYTES) && found->bytes == report_bytes(q))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* Finds the answer to this version of the survey in its wave, or to any version if the fingerprint is NULL. */
+static const uint8_t *find_answer(const ldpfast_client *c, const uint8_t *ledger, size_t bytes, const uint8_t *label)
+{
+    const uint8_t *end = ledger + bytes - CHECKSUM;
+    for (const uint8_t *at = ledger + LEDGER; at < end; at += read_u32(at))
+        if (read_u32(at + ANSWER_WAVE_AT) == wave_of(c) && (label == NULL || is_equal(at + LABEL_AT, label, LABEL_BYTES)))
+            return at;
+    return NULL;
+}
+
+static void close_ledger(uint8_t *ledger, size_t bytes)
+{
+    static const uint8_t zero_key[LDPFAST_KEY_BYTES];
+    const uint32_t size = (uint32_t)bytes;
+    uint8_t state[AES_BLOCK] = {0};
+    cmac_key key;
+    memcpy(ledger + SIZE_AT, &size, sizeof size);
+    cmac_open(&key, zero_key);
+    cmac_finish(&key, state, ledger, bytes - CHECKSUM, ledger + bytes - CHECKSUM);
+}
+
+/* Writes the message of a stored answer again, and returns its length; 0 if it is longer than messages of the survey can be. */
+static size_t repeat_message(const ldpfast_client *c, const uint8_t *answer, uint8_t *message)
+{
+    uint8_t *to = message;
+    stored one = {.end = answer + ANSWER};
+    *to = MESSAGE_VERSION;
+    memcpy(to + 1, c->table + DIGEST_AT, HEAD - 1);
+    to += HEAD;
+    for (uint32_t left = read_u16(answer + REPORTS_AT); left > 0; left--) {
+        read_stored(one.end, answer + read_u32(answer), &one);
+        const uint16_t number = (uint16_t)one.number;
+        if (sizeof number + one.bytes > c->message_bytes - (size_t)(to - message))
+            return 0;
+        memcpy(to, &number, sizeof number);
+        memcpy(to + sizeof number, one.report, one.bytes);
+        to += sizeof number + one.bytes;
+    }
+    return (size_t)(to - message);
+}
+
+/* Appends a message to a ledger, after stored reports have replaced new ones, and returns its number of bytes with the answer. */
+static size_t append_answer(const ldpfast_client *c, uint8_t *ledger, size_t bytes, uint8_t *message, size_t length)
+{
+    uint8_t *answer = ledger + bytes - CHECKSUM, *to = answer + ANSWER;
+    const uint32_t wave = wave_of(c);
+    uint16_t reports = 0;
+    for (uint8_t *at = message + HEAD; at < message + length; reports++) {
+        const uint16_t number = read_u16(at), name_bytes = (uint16_t)read_question(c, number).name_bytes;
+        const question q = read_question(c, number);
+        const uint32_t size = (uint32_t)report_bytes(&q);
+        stored old = {0};
+        const int is_old = find_stored(c, ledger, bytes, &q, &old);
+        if (is_old)
+            memcpy(at + 2, old.report, size);
+        memcpy(to, &number, 2);
+        memcpy(to + NAME_BYTES_AT, &name_bytes, 2);
+        memcpy(to + REPORT_BYTES_AT, &size, 4);
+        to[NEW_AT] = (uint8_t)!is_old;
+        memcpy(to + DESCRIPTION_AT, q.description, DIGEST_BYTES);
+        memcpy(to + REPORT, q.name, name_bytes);
+        memcpy(to + REPORT + name_bytes, at + 2, size);
+        to += REPORT + name_bytes + size;
+        at += 2 + size;
+    }
+    const uint32_t size = (uint32_t)(to - answer);
+    memcpy(answer, &size, 4);
+    memcpy(answer + ANSWER_WAVE_AT, &wave, 4);
+    memcpy(answer + LABEL_AT, c->table + DIGEST_AT, LABEL_BYTES);
+    memcpy(answer + REPORTS_AT, &reports, 2);
+    return bytes + size;
+}
+
+/* Number of new reports between two answers of a ledger. */
+static uint32_t count_new(const uint8_t *at, const uint8_t *end)
+{
+    uint32_t count = 0;
+    for (; at < end; at += read_u32(at)) {
+        stored one = {.end = at + ANSWER};
+        for (uint32_t left = read_u16(at + REPORTS_AT); left > 0; left--) {
+            read_stored(one.end, end, &one);
+            count += one.is_new;
+        }
+    }
+    return count;
+}
+
+size_t ldpfast_ledger_room(const ldpfast_client *c)
+{
+    size_t names = 0;
+    for (uint32_t i = 0; i < c->questions; i++)
+        names += read_question(c, i).name_bytes;
+    return ANSWER + c->message_bytes + (size_t)c->answers * REPORT + names;
+}
+
+int ldpfast_ledger_new(const ldpfast_client *c, const uint8_t secret[LDPFAST_KEY_BYTES], uint8_t *ledger, size_t capacity,
+                       size_t *bytes)
+{
+    *bytes = 0;
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (capacity < LDPFAST_NEW_LEDGER_BYTES)
+        return LDPFAST_NO_ROOM;
+    memcpy(ledger, ledger_magic, sizeof ledger_magic);
+    memcpy(ledger + LEDGER_SERIES_AT, series_of(c), DIGEST_BYTES);
+    memcpy(ledger + SECRET_AT, secret, LDPFAST_KEY_BYTES);
+    close_ledger(ledger, LDPFAST_NEW_LEDGER_BYTES);
+    *bytes = LDPFAST_NEW_LEDGER_BYTES;
+    return LDPFAST_OK;
+}
+
+static const ldpfast_person alone = {FIELD_BYTES, 0, NULL, 0}; /* the only person of a ledger */
+
+int ldpfast_ledger_is_turn(const ldpfast_client *c, const uint8_t *ledger, size_t bytes, int *turn)
+{
+    *turn = 0;
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (!ledger_is_valid(c, ledger, bytes))
+        return LDPFAST_LEDGER;
+    return ldpfast_is_turn(c, ledger + SECRET_AT, &alone, turn);
+}
+
+int ldpfast_answer_once(const ldpfast_client *c, const ldpfast_value *values, uint8_t *ledger, size_t capacity, size_t *bytes,
+                        uint8_t *message, size_t message_capacity, size_t *length)
+{
+    *length = 0;
+    if (c->table == NULL)
+        return LDPFAST_DAMAGED;
+    if (!ledger_is_valid(c, ledger, *bytes))
+        return LDPFAST_LEDGER;
+    if (message_capacity < c->message_bytes || capacity < *bytes || capacity - *bytes < ldpfast_ledger_room(c) ||
+        *bytes > UINT32_MAX - ldpfast_ledger_room(c))
+        return LDPFAST_NO_ROOM;
+    const uint8_t *same = find_answer(c, ledger, *bytes, c->table + DIGEST_AT);
+    if (same != NULL) {
+        *length = repeat_message(c, same, message);
+        return *length ? LDPFAST_OK : LDPFAST_LEDGER;
+    }
+    if (c->waves && find_answer(c, ledger, *bytes, NULL) != NULL)
+        return LDPFAST_PROMISE;
+    const int status = ldpfast_answer_person(c, values, ledger + SECRET_AT, &alone, message, message_capacity, length);
+    if (status != LDPFAST_OK)
+        return status;
+    const size_t longer = append_answer(c, ledger, *bytes, message, *length);
+    const uint32_t turns = c->waves ? read_u16(c->table + c->panel + TURNS_AT) : 1;
+    const int is_endless = c->waves && read_u16(c->table + c->panel + ENDLESS_AT);
+    if (!is_endless && count_new(ledger + LEDGER, ledger + longer - CHECKSUM) > c->answers * turns) {
+        key_wipe(message, *length);
+        key_wipe(ledger + *bytes, longer - *bytes);
+        *length = 0;
+        close_ledger(ledger, *bytes);
+        return LDPFAST_PROMISE;
+    }
+    close_ledger(ledger, longer);
+    *bytes = longer;
+    return LDPFAST_OK;
 }

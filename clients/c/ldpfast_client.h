@@ -22,7 +22,9 @@ enum ldpfast_status {
     LDPFAST_NO_ROOM, /* the capacity is less than ldpfast_message_bytes */
     LDPFAST_PERSON, /* the person is not one of the three kinds */
     LDPFAST_ENTROPY, /* the operating system gave no random bytes */
-    LDPFAST_TURN /* it is not the turn of the person; or the survey has waves, and there is no secret that decides the turns */
+    LDPFAST_TURN, /* it is not the turn of the person; or the survey has waves, and there is no secret that decides the turns */
+    LDPFAST_LEDGER, /* the ledger is damaged, or belongs to another series */
+    LDPFAST_PROMISE /* another version was answered in this wave, or the answer would exceed the promise of the series */
 };
 
 /* A survey. The table must stay where it is, unchanged. Several threads may use the same client. */
@@ -109,6 +111,27 @@ int ldpfast_answer_person(const ldpfast_client *client, const ldpfast_value *val
  * answer. A person whose turn it is should always answer, and nobody else can. */
 int ldpfast_is_turn(const ldpfast_client *client, const uint8_t secret[LDPFAST_KEY_BYTES], const ldpfast_person *person,
                     int *turn);
+
+/* A ledger is what one person has answered in a series of surveys: bytes in a buffer of the caller, who stores them on the device.
+ * It holds a secret of the person, and must not be put back to an older content. Two devices with ledgers of their own are two
+ * persons. The client of the next wave or version takes the same ledger. */
+#define LDPFAST_NEW_LEDGER_BYTES 92
+
+/* Writes a new ledger and its number of bytes. The secret has 32 random bytes, and is kept in the ledger alone. */
+int ldpfast_ledger_new(const ldpfast_client *client, const uint8_t secret[LDPFAST_KEY_BYTES], uint8_t *ledger, size_t capacity,
+                       size_t *bytes);
+
+/* Largest number of bytes by which an answer makes a ledger longer. */
+size_t ldpfast_ledger_room(const ldpfast_client *client);
+
+/* As ldpfast_is_turn, for the person of a ledger. */
+int ldpfast_ledger_is_turn(const ldpfast_client *client, const uint8_t *ledger, size_t bytes, int *turn);
+
+/* Writes the message of the person of a ledger, and adds it to the ledger, whose number of bytes changes. Store the ledger, and wait
+ * until it has reached the disk, before the message is sent. A second call writes the same message again, whatever the values are, and
+ * what would exceed the promise of the series is refused. Unless the result is LDPFAST_OK, the ledger is unchanged. */
+int ldpfast_answer_once(const ldpfast_client *client, const ldpfast_value *values, uint8_t *ledger, size_t capacity,
+                        size_t *bytes, uint8_t *message, size_t message_capacity, size_t *length);
 
 /* Overwrites a key with zeros. The compiler does not drop the call. */
 void ldpfast_erase(void *secret, size_t bytes);

@@ -19,6 +19,8 @@ export interface SurveyFiles {
   wasm?: WebAssembly.Module | BufferSource;
   /** For development only: a value that is not declared throws, instead of counting as "no answer". */
   strict?: boolean;
+  /** Keeps what the person has answered in the series of surveys, for example localStorage. */
+  ledger?: Pick<Storage, "getItem" | "setItem">;
 }
 
 /** A client for one survey. */
@@ -28,11 +30,17 @@ export class SurveyClient {
   /** Opens the client of a survey. Rejects if the table is damaged or belongs to another schema. */
   static open(files: SurveyFiles): Promise<SurveyClient>;
 
-  /** Returns the message of a person, with fresh coins. A second call is a second report, and the losses add up. */
+  /**
+   * Returns the message of a person, with fresh coins. A second call is a second report, and the losses add up. With a ledger, the
+   * message is stored before it is returned, and a second call returns the same message.
+   */
   answer(record: Record<string, Value>): Uint8Array;
 
   /** Returns the message for a key of 32 random bytes, which must not be used again: for tests, and for other generators. */
   answerWithKey(record: Record<string, Value>, key: Uint8Array | ArrayBuffer): Uint8Array;
+
+  /** Returns whether it is the turn of the person of the ledger in the wave of the survey: always, if the survey has no waves. */
+  isTurn(): boolean;
 
   /** Returns whether it is the turn of a person in the wave of the survey: always, if the survey has no waves. */
   isTurn(secret: Uint8Array | ArrayBuffer, person: number | bigint | string | Uint8Array): boolean;

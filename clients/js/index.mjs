@@ -5,7 +5,10 @@ const VALUE_BYTES = 16; // a number in 8 bytes, a category in 4, and padding
 const NO_CATEGORY = 0xffffffff;
 const DAY = 86_400_000; // milliseconds
 const DIGEST_AT = 16; // in the table
+const SERIES_DIGITS = 16; // of the name of a ledger
 const REFUSALS = ["", "is damaged", "is of another version"];
+const TURN = 6; // statuses of the client in C
+const LEDGER = 7;
 
 /** A client for the survey of a schema and a table. `SurveyClient.open` makes one. */
 export class SurveyClient {
@@ -13,8 +16,9 @@ export class SurveyClient {
   #columns; // of the declared questions: name, and the function that writes a value
   #layout;
   #strict;
+  #ledger;
 
-  constructor(exports, questions, tableEnd, strict) {
+  constructor(exports, questions, tableEnd, strict, storage) {
     this.#exports = exports;
     this.#strict = strict;
     this.#columns = questions.map((question) => ({ name: question.column ?? question.name, value: reader(question) }));
@@ -23,6 +27,11 @@ export class SurveyClient {
     const message = key + KEY_BYTES;
     const capacity = exports.messageBytes();
     this.#layout = { values, key, message, capacity, person: message + capacity };
+    if (storage !== null) {
+      this.#ledger = new Ledger(storage, `ldpfast-${toHex(this.#newLedger()).slice(24, 24 + SERIES_DIGITS)}`);
+      if (this.#ledger.read() === null) this.#ledger.write(this.#newLedger());
+      this.isTurn(); // refuses a ledger that is damaged or of another series
+    }
   }
 
   /**
@@ -33,9 +42,14 @@ export class SurveyClient {
    *
    * `strict` is for development: a value that is not declared then throws, instead of counting as "no answer". It must not be
    * used with answers of people, because an error that depends on an answer reveals it.
+   *
+   * `ledger`, a storage such as `localStorage`, keeps what the person has answered in the series of surveys.
    */
-  static async open({ schema, table, wasm, strict = false }) {
+  static async open({ schema, table, wasm, strict = false, ledger = null }) {
     if (typeof strict !== "boolean") throw new TypeError("strict must be true or false");
+    if (ledger !== null && !["getItem", "setItem"].every((name) => typeof ledger?.[name] === "function")) {
+      throw new TypeError("ledger must be a storage with getItem and setItem, such as localStorage");
+    }
     const parsed = typeof schema === "string" ? JSON.parse(schema) : schema;
     const bytes = asBytes("table", table);
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(parsed))));
@@ -49,16 +63,18 @@ export class SurveyClient {
     if (digest.some((byte, i) => byte !== bytes[DIGEST_AT + i])) throw new RangeError("table must be that of the schema");
     const questions = parsed.asks.questions.filter((question) => question.question !== "Cross");
     if (questions.length !== exports.values()) throw new RangeError("table must be that of the schema");
-    return new SurveyClient(exports, questions, at + bytes.length, strict);
+    return new SurveyClient(exports, questions, at + bytes.length, strict, ledger);
   }
 
   /**
-   * Returns the message of a person, with fresh coins. A second call is a second report, and the losses add up.
+   * Returns the message of a person, with fresh coins. A second call is a second report, and the losses add up. With a ledger, the
+   * message is stored before it is returned, and a second call returns the same message, whatever the record is then.
    *
    * `record` has values by the names of the columns. No value is refused: what is missing or unknown counts as "no answer", and
    * numbers out of range count as the nearest end.
    */
   answer(record) {
+    if (this.#ledger !== undefined) return this.#answerOnce(record);
     const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
     try {
       return this.answerWithKey(record, key);
@@ -69,6 +85,7 @@ export class SurveyClient {
 
   /** Returns the message for a key of 32 random bytes, which must not be used again: for tests, and for other generators. */
   answerWithKey(record, key) {
+    this.#refuseLedger();
     if (this.#exports.waves() > 0) throw new RangeError("a survey with waves needs answerPerson: a secret decides the turns");
     const { values, message, capacity, person } = this.#layout;
     const at = this.#prepare(record, "key", key, 0);
@@ -81,6 +98,7 @@ export class SurveyClient {
    * `secret` has 32 random bytes that only this person has. `person` is an integer (a number or a bigint), a text, or bytes.
    */
   answerPerson(record, secret, person) {
+    this.#refuseLedger();
     const { values, message, capacity, person: to } = this.#layout;
     if (this.#exports.waves() > 0 && !this.isTurn(secret, person)) throw new RangeError("it must be the turn of the person, see isTurn");
     const { kind, integer, data } = identifier(person);
@@ -91,8 +109,15 @@ export class SurveyClient {
     );
   }
 
-  /** Returns whether it is the turn of a person in the wave of the survey: always, if the survey has no waves. */
+  /**
+   * Returns whether it is the turn of a person in the wave of the survey: always, if the survey has no waves. With a ledger, leave
+   * secret and person out.
+   */
   isTurn(secret, person) {
+    if (this.#ledger !== undefined && secret === undefined && person === undefined) {
+      return this.#withLedger(0, (at, bytes) => this.#exports.ledgerIsTurn(at, bytes)) === 1;
+    }
+    this.#refuseLedger();
     const { values, person: to } = this.#layout;
     const { kind, integer, data } = identifier(person);
     const at = this.#prepare({}, "secret", secret, data.length);
@@ -102,6 +127,59 @@ export class SurveyClient {
     } finally {
       view(this.#exports, values, to + data.length - values).fill(0);
     }
+  }
+
+  #refuseLedger() {
+    if (this.#ledger !== undefined) throw new RangeError("secret, person and key must be left out with a ledger, which has its own secret");
+  }
+
+  /** Returns an empty ledger with a new secret. */
+  #newLedger() {
+    const { key, message, person: at } = this.#layout;
+    const bytes = this.#exports.newLedgerBytes();
+    reserve(this.#exports.memory, at + bytes);
+    crypto.getRandomValues(view(this.#exports, key, KEY_BYTES));
+    this.#exports.newLedger(key, at);
+    const ledger = view(this.#exports, at, bytes).slice();
+    view(this.#exports, key, at + bytes - key).fill(0);
+    return ledger;
+  }
+
+  /** Calls a function with the address and the number of bytes of the ledger in the memory of the module, and returns its result. */
+  #withLedger(room, call) {
+    const { values, person: at } = this.#layout;
+    const ledger = this.#ledger.read();
+    if (ledger === null) throw new RangeError("ledger must be the one that the client was opened with, got an empty storage");
+    const end = at + ledger.length + room;
+    reserve(this.#exports.memory, end);
+    view(this.#exports, at, ledger.length).set(ledger);
+    try {
+      const result = call(at, ledger.length);
+      if (Math.abs(result) === LEDGER) throw new RangeError("ledger must be undamaged and of the series of the survey");
+      return result;
+    } finally {
+      view(this.#exports, values, end - values).fill(0);
+    }
+  }
+
+  #answerOnce(record) {
+    const { values, message, capacity } = this.#layout;
+    const room = this.#exports.ledgerRoom();
+    let made;
+    const status = this.#withLedger(room, (at, bytes) => {
+      this.#prepare(record, "key", new Uint8Array(KEY_BYTES), at + bytes + room - this.#layout.person);
+      const status = this.#exports.answerOnce(values, at, bytes + room, bytes, message, capacity);
+      if (status === 0) {
+        made = view(this.#exports, message, this.#exports.lengthOnce()).slice();
+        this.#ledger.write(view(this.#exports, at, this.#exports.ledgerBytes()).slice());
+      }
+      return status;
+    });
+    if (status === TURN) throw new RangeError("it must be the turn of the person, see isTurn");
+    if (status !== 0) {
+      throw new RangeError("another version was answered in this wave, or the answer would exceed epsilon of the series");
+    }
+    return made;
   }
 
   /** Writes the values and a key to the memory of the module, and returns the address of the key. */
@@ -146,6 +224,26 @@ export class SurveyClient {
     } finally {
       view(this.#exports, values, end - values).fill(0);
     }
+  }
+}
+
+/** What a person has answered, as hexadecimal digits in a storage. */
+class Ledger {
+  #storage;
+  #name;
+
+  constructor(storage, name) {
+    this.#storage = storage;
+    this.#name = name;
+  }
+
+  read() {
+    const text = this.#storage.getItem(this.#name);
+    return text === null || text === undefined ? null : fromHex(text);
+  }
+
+  write(bytes) {
+    this.#storage.setItem(this.#name, toHex(bytes));
   }
 }
 
@@ -238,6 +336,14 @@ function asBytes(name, bytes) {
   if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
   if (bytes instanceof Uint8Array) return bytes;
   throw new TypeError(`${name} must be a Uint8Array or an ArrayBuffer`);
+}
+
+function toHex(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function fromHex(text) {
+  return Uint8Array.from(String(text).match(/../g) ?? [], (digits) => parseInt(digits, 16));
 }
 
 function align(address) {

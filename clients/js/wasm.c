@@ -45,3 +45,33 @@ size_t wasm_answer_person(const ldpfast_value *values, const uint8_t *secret, ui
     ldpfast_answer_person(&client, values, secret, &person, message, capacity, &length);
     return length;
 }
+
+EXPORT("newLedgerBytes") size_t wasm_new_ledger_bytes(void) { return LDPFAST_NEW_LEDGER_BYTES; }
+EXPORT("ledgerRoom") size_t wasm_ledger_room(void) { return ldpfast_ledger_room(&client); }
+
+EXPORT("newLedger") void wasm_new_ledger(const uint8_t *secret, uint8_t *ledger)
+{
+    size_t bytes;
+    ldpfast_ledger_new(&client, secret, ledger, LDPFAST_NEW_LEDGER_BYTES, &bytes);
+}
+
+/* Returns 0, 1, or a negative status. */
+EXPORT("ledgerIsTurn") int wasm_ledger_is_turn(const uint8_t *ledger, size_t bytes)
+{
+    int turn;
+    const int status = ldpfast_ledger_is_turn(&client, ledger, bytes, &turn);
+    return status ? -status : turn;
+}
+
+static size_t once[2]; /* numbers of bytes of the ledger and of the message after the last call */
+
+EXPORT("ledgerBytes") size_t wasm_ledger_bytes(void) { return once[0]; }
+EXPORT("lengthOnce") size_t wasm_length_once(void) { return once[1]; }
+
+EXPORT("answerOnce")
+int wasm_answer_once(const ldpfast_value *values, uint8_t *ledger, size_t capacity, size_t bytes, uint8_t *message,
+                     size_t message_capacity)
+{
+    once[0] = bytes;
+    return ldpfast_answer_once(&client, values, ledger, capacity, &once[0], message, message_capacity, &once[1]);
+}

@@ -19,7 +19,7 @@ MAGIC = b"LDPCLNT\x03"  # whose last byte is the version of the table
 RANDOMIZED_RESPONSE, SYMMETRIC_UNARY, OPTIMIZED_UNARY, SUBSET_SELECTION = 1, 2, 3, 4
 CHECKSUM_BYTES = 16
 _HEADER = struct.Struct("<8sB3xI32sHHHH32s")
-_PANEL = struct.Struct("<32sHH4x")
+_PANEL = struct.Struct("<32sHHI")
 _PART, _QUESTION = struct.Struct("<II16s"), struct.Struct("<H2xBBHII3QII32s")
 
 
@@ -59,7 +59,7 @@ def client_table(survey: Survey) -> bytes:
         rest += numbers + name
     panel, wave, turns = survey._series.panel, survey._series.wave, b""
     if panel is not None and wave is not None:
-        turns = _PANEL.pack(survey._series.digest, panel.turns, panel.place(wave))
+        turns = _PANEL.pack(survey._series.digest, panel.turns, panel.open_ended, wave)
     size = start + len(rest) + len(turns) + CHECKSUM_BYTES
     digest = _schema.digest(survey.schema())
     waves = 0 if panel is None else panel.waves

@@ -134,11 +134,12 @@ class Ledger:
                 loss = 0.0 if (name, description) in stored else layout.mechanisms[q].epsilon_realized
                 reports.append([q, stored.get((name, description), made.hex()), name, description, loss])
             data["answers"].append({"wave": survey.wave, "survey": label, "reports": reports})
-            total = _loss(data)
-            if not survey.open_ended and total > survey.epsilon:
+            made_new = sum(loss > 0 for answer in data["answers"] for *_, loss in answer["reports"])
+            most = survey.answers * survey.turns  # each with at most this part of epsilon
+            if not survey.open_ended and made_new > most:
                 raise ValueError(
-                    f"the loss of the person must be at most epsilon = {survey.epsilon:g} of the series, got {total:.6g} with "
-                    "this answer"
+                    f"a person must send at most {most} reports to the series, whose loss is at most epsilon = "
+                    f"{survey.epsilon:g}, got {made_new} with this answer"
                 )
             self._write(data)
             return [(q, bytes.fromhex(report)) for q, report, *_ in reports]

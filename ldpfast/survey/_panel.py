@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._survey import Survey
 
 MAX_WAVES = 1024
+LAST_WAVE = (1 << 32) - 1  # of a series that goes on
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Panel:
         TypeError, ValueError
             If it is not one of the series.
         """
-        return _check.integer("wave", wave, 1, None if self.open_ended else self.waves)
+        return _check.integer("wave", wave, 1, LAST_WAVE if self.open_ended else self.waves)
 
     def place(self, wave: int) -> int:
         """Return the place of a wave in its period, from 0 on."""

@@ -17,11 +17,9 @@ from ldpfast.survey import Choice, Cross, Histogram, Mean, Survey, YesNo, _desig
 
 from ..support import person_keys
 from ..support.client_vectors import FIRST, Case, message_of, split_messages, vectors, write
-from ..support.clients import amalgamate
+from ..support.clients import SANITIZERS, WARNINGS, Client, Person, Value, amalgamate, load_library
 from ..support.process import NATIVE, compile_c
 
-WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
-SANITIZERS = ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 MAX_BYTES = 32 * 1024
 DAMAGED, VERSION, NO_ROOM, PERSON, TURN = 1, 2, 3, 4, 6
 KEY, CROSS_ONLY = bytes(range(100, 132)), {"a": 0, "b": 0}
@@ -46,12 +44,7 @@ def sanitized(folder):
 
 @pytest.fixture(scope="module")
 def library(folder):
-    """The client and the entropy of the operating system as a shared library."""
-    sources = [folder / "ldpfast_client.c", folder / "ldpfast_entropy.c"]
-    library = ctypes.CDLL(str(compile_c(folder / "client.so", *sources, flags=("-shared", "-fPIC", *WARNINGS))))
-    library.ldpfast_message_bytes.restype = ctypes.c_size_t
-    library.ldpfast_values.restype = ctypes.c_size_t
-    return library
+    return load_library(folder)
 
 
 def answers(driver: Path, path: Path) -> list[bytes]:
@@ -176,24 +169,6 @@ def test_damaged_tables_are_refused_or_give_answers_within_bounds(sanitized, tmp
 # Statuses -------------------------------------------------------------------------------------------------------------
 
 
-class Client(ctypes.Structure):
-    _fields_ = [
-        ("table", ctypes.c_void_p), ("message_bytes", ctypes.c_size_t), ("values", ctypes.c_uint32),
-        ("questions", ctypes.c_uint32), ("answers", ctypes.c_uint32), ("thresholds", ctypes.c_uint32),
-        ("waves", ctypes.c_uint32), ("panel", ctypes.c_uint32),
-    ]  # fmt: skip
-
-
-class Value(ctypes.Structure):
-    _fields_ = [("number", ctypes.c_double), ("category", ctypes.c_uint32)]
-
-
-class Person(ctypes.Structure):
-    _fields_ = [
-        ("kind", ctypes.c_uint32), ("integer", ctypes.c_int64), ("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t),
-    ]  # fmt: skip
-
-
 def test_statuses(library):
     table, client, length = SMALL[0].client_table(), Client(), ctypes.c_size_t(7)
     assert library.ldpfast_open(ctypes.byref(client), table, len(table)) == 0
@@ -263,7 +238,7 @@ def test_turns_are_those_of_python(library, waves, turns, open_ended):
     assert found.value == 1
 
 
-@pytest.mark.parametrize("place, value", [(54, 1), (54, 2000), (-24, 0), (-24, 9), (-22, 5), (-20, 1)])
+@pytest.mark.parametrize("place, value", [(54, 1), (54, 2000), (-24, 0), (-24, 9), (-22, 2), (-20, 0), (-20, 6)])
 def test_impossible_turns_are_damage(library, place, value):
     table = bytearray(Survey({"a": YesNo(optional=True)}, 2.0, waves=5).in_wave(1).client_table())
     place %= len(table)

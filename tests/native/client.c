@@ -2,6 +2,7 @@
  *
  * usage: client answer FILE    writes the message of every case, behind its length in four bytes
  *        client damage FILE    changes and cuts the tables, and answers where they are not refused; meant for sanitizers
+ *        client forge FILE     changes ledgers and their checksums, and answers where they are not refused; meant for sanitizers
  *        client speed FILE     prints nanoseconds per message, with a fresh key and for a person
  * FILE has surveys and cases in the form of tests/support/client_vectors.py. */
 #define _POSIX_C_SOURCE 199309L
@@ -167,6 +168,57 @@ static void damage_all(void)
     printf("%zu refused, %zu answered\n", refused, answered);
 }
 
+/* Answers with a ledger that may lie about its lengths, in memory that ends with the room of one more answer. */
+static void try_ledger(const ldpfast_client *c, const uint8_t *ledger, size_t bytes, const person_case *p)
+{
+    const size_t most = ldpfast_message_bytes(c), capacity = bytes + ldpfast_ledger_room(c);
+    uint8_t *message = malloc(most), *copy = malloc(capacity);
+    size_t now = bytes, length;
+    int turn;
+    if (message == NULL || copy == NULL)
+        fail("no memory");
+    memcpy(copy, ledger, bytes);
+    close_ledger(copy, bytes);
+    const int status = ldpfast_answer_once(c, p->values, copy, capacity, &now, message, most, &length);
+    if (length > most || now > capacity || (status != LDPFAST_OK && (length || now != bytes)))
+        fail("a forged ledger gives a message that is too long");
+    if ((ldpfast_ledger_is_turn(c, copy, now, &turn) == LDPFAST_LEDGER) != (status == LDPFAST_LEDGER) && length)
+        fail("a ledger that gave a message is refused");
+    if (status == LDPFAST_LEDGER)
+        refused++;
+    else
+        answered++;
+    free(copy);
+    free(message);
+}
+
+static void forge_all(void)
+{
+    static person_case p;
+    for (uint32_t left = take_u32(); left; left--) {
+        const uint32_t size = take_u32();
+        ldpfast_client c;
+        if (ldpfast_open(&c, take(size), size) != LDPFAST_OK)
+            fail("a valid table is refused");
+        for (uint32_t cases = take_u32(); cases; cases--)
+            take_case(&c, &p);
+        uint8_t ledger[1 << 12], message[1 << 12];
+        size_t bytes, length;
+        ldpfast_ledger_new(&c, p.key, ledger, sizeof ledger, &bytes);
+        if (ldpfast_answer_once(&c, p.values, ledger, sizeof ledger, &bytes, message, sizeof message, &length) != LDPFAST_OK)
+            fail("there is no message");
+        for (size_t i = LEDGER; i < bytes - CHECKSUM; i++)
+            for (unsigned change = 1; change < 256; change++) {
+                ledger[i] ^= (uint8_t)change;
+                try_ledger(&c, ledger, bytes, &p);
+                ledger[i] ^= (uint8_t)change;
+            }
+        for (size_t cut = LEDGER + CHECKSUM; cut < bytes; cut++)
+            try_ledger(&c, ledger, cut, &p);
+    }
+    printf("%zu refused, %zu answered\n", refused, answered);
+}
+
 static void measure(void)
 {
     static person_case p;
@@ -196,12 +248,14 @@ static void measure(void)
 int main(int count, char **argument)
 {
     if (count != 3)
-        fail("usage: client answer|damage|speed FILE");
+        fail("usage: client answer|damage|forge|speed FILE");
     read_all(argument[2]);
     if (strcmp(argument[1], "answer") == 0)
         answer_all();
     else if (strcmp(argument[1], "damage") == 0)
         damage_all();
+    else if (strcmp(argument[1], "forge") == 0)
+        forge_all();
     else if (strcmp(argument[1], "speed") == 0)
         measure();
     free(data);

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from .process import ROOT
+from .process import ROOT, compile_c
+
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
+SANITIZERS = ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+class Client(ctypes.Structure):
+    _fields_ = [
+        ("table", ctypes.c_void_p), ("message_bytes", ctypes.c_size_t), ("values", ctypes.c_uint32),
+        ("questions", ctypes.c_uint32), ("answers", ctypes.c_uint32), ("thresholds", ctypes.c_uint32),
+        ("waves", ctypes.c_uint32), ("panel", ctypes.c_uint32),
+    ]  # fmt: skip
+
+
+class Value(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_double), ("category", ctypes.c_uint32)]
+
+
+class Person(ctypes.Structure):
+    _fields_ = [
+        ("kind", ctypes.c_uint32), ("integer", ctypes.c_int64), ("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t),
+    ]  # fmt: skip
 
 
 def amalgamate(folder: Path) -> Path:
@@ -37,3 +59,12 @@ def zig_cc(folder: Path, sources: list[Path], *flags: str) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return program
+
+
+def load_library(folder: Path) -> ctypes.CDLL:
+    """Return the client in C of a folder, with the entropy of the operating system, as a shared library."""
+    sources = [folder / "ldpfast_client.c", folder / "ldpfast_entropy.c"]
+    library = ctypes.CDLL(str(compile_c(folder / "client.so", *sources, flags=("-shared", "-fPIC", *WARNINGS))))
+    for name in ("ldpfast_message_bytes", "ldpfast_values", "ldpfast_ledger_room"):
+        getattr(library, name).restype = ctypes.c_size_t
+    return library

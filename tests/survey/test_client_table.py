@@ -48,7 +48,7 @@ def read(table: bytes) -> dict:
     return {
         "head": (magic, message, size, digest), "answers": answers, "parts": parts, "questions": asked,
         "thresholds": thresholds, "checksum": table[-16:], "series": series, "waves": waves,
-        "turns": struct.unpack("<32sHH4x", table[-56:-16]) if waves else None,
+        "turns": struct.unpack("<32sHHI", table[-56:-16]) if waves else None,
     }  # fmt: skip
 
 
@@ -131,6 +131,6 @@ def test_the_table_of_a_wave_has_the_turns():
         for wave in (1, 5, 8) if survey.open_ended else (1, 5):
             found = read(survey.in_wave(wave).client_table())
             assert found["waves"] == 5
-            assert found["turns"] == (survey._series.digest, survey.turns, (wave - 1) % 5)
+            assert found["turns"] == (survey._series.digest, survey.turns, survey.open_ended, wave)
             assert found["series"] == survey.in_wave(wave)._layout.series
     assert read(Survey(questions, 2.0).client_table())["waves"] == 0
