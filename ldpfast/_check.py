@@ -245,13 +245,16 @@ def invalid(
     n: int,
     missing: int = 0,
     first_missing: bool = False,
-    can_clip: bool = False,
+    hint: str = "",
 ) -> ValueError:
-    """Return the error for records outside their domain; `index` is the first of `count`, of which `missing` have NaN."""
+    """Return the error for records outside their domain; `index` is the first of `count`, of which `missing` have NaN.
+
+    `hint` says what ``clip=True`` would do.
+    """
     state = "NaN" if first_missing else "outside"
     others = f"{count} of {n} are" if missing in (0, count) else f"{count} of {n} are invalid, {missing} of them NaN"
-    hint = ". clip=True moves records to the nearest valid one, and NaN to the center" if can_clip else ""
-    return ValueError(f"{name} must be {what}; index {index} is {state} ({others}){hint}")
+    more = f". clip=True {hint}" if hint else ""
+    return ValueError(f"{name} must be {what}; index {index} is {state} ({others}){more}")
 
 
 def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:

@@ -28,6 +28,7 @@ _NAMES = (
     "stream",
     "kernel",
     "privatize",
+    "strings",
     "survey",
     "person",
     "tally",

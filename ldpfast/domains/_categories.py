@@ -86,6 +86,7 @@ class Labels(Categories):
     """
 
     labels: tuple[Any, ...] = ()
+    reads_columns = True
 
     def describe(self) -> str:
         return f"among the k={self.k} declared categories"

@@ -19,6 +19,8 @@ class Domain(ABC):
     """The set of valid records of a mechanism or a problem."""
 
     clips = True  # whether ``clip=True`` is allowed: every record has a nearest valid record
+    clip_hint = "moves records to the nearest valid one, and NaN to the center"
+    reads_columns = False  # whether `records` takes Arrow arrays, series and categoricals, because records are no numbers
 
     @property
     def width(self) -> int | None:
@@ -84,9 +86,8 @@ class Domain(ABC):
             if len(bad) and first < 0:
                 first, first_missing = start + int(bad[0]), bool(nan[0])
             count, missing = count + len(bad), missing + int(nan.sum())
-        return _check.invalid(
-            "x", self.describe(), first, count, len(records), missing, first_missing, can_clip and self.clips
-        )
+        hint = self.clip_hint if can_clip and self.clips else ""
+        return _check.invalid("x", self.describe(), first, count, len(records), missing, first_missing, hint)
 
     def clipped(self, records: AnyArray) -> tuple[int, int]:
         """Return how many results of `convert` have NaN, and how many others are outside of the domain."""

@@ -37,17 +37,22 @@ from ._vector_mean import VectorEstimate, VectorMean
 from .gaussian import GaussianEstimate, GaussianMean, Plan
 from .protocols import Problem
 from .sgd import GradientDescent, MedianSGD, NewtonStep
+from .strings import CountMeanSketch, HeavyHitters, HeavyHittersEstimate, HeavyHittersPlan, SketchEstimate
 
 if TYPE_CHECKING:
     from ._regression import LinearRegression, LogisticRegression, PoissonRegression
 
 __all__ = [
+    "CountMeanSketch",
     "DensityEstimate",
     "Frequencies",
     "FrequencyEstimate",
     "GaussianEstimate",
     "GaussianMean",
     "GradientDescent",
+    "HeavyHitters",
+    "HeavyHittersEstimate",
+    "HeavyHittersPlan",
     "HistogramDensity",
     "HistogramEstimate",
     "LinearRegression",
@@ -64,6 +69,7 @@ __all__ = [
     "Region",
     "SeriesDensity",
     "SeriesEstimate",
+    "SketchEstimate",
     "SparseEstimate",
     "SparseMean",
     "TruncatedMean",

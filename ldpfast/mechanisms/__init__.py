@@ -25,6 +25,7 @@ from ._residue import Residue
 from ._sampled_cube import SampledCube
 from ._sign_bit import SignBit
 from ._simulate import simulate
+from ._sketch_response import SketchResponse
 from ._subset_selection import SubsetSelection
 from ._tree_response import TreeResponse
 from ._unary_encoding import UnaryEncoding
@@ -53,6 +54,7 @@ __all__ = [
     "Residue",
     "SampledCube",
     "SignBit",
+    "SketchResponse",
     "SubsetSelection",
     "TreeResponse",
     "UnaryEncoding",

@@ -15,7 +15,7 @@ from .._person_keys import PIECE_ROWS, QuestionKeys, value_fields
 from .._random import keeps_state, open_stream
 from .._typing import AnyArray
 from .._warnings import warn
-from ..domains import FLOAT32, FLOAT64, Categories, Domain, Labels
+from ..domains import FLOAT32, FLOAT64, Categories, Domain
 from ..reports import Format
 from ..results import ClippedWarning
 
@@ -119,7 +119,7 @@ class Pipeline:
     @cached_property
     def _reads_single(self) -> bool:
         """Whether a number in Python can be what the kernel reads. The code of a label is not a label."""
-        return self.checks and not isinstance(self.domain, Labels)
+        return self.checks and not self.domain.reads_columns
 
     @cached_property
     def checks(self) -> bool:

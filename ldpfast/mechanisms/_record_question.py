@@ -105,7 +105,7 @@ class RecordQuestion(ReportQuestion[Result]):
         self.domain.check_clip(clip)
         if isinstance(x, Records):
             collected = Collected(self, None if by is None else Groups(read_by(by)))
-            for piece in x.pieces(self._takes_labels, by, rng):
+            for piece in x.pieces(self.domain.reads_columns, by, rng):
                 with piece.place():
                     self._collect_piece(collected, piece.x, piece.by, piece.rng, clip)
             return collected
@@ -113,11 +113,6 @@ class RecordQuestion(ReportQuestion[Result]):
         collected = Collected(self, None if by is None else Groups(None))
         self._collect_piece(collected, x, None if by is None else whole_column("by", by), rng, clip)
         return collected
-
-    @property
-    def _takes_labels(self) -> bool:
-        """Whether the records are declared labels, in any container."""
-        return hasattr(self.domain, "labels")
 
     def _collect_piece(self, collected: Collected, x: Any, by: Any, rng: RNGLike, clip: bool) -> None:
         """Privatize and count records, by the groups of people if `by` is a column."""
@@ -134,7 +129,7 @@ class RecordQuestion(ReportQuestion[Result]):
         collected.add_clipped(clipped._asdict())
 
     def _messages(self, x: Any, rng: RNGLike, clip: bool) -> Iterator[Any]:
-        for piece in x.pieces(self._takes_labels, None, rng):
+        for piece in x.pieces(self.domain.reads_columns, None, rng):
             with piece.place():
                 reports = self.privatize(piece.x, rng=piece.rng, clip=clip)
             yield messages_of(self, reports)

@@ -73,12 +73,12 @@ class Records:
         """Name of the question in personal keys: the column of the records."""
         return name_of(self.column)
 
-    def pieces(self, takes_labels: bool, by: By | None, rng: RNGLike) -> Iterator[RecordPiece]:
+    def pieces(self, reads_columns: bool, by: By | None, rng: RNGLike) -> Iterator[RecordPiece]:
         """Yield the records in pieces.
 
         Parameters
         ----------
-        takes_labels : bool
+        reads_columns : bool
             Whether the domain reads Arrow arrays and categoricals itself.
         by : str, list of str or None
             Columns of public values.
@@ -92,7 +92,7 @@ class Records:
         for piece in pieces(self.table, list(dict.fromkeys([*columns, *others]))):
             if not piece.n:  # the columns of an empty table may have no type
                 continue
-            read = [records_of(name, piece.columns[name], takes_labels and len(columns) == 1) for name in columns]
+            read = [records_of(name, piece.columns[name], reads_columns and len(columns) == 1) for name in columns]
             x = read[0] if isinstance(self.column, str) else np.column_stack(read)
             source = rng.of_persons(piece.columns[person]) if is_personal(rng) and person is not None else rng
             yield RecordPiece(x, values_of(by, piece.columns), source, piece.start)
@@ -103,7 +103,7 @@ def name_of(column: str | tuple[str, ...]) -> str:
     return column if isinstance(column, str) else ", ".join(column)
 
 
-def records_of(name: str, values: Any, takes_labels: bool) -> Any:
+def records_of(name: str, values: Any, reads_columns: bool) -> Any:
     """Return a column of a table as records of a mechanism or a problem.
 
     Parameters
@@ -112,7 +112,7 @@ def records_of(name: str, values: Any, takes_labels: bool) -> Any:
         Name of the column, for error messages.
     values : ndarray, categorical or Arrow array
         A column of a `Piece`. An Arrow array of lists of one length gives one row per list.
-    takes_labels : bool
+    reads_columns : bool
         Whether the domain reads Arrow arrays and categoricals itself.
 
     Raises
@@ -120,7 +120,7 @@ def records_of(name: str, values: Any, takes_labels: bool) -> Any:
     TypeError, ValueError
         If a value is missing, or lists have different lengths.
     """
-    if isinstance(values, np.ndarray) or takes_labels:
+    if isinstance(values, np.ndarray) or reads_columns:
         return values
     if package_of(values) == "pandas":
         return np.asarray(values)

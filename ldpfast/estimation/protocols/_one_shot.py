@@ -7,7 +7,6 @@ mechanism, which can be merged and saved. `Problem.conclude` turns the counts in
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -127,9 +126,9 @@ class Problem(RecordQuestion[Result]):
         """Guarantee of each person: local differential privacy of one report, from the integers of the coins."""
         return self.mechanism.guarantee
 
-    @abstractmethod
     def _convert(self, mean: Estimate[Any]) -> Result:
-        """Return the estimate of the problem from the mean of the decoded reports of the mechanism."""
+        """Return the estimate from the mean of the decoded reports of the mechanism, for problems that keep `conclude`."""
+        raise NotImplementedError(f"{type(self).__name__} must define _convert or conclude")
 
     def conclude(self, counted: Aggregator) -> Result:
         """Return the estimate of the problem from counted reports. Users call ``counted.estimate()``.

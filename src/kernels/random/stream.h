@@ -86,6 +86,7 @@ typedef struct {
     ID(STREAM_FRAME_SEEDS, 59) /* public seeds of frames */                                                \
     ID(STREAM_FRAME_COINS, 60) /* of 64 people: rounding, private coin and pattern of signs */             \
     ID(STREAM_SURVEY_ROUNDING_MORE, 61) /* of the third part of a question and those after it */           \
+    ID(STREAM_SKETCH_PARTS, 62) /* part and hash function that a person reports */                         \
     ID(STREAM_SUBKEY, 0x7fffffff) /* reserved: subkeys */
 
 #define STREAM_ID_CONSTANT(name, number) name = number,

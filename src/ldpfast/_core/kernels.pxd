@@ -157,6 +157,39 @@ cdef extern from "privatize/projective_response.h" nogil:
     privatize_fn privatize_projective_response_u32_u32
 
 
+cdef extern from "strings/hashes.h" nogil:
+    const uint64_t FIELD_PRIME
+    int MAX_FUNCTIONS, COEFFICIENTS, MAX_STRING_BYTES
+    ctypedef struct string_hashes:
+        uint64_t key[2]
+        const uint64_t *coefficient
+        uint32_t functions, buckets, bytes
+    uint64_t siphash(const uint64_t *key, const uint8_t *data, size_t n)
+    uint64_t field_product(uint64_t a, uint64_t b)
+    uint64_t fingerprint(const string_hashes *h, const uint8_t *row)
+    uint32_t bucket_of(const string_hashes *h, uint32_t function, uint64_t x)
+
+
+cdef extern from "strings/sketch_response.h" nogil:
+    int MAX_SKETCH_PARTS
+    ctypedef struct sketch_response:
+        string_hashes part[64]
+        uint32_t parts, functions, row_bytes, codes
+        const void *mechanism
+        privatize_fn respond
+        uint32_t bucket_bytes, code_bytes, report_bytes
+    privatize_fn privatize_sketch_response
+
+
+cdef extern from "strings/search.h" nogil:
+    ctypedef struct decoded_sketch:
+        string_hashes hashes
+        const float *table
+    float score_without_largest(const decoded_sketch *sketch, const uint8_t *row)
+    size_t search_continuations(const decoded_sketch *sketch, const uint8_t *row, size_t start, uint32_t alphabet, float least,
+                                size_t capacity, uint8_t *rows, float *scores)
+
+
 cdef extern from "privatize/subset_selection.h" nogil:
     ctypedef struct subset_selection:
         uint64_t heads

@@ -3,6 +3,11 @@ from ldpfast._core.kernel cimport Kernel
 from ldpfast._core.kernels cimport grid_format, l2_ball, laplace, number_range, row_range, vector_format
 
 
+cdef class CodeKernel(Kernel):
+    cdef size_t k
+    cdef void configure_counts(self, size_t k)
+
+
 cdef class L2Ball(Kernel):
     cdef l2_ball p
     cdef row_range valid

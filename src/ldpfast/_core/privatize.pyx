@@ -39,7 +39,6 @@ cdef extern from "<float.h>" nogil:
 
 cdef class CodeKernel(Kernel):
     """Base class of kernels whose reports are codes below k. The state is int64 counts[k]."""
-    cdef size_t k
 
     cdef void configure_counts(self, size_t k):
         """Set the layout of records, reports and state for k codes."""

@@ -1,0 +1,114 @@
+"""Counts of a sketch as numbers whose sum over the hash functions is the share of a string."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import AnyArray, Floats
+from ...mechanisms import SketchResponse
+from ...reports import Aggregator
+
+DEVIATIONS = 3.0  # standard errors of the sum of squared shares that are added to its estimate
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedSketch:
+    """Reports of the hash functions of whole strings, or of one level of prefixes.
+
+    Attributes
+    ----------
+    mechanism : SketchResponse
+    part : int
+        0 for whole strings, otherwise the number of a level.
+    people : ndarray of int64, shape (functions,)
+        Number of reports of each function.
+    hits : ndarray of int64, shape (functions, buckets)
+        How many of them support each bucket.
+    """
+
+    mechanism: SketchResponse
+    part: int
+    people: NDArray[np.int64]
+    hits: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, mechanism: SketchResponse, counted: Aggregator, part: int) -> DecodedSketch:
+        """Return the reports of a part from the counts of all codes."""
+        return cls(mechanism, part, *mechanism.supports(counted._states[0], part))
+
+    @property
+    def n(self) -> int:
+        """Number of reports."""
+        return int(self.people.sum())
+
+    @property
+    def scale(self) -> float:
+        """Factor of the share of a string in the expectation of a bucket, inverted: other strings share the bucket."""
+        return self.mechanism.buckets / (self.mechanism.buckets - 1)
+
+    def buckets(self, rows: AnyArray) -> NDArray[np.uint32]:
+        """Return the buckets of strings, shape (strings, functions)."""
+        return self.mechanism._hashes[self.part].buckets(rows)
+
+    @cached_property
+    def table(self) -> NDArray[np.float32]:
+        """Numbers of all functions and buckets, whose sum over the functions is the estimated share of a string."""
+        line, m, n = self.mechanism.line, self.mechanism.buckets, max(1, self.n)
+        people = self.people[:, np.newaxis]
+        decoded = people * (line.zero - 1 / m) + (line.one - line.zero) * self.hits
+        return np.asarray(self.scale * decoded / n, np.float32)
+
+    @cached_property
+    def second_moment(self) -> float:
+        """Upper limit of the sum of the squared shares of all strings, in [0, 1]."""
+        line, m = self.mechanism.line, self.mechanism.buckets
+        p, q = line.probabilities
+        noise = (m * q * (1 - q) + (p - q) * (1 - 2 * q)) / (p - q) ** 2  # of all buckets, for one report
+        found = []
+        for people, hits in zip(self.people.tolist(), self.hits, strict=True):
+            if people > 1:
+                squares = float(np.sum(line(hits / people) ** 2))
+                found.append(((squares - noise / people) / (1 - 1 / people) - 1 / m) * self.scale)
+        if len(found) < 2:
+            return 1.0
+        error = float(np.std(found, ddof=1)) / math.sqrt(len(found))
+        return min(1.0, max(0.0, float(np.mean(found)) + DEVIATIONS * error))
+
+    def stderr(self, share: Floats, people: Any, functions: Any) -> Floats:
+        """Return the standard errors of shares that so many people and functions estimate, from noise and collisions."""
+        line, m = self.mechanism.line, self.mechanism.buckets
+        p, q = line.probabilities
+        inside = np.clip(1 / m + np.clip(share, 0, 1) / self.scale, 0, 1)
+        seen = np.clip(q + (p - q) * inside, 0.5 / (people + 1), 1 - 0.5 / (people + 1))
+        noise = self.scale**2 * line.variance(line(seen)) / people
+        collisions = np.maximum(self.second_moment - np.clip(share, 0, 1) ** 2, 0) / (functions * (m - 1))
+        return np.asarray(np.sqrt(noise + collisions))
+
+    def estimate(self, buckets: NDArray[np.uint32], used: NDArray[np.bool_] | None = None) -> tuple[Floats, Floats, Floats]:
+        """Return shares of strings, their standard errors, and the amounts by which a supporting report moves them.
+
+        Parameters
+        ----------
+        buckets : ndarray, shape (strings, functions)
+            Result of `buckets`.
+        used : ndarray of bool, shape (strings, functions), optional
+            Which functions are used for each string. The default is all. A function without reports is never used.
+        """
+        line, m = self.mechanism.line, self.mechanism.buckets
+        functions = np.arange(len(self.people))
+        take = np.broadcast_to(self.people > 0, buckets.shape)
+        if used is not None:
+            take = take & used
+        hits = np.sum(np.where(take, self.hits[functions, buckets], 0), axis=1)
+        people, number = (take * self.people).sum(axis=1), take.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = self.scale * (line(hits / people) - 1 / m)
+            step = self.scale * (line.one - line.zero) / people
+            stderr = self.stderr(value, people, number)
+        return np.asarray(value), stderr, np.asarray(step)

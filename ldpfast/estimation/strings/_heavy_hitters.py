@@ -1,0 +1,311 @@
+"""The strings that many people have, without a list of candidates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ..._typing import Floats
+from ..._warnings import warn
+from ...domains import Strings
+from ...mechanisms import SketchResponse
+from ...reports import Aggregator
+from ...results import SHARES, BoundedSum, SmallSampleWarning
+from .._frequencies import FrequencyEstimate
+from ..protocols import Problem
+from ._decoded import DecodedSketch
+from ._levels import FOUND, MAX_SURVIVORS, Detection, best_prefixes, levels_of
+from ._search import Step, search
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeavyHittersEstimate(FrequencyEstimate):
+    """Strings that were found, with their shares, in descending order of the shares.
+
+    Attributes
+    ----------
+    smallest_share : float
+        Every string of at least this share was found with probability 0.95; infinite for too few people.
+    steps : tuple of Step
+        What each level of the search did: numbers of candidates, thresholds.
+    compared : int
+        Number of strings that passed all levels. Simultaneous intervals hold for all of them.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import HeavyHitters
+    >>> problem = HeavyHitters(4.0, max_bytes=4, alphabet="abcdefghijklmnopqrstuvwxyz", n=60_000)
+    >>> estimate = problem.run(["new"] * 40_000 + ["word"] * 20_000, rng=1)
+    >>> estimate.categories
+    ('new', 'word')
+    """
+
+    smallest_share: float = math.inf
+    steps: tuple[Step, ...] = ()
+    compared: int = 0
+
+    @property
+    def strings(self) -> tuple[Any, ...]:
+        """The strings that were found."""
+        return self.categories or ()
+
+    def _numbers_at_once(self) -> int:
+        return max(1, self.compared)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dictionary like that of `FrequencyEstimate.to_dict`, with the smallest share that is found."""
+        share = self.smallest_share if math.isfinite(self.smallest_share) else None
+        return {**super().to_dict(), "smallest_share": share, "probability": FOUND}
+
+
+@dataclass(frozen=True)
+class HeavyHittersPlan:
+    """What `HeavyHitters` finds among a number of people.
+
+    Attributes
+    ----------
+    n : int
+        Number of people.
+    smallest_share : float
+        Share of a string that is found with probability 0.95; infinite if there is none.
+    prefixes : tuple of int
+        Lengths of the prefixes of the levels.
+    candidates : tuple of int
+        Largest numbers of candidates of the levels.
+    stderr : float
+        Standard error of the share of a rare string.
+    state_bytes, report_bytes : int
+        Size of the counts of the server, and of one report.
+    """
+
+    n: int
+    smallest_share: float
+    prefixes: tuple[int, ...]
+    candidates: tuple[int, ...]
+    stderr: float
+    state_bytes: int
+    report_bytes: int
+
+    def __str__(self) -> str:
+        found = (
+            f"every string of at least {self.smallest_share:.3g} of all people is found with probability {FOUND}"
+            if math.isfinite(self.smallest_share)
+            else "no string is found with probability 0.95"
+        )
+        return "\n".join(
+            [
+                f"{self.n} people: {found}",
+                f"standard error of a small share: {self.stderr:.2g}",
+                f"prefixes of {', '.join(map(str, self.prefixes))} symbols, at most {max(self.candidates)} candidates each",
+                f"counts: {self.state_bytes / 1e6:.3g} MB, report: {self.report_bytes} bytes",
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class HeavyHitters(Problem[HeavyHittersEstimate]):
+    """The strings that many people have: new words, addresses, crash signatures or products that nobody listed.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter of an answer, > 0.
+    max_bytes : int
+        Largest number of bytes of a string in UTF-8, in [1, 255]; with an alphabet, of characters. Longer strings cost more
+        levels, so that fewer are found.
+    alphabet : str, optional
+        At most 254 characters that strings consist of. The default is all bytes but 0. A small alphabet needs fewer levels.
+    n : int, default 1,000,000
+        Number of people that is expected; the levels are chosen for it. Any number of people can answer.
+    false_discovery : float, default 0.05
+        Probability that any string is reported that nobody has, in (0, 1).
+    buckets : int, default 2^16
+        Number of values of a hash function, in [2, 2^20].
+    functions : int, default 16
+        Number of hash functions of the strings, and of each level, in [2, 64].
+    salt : str, default ""
+        Public text on which the hash functions depend; see `CountMeanSketch`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; if strings are too long for a search.
+
+    Notes
+    -----
+    Half of the people report the hash of the whole string, the others that of a prefix, whose length is drawn at random. The server
+    finds prefixes from short to long: it continues those whose score is above what noise would give to one of all candidates, and
+    estimates the shares of the strings that are left from the reports about whole strings, which the search has not seen. A string
+    is reported if its lower limit is above 0, for all of these strings at once. The score of a string is the sum over the hash
+    functions without the largest number, so that one collision with a frequent string is not enough for an absent one.
+
+    The time of the server grows with the number of candidates, at most 2^24 for each level, and not with that of the people.
+    Where too many prefixes pass a level, the best are kept and a warning says so. docs/strings.md, docs/proofs/sketch.md.
+
+    Privacy
+    -------
+    The guarantee of `SketchResponse`, for a person's one report.
+
+    References
+    ----------
+    .. [1] R. Bassily, K. Nissim, U. Stemmer, A. Thakurta, "Practical locally private heavy hitters", NIPS 2017 (prefixes).
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import HeavyHitters
+    >>> problem = HeavyHitters(4.0, max_bytes=8, alphabet="abcdefghijklmnopqrstuvwxyz", n=1_000_000)
+    >>> print(problem.plan())  # doctest: +ELLIPSIS
+    1000000 people: every string of at least 0.00... of all people is found with probability 0.95
+    ...
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    max_bytes: int
+    alphabet: str | None = None
+    n: int = 1_000_000
+    false_discovery: float = 0.05
+    buckets: int = 1 << 16
+    functions: int = 16
+    salt: str = ""
+
+    def __post_init__(self) -> None:
+        domain = Strings(self.max_bytes, self.alphabet)
+        self._set(
+            n=_check.people("n", self.n),
+            false_discovery=_check.probability("false_discovery", self.false_discovery),
+            functions=_check.integer("functions", self.functions, 2, 64),
+        )
+        whole = SketchResponse(
+            self.epsilon,
+            max_bytes=domain.max_bytes,
+            alphabet=self.alphabet,
+            buckets=self.buckets,
+            functions=self.functions,
+            salt=self.salt,
+        )
+        self._define(replace(whole, prefixes=best_prefixes(domain, whole, self.n)), domain)
+
+    @property
+    def _levels(self) -> Any:
+        return levels_of(self.mechanism.domain, self.mechanism.prefixes)
+
+    def plan(self, n: int | None = None) -> HeavyHittersPlan:
+        """Return what is found among a number of people.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of people; the default is the expected number.
+
+        Returns
+        -------
+        plan : HeavyHittersPlan
+            For strings whose squared shares have a sum of about 0.01, as words have; it matters for very many people only.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `n` is not an integer in [1, 2^53].
+        """
+        people = self.n if n is None else _check.people("n", n)
+        detection, symbols = Detection(self.mechanism, self.false_discovery), self.mechanism.domain.symbols
+        return HeavyHittersPlan(
+            people,
+            detection.smallest_share(people, self._levels),
+            self.mechanism.prefixes,
+            tuple(level.candidates(symbols) for level in self._levels),
+            detection.stderr(0.0, people / 2) * math.sqrt((self.functions - 1) / self.functions),
+            8 * self.report.k,
+            self.report.nbytes,
+        )
+
+    def largest_shift(self, liars: int, n: int) -> float:
+        """Return the largest amount by which people who lie can move the share of a string; see `CountMeanSketch`.
+
+        Half of the people report whole strings, and all who lie do.
+        """
+        people = _check.people("n", n, 2)
+        line, m = self.mechanism.line, self.mechanism.buckets
+        count = _check.integer("liars", liars, 0, people)
+        honest = (people - count) / 2
+        return count * m / (m - 1) * (line.one - line.zero) / (honest + count)
+
+    def conclude(self, counted: Aggregator) -> HeavyHittersEstimate:
+        """Return the strings that many people have. Users call ``counted.estimate()``.
+
+        Parameters
+        ----------
+        counted : Aggregator
+            Aggregator of this problem with at least one report.
+
+        Returns
+        -------
+        estimate : HeavyHittersEstimate
+
+        Warns
+        -----
+        UserWarning
+            If more prefixes passed a level than can be continued.
+        SmallSampleWarning
+            If not even a string that everybody has would be found.
+        """
+        mechanism, levels = self.mechanism, self._levels
+        parts = [DecodedSketch.of(mechanism, counted, part + 1) for part in range(len(levels))]
+        rows, steps = search(parts, levels)
+        for step in steps:
+            if step.raised:
+                warn(
+                    f"{step.kept} prefixes of {step.length} symbols were continued, and more passed: strings of less than about "
+                    f"{step.threshold:.2g} of all people were lost",
+                    UserWarning,
+                )
+        share = Detection(mechanism, self.false_discovery).smallest_share(counted.n, levels)
+        if not math.isfinite(share):
+            warn(f"n = {counted.n} is too small to find any string with probability {FOUND}", SmallSampleWarning)
+        whole = DecodedSketch.of(mechanism, counted, 0)
+        value, stderr, step_size, chosen = self._confirmed(whole, rows)
+        names = tuple(mechanism.domain.strings(rows[chosen]))
+        return HeavyHittersEstimate(
+            value,
+            stderr,
+            counted.n,
+            self.guarantee,
+            None,
+            BoundedSum(step_size, step_size),
+            names,
+            value,
+            True,
+            smallest_share=share,
+            steps=tuple(steps),
+            compared=len(rows),
+            _span=SHARES,
+        )
+
+    def _confirmed(self, whole: DecodedSketch, rows: NDArray[np.uint8]) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
+        """Return shares, standard errors and steps of the strings that reports about whole strings confirm, and which they are."""
+        from scipy.special import ndtri
+
+        if not len(rows) or not whole.n:
+            return np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.intp)
+        functions = self.functions
+        padded = np.zeros((len(rows), whole.mechanism.domain.width), np.uint8)
+        padded[:, : rows.shape[1]] = rows
+        buckets = whole.buckets(padded)
+        scores = whole.mechanism._hashes[0].scores(whole.table, padded) * functions / (functions - 1)
+        absent = whole.stderr(np.zeros(1), whole.n, functions)[0] * math.sqrt(functions / (functions - 1))
+        passed = scores > -ndtri(self.false_discovery / len(rows)) * absent
+        shared = np.zeros(buckets.shape, np.bool_)
+        for function in range(functions):
+            _, place, count = np.unique(buckets[:, function], return_inverse=True, return_counts=True)
+            shared[:, function] = count[place] > 1
+        shared[shared.all(axis=1)] = False
+        value, stderr, step = whole.estimate(buckets, ~shared)
+        chosen = np.flatnonzero(passed)
+        chosen = chosen[np.argsort(-value[chosen], kind="stable")]
+        return value[chosen], stderr[chosen], step[chosen], chosen
