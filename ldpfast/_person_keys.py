@@ -24,6 +24,7 @@ from ._core.person import (
     QUESTION,
     ROUND,
     SERIES,
+    STRING,
     TEXT,
     TURN,
     Prefix,
@@ -331,5 +332,16 @@ def number_fields(numbers: AnyArray) -> NDArray[np.uint8]:
 
 
 def value_fields(records: AnyArray) -> NDArray[np.uint8]:
-    """Return the fields of the records of a kernel: categories, numbers or rows of numbers."""
+    """Return the fields of the records of a kernel: categories, numbers, rows of numbers, or rows of bytes."""
+    if records.ndim == 2 and records.dtype == np.uint8:
+        return string_fields(records)
     return number_fields(records) if records.dtype.kind == "f" else category_fields(records)
+
+
+def string_fields(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the fields of strings that are padded with zeros to rows of the same length, shape (n, 5 + bytes)."""
+    fields = np.zeros((len(rows), 5 + rows.shape[1]), np.uint8)
+    fields[:, 0] = STRING
+    fields[:, 1:5] = np.frombuffer(rows.shape[1].to_bytes(4, "little"), np.uint8)
+    fields[:, 5:] = rows
+    return fields

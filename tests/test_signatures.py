@@ -297,6 +297,7 @@ def test_options_that_are_everywhere_have_one_default():
 FUNCTIONS = {
     "Frequencies": "estimation.frequencies",
     "GaussianMean": "estimation.gaussian_mean",
+    "HeavyHitters": "estimation.heavy_hitters",
     "HistogramDensity": "estimation.histogram_density",
     "MedianSGD": "estimation.median",
     "RangeQueries": "estimation.range_queries",
@@ -307,6 +308,7 @@ FUNCTIONS = {
     "": "estimation.quantile",  # MedianSGD as well, with q
 }
 CLASSES_WITHOUT_FUNCTION = {
+    "CountMeanSketch": "the strings are named after the reports were collected",
     "GradientDescent": "the estimators of scikit-learn are its functions",
     "NewtonStep": "the estimators of scikit-learn are its functions",
     "Problem": "abstract",

@@ -15,6 +15,7 @@ TEXT: int
 BYTES: int
 CATEGORY: int
 NUMBERS: int
+STRING: int
 LABEL: bytes
 LENGTH: bytes
 

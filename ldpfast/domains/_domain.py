@@ -20,7 +20,9 @@ class Domain(ABC):
 
     clips = True  # whether ``clip=True`` is allowed: every record has a nearest valid record
     clip_hint = "moves records to the nearest valid one, and NaN to the center"
-    reads_columns = False  # whether `records` takes Arrow arrays, series and categoricals, because records are no numbers
+    reads_columns = (
+        False  # whether `records` takes Arrow arrays, series and categoricals, because records are no numbers
+    )
 
     @property
     def width(self) -> int | None:

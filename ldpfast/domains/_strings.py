@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._core import strings
-from .._frames import arrow_array, arrow_buffers, package_of
+from .._frames import arrow_array, package_of
 from .._typing import AnyArray
 from ._domain import Domain
 
@@ -24,8 +24,8 @@ UNKNOWN = MAX_ALPHABET + 1  # symbol of a character that the alphabet lacks, unt
 class Strings(Domain):
     """Strings of at most `max_bytes` bytes.
 
-    A converted record is a row of symbols, which are bytes or numbers of characters from 1 on, padded with zeros. Its last number
-    is not 0 if the record is invalid.
+    A converted record is a row of symbols, which are bytes or numbers of characters from 1 on, padded with zeros. Its last
+    number is not 0 if the record is invalid.
 
     Parameters
     ----------
@@ -111,7 +111,11 @@ class Strings(Domain):
             raise TypeError(f"x must be strings in a list or an array, got {type(values).__name__}")
         if package_of(values) == "pandas" and hasattr(values, "to_numpy"):
             values = values.to_numpy(dtype=object)
-        if package_of(values) == "pyarrow" or hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        if (
+            package_of(values) == "pyarrow"
+            or hasattr(values, "__arrow_c_array__")
+            or hasattr(values, "__arrow_c_stream__")
+        ):
             return self._of_arrow(values), False
         if isinstance(values, np.ndarray):
             if values.ndim == 0 and values.dtype.kind in "SU":
@@ -206,7 +210,7 @@ class Strings(Domain):
         return np.asarray(records[:, -1] != 0)
 
     def clip(self, records: AnyArray) -> AnyArray:
-        """Return the records without marks: their starts, with other characters replaced. What is missing is the empty string."""
+        """Return the records without marks. What is missing is the empty string."""
         found = records.copy()
         found[:, -1] = 0
         return found

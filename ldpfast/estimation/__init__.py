@@ -16,6 +16,7 @@ from ._from_reports import from_reports, from_sums
 from ._functions import (
     frequencies,
     gaussian_mean,
+    heavy_hitters,
     histogram_density,
     median,
     quantile,
@@ -37,7 +38,14 @@ from ._vector_mean import VectorEstimate, VectorMean
 from .gaussian import GaussianEstimate, GaussianMean, Plan
 from .protocols import Problem
 from .sgd import GradientDescent, MedianSGD, NewtonStep
-from .strings import CountMeanSketch, HeavyHitters, HeavyHittersEstimate, HeavyHittersPlan, SketchEstimate
+from .strings import (
+    CountMeanSketch,
+    HeavyHitters,
+    HeavyHittersEstimate,
+    HeavyHittersPlan,
+    SearchStep,
+    SketchEstimate,
+)
 
 if TYPE_CHECKING:
     from ._regression import LinearRegression, LogisticRegression, PoissonRegression
@@ -67,6 +75,7 @@ __all__ = [
     "RangeEstimate",
     "RangeQueries",
     "Region",
+    "SearchStep",
     "SeriesDensity",
     "SeriesEstimate",
     "SketchEstimate",
@@ -81,6 +90,7 @@ __all__ = [
     "from_reports",
     "from_sums",
     "gaussian_mean",
+    "heavy_hitters",
     "histogram_density",
     "joint",
     "median",

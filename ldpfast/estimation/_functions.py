@@ -26,6 +26,7 @@ from ._truncated_mean import TruncatedMean
 from ._vector_mean import VectorEstimate, VectorMean, row_width
 from .gaussian import GaussianEstimate, GaussianMean
 from .sgd import MedianSGD
+from .strings import HeavyHitters, HeavyHittersEstimate
 
 Result = TypeVar("Result")
 Derived = Mapping[
@@ -271,6 +272,29 @@ range_queries = function_of(
         >>> estimate = range_queries(np.arange(100_000) % 100, 100, 1.0, rng=1)
         >>> bool(abs(estimate.range(20, 50).value - 0.3) < 0.05)
         True
+        """,
+)
+heavy_hitters = function_of(
+    HeavyHitters,
+    HeavyHittersEstimate,
+    name="heavy_hitters",
+    summary="Return the strings that many people have, without a list of candidates, each string privatized separately.",
+    records="""
+        array_like of str or bytes, shape (n,)
+            Strings in a list, a NumPy or Arrow array, or a pandas series.
+        """,
+    derived={"n": lambda x, _: len(x)},
+    warns="""
+        UserWarning
+            If more prefixes passed a level of the search than can be continued.
+        SmallSampleWarning
+            If not even a string that everybody has would be found.
+        """,
+    examples="""
+        >>> from ldpfast.estimation import heavy_hitters
+        >>> x = ["new"] * 40_000 + ["word"] * 20_000
+        >>> heavy_hitters(x, 4.0, max_bytes=4, alphabet="abcdefghijklmnopqrstuvwxyz", rng=1).strings
+        ('new', 'word')
         """,
 )
 series_density = function_of(

@@ -25,16 +25,14 @@ MAX_LOSS = 0.01  # of variance, for fewer points
 
 
 @lru_cache(maxsize=256)
-def best_geometry(k: int, epsilon: float, most: int = MAX_POINTS) -> Geometry:
+def best_geometry(k: int, epsilon: float) -> Geometry:
     """Return the space with the smallest total variance, or with fewer points if that has more than 2^24.
-
-    It has at most `most` points, unless the smallest space has more.
 
     Then it is the one with the fewest points among those whose total variance is at most 1 % above the smallest one.
     """
     variances = {
         space: scaled_variance(k, epsilon, space.hyperplane, space.points, space.common)
-        for space in geometries(k, most) or geometries(k, MAX_POINTS)
+        for space in geometries(k, MAX_POINTS)
     }
     limit = min(variances.values()) * (1 + MAX_LOSS)
     good = (space for space, variance in variances.items() if variance <= limit)
@@ -109,15 +107,15 @@ class ProjectiveGeometryResponse(SetResponse):
     def __post_init__(self) -> None:
         k = _check.integer("k", self.k, 2, MAX_CATEGORIES)
         self._set(k=k, epsilon=_check.positive("epsilon", self.epsilon))
-        space = best_geometry(k, self.epsilon, self._most_points(k))
+        space = self._best_space(k, self.epsilon)
         self._set(order=space.order, length=space.length)
         coin = _coins.of_set(self.epsilon, space.hyperplane, space.points)
         self.define_sets(k, coin, space.common, space.kernel(k, coin))
 
     @classmethod
-    def _most_points(cls, k: int) -> int:
-        """Return the largest number of points of the space."""
-        return MAX_POINTS
+    def _best_space(cls, k: int, epsilon: float) -> Geometry:
+        """Return the space of the codes."""
+        return best_geometry(k, epsilon)
 
     @property
     def _space(self) -> Geometry:

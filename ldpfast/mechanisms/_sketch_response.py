@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _check, _schema
 from .._core import strings
+from .._finite_field import is_prime
 from .._typing import AnyArray, Floats
 from ..domains import Strings
 from ..privacy._two_level import TwoLevel
@@ -22,9 +23,10 @@ from ._base import Mechanism
 from ._choice import ROUNDING, best, total_variance
 from ._draws import Counts, bincount, multinomial
 from ._hadamard_response import HadamardResponse
-from ._projective_geometry_response import ProjectiveGeometryResponse
+from ._projective_geometry_response import ProjectiveGeometryResponse, best_geometry
+from ._projective_space import Geometry, geometries
 from ._randomized_response import RandomizedResponse
-from ._set_response import SetResponse
+from ._set_response import SetResponse, scaled_variance
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -35,15 +37,22 @@ MAX_LEVELS = 63
 MAX_CODES = 1 << 28  # of all functions together, which are counted
 MAX_REPORT_BITS = 31  # of one function
 PRIME = (1 << 61) - 1
+SMALL_ORDER = 10  # elements of a field; a larger one that is not a prime takes long to decode
 
 
 @dataclass(frozen=True)
 class BucketResponse(ProjectiveGeometryResponse):
-    """Projective geometry response with at most twice as many points as categories, whose counts a sketch has for every function."""
+    """Projective geometry response whose counts are few and quickly decoded, because a sketch has them for every function.
+
+    It has at most twice as many points as categories, and a field with a prime or a small number of elements.
+    """
 
     @classmethod
-    def _most_points(cls, k: int) -> int:
-        return 2 * k
+    def _best_space(cls, k: int, epsilon: float) -> Geometry:
+        spaces = [space for space in geometries(k, 2 * k) if is_prime(space.order) or space.order < SMALL_ORDER]
+        if not spaces:
+            return best_geometry(k, epsilon)
+        return min(spaces, key=lambda space: scaled_variance(k, epsilon, space.hyperplane, space.points, space.common))
 
 
 RESPONSES: tuple[Any, ...] = (RandomizedResponse, HadamardResponse, BucketResponse)
@@ -64,7 +73,8 @@ class SketchResponse(Mechanism):
     alphabet : str, optional
         At most 254 characters that strings consist of. The default is all bytes but 0.
     prefixes : tuple of int, default ()
-        Lengths of the prefixes that are hashed, too, in ascending order; the last is `max_bytes`. They are the levels of a search.
+        Lengths of the prefixes that are hashed, too, in ascending order; the last is `max_bytes`. They are the levels of a
+        search.
     buckets : int, default 2^18
         Number of values of a hash function, in [2, 2^20].
     functions : int, default 16
@@ -85,22 +95,21 @@ class SketchResponse(Mechanism):
 
     Notes
     -----
-    Records: strings in a list, a NumPy or Arrow array or a pandas series, of text or bytes. A report is one code: the number of
-    the hash function times the number of codes of `response`, plus its report. People draw whole strings with probability 1/2 if
-    there are prefixes, otherwise a level; and one of its functions. A string is hashed with its padding to `max_bytes`, so that the
-    time of the hash does not depend on it. `decode` and `estimate` count codes: their numbers are shares of the codes. About 0.1
-    microseconds per person, and 8 bytes per code.
+    Records: strings in a list, a NumPy or Arrow array or a pandas series, of text or bytes. A report is one code: the number
+    of the hash function times the number of codes of `response`, plus its report. People draw whole strings with probability
+    1/2 if there are prefixes, otherwise a level; and one of its functions. A string is hashed with its padding to
+    `max_bytes`, so that the time of the hash does not depend on it. `decode` and `estimate` count codes: their numbers are
+    shares of the codes. About 0.1 microseconds per person, and 8 bytes per code.
 
     Privacy
     -------
-    Exactly `epsilon_realized`-LDP, the guarantee of `response`: which function is reported does not depend on the record, and the
-    rest of the report is that of `response` about a bucket. The hash functions are public. The time of `response` may depend on the
-    bucket. docs/proofs/sketch.md.
+    Exactly `epsilon_realized`-LDP, the guarantee of `response`: which function is reported does not depend on the record, and
+    the rest of the report is that of `response` about a bucket. The hash functions are public. The time of `response` may
+    depend on the bucket. docs/proofs/sketch.md.
 
     References
     ----------
-    .. [1] Apple Differential Privacy Team, "Learning with privacy at scale", Apple Machine Learning Journal 1(8), 2017 (count mean
-       sketch).
+    .. [1] Apple Differential Privacy Team, "Learning with privacy at scale", Apple Machine Learning Journal 1(8), 2017.
 
     Examples
     --------
@@ -127,7 +136,9 @@ class SketchResponse(Mechanism):
         domain = Strings(self.max_bytes, self.alphabet)
         prefixes = _check.array("prefixes", self.prefixes)
         lengths = [_check.integer("prefixes", length, 1, domain.max_bytes) for length in prefixes.tolist()]
-        if lengths and (sorted(set(lengths)) != lengths or lengths[-1] != domain.max_bytes or len(lengths) > MAX_LEVELS):
+        if lengths and (
+            sorted(set(lengths)) != lengths or lengths[-1] != domain.max_bytes or len(lengths) > MAX_LEVELS
+        ):
             raise ValueError(
                 f"prefixes must be at most {MAX_LEVELS} ascending lengths, the last of them max_bytes={domain.max_bytes}, got "
                 f"{lengths}"
@@ -164,12 +175,12 @@ class SketchResponse(Mechanism):
     def _hashes_of(self, part: int, length: int) -> strings.Hashes:
         """Return the hash functions of a part: 0 for whole strings, otherwise the number of a level."""
         described = _schema.canonical_json({"hashes of": self.to_dict(), "part": part})
-        words = np.frombuffer(hashlib.shake_256(described).digest(8 * (2 + 6 * self.functions)), "<u8").astype(np.uint64)
+        words = np.frombuffer(hashlib.shake_256(described).digest(8 * (2 + 6 * self.functions)), "<u8").astype(
+            np.uint64
+        )
         high, low = words[2::2], words[3::2]  # numbers of 128 bits, so that all coefficients are equally probable
         coefficients = [(int(a) << 64 | int(b)) % PRIME for a, b in zip(high, low, strict=True)]
-        return strings.Hashes(
-            words[:2].copy(), np.array(coefficients, np.uint64).reshape(-1, 3), self.buckets, length
-        )
+        return strings.Hashes(words[:2].copy(), np.array(coefficients, np.uint64).reshape(-1, 3), self.buckets, length)
 
     @property
     def line(self) -> Debiasing:
@@ -201,7 +212,32 @@ class SketchResponse(Mechanism):
         return np.concatenate(states)
 
     def report_variance(self, records: AnyArray) -> Floats:
-        raise NotImplementedError("the variances of all codes are not computed: see the estimates of strings")
+        probability = self.probabilities(records)
+        return probability * (1 - probability)
+
+    def probabilities(self, records: AnyArray) -> Floats:
+        """Return the probabilities of all codes for records, shape (n, codes), if `response` has a small channel.
+
+        Parameters
+        ----------
+        records : ndarray
+            Result of ``domain.convert``.
+
+        Raises
+        ------
+        ValueError
+            If there are too many codes.
+        """
+        rows = self.response.channel_rows()
+        if rows is None:
+            raise ValueError(f"buckets must be fewer for the probabilities of all codes, got {self.buckets}")
+        channel = np.array([[float(entry) for entry in row] for row in rows])
+        channel /= channel.sum(axis=1, keepdims=True)
+        parts = []
+        for weight, hashes in zip(self._weights, self._hashes, strict=True):
+            buckets = hashes.buckets(records)
+            parts += [float(weight) / self.functions * channel[buckets[:, j]] for j in range(self.functions)]
+        return np.hstack(parts)
 
     @property
     def value_range(self) -> tuple[float, float]:

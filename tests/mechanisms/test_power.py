@@ -25,7 +25,7 @@ from scipy import stats
 import ldpfast as ldp
 from ldpfast._core import privatize
 from ldpfast._core.kernel import Kernel
-from ldpfast.mechanisms import LaplaceOneHot
+from ldpfast.mechanisms import LaplaceOneHot, SketchResponse
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._window import MIXTURES, best_design
 
@@ -137,6 +137,9 @@ def cases() -> list[Case]:
     found.append(Case(space, 2, of_set(hyperplane, space.report.k, 6.0), in_set(space, 2)))
     sets = ldp.SubsetSelection(13, 6.0, size=4)
     found.append(Case(sets, 2, of_set(4, 13, 6.0), ones([1 << 2, 0])))
+    sketch = SketchResponse(6.0, max_bytes=1, buckets=2, functions=1)
+    bucket = int(sketch._hashes[0].buckets(sketch.domain.records("a")[0])[0, 0])
+    found.append(Case(sketch, b"a", logistic(6.0), equal_to(bucket)))
     window, design = ldp.Window(-1.0, 3.0, 1.0), best_design(1.0, 16)
     mixed, codes = design.mixed / MIXTURES, design.steps + design.width
     inside = (1 - mixed) * of_set(design.width, codes, 1.0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import ldpfast as ldp
-from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, Mechanism, TreeResponse
+from ldpfast.mechanisms import Gradient, Hessian, LaplaceOneHot, Mechanism, SketchResponse, TreeResponse
 from ldpfast.mechanisms._laplace_residue import LaplaceResidue
 from ldpfast.mechanisms._smoothed_bins import SmoothedBins
 from ldpfast.results import Binomial
@@ -21,6 +21,10 @@ def records_of(mechanism: Mechanism, n: int, seed: int = 0, dtype: Any = np.floa
     domain = mechanism.domain
     if type(domain).__name__ == "Categories":
         return rng.integers(0, domain.k, n).astype(np.min_scalar_type(domain.k - 1))
+    if type(domain).__name__ == "Strings":
+        letters = rng.integers(ord("a"), ord("d"), (n, domain.max_bytes)).astype(np.uint8)
+        letters[np.arange(domain.max_bytes) >= rng.integers(0, domain.max_bytes + 1, (n, 1))] = 0
+        return letters.view(f"S{domain.max_bytes}")[:, 0]
     if type(domain).__name__ == "Reals":
         return (3 * rng.standard_normal(n)).astype(dtype)
     if type(domain).__name__ == "Interval":
@@ -75,6 +79,11 @@ TREES = [
     TreeResponse(21, 0.5, branching=2, method="haar"),
     TreeResponse(5000, 1.0, branching=8),
 ]
+SKETCHES = [
+    SketchResponse(1.0, max_bytes=3, buckets=2, functions=2),
+    SketchResponse(3.0, max_bytes=4, alphabet="abcd", prefixes=(1, 4), buckets=30, functions=3),
+    SketchResponse(2.0, max_bytes=5, buckets=130, functions=8, salt="second"),
+]
 SYMBOLS = [
     ldp.Residue(0.7, -0.1, 4, 1.0),
     ldp.Bins([0.25], 1.0),
@@ -116,10 +125,20 @@ HESSIANS = [
     Hessian("linear", (0.1, -0.2, 0.3, 0.1, 0.5), 1.0, residual=2.0),
     Hessian("poisson", (0.1, -0.2, 0.5), 1.0, norm="l2", radius=1.0, column=0.5, residual=3.0, noise="laplace"),
 ]
-MECHANISMS: list[Mechanism] = [*CATEGORIES, *TREES, *SYMBOLS, *INTERVALS, *WRAPPED, *VECTORS, *GRADIENTS, *HESSIANS]
+MECHANISMS: list[Mechanism] = [
+    *CATEGORIES,
+    *TREES,
+    *SKETCHES,
+    *SYMBOLS,
+    *INTERVALS,
+    *WRAPPED,
+    *VECTORS,
+    *GRADIENTS,
+    *HESSIANS,
+]
 
 EXAMPLES = [
-    *(Example(m) for m in MECHANISMS),
+    *(Example(m) for m in MECHANISMS if m not in SKETCHES[1:]),  # whose codes are more than records
     *(Example(m, "float32") for m in MECHANISMS if isinstance(m, ldp.L2Ball)),
     *(
         Example(m, "float32")
@@ -141,6 +160,7 @@ KINDS = [
     Example(ldp.SubsetSelection(13, 1.0)),
     Example(CHANNELS[1]),
     Example(TREES[2]),
+    Example(SKETCHES[0]),
     Example(ldp.Residue(0.7, -0.1, 4, 1.0)),
     Example(ldp.Bins([-1, 0, 1], 1.0)),
     Example(ldp.SignBit(-1.0, 3.0, 1.0)),

@@ -108,6 +108,8 @@ def instances() -> list[Any]:
         estimation.SparseMean(3, 1.0, radius=1.0),
         estimation.TruncatedMean(1.0, moment=2.0, radius=1.0, n=500),
         estimation.VectorMean(3, 1.0),
+        estimation.HeavyHitters(2.0, max_bytes=2, alphabet="<ab", n=500, buckets=16),
+        estimation.CountMeanSketch(2.0, max_bytes=3, buckets=16),
     ]
     protocols: list[Any] = [
         estimation.GaussianMean(1.0, sigma=1.0, mu_bound=10.0),
@@ -117,7 +119,10 @@ def instances() -> list[Any]:
     ]
     binary = ldp.Warner(1.0)
     gaussian = estimation.GaussianMean(1.0, sigma_bounds=(0.5, 2.0), mu_bound=10.0)
-    answers = (["a", "<b>", "a", "$c$"] * 125, numbers, bits * 15, numbers, vectors, numbers, vectors)
+    strings = ["a", "<b"] * 250
+    answers = (
+        ["a", "<b>", "a", "$c$"] * 125, numbers, bits * 15, numbers, vectors, numbers, vectors, strings, strings
+    )  # fmt: skip
     estimates = [problem.run(x, rng=1) for problem, x in zip(problems, answers, strict=True)]
     labels: Any = survey.Choice(["a", "<b>"], optional=True)
     asked = survey.Survey({"x": labels, "bins": survey.Histogram([0, 0.5, 1]), "both": survey.Cross("x", "bins")}, 3.0)

@@ -2,13 +2,13 @@
 
 from ._count_mean_sketch import CountMeanSketch, SketchEstimate
 from ._heavy_hitters import HeavyHitters, HeavyHittersEstimate, HeavyHittersPlan
-from ._search import Step
+from ._search import SearchStep
 
 __all__ = [
     "CountMeanSketch",
     "HeavyHitters",
     "HeavyHittersEstimate",
     "HeavyHittersPlan",
+    "SearchStep",
     "SketchEstimate",
-    "Step",
 ]

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-import numpy as np
-
-from ... import _check
 from ...domains import Strings
 from ...mechanisms import SketchResponse
 from ...privacy import Guarantee
 from ...reports import Aggregator
 from ...results import SHARES, BoundedSum
 from .._frequencies import FrequencyEstimate
-from ..protocols import Problem
 from ._decoded import DecodedSketch
+from ._problem import StringProblem
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ class SketchEstimate:
         Returns
         -------
         shares : FrequencyEstimate
-            Unbiased over the choice of the hash functions, with standard errors for noise, sampling and collisions. Simultaneous
-            intervals hold for all strings of this call.
+            Unbiased over the choice of the hash functions, with standard errors for noise, sampling and collisions.
+            Simultaneous intervals hold for all strings of this call.
 
         Raises
         ------
@@ -92,7 +89,7 @@ class SketchEstimate:
 
 
 @dataclass(frozen=True)
-class CountMeanSketch(Problem[SketchEstimate]):
+class CountMeanSketch(StringProblem[SketchEstimate]):
     """Shares of strings that are named later: words, addresses or products without a list of all of them.
 
     Parameters
@@ -108,8 +105,8 @@ class CountMeanSketch(Problem[SketchEstimate]):
     functions : int, default 16
         Number of hash functions, in [1, 64].
     salt : str, default ""
-        Public text on which the hash functions depend. Collisions are the same in all studies with the same salt and parameters, so use
-        another one in every wave before you average waves.
+        Public text on which the hash functions depend. Collisions are the same in all studies with the same salt and
+        parameters, so use another one in every wave before you average waves.
 
     Raises
     ------
@@ -118,11 +115,11 @@ class CountMeanSketch(Problem[SketchEstimate]):
 
     Notes
     -----
-    Each person reports one of the hash functions and, by a mechanism for categories, the bucket of their string. The share of a string is
-    the mean of its buckets, less what other strings in the same buckets add. With the variance V of one decoded report about a bucket, n
-    people, J functions, m buckets and the sum F of the squared shares of all strings, its variance is
-    (m / (m - 1))^2 V / n + (F - share^2) / (J (m - 1)): few buckets cost accuracy only if there are very many people. Compare
-    `Frequencies` with a list of the strings, which needs no hash functions and has the first term only.
+    Each person reports one of the hash functions and, by a mechanism for categories, the bucket of their string. The share of
+    a string is the mean of its buckets, less what other strings in the same buckets add. With the variance V of one decoded
+    report about a bucket, n people, J functions, m buckets and the sum F of the squared shares of all strings, its variance
+    is (m / (m - 1))^2 V / n + (F - share^2) / (J (m - 1)): few buckets cost accuracy only if there are very many people.
+    Compare `Frequencies` with a list of the strings, which needs no hash functions and has the first term only.
 
     `estimate` gives a `SketchEstimate`, whose `shares` takes any strings. The state has 8 bytes for each function and code of
     the mechanism, 34 to 67 MB by default.
@@ -167,22 +164,8 @@ class CountMeanSketch(Problem[SketchEstimate]):
         )
         self._define(mechanism, mechanism.domain)
 
-    def largest_shift(self, liars: int, n: int) -> float:
-        """Return the largest amount by which people who lie can move the share of a string.
-
-        Parameters
-        ----------
-        liars, n : int
-            Number of people who send any reports they like, and of all people; 0 <= liars <= n.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If they are not integers in this range.
-        """
-        people = _check.people("n", n)
-        line, m = self.mechanism.line, self.mechanism.buckets
-        return _check.integer("liars", liars, 0, people) * m / (m - 1) * (line.one - line.zero) / people
+    def _reports_about_strings(self, n: int, liars: int) -> float:
+        return n
 
     def conclude(self, counted: Aggregator) -> SketchEstimate:
         """Return what the reports say about strings. Users call ``counted.estimate()``.

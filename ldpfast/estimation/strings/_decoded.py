@@ -14,7 +14,7 @@ from ..._typing import AnyArray, Floats
 from ...mechanisms import SketchResponse
 from ...reports import Aggregator
 
-DEVIATIONS = 3.0  # standard errors of the sum of squared shares that are added to its estimate
+CERTAIN = 0.999  # one-sided confidence of the upper limit of the sum of squared shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,8 @@ class DecodedSketch:
     @cached_property
     def second_moment(self) -> float:
         """Upper limit of the sum of the squared shares of all strings, in [0, 1]."""
+        from scipy.special import stdtrit
+
         line, m = self.mechanism.line, self.mechanism.buckets
         p, q = line.probabilities
         noise = (m * q * (1 - q) + (p - q) * (1 - 2 * q)) / (p - q) ** 2  # of all buckets, for one report
@@ -78,7 +80,7 @@ class DecodedSketch:
         if len(found) < 2:
             return 1.0
         error = float(np.std(found, ddof=1)) / math.sqrt(len(found))
-        return min(1.0, max(0.0, float(np.mean(found)) + DEVIATIONS * error))
+        return min(1.0, max(0.0, float(np.mean(found) + stdtrit(len(found) - 1, CERTAIN) * error)))
 
     def stderr(self, share: Floats, people: Any, functions: Any) -> Floats:
         """Return the standard errors of shares that so many people and functions estimate, from noise and collisions."""
@@ -90,7 +92,9 @@ class DecodedSketch:
         collisions = np.maximum(self.second_moment - np.clip(share, 0, 1) ** 2, 0) / (functions * (m - 1))
         return np.asarray(np.sqrt(noise + collisions))
 
-    def estimate(self, buckets: NDArray[np.uint32], used: NDArray[np.bool_] | None = None) -> tuple[Floats, Floats, Floats]:
+    def estimate(
+        self, buckets: NDArray[np.uint32], used: NDArray[np.bool_] | None = None
+    ) -> tuple[Floats, Floats, Floats]:
         """Return shares of strings, their standard errors, and the amounts by which a supporting report moves them.
 
         Parameters

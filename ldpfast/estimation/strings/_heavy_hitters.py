@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from ...mechanisms import SketchResponse
 from ...reports import Aggregator
 from ...results import SHARES, BoundedSum, SmallSampleWarning
 from .._frequencies import FrequencyEstimate
-from ..protocols import Problem
 from ._decoded import DecodedSketch
-from ._levels import FOUND, MAX_SURVIVORS, Detection, best_prefixes, levels_of
-from ._search import Step, search
+from ._levels import FOUND, Detection, best_prefixes, levels_of
+from ._problem import StringProblem
+from ._search import SearchStep, search
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +31,7 @@ class HeavyHittersEstimate(FrequencyEstimate):
     ----------
     smallest_share : float
         Every string of at least this share was found with probability 0.95; infinite for too few people.
-    steps : tuple of Step
+    steps : tuple of SearchStep
         What each level of the search did: numbers of candidates, thresholds.
     compared : int
         Number of strings that passed all levels. Simultaneous intervals hold for all of them.
@@ -46,7 +46,7 @@ class HeavyHittersEstimate(FrequencyEstimate):
     """
 
     smallest_share: float = math.inf
-    steps: tuple[Step, ...] = ()
+    steps: tuple[SearchStep, ...] = ()
     compared: int = 0
 
     @property
@@ -81,6 +81,13 @@ class HeavyHittersPlan:
         Standard error of the share of a rare string.
     state_bytes, report_bytes : int
         Size of the counts of the server, and of one report.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import HeavyHitters
+    >>> plan = HeavyHitters(4.0, max_bytes=4, alphabet="abcdefghijklmnopqrstuvwxyz", n=1_000_000).plan()
+    >>> plan.prefixes, plan.smallest_share < 0.005
+    ((4,), True)
     """
 
     n: int
@@ -108,7 +115,7 @@ class HeavyHittersPlan:
 
 
 @dataclass(frozen=True)
-class HeavyHitters(Problem[HeavyHittersEstimate]):
+class HeavyHitters(StringProblem[HeavyHittersEstimate]):
     """The strings that many people have: new words, addresses, crash signatures or products that nobody listed.
 
     Parameters
@@ -138,11 +145,12 @@ class HeavyHitters(Problem[HeavyHittersEstimate]):
 
     Notes
     -----
-    Half of the people report the hash of the whole string, the others that of a prefix, whose length is drawn at random. The server
-    finds prefixes from short to long: it continues those whose score is above what noise would give to one of all candidates, and
-    estimates the shares of the strings that are left from the reports about whole strings, which the search has not seen. A string
-    is reported if its lower limit is above 0, for all of these strings at once. The score of a string is the sum over the hash
-    functions without the largest number, so that one collision with a frequent string is not enough for an absent one.
+    Half of the people report the hash of the whole string, the others that of a prefix, whose length is drawn at random. The
+    server finds prefixes from short to long: it continues those whose score is above what noise would give to one of all
+    candidates, and estimates the shares of the strings that are left from the reports about whole strings, which the search
+    has not seen. A string is reported if its lower limit is above 0, for all of these strings at once. The score of a string
+    is the sum over the hash functions without the largest number, so that one collision with a frequent string is not enough
+    for an absent one.
 
     The time of the server grows with the number of candidates, at most 2^24 for each level, and not with that of the people.
     Where too many prefixes pass a level, the best are kept and a warning says so. docs/strings.md, docs/proofs/sketch.md.
@@ -221,20 +229,12 @@ class HeavyHitters(Problem[HeavyHittersEstimate]):
             self.mechanism.prefixes,
             tuple(level.candidates(symbols) for level in self._levels),
             detection.stderr(0.0, people / 2) * math.sqrt((self.functions - 1) / self.functions),
-            8 * self.report.k,
+            8 * self.mechanism.report.k,
             self.report.nbytes,
         )
 
-    def largest_shift(self, liars: int, n: int) -> float:
-        """Return the largest amount by which people who lie can move the share of a string; see `CountMeanSketch`.
-
-        Half of the people report whole strings, and all who lie do.
-        """
-        people = _check.people("n", n, 2)
-        line, m = self.mechanism.line, self.mechanism.buckets
-        count = _check.integer("liars", liars, 0, people)
-        honest = (people - count) / 2
-        return count * m / (m - 1) * (line.one - line.zero) / (honest + count)
+    def _reports_about_strings(self, n: int, liars: int) -> float:
+        return (n - liars) / 2 + liars
 
     def conclude(self, counted: Aggregator) -> HeavyHittersEstimate:
         """Return the strings that many people have. Users call ``counted.estimate()``.
@@ -261,8 +261,8 @@ class HeavyHitters(Problem[HeavyHittersEstimate]):
         for step in steps:
             if step.raised:
                 warn(
-                    f"{step.kept} prefixes of {step.length} symbols were continued, and more passed: strings of less than about "
-                    f"{step.threshold:.2g} of all people were lost",
+                    f"more prefixes of {step.length} symbols passed than can be continued, and {step.kept} were: strings of "
+                    f"less than about {step.threshold:.2g} of all people were lost",
                     UserWarning,
                 )
         share = Detection(mechanism, self.false_discovery).smallest_share(counted.n, levels)
@@ -287,8 +287,10 @@ class HeavyHitters(Problem[HeavyHittersEstimate]):
             _span=SHARES,
         )
 
-    def _confirmed(self, whole: DecodedSketch, rows: NDArray[np.uint8]) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
-        """Return shares, standard errors and steps of the strings that reports about whole strings confirm, and which they are."""
+    def _confirmed(
+        self, whole: DecodedSketch, rows: NDArray[np.uint8]
+    ) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
+        """Return shares, standard errors and steps of the strings that whole strings confirm, and which they are."""
         from scipy.special import ndtri
 
         if not len(rows) or not whole.n:

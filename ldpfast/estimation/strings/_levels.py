@@ -110,9 +110,7 @@ class Detection:
 
         def missed(share: float) -> float:
             parts = [(threshold, of_level) for threshold in least] + [(last, whole)]
-            chances = [
-                ndtr(-((share - threshold) / self.stderr(share, people) - BIAS)) for threshold, people in parts
-            ]
+            chances = [ndtr(-((share - threshold) / self.stderr(share, people) - BIAS)) for threshold, people in parts]
             return float(sum(chances))
 
         low, high = 0.0, 1.0

@@ -17,7 +17,7 @@ CAPACITY = 1 << 16  # continuations that one thread keeps at a time
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """What a level of the search did.
 
     Attributes
@@ -32,6 +32,13 @@ class Step:
         Estimated share from which on prefixes were continued.
     raised : bool
         Whether the threshold was raised because there were too many.
+
+    Examples
+    --------
+    >>> from ldpfast.estimation import HeavyHitters
+    >>> estimate = HeavyHitters(4.0, max_bytes=2, alphabet="abc", n=9000).run(["ab", "c", "ab"] * 3000, rng=1)
+    >>> estimate.steps[0].candidates, estimate.steps[0].raised
+    (13, False)
     """
 
     length: int
@@ -43,7 +50,7 @@ class Step:
 
 def search_level(
     decoded: DecodedSketch, level: Level, most: int, parents: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint8], Step]:
+) -> tuple[NDArray[np.uint8], SearchStep]:
     """Return the continuations of prefixes whose score is above what noise gives to one of all candidates.
 
     Parameters
@@ -77,7 +84,7 @@ def search_level(
             rows, threshold = rows[chosen], float(best) * functions / (functions - 1)
             break
         threshold = max(np.nextafter(threshold, np.inf), float(best) * functions / (functions - 1))
-    return rows, Step(level.stop, candidates, len(rows), threshold, threshold > lowest)
+    return rows, SearchStep(level.stop, candidates, len(rows), threshold, threshold > lowest)
 
 
 def _scored(
@@ -95,7 +102,7 @@ def _scored(
     return rows, scores, sum(part[2] for part in found)
 
 
-def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.uint8], list[Step]]:
+def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.uint8], list[SearchStep]]:
     """Return the strings that passed all levels, and what each level did.
 
     Parameters
@@ -109,7 +116,7 @@ def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.
         most = levels[number + 1].survivors if number + 1 < len(levels) else MAX_SURVIVORS
         if not decoded.n or not len(rows):
             rows = np.zeros((0, level.stop), np.uint8)
-            steps.append(Step(level.stop, 0, 0, np.inf, False))
+            steps.append(SearchStep(level.stop, 0, 0, np.inf, False))
             continue
         rows, step = search_level(decoded, level, most, rows)
         steps.append(step)
