@@ -12,6 +12,7 @@ from ._domain import FLOAT64 as FLOAT64
 from ._domain import Domain
 from ._numbers import MAX as MAX
 from ._numbers import Ball, Box, Interval, Reals
+from ._strings import MAX_BYTES as MAX_BYTES
 from ._strings import Strings
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...domains import Strings
+from ...domains import MAX_BYTES, Strings
 from ...mechanisms import SketchResponse
 
 MAX_CANDIDATES = 1 << 24  # that are scored at a level
@@ -25,7 +25,7 @@ def continuations(symbols: int, step: int) -> int:
 def largest_step(symbols: int, survivors: int) -> int:
     """Return by how many symbols so many prefixes can be continued with at most 2^24 candidates; 0 if by none."""
     step = 0
-    while survivors * continuations(symbols, step + 1) <= MAX_CANDIDATES:
+    while step < MAX_BYTES and survivors * continuations(symbols, step + 1) <= MAX_CANDIDATES:
         step += 1
     return step
 

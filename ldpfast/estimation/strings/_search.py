@@ -72,19 +72,20 @@ def search_level(
     if not start:  # the empty prefix, divided among threads
         parents, start = np.arange(symbols + 1, dtype=np.uint8)[:, np.newaxis], 1
     absent = float(decoded.stderr(np.zeros(1), decoded.n, functions)[0]) * np.sqrt(functions / (functions - 1))
-    threshold = lowest = float(-ndtri(1 / max(2, candidates)) * absent)
-    while True:
-        rows, scores, count = _scored(decoded, parents, start, threshold * (functions - 1) / functions)
-        if count <= most:
-            break
-        # At least as many as are kept have the score of the last of the best that were returned.
-        best = np.partition(scores, len(scores) - most)[len(scores) - most]
-        if len(rows) == count:
-            chosen = np.argsort(-scores, kind="stable")[:most]
-            rows, threshold = rows[chosen], float(best) * functions / (functions - 1)
-            break
-        threshold = max(np.nextafter(threshold, np.inf), float(best) * functions / (functions - 1))
-    return rows, SearchStep(level.stop, candidates, len(rows), threshold, threshold > lowest)
+    factor = functions / (functions - 1)  # of a score, which lacks one function, in a share
+    least = lowest = float(-ndtri(1 / max(2, candidates)) * absent) / factor
+    rows, scores, count = _scored(decoded, parents, start, least)
+    while count > len(rows) > most:  # not all were returned
+        # At least as many as are kept have the score of the last of the best among those that were returned.
+        above = float(np.partition(scores, len(scores) - most)[len(scores) - most])
+        if above <= least:
+            break  # they have the same score
+        least = above
+        rows, scores, count = _scored(decoded, parents, start, least)
+    if len(rows) > most:
+        chosen = np.argsort(-scores, kind="stable")[:most]
+        rows, least = rows[chosen], float(scores[chosen[-1]])
+    return rows, SearchStep(level.stop, candidates, len(rows), least * factor, least > lowest or count > len(rows))
 
 
 def _scored(

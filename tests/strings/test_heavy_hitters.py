@@ -1,0 +1,283 @@
+"""Heavy hitters: the search is exhaustive, few absent strings are reported, frequent ones are found, and intervals cover."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import ldpfast as ldp
+from ldpfast.domains import Strings
+from ldpfast.estimation import HeavyHitters, heavy_hitters
+from ldpfast.estimation.strings._decoded import DecodedSketch
+from ldpfast.estimation.strings._levels import (
+    MAX_CANDIDATES,
+    Level,
+    best_prefixes,
+    continuations,
+    kept_survivors,
+    largest_step,
+    levels_of,
+    spread,
+)
+from ldpfast.estimation.strings._search import search, search_level
+
+from ..support.errors import raises
+from ..support.keys import STATISTICS_SEED
+from ..support.statistics import normal_margin
+
+LETTERS = "abcdefghij"
+SMALL = HeavyHitters(4.0, max_bytes=5, alphabet=LETTERS, n=100_000, buckets=1024)
+
+
+def words(count: int, seed: int = 1, length: int = 5) -> list[str]:
+    """Return different words with letters of `LETTERS`."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(rng.choice(list(LETTERS), rng.integers(1, length + 1)))] = None
+    return list(found)
+
+
+def zipf(count: int) -> np.ndarray:
+    shares = 1 / np.arange(1, count + 1)
+    return shares / shares.sum()
+
+
+# The search -----------------------------------------------------------------------------------------------------------
+
+
+def strings_of(symbols: int, length: int) -> set[tuple[int, ...]]:
+    """Return all padded strings of at most a number of symbols."""
+    found = set()
+    for size in range(length + 1):
+        for string in itertools.product(range(1, symbols + 1), repeat=size):
+            found.add(string + (0,) * (length - size))
+    return found
+
+
+@pytest.mark.parametrize("symbols, start, stop", [(1, 0, 3), (2, 0, 1), (3, 0, 4), (2, 2, 5), (3, 1, 2), (4, 3, 4)])
+def test_all_continuations_are_scored_once(symbols, start, stop):
+    problem = HeavyHitters(2.0, max_bytes=stop, alphabet="abcd"[:symbols], n=1000, buckets=8, functions=3)
+    hashes = problem.mechanism._hashes[0]
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=(3, 8)).astype(np.float32)
+    parents = sorted({string[:start] for string in strings_of(symbols, stop)})
+    rows = np.array(parents, np.uint8).reshape(len(parents), start)
+    found, scores, count = hashes.search(table, rows, start, symbols, -1e9, 10_000)
+    assert count == len(found)
+    assert {tuple(row) for row in found.tolist()} == strings_of(symbols, stop)
+    assert count == len(strings_of(symbols, stop))
+    numbers = table[np.arange(3), hashes.buckets(np.ascontiguousarray(found))]
+    np.testing.assert_allclose(scores, numbers.sum(axis=1) - numbers.max(axis=1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(hashes.scores(table, np.ascontiguousarray(found)), scores)
+    some, kept, count = hashes.search(table, rows, start, symbols, 0.0, 10_000)
+    assert {tuple(row) for row in some.tolist()} == {
+        tuple(row) for row, s in zip(found.tolist(), scores, strict=True) if s >= 0
+    }
+    few, _, total = hashes.search(table, rows, start, symbols, 0.0, 1)
+    assert (len(few), total) == (min(1, count), count)
+    assert (kept >= 0).all()
+
+
+SIZES = [
+    (26, 14, 10**6),
+    (255, 20, 10**6),
+    (255, 20, 10**8),
+    (10, 5, 1000),
+    (1, 9, 100),
+    (255, 255, 10**6),
+    (254, 1, 10),
+]
+
+
+@pytest.mark.parametrize("symbols, length, n", SIZES)
+def test_levels_stay_in_the_budget_and_cover_the_string(symbols, length, n):
+    letters = "".join(map(chr, range(0x100, 0x100 + symbols)))
+    domain = Strings(length, None if symbols == 255 else letters)
+    sketch = HeavyHitters(4.0, max_bytes=1, n=10).mechanism
+    prefixes = best_prefixes(domain, sketch, n)
+    assert prefixes[-1] == length
+    assert list(prefixes) == sorted(set(prefixes))
+    levels = levels_of(domain, prefixes)
+    assert all(level.candidates(symbols) <= MAX_CANDIDATES for level in levels)
+    assert [level.stop for level in levels] == list(prefixes)
+    assert all(level.survivors >= 1 for level in levels)
+
+
+def test_examples_of_levels():
+    letters, arbitrary = Strings(14, "abcdefghijklmnopqrstuvwxyz"), Strings(20)
+    assert largest_step(26, 1) == 5
+    assert largest_step(255, 1) == 3
+    assert continuations(26, 3) == 1 + 26 + 26**2 + 26**3
+    assert kept_survivors(255, 2) == MAX_CANDIDATES // (1 + 255 + 255**2)
+    assert spread(letters, 4, 256) == (5, 8, 11, 14)
+    assert spread(letters, 3, 256) is None
+    assert spread(Strings(3), 2, 4096) == (2, 3)
+    assert spread(arbitrary, 40, 1) is None
+    assert SMALL.mechanism.prefixes == (5,)
+
+
+def test_what_a_level_cuts_off_is_the_rest_of_the_best():
+    counted = SMALL.collect(np.array(words(40))[np.arange(20_000) % 40], rng=1)
+    decoded = DecodedSketch.of(SMALL.mechanism, counted, 1)
+    level = Level(0, 5, 1)
+    everything, step = search_level(decoded, level, 4096, np.zeros((1, 0), np.uint8))
+    assert not step.raised
+    assert step.kept == len(everything) > 8
+    scores = SMALL.mechanism._hashes[1].scores(decoded.table, everything)
+    best, cut = search_level(decoded, level, 5, np.zeros((1, 0), np.uint8))
+    assert cut.raised
+    assert (len(best), cut.kept) == (5, 5)
+    assert {tuple(row) for row in best} == {tuple(row) for row in everything[np.argsort(-scores, kind="stable")[:5]]}
+    assert cut.threshold > step.threshold
+
+
+def test_a_level_without_reports_ends_the_search():
+    problem = HeavyHitters(4.0, max_bytes=14, alphabet=LETTERS, n=1000)
+    parts = [DecodedSketch.of(problem.mechanism, problem.aggregator(), part) for part in (1, 2)]
+    rows, steps = search(parts, levels_of(problem.domain, problem.mechanism.prefixes)[:2])
+    assert not len(rows)
+    assert [step.candidates for step in steps] == [0, 0]
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def estimate():
+    common, shares = words(300), zipf(300)
+    rng = np.random.default_rng(STATISTICS_SEED)
+    problem = HeavyHitters(4.0, max_bytes=8, alphabet="abcdefghijklmnopqrstuvwxyz", n=300_000)
+    assert len(problem.mechanism.prefixes) > 1
+    return problem.run(rng.choice(np.array(common), 300_000, p=shares), rng=rng)
+
+
+def test_frequent_words_are_found_in_descending_order(estimate):
+    common, shares = words(300), zipf(300)
+    frequent = [word for word, share in zip(common, shares, strict=True) if share >= estimate.smallest_share]
+    assert 3 < len(frequent) < 30
+    assert set(frequent) <= set(estimate.strings) <= set(common)
+    assert (np.diff(estimate.value) <= 0).all()
+    low, high = estimate.interval(0.999, simultaneous=True)
+    true = np.array([shares[common.index(word)] for word in estimate.strings])
+    assert ((low <= true) & (true <= high)).all()
+
+
+def test_the_result_is_a_table_and_says_what_would_be_found(estimate):
+    described = estimate.to_dict()
+    assert described["categories"] == list(estimate.strings)
+    assert described["smallest_share"] == estimate.smallest_share
+    assert described["probability"] == 0.95
+    assert estimate.strings[0] in estimate._repr_html_()
+    narrow, wide = estimate.interval(), estimate.interval(simultaneous=True)
+    assert (wide[1] - wide[0] > narrow[1] - narrow[0]).all()
+    assert estimate.compared >= len(estimate.strings)
+    assert [step.length for step in estimate.steps][-1] == 8
+
+
+@pytest.mark.parametrize("n", [1, 3, 10])
+def test_few_people_have_no_heavy_hitters_and_a_warning(n):
+    with pytest.warns(ldp.SmallSampleWarning, match=f"n = {n} is too small to find any string with probability 0.95"):
+        found = SMALL.run(["ab"] * n, rng=1)
+    assert found.strings == ()
+    assert found.value.shape == (0,)
+    assert found.to_dict()["smallest_share"] is None
+    assert repr(found)
+    assert found.interval(simultaneous=True)[0].shape == (0,)
+    assert found._repr_html_()
+
+
+def test_more_survivors_than_can_be_continued_are_cut_with_a_warning(monkeypatch):
+    from ldpfast.estimation.strings import _search
+
+    monkeypatch.setattr(_search, "MAX_SURVIVORS", 3)
+    people = np.array(words(12))[np.arange(60_000) % 12]
+    with pytest.warns(UserWarning, match="more prefixes of 5 symbols passed than can be continued, and 3 were"):
+        found = SMALL.run(people, rng=1)
+    assert len(found.strings) <= 3
+
+
+def test_the_function_takes_the_number_of_people_from_the_strings():
+    people = ["ab"] * 30_000 + ["c"] * 20_000
+    found = heavy_hitters(people, 4.0, max_bytes=3, alphabet=LETTERS, rng=1)
+    assert found.strings == ("ab", "c")
+    assert found == HeavyHitters(4.0, max_bytes=3, alphabet=LETTERS, n=50_000).run(people, rng=1)
+
+
+def test_texts_that_are_no_utf8_come_back_as_bytes():
+    found = heavy_hitters([b"\xff\xfe"] * 30_000, 6.0, max_bytes=2, rng=1)
+    assert found.strings == (b"\xff\xfe",)
+
+
+def test_plans_and_results_agree():
+    plan = SMALL.plan()
+    assert (plan.n, plan.prefixes) == (100_000, (5,))
+    assert plan.state_bytes == 8 * SMALL.mechanism.report.k
+    assert f"{plan.smallest_share:.3g}" in str(plan)
+    assert SMALL.plan(10**7).smallest_share < plan.smallest_share < SMALL.plan(10_000).smallest_share
+    assert math.isinf(SMALL.plan(10).smallest_share)
+    assert "no string is found" in str(SMALL.plan(10))
+    found = SMALL.run(["ab"] * 100_000, rng=1)
+    assert found.smallest_share == plan.smallest_share
+
+
+def test_collisions_of_frequent_strings_do_not_hide_them():
+    """With few buckets every frequent string shares some with another one; these functions are left out of the estimate."""
+    problem = HeavyHitters(5.0, max_bytes=5, alphabet=LETTERS, n=200_000, buckets=64, functions=16)
+    common = words(20)
+    found = problem.run(np.array(common)[np.arange(200_000) % 20], rng=1)
+    error = (found.value - 0.05) / found.stderr
+    assert len(found.strings) > 15
+    assert (np.abs(error) < normal_margin(20)).all()
+
+
+@pytest.mark.parametrize(
+    "arguments, kind, message",
+    [
+        ({"n": 0}, ValueError, r"n must be an integer in \[1, "),
+        ({"functions": 1}, ValueError, r"functions must be an integer in \[2, 64\], got 1"),
+        ({"false_discovery": 1.0}, ValueError, "false_discovery must be in"),
+        ({"max_bytes": 0}, ValueError, r"max_bytes must be an integer in \[1, 255\], got 0"),
+        ({"alphabet": "aa"}, ValueError, "alphabet must have"),
+        ({"salt": b"x"}, TypeError, "salt must be a text, got bytes"),
+    ],
+)
+def test_bad_arguments(arguments, kind, message):
+    with pytest.raises(kind, match=f"^{message}"):
+        HeavyHitters(1.0, **{"max_bytes": 4, **arguments})
+    with raises(ValueError, "liars must be an integer in [0, 9], got 10"):
+        SMALL.largest_shift(10, 10)
+
+
+# Guarantees of the search, over many runs -----------------------------------------------------------------------------
+
+RUNS = 200
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon, functions", [(4.0, 16), (2.0, 8)])
+def test_false_discoveries_misses_and_coverage(epsilon, functions):
+    """A Zipf population of 400 words among 111,111 strings, with other hash functions in every run."""
+    n, count = 100_000, 400
+    common, shares = words(count), zipf(count)
+    false, missed, asked, covered = 0, 0, 0, 0
+    for run in range(RUNS):
+        rng = np.random.default_rng([STATISTICS_SEED, run])
+        problem = HeavyHitters(
+            epsilon, max_bytes=5, alphabet=LETTERS, n=n, buckets=4096, functions=functions, salt=str(run)
+        )
+        estimate = problem.run(rng.choice(np.array(common), n, p=shares), rng=rng)
+        false += any(word not in common for word in estimate.strings)
+        frequent = [word for word, share in zip(common, shares, strict=True) if share >= estimate.smallest_share]
+        missed += sum(word not in estimate.strings for word in frequent)
+        asked += len(frequent)
+        low, high = estimate.interval(simultaneous=True)
+        true = np.array([shares[common.index(word)] if word in common else 0.0 for word in estimate.strings])
+        covered += bool(((low <= true) & (true <= high)).all())
+    assert asked >= RUNS
+    assert false / RUNS <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / RUNS)
+    assert missed / asked <= 0.05
+    assert covered / RUNS >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / RUNS)
