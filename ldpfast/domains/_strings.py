@@ -182,21 +182,17 @@ class Strings(Domain):
         """Return rows of strings that are one after another, from bytes, or from characters as numbers of 32 bits."""
         n = len(ends) - 1
         out = np.empty((n, self.width), np.uint8)
-        if self.alphabet is None:
-            strings.fill_rows(data, ends, padded, out)
-            return out
-        known, codes = self._codes
-        if data.dtype == np.uint8:
-            table = np.full(256, UNKNOWN, np.uint8)
-            table[known], table[0] = codes, 0 if padded else UNKNOWN
-            symbols = table[data]
-        else:
-            at = np.minimum(np.searchsorted(known, data), len(known) - 1)
-            symbols = np.where(known[at] == data, codes[at], np.uint8(UNKNOWN))
-        strings.fill_rows(symbols, ends, padded, out)
-        unknown = out[:, :-1] == UNKNOWN
-        out[:, :-1][unknown] = 1
-        out[:, -1] |= unknown.any(axis=1)
+        table = None
+        if self.alphabet is not None:
+            known, codes = self._codes
+            table = np.arange(256, dtype=np.uint8)
+            if data.dtype == np.uint8:
+                table[:] = UNKNOWN
+                table[known], table[0] = codes, 0 if padded else UNKNOWN
+            else:
+                at = np.minimum(np.searchsorted(known, data), len(known) - 1)
+                data = np.where(known[at] == data, codes[at], np.uint8(UNKNOWN))
+        strings.fill_rows(data, ends, table, padded, out)
         return out
 
     def convert(self, records: AnyArray) -> AnyArray:

@@ -115,7 +115,8 @@ def test_examples_of_levels():
     assert kept_survivors(255, 2) == MAX_CANDIDATES // (1 + 255 + 255**2)
     assert spread(letters, 4, 256) == (5, 8, 11, 14)
     assert spread(letters, 3, 256) is None
-    assert spread(Strings(3), 2, 4096) == (2, 3)
+    assert spread(Strings(3), 1, 4096) == (3,)
+    assert spread(Strings(3), 2, 4096) is None
     assert spread(arbitrary, 40, 1) is None
     assert SMALL.mechanism.prefixes == (5,)
 

@@ -193,8 +193,8 @@ def product(uint64_t a, uint64_t b):
     return field_product(a, b)
 
 
-def fill_rows(const uint8_t[::1] data, const int64_t[::1] ends, bint padded, uint8_t[:, ::1] out):
-    """Write byte strings to rows that are padded with zeros, and whether each is invalid to the last byte of its row.
+def fill_rows(const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[::1] table, bint padded, uint8_t[:, ::1] out):
+    """Write byte strings as symbols to rows that are padded with zeros, and whether each is invalid to the last byte of its row.
 
     Parameters
     ----------
@@ -202,24 +202,33 @@ def fill_rows(const uint8_t[::1] data, const int64_t[::1] ends, bint padded, uin
         The strings, one after another.
     ends : array of int64, shape (n + 1,)
         String i is from ends[i] to ends[i + 1].
+    table : array of uint8, shape (256,), or None
+        Symbols of bytes, of which 255 is unknown and becomes the symbol 1. None: a byte is its own symbol.
     padded : bool
         Whether zeros at the end of a string are not part of it.
     out : ndarray of uint8, shape (n, bytes + 1)
-        A string that is too long is cut, and a string with a zero byte ends there: both are invalid.
+        A string that is too long is cut, and one with the symbol zero ends there. They are invalid, as those with unknown symbols.
     """
     cdef Py_ssize_t i, n = ends.shape[0] - 1
     cdef int64_t at, end, start, bytes = out.shape[1] - 1
-    if out.shape[0] != n or ends[0] < 0 or (n > 0 and ends[n] > data.shape[0]):
+    cdef uint8_t symbol, invalid
+    cdef bint has_table = table is not None
+    if out.shape[0] != n or ends[0] < 0 or (n > 0 and ends[n] > data.shape[0]) or (has_table and table.shape[0] != 256):
         raise ValueError("strings and rows do not fit together")
     with nogil:
         for i in range(n):
-            start, end = ends[i], ends[i + 1]
+            start, end, invalid = ends[i], ends[i + 1], 0
             while padded and end > start and data[end - 1] == 0:
                 end -= 1
             at = start
-            while at < end and at - start < bytes and data[at] != 0:
-                out[i, at - start] = data[at]
+            while at < end and at - start < bytes:
+                symbol = table[data[at]] if has_table else data[at]
+                if symbol == 0:
+                    break
+                if has_table and symbol == 255:
+                    symbol, invalid = 1, 1
+                out[i, at - start] = symbol
                 at += 1
-            out[i, bytes] = at < end
+            out[i, bytes] = invalid or at < end
             for at in range(at - start, bytes):
                 out[i, at] = 0
