@@ -27,6 +27,7 @@ from ..survey import Choice, Mean, Survey, SurveyResult
 from ..survey._result import NO_ANSWERS
 from ._arguments import console, generator, output_file, replaced
 from ._process import one_line
+from ._strings import add_options, estimate_strings, print_strings, refuse_options
 
 Read = TypeVar("Read")
 PRIVACY_NOTE = (
@@ -135,6 +136,7 @@ def add_commands(commands: Any, seed: str) -> None:
     estimate.add_argument("--table", action="store_true", help="print a table (the default)")
     estimate.add_argument("--plot", type=Path, metavar="FILE", help="file for a figure (PNG, PDF, SVG)")
     estimate.add_argument("--seed", type=int, help=seed)
+    add_options(estimate)
     estimate.set_defaults(command=_estimate)
 
 
@@ -246,6 +248,15 @@ def _estimate(arguments: argparse.Namespace) -> int:
         output_file("--plot", arguments.plot, arguments.files)
     if arguments.json and arguments.table:
         raise ValueError("--table must be left out where --json is given")
+    if arguments.heavy_hitters:
+        with _progress(arguments.files, arguments.json) as progress:
+            try:
+                found = estimate_strings(arguments, progress)
+            except ValueError as error:
+                raise ValueError(_with_options(str(error), "--clip")) from None
+        print_strings(found, arguments)
+        return 0
+    refuse_options(arguments)
     if any(str(path).endswith(STATE) for path in arguments.files):
         result = _estimate_state(arguments)
         extra: dict[str, Any] = {}
@@ -287,7 +298,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
 def _with_options(message: str, missing: str) -> str:
     """Return an error message with what the command line has instead of the arguments of Python."""
     message = message.replace(", which needs optional=True", f"; {missing} accepts it")
-    return message.replace(". clip=True moves", "; --clip moves")
+    return message.replace(". clip=True ", "; --clip ")
 
 
 # Surveys and states ---------------------------------------------------------------------------------------------------
