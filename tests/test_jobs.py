@@ -20,6 +20,7 @@ from ldpfast.estimation import (
     Frequencies,
     GaussianMean,
     GradientDescent,
+    HeavyHitters,
     LogisticRegression,
     MedianSGD,
     TruncatedMean,
@@ -46,6 +47,7 @@ RECORDS = {
     "smoker": ldp.Warner(1.0),
     "age": ldp.Window(0, 100, 1.0),
     "income": TruncatedMean(1.0, moment=2, radius=200.0, n=N),
+    "name": HeavyHitters(3.0, max_bytes=11, n=N, buckets=16),
 }
 
 

@@ -67,7 +67,7 @@ def print_strings(found: HeavyHittersEstimate, arguments: argparse.Namespace) ->
         figure.savefig(arguments.plot)
     if arguments.json:
         limits = {"interval": [low.tolist(), high.tolist()], "confidence": arguments.confidence}
-        print(json.dumps({**found.to_dict(), **limits, "files": list(arguments.files)}, default=repr))
+        print(json.dumps({**found.to_dict(), **limits, "files": list(arguments.files)}))
         return
     table = optional("rich.table", "files").Table(box=optional("rich.box", "files").SIMPLE_HEAD)
     for name in ("string", "share", "standard error", f"{100 * arguments.confidence:g} % interval"):

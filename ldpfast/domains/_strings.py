@@ -16,8 +16,8 @@ from .._typing import AnyArray
 from ._domain import Domain
 
 MAX_BYTES = 255
-MAX_ALPHABET = 254
-UNKNOWN = MAX_ALPHABET + 1  # symbol of a character that the alphabet lacks, until it is replaced
+MAX_ALPHABET = 253
+REST, UNKNOWN = 254, 255  # symbols of the later bytes and of the first one of a character that the alphabet lacks
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Strings(Domain):
     max_bytes : int
         Largest number of bytes of a string in UTF-8, in [1, 255]; with an alphabet, of characters.
     alphabet : str, optional
-        At most 254 different characters. The default is all bytes but 0.
+        At most 253 different characters. The default is all bytes but 0.
 
     Raises
     ------
@@ -118,7 +118,8 @@ class Strings(Domain):
         ):
             return self._of_arrow(values), False
         if isinstance(values, np.ndarray):
-            if values.ndim == 0 and values.dtype.kind in "SU":
+            values = _check.array("x", values)  # refuses masked arrays
+            if values.ndim == 0 and isinstance(values.item(), str | bytes):
                 return self._of_list([values.item()]), True
             if values.ndim != 1:
                 raise ValueError(f"x must have shape (n,), or () for one record, got shape {values.shape}")
@@ -142,9 +143,9 @@ class Strings(Domain):
         if kind.startswith("dictionary"):
             array = array.dictionary_decode()
             kind = str(array.type)
-        if kind not in ("string", "large_string", "string_view", "binary", "large_binary", "null"):
+        if not kind.startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary", "null")):
             raise TypeError(f"x must hold text or bytes, got type {kind}")
-        if not self._is_bytewise or kind in ("string_view", "null") or not len(array):
+        if not self._is_bytewise or "view" in kind or kind == "null" or not len(array):
             return self._of_list(array.to_pylist())
         array = array.cast("large_binary" if "binary" in kind else "large_string")
         _, ends, data = array.buffers()
@@ -188,6 +189,7 @@ class Strings(Domain):
             table = np.arange(256, dtype=np.uint8)
             if data.dtype == np.uint8:
                 table[:] = UNKNOWN
+                table[0x80:0xC0] = REST
                 table[known], table[0] = codes, 0 if padded else UNKNOWN
             else:
                 at = np.minimum(np.searchsorted(known, data), len(known) - 1)

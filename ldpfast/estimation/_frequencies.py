@@ -137,7 +137,11 @@ class FrequencyEstimate(Estimate[Floats]):
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary like that of `Estimate.to_dict`, with the labels."""
         described = super().to_dict()
-        return described if self.categories is None else {**described, "categories": list(self.categories)}
+        labels = [
+            label.decode(errors="backslashreplace") if isinstance(label, bytes) else label
+            for label in self.categories or ()
+        ]
+        return described if self.categories is None else {**described, "categories": labels}
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class SketchResponse(Mechanism):
     max_bytes : int, default 64
         Largest number of bytes of a string in UTF-8, in [1, 255]; with an alphabet, of characters.
     alphabet : str, optional
-        At most 254 characters that strings consist of. The default is all bytes but 0.
+        At most 253 characters that strings consist of. The default is all bytes but 0.
     prefixes : tuple of int, default ()
         Lengths of the prefixes that are hashed, too, in ascending order; the last is `max_bytes`. They are the levels of a
         search.

@@ -96,7 +96,8 @@ def test_bytes_are_valid_if_they_are_short_and_have_no_zero(values):
         (LETTERS, b"\xff", "a"),
         (LETTERS, None, ""),
         (Strings(3, "new"), "nxw", "nnw"),
-        (Strings(3, "new"), "n\u00e9", "nnn"),
+        (Strings(3, "new"), "n\u00e9", "nn"),
+        (Strings(3, "new"), "n\u6f22e", "nne"),
     ],
 )
 def test_invalid_strings_are_refused_with_their_place_or_clipped(domain, word, clipped):
@@ -117,6 +118,16 @@ def test_what_is_missing_in_arrow_and_pandas_is_invalid():
         rows, _ = BYTES.records(form)
         assert BYTES.first_invalid(rows) == len(rows) // 2
         assert not rows[len(rows) // 2, :-1].any()
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(TypeError, match="masked"):
+        BYTES.records(np.ma.array([b"aa", b"bb"], mask=[0, 1]))
+
+
+def test_other_arrow_types_of_bytes():
+    for kind in (pa.binary(2), pa.binary_view()):
+        np.testing.assert_array_equal(BYTES.records(pa.array([b"ab", b"cd"], kind))[0], BYTES.records(["ab", "cd"])[0])
 
 
 def test_numpy_arrays_of_bytes_end_at_their_padding():
@@ -153,7 +164,7 @@ def test_what_is_no_column_of_strings_is_refused(x, kind, message):
     ],
 )
 def test_bad_domains(arguments, kind, message):
-    match = "^alphabet must have 1 to 254 different characters" if message is None else None
+    match = "^alphabet must have 1 to 253 different characters" if message is None else None
     with pytest.raises(kind, match=match) as error:
         Strings(*arguments)
     assert message is None or message.partition(",")[0][:20] in str(error.value)

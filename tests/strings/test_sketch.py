@@ -174,6 +174,21 @@ def test_simultaneous_limits_are_wider_and_belong_to_all_strings_of_a_call(runs)
     assert single.value[0] == shares.value[0]
 
 
+def test_simultaneous_limits_hold_for_ten_thousand_absent_strings():
+    """Beside a string that nine in ten have, half of the runs have an absent string that collides with it."""
+    absent, collided = [f"q{i}" for i in range(10_000)], 0
+    for run in range(6):
+        problem = CountMeanSketch(4.0, max_bytes=8, salt=str(run))
+        estimate = problem.run(np.where(np.arange(50_000) % 10 > 0, "frequent", "rare"), rng=run)
+        shares = estimate.shares(absent)
+        low, high = shares.interval(simultaneous=True)
+        assert (low <= 0).all()
+        assert (high >= 0).all()
+        collided += shares.value.max() > 0.9 / 16 - 4 * shares.stderr[0]
+    assert collided > 0
+    assert estimate.shares("frequent").interval()[0][0] > 0.8
+
+
 def test_a_liar_moves_a_share_by_the_stated_amount_at_most():
     problem = CountMeanSketch(2.0, max_bytes=4, buckets=64, functions=4)
     honest = problem.privatize(["a"] * 900, rng=1)

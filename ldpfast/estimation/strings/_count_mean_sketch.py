@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ from ...domains import Strings
 from ...mechanisms import SketchResponse
 from ...privacy import Guarantee
 from ...reports import Aggregator
-from ...results import SHARES, BoundedSum
+from ...results import SHARES
 from .._frequencies import FrequencyEstimate
 from ._decoded import DecodedSketch
 from ._problem import StringProblem
@@ -70,6 +71,7 @@ class SketchEstimate:
         """
         domain: Strings = self._decoded.mechanism.domain
         given = [strings] if isinstance(strings, str | bytes) else strings
+        given = list(given) if isinstance(given, Iterator) else given
         try:
             rows, _ = domain.records(given)
         except (TypeError, ValueError) as error:
@@ -78,9 +80,8 @@ class SketchEstimate:
             raise ValueError("strings must be at least one string, got none")
         if (index := domain.first_invalid(rows)) >= 0:
             raise ValueError(f"strings must be {domain.describe()}; index {index} is not")
-        value, stderr, step = self._decoded.estimate(self._decoded.buckets(rows))
+        value, stderr, rule = self._decoded.estimate(self._decoded.buckets(rows))
         names = tuple(domain.strings(rows))
-        rule = BoundedSum(step, step)
         return FrequencyEstimate(value, stderr, self.n, self.guarantee, None, rule, names, value, True, _span=SHARES)
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +100,7 @@ class CountMeanSketch(StringProblem[SketchEstimate]):
     max_bytes : int, default 64
         Largest number of bytes of a string in UTF-8, in [1, 255]; with an alphabet, of characters.
     alphabet : str, optional
-        At most 254 characters that strings consist of. The default is all bytes but 0.
+        At most 253 characters that strings consist of. The default is all bytes but 0.
     buckets : int, default 2^18
         Number of values of a hash function, in [2, 2^20].
     functions : int, default 16

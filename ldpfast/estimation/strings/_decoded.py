@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ..._typing import AnyArray, Floats
 from ...mechanisms import SketchResponse
 from ...reports import Aggregator
+from ...results import BoundedSum
+from ._collisions import WithCollisions
 
 CERTAIN = 0.999  # one-sided confidence of the upper limit of the sum of squared shares
 
@@ -82,20 +84,32 @@ class DecodedSketch:
         error = float(np.std(found, ddof=1)) / math.sqrt(len(found))
         return min(1.0, max(0.0, float(np.mean(found) + stdtrit(len(found) - 1, CERTAIN) * error)))
 
-    def stderr(self, share: Floats, people: Any, functions: Any) -> Floats:
-        """Return the standard errors of shares that so many people and functions estimate, from noise and collisions."""
+    def noise(self, share: Any, people: Any) -> Any:
+        """Return the variance of shares that so many people estimate, given the hash functions."""
         line, m = self.mechanism.line, self.mechanism.buckets
         p, q = line.probabilities
         inside = np.clip(1 / m + np.clip(share, 0, 1) / self.scale, 0, 1)
         seen = np.clip(q + (p - q) * inside, 0.5 / (people + 1), 1 - 0.5 / (people + 1))
-        noise = self.scale**2 * line.variance(line(seen)) / people
-        collisions = np.maximum(self.second_moment - np.clip(share, 0, 1) ** 2, 0) / (functions * (m - 1))
-        return np.asarray(np.sqrt(noise + collisions))
+        return self.scale**2 * line.variance(line(seen)) / people
+
+    def collisions(self, share: Any, functions: Any, second_moment: Any) -> Any:
+        """Return the variance of shares over so many hash functions, if other strings have squared shares of a given sum."""
+        others = np.maximum(second_moment - np.clip(share, 0, 1) ** 2, 0)
+        return others / (functions * (self.mechanism.buckets - 1))
+
+    def absent(self, people: float, functions: int, second_moment: float) -> float:
+        """Return the standard deviation of the score of an absent string: of its share without the largest of its numbers."""
+        variance = self.noise(0.0, people) + self.collisions(0.0, functions, second_moment)
+        return math.sqrt(variance * functions / (functions - 1))
 
     def estimate(
-        self, buckets: NDArray[np.uint32], used: NDArray[np.bool_] | None = None
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return shares of strings, their standard errors, and the amounts by which a supporting report moves them.
+        self,
+        buckets: NDArray[np.uint32],
+        used: NDArray[np.bool_] | None = None,
+        others: Any = 0.0,
+        second_moment: float | None = None,
+    ) -> tuple[Floats, Floats, WithCollisions]:
+        """Return shares of strings, their standard errors, and the rule for their limits.
 
         Parameters
         ----------
@@ -103,6 +117,10 @@ class DecodedSketch:
             Result of `buckets`.
         used : ndarray of bool, shape (strings, functions), optional
             Which functions are used for each string. The default is all. A function without reports is never used.
+        others : float or ndarray, shape (strings,)
+            Sum of the shares of strings that are in none of the buckets of the functions that are used.
+        second_moment : float, optional
+            Upper limit of the sum of the squared shares of all other strings. The default is that of all.
         """
         line, m = self.mechanism.line, self.mechanism.buckets
         functions = np.arange(len(self.people))
@@ -111,8 +129,13 @@ class DecodedSketch:
             take = take & used
         hits = np.sum(np.where(take, self.hits[functions, buckets], 0), axis=1)
         people, number = (take * self.people).sum(axis=1), take.sum(axis=1)
+        moment = self.second_moment if second_moment is None else second_moment
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = self.scale * (line(hits / people) - 1 / m)
+            value = self.scale * (line(hits / people) - (1 - others) / m)
             step = self.scale * (line.one - line.zero) / people
-            stderr = self.stderr(value, people, number)
-        return np.asarray(value), stderr, np.asarray(step)
+            noise = self.noise(value, people)
+            collisions = self.collisions(value if second_moment is None else 0.0, number, moment)
+            size = self.scale * math.sqrt(moment) / number
+            mean = np.divide(collisions, size**2, out=np.zeros_like(collisions), where=size > 0)
+        rule = WithCollisions(BoundedSum(step, step), np.sqrt(noise), size, mean)
+        return np.asarray(value), np.sqrt(noise + collisions), rule

@@ -15,10 +15,11 @@ from ..._warnings import warn
 from ...domains import Strings
 from ...mechanisms import SketchResponse
 from ...reports import Aggregator
-from ...results import SHARES, BoundedSum, SmallSampleWarning
+from ...results import SHARES, IntervalRule, Normal, SmallSampleWarning
 from .._frequencies import FrequencyEstimate
 from ._decoded import DecodedSketch
-from ._levels import FOUND, Detection, best_prefixes, levels_of
+from ._independent import independent
+from ._levels import FOUND, Test, best_prefixes, levels_of, planned_tests, score_deviation, smallest_share
 from ._problem import StringProblem
 from ._search import SearchStep, search
 
@@ -126,7 +127,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
         Largest number of bytes of a string in UTF-8, in [1, 255]; with an alphabet, of characters. Longer strings cost more
         levels, so that fewer are found.
     alphabet : str, optional
-        At most 254 characters that strings consist of. The default is all bytes but 0. A small alphabet needs fewer levels.
+        At most 253 characters that strings consist of. The default is all bytes but 0. A small alphabet needs fewer levels.
     n : int, default 1,000,000
         Number of people that is expected; the levels are chosen for it. Any number of people can answer.
     false_discovery : float, default 0.05
@@ -222,13 +223,15 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
             If `n` is not an integer in [1, 2^53].
         """
         people = self.n if n is None else _check.people("n", n)
-        detection, symbols = Detection(self.mechanism, self.false_discovery), self.mechanism.domain.symbols
+        levels, symbols = self._levels, self.mechanism.domain.symbols
+        tests = planned_tests(self.mechanism, levels, people, self.false_discovery)
+        of_share = score_deviation(self.mechanism, 0.0, people / 2, tests[-1].second_moment)
         return HeavyHittersPlan(
             people,
-            detection.smallest_share(people, self._levels),
+            smallest_share(self.mechanism, tests),
             self.mechanism.prefixes,
-            tuple(level.candidates(symbols) for level in self._levels),
-            detection.stderr(0.0, people / 2) * math.sqrt((self.functions - 1) / self.functions),
+            tuple(level.candidates(symbols) for level in levels),
+            of_share * math.sqrt((self.functions - 1) / self.functions),
             8 * self.mechanism.report.k,
             self.report.nbytes,
         )
@@ -257,7 +260,7 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
         """
         mechanism, levels = self.mechanism, self._levels
         parts = [DecodedSketch.of(mechanism, counted, part + 1) for part in range(len(levels))]
-        rows, steps = search(parts, levels)
+        rows, steps, moments = search(parts, levels)
         for step in steps:
             if step.raised:
                 warn(
@@ -265,19 +268,18 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
                     f"less than about {step.threshold:.2g} of all people were lost",
                     UserWarning,
                 )
-        share = Detection(mechanism, self.false_discovery).smallest_share(counted.n, levels)
+        tests = [Test(step.threshold, part.n, moment) for step, part, moment in zip(steps, parts, moments, strict=True)]
+        value, stderr, rule, names, last = self._confirmed(DecodedSketch.of(mechanism, counted, 0), rows)
+        share = smallest_share(mechanism, [*tests, last])
         if not math.isfinite(share):
             warn(f"n = {counted.n} is too small to find any string with probability {FOUND}", SmallSampleWarning)
-        whole = DecodedSketch.of(mechanism, counted, 0)
-        value, stderr, step_size, chosen = self._confirmed(whole, rows)
-        names = tuple(mechanism.domain.strings(rows[chosen]))
         return HeavyHittersEstimate(
             value,
             stderr,
             counted.n,
             self.guarantee,
             None,
-            BoundedSum(step_size, step_size),
+            rule,
             names,
             value,
             True,
@@ -289,25 +291,32 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
 
     def _confirmed(
         self, whole: DecodedSketch, rows: NDArray[np.uint8]
-    ) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
-        """Return shares, standard errors and steps of the strings that whole strings confirm, and which they are."""
+    ) -> tuple[Floats, Floats, IntervalRule, tuple[Any, ...], Test]:
+        """Return shares, standard errors, the rule and the names of the strings that whole strings confirm, and the test."""
         from scipy.special import ndtri
 
-        if not len(rows) or not whole.n:
-            return np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.intp)
-        functions = self.functions
-        padded = np.zeros((len(rows), whole.mechanism.domain.width), np.uint8)
+        mechanism, functions = whole.mechanism, self.functions
+        padded = np.zeros((len(rows), mechanism.domain.width), np.uint8)
         padded[:, : rows.shape[1]] = rows
         buckets = whole.buckets(padded)
-        scores = whole.mechanism._hashes[0].scores(whole.table, padded) * functions / (functions - 1)
-        absent = whole.stderr(np.zeros(1), whole.n, functions)[0] * math.sqrt(functions / (functions - 1))
-        passed = scores > -ndtri(self.false_discovery / len(rows)) * absent
+        scores = mechanism._hashes[0].scores(whole.table, padded)
+        z = float(-ndtri(self.false_discovery / max(1, len(rows))))
+        chosen = independent(whole, buckets, scores, z, whole.second_moment)
+        places, buckets, shares = chosen.places, buckets[chosen.places], chosen.scores
         shared = np.zeros(buckets.shape, np.bool_)
         for function in range(functions):
             _, place, count = np.unique(buckets[:, function], return_inverse=True, return_counts=True)
             shared[:, function] = count[place] > 1
         shared[shared.all(axis=1)] = False
-        value, stderr, step = whole.estimate(buckets, ~shared)
-        chosen = np.flatnonzero(passed)
-        chosen = chosen[np.argsort(-value[chosen], kind="stable")]
-        return value[chosen], stderr[chosen], step[chosen], chosen
+        rule: IntervalRule = Normal()
+        for _ in range(3):  # each share needs those of the others, and the largest are first
+            others = np.clip(np.sum(shares) - shares, 0, 1)
+            shares, stderr, rule = whole.estimate(buckets, ~shared, others, chosen.second_moment)
+            order = np.argsort(-shares, kind="stable")
+            places, buckets, shared, shares = places[order], buckets[order], shared[order], shares[order]
+        shares, stderr, rule = whole.estimate(
+            buckets, ~shared, np.clip(np.sum(shares) - shares, 0, 1), chosen.second_moment
+        )
+        threshold = z * whole.absent(whole.n, functions, chosen.second_moment) if whole.n else math.inf
+        names = tuple(mechanism.domain.strings(padded[places]))
+        return shares, stderr, rule, names, Test(threshold, whole.n, chosen.second_moment)

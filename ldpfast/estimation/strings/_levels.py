@@ -9,11 +9,13 @@ import numpy as np
 
 from ...domains import MAX_BYTES, Strings
 from ...mechanisms import SketchResponse
+from ...mechanisms._sketch_response import MAX_LEVELS
 
 MAX_CANDIDATES = 1 << 24  # that are scored at a level
 MAX_SURVIVORS = 1 << 12  # prefixes that a level keeps, at most
 FOUND = 0.95  # probability with which a string of the stated share is found
 SECOND_MOMENT = 0.01  # of the shares of a population in plans: frequency lists of words have about this value
+LEAST_VARIANCE = 1e-12  # of a decoded bit, at very large epsilon
 BIAS = 0.45  # of a score without its largest number, in its standard errors downwards, for 16 functions
 
 
@@ -77,49 +79,70 @@ def spread(domain: Strings, count: int, needed: int) -> tuple[int, ...] | None:
 
 
 @dataclass(frozen=True)
-class Detection:
-    """What a sketch with levels finds among n people.
+class Test:
+    """A test that a string must pass: its score, without the largest number, must be above a threshold.
 
     Attributes
     ----------
-    mechanism : SketchResponse
-    false_discovery : float
-        Probability of any false discovery.
+    threshold : float
+        As a share.
+    people : float
+        Number of reports.
+    second_moment : float
+        Sum of the squared shares of the other strings that it can collide with.
     """
 
-    mechanism: SketchResponse
-    false_discovery: float
+    threshold: float
+    people: float
+    second_moment: float
 
-    def stderr(self, share: float, people: float) -> float:
-        """Return the standard deviation of the score of a string, without its largest number."""
-        line, m, functions = self.mechanism.line, self.mechanism.buckets, self.mechanism.functions
-        scale = m / (m - 1)
-        noise = scale**2 * line.variance(share / scale + 1 / m) / people
-        collisions = max(SECOND_MOMENT - share**2, 0) / (functions * (m - 1))
-        return math.sqrt((noise + collisions) * functions / (functions - 1))
+    def missed(self, mechanism: SketchResponse, share: float) -> float:
+        """Return the probability that a string with a share does not pass."""
+        from scipy.special import ndtr
 
-    def smallest_share(self, n: int, levels: list[Level]) -> float:
-        """Return the share of a string that is found with probability 0.95; infinite if there is none up to 1."""
-        from scipy.special import ndtr, ndtri
+        deviation = score_deviation(mechanism, share, self.people, self.second_moment)
+        return float(ndtr(-((share - self.threshold) / deviation - BIAS)))
 
-        symbols = self.mechanism.domain.symbols
-        of_level, whole = n / (2 * len(levels)), n / 2
-        least = [-ndtri(1 / max(2, level.candidates(symbols))) * self.stderr(0, of_level) for level in levels]
-        kept = min(MAX_SURVIVORS, max(1, math.ceil(1 / max(min(least), 1e-6))))
-        last = -ndtri(self.false_discovery / kept) * self.stderr(0, whole)
 
-        def missed(share: float) -> float:
-            parts = [(threshold, of_level) for threshold in least] + [(last, whole)]
-            chances = [ndtr(-((share - threshold) / self.stderr(share, people) - BIAS)) for threshold, people in parts]
-            return float(sum(chances))
+def score_deviation(mechanism: SketchResponse, share: float, people: float, second_moment: float) -> float:
+    """Return the standard deviation of the score of a string, without its largest number."""
+    line, m, functions = mechanism.line, mechanism.buckets, mechanism.functions
+    scale = m / (m - 1)
+    inside = min(max(line.zero, share / scale + 1 / m), line.one)
+    noise = max(scale**2 * line.variance(inside), LEAST_VARIANCE) / people
+    collisions = max(second_moment - share**2, 0) / (functions * (m - 1))
+    return math.sqrt((noise + collisions) * functions / (functions - 1))
 
-        low, high = 0.0, 1.0
-        if missed(high) > 1 - FOUND:
-            return math.inf
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (low, middle) if missed(middle) <= 1 - FOUND else (middle, high)
-        return high
+
+def smallest_share(mechanism: SketchResponse, tests: list[Test]) -> float:
+    """Return the share of a string that passes all tests with probability 0.95; infinite if there is none up to 1."""
+    if not all(math.isfinite(test.threshold) and test.people for test in tests):
+        return math.inf
+
+    def missed(share: float) -> float:
+        return sum(test.missed(mechanism, share) for test in tests)
+
+    low, high = 0.0, 1.0
+    if missed(high) > 1 - FOUND:
+        return math.inf
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if missed(middle) <= 1 - FOUND else (middle, high)
+    return high
+
+
+def planned_tests(mechanism: SketchResponse, levels: list[Level], n: int, false_discovery: float) -> list[Test]:
+    """Return the tests of n people, in equal numbers at each level, of a population as in plans."""
+    from scipy.special import ndtri
+
+    symbols, tests = mechanism.domain.symbols, []
+    for level in levels:
+        people = n / (2 * len(levels))
+        absent = score_deviation(mechanism, 0.0, people, SECOND_MOMENT)
+        tests.append(Test(float(-ndtri(1 / max(2, level.candidates(symbols)))) * absent, people, SECOND_MOMENT))
+    kept = min(MAX_SURVIVORS, max(1, math.ceil(1 / max(min(test.threshold for test in tests), 1e-6))))
+    absent = score_deviation(mechanism, 0.0, n / 2, SECOND_MOMENT)
+    return [*tests, Test(float(-ndtri(false_discovery / kept)) * absent, n / 2, SECOND_MOMENT)]
 
 
 def best_prefixes(domain: Strings, sketch: SketchResponse, n: int) -> tuple[int, ...]:
@@ -138,9 +161,9 @@ def best_prefixes(domain: Strings, sketch: SketchResponse, n: int) -> tuple[int,
     ValueError
         If there are too many levels.
     """
-    for count in range(1, domain.max_bytes + 1):
+    for count in range(1, min(domain.max_bytes, MAX_LEVELS) + 1):
         # Prefixes above the threshold have a sum of shares of at most 1, so that their number is bounded.
-        scale = Detection(sketch, 0.05).stderr(0, n / (2 * count))
+        scale = score_deviation(sketch, 0.0, n / (2 * count), SECOND_MOMENT)
         needed = int(np.clip(math.ceil(1 / (5 * scale)), 1, MAX_SURVIVORS))
         if (lengths := spread(domain, count, needed)) is not None:
             return lengths

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from ... import _threads
 from ..._typing import Floats
 from ._decoded import DecodedSketch
+from ._independent import independent
 from ._levels import MAX_SURVIVORS, Level, continuations
 
 CAPACITY = 1 << 16  # continuations that one thread keeps at a time
+MOST_SCORES = 1 << 14  # of the best continuations, where there are more than that
+PASSES, MIN_GAIN = 3, 0.9  # over all candidates, and by how much a pass must lower the threshold
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,10 @@ class SearchStep:
 
 def search_level(
     decoded: DecodedSketch, level: Level, most: int, parents: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint8], SearchStep]:
+) -> tuple[NDArray[np.uint8], SearchStep, float]:
     """Return the continuations of prefixes whose score is above what noise gives to one of all candidates.
+
+    The other results say what was done, and bound the sum of the squared shares of all other strings.
 
     Parameters
     ----------
@@ -66,26 +71,48 @@ def search_level(
 
     symbols, functions = decoded.mechanism.domain.symbols, decoded.mechanism.functions
     ended = parents[:, -1] == 0 if level.start else np.zeros(len(parents), np.bool_)
-    step = level.stop - level.start
-    candidates = int(ended.sum()) + int((~ended).sum()) * continuations(symbols, step)
+    candidates = int(ended.sum()) + int((~ended).sum()) * continuations(symbols, level.stop - level.start)
     start = level.start
     if not start:  # the empty prefix, divided among threads
         parents, start = np.arange(symbols + 1, dtype=np.uint8)[:, np.newaxis], 1
-    absent = float(decoded.stderr(np.zeros(1), decoded.n, functions)[0]) * np.sqrt(functions / (functions - 1))
-    factor = functions / (functions - 1)  # of a score, which lacks one function, in a share
-    least = lowest = float(-ndtri(1 / max(2, candidates)) * absent) / factor
+    z = float(-ndtri(1 / max(2, candidates)))
+    moment, factor = (
+        decoded.second_moment,
+        functions / (functions - 1),
+    )  # of a score, which lacks one function, in a share
+    for _ in range(PASSES):
+        threshold = z * decoded.absent(decoded.n, functions, moment)
+        rows, scores, cut = _best(decoded, parents, start, threshold / factor)
+        chosen = independent(decoded, decoded.buckets(rows), scores, z, decoded.second_moment)
+        # Frequent strings explain most collisions, so that less frequent ones can be told from absent ones.
+        if decoded.absent(decoded.n, functions, chosen.second_moment) > MIN_GAIN * threshold / z:
+            break
+        moment = chosen.second_moment
+    raised = max(threshold, factor * cut)
+    kept = chosen.places[:most]
+    if len(kept) < len(chosen.places):
+        raised = max(raised, float(chosen.scores[len(kept)]))
+    step = SearchStep(level.stop, candidates, len(kept), raised, raised > threshold)
+    return rows[kept], step, chosen.second_moment
+
+
+def _best(
+    decoded: DecodedSketch, parents: NDArray[np.uint8], start: int, least: float
+) -> tuple[NDArray[np.uint8], Floats, float]:
+    """Return continuations with a score of at least `least`, their scores, and the score below which some are missing.
+
+    If there are too many, they are the best of them.
+    """
+    lowest = least
     rows, scores, count = _scored(decoded, parents, start, least)
-    while count > len(rows) > most:  # not all were returned
-        # At least as many as are kept have the score of the last of the best among those that were returned.
-        above = float(np.partition(scores, len(scores) - most)[len(scores) - most])
+    while count > len(rows):  # not all were returned
+        above = float(np.partition(scores, len(scores) - MOST_SCORES)[len(scores) - MOST_SCORES])
         if above <= least:
             break  # they have the same score
         least = above
         rows, scores, count = _scored(decoded, parents, start, least)
-    if len(rows) > most:
-        chosen = np.argsort(-scores, kind="stable")[:most]
-        rows, least = rows[chosen], float(scores[chosen[-1]])
-    return rows, SearchStep(level.stop, candidates, len(rows), least * factor, least > lowest or count > len(rows))
+    missing = least if least > lowest or count > len(rows) else -np.inf
+    return rows, scores, missing
 
 
 def _scored(
@@ -103,8 +130,8 @@ def _scored(
     return rows, scores, sum(part[2] for part in found)
 
 
-def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.uint8], list[SearchStep]]:
-    """Return the strings that passed all levels, and what each level did.
+def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.uint8], list[SearchStep], list[float]]:
+    """Return the strings that passed all levels, what each level did, and its bound of the sum of other squared shares.
 
     Parameters
     ----------
@@ -112,13 +139,18 @@ def search(parts: list[DecodedSketch], levels: list[Level]) -> tuple[NDArray[np.
         One per level.
     levels : list of Level
     """
-    rows, steps = np.zeros((1, 0), np.uint8), []
+    from scipy.special import ndtri
+
+    rows, steps, moments = np.zeros((1, 0), np.uint8), [], []
     for number, (decoded, level) in enumerate(zip(parts, levels, strict=True)):
         most = levels[number + 1].survivors if number + 1 < len(levels) else MAX_SURVIVORS
-        if not decoded.n or not len(rows):
-            rows = np.zeros((0, level.stop), np.uint8)
-            steps.append(SearchStep(level.stop, 0, 0, np.inf, False))
-            continue
-        rows, step = search_level(decoded, level, most, rows)
+        if decoded.n and len(rows):
+            rows, step, moment = search_level(decoded, level, most, rows)
+        else:
+            rows, moment = np.zeros((0, level.stop), np.uint8), decoded.second_moment
+            z = float(-ndtri(1 / max(2, level.candidates(decoded.mechanism.domain.symbols))))
+            absent = decoded.absent(decoded.n, decoded.mechanism.functions, moment) if decoded.n else np.inf
+            step = SearchStep(level.stop, 0, 0, z * absent, False)
         steps.append(step)
-    return rows, steps
+        moments.append(moment)
+    return rows, steps, moments

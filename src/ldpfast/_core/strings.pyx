@@ -203,32 +203,42 @@ def fill_rows(const uint8_t[::1] data, const int64_t[::1] ends, const uint8_t[::
     ends : array of int64, shape (n + 1,)
         String i is from ends[i] to ends[i + 1].
     table : array of uint8, shape (256,), or None
-        Symbols of bytes, of which 255 is unknown and becomes the symbol 1. None: a byte is its own symbol.
+        Symbols of bytes, of which 255 is unknown and becomes the symbol 1, and 254 is the rest of an unknown character and is left
+        out. None: a byte is its own symbol.
     padded : bool
         Whether zeros at the end of a string are not part of it.
     out : ndarray of uint8, shape (n, bytes + 1)
         A string that is too long is cut, and one with the symbol zero ends there. They are invalid, as those with unknown symbols.
     """
     cdef Py_ssize_t i, n = ends.shape[0] - 1
-    cdef int64_t at, end, start, bytes = out.shape[1] - 1
+    cdef int64_t at, to, end, bytes = out.shape[1] - 1
     cdef uint8_t symbol, invalid
     cdef bint has_table = table is not None
-    if out.shape[0] != n or ends[0] < 0 or (n > 0 and ends[n] > data.shape[0]) or (has_table and table.shape[0] != 256):
+    if out.shape[0] != n or ends[0] < 0 or (has_table and table.shape[0] != 256):
         raise ValueError("strings and rows do not fit together")
+    for i in range(n):
+        if ends[i] > ends[i + 1] or ends[i + 1] > data.shape[0]:
+            raise ValueError("the ends of strings must be ascending and inside of the data")
     with nogil:
         for i in range(n):
-            start, end, invalid = ends[i], ends[i + 1], 0
-            while padded and end > start and data[end - 1] == 0:
+            at, end, to, invalid = ends[i], ends[i + 1], 0, 0
+            while padded and end > at and data[end - 1] == 0:
                 end -= 1
-            at = start
-            while at < end and at - start < bytes:
+            while at < end:
                 symbol = table[data[at]] if has_table else data[at]
                 if symbol == 0:
                     break
-                if has_table and symbol == 255:
-                    symbol, invalid = 1, 1
-                out[i, at - start] = symbol
+                if has_table and symbol >= 254:
+                    invalid = 1
+                    if symbol == 254:
+                        at += 1
+                        continue
+                    symbol = 1
+                if to == bytes:
+                    break
+                out[i, to] = symbol
+                to += 1
                 at += 1
             out[i, bytes] = invalid or at < end
-            for at in range(at - start, bytes):
-                out[i, at] = 0
+            for to in range(to, bytes):
+                out[i, to] = 0

@@ -1,0 +1,46 @@
+"""Limits of shares whose hash functions collide with those of other strings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._typing import Floats
+from ...results import BoundedSum
+
+
+@dataclass(frozen=True, eq=False)
+class WithCollisions:
+    """Limits of a sum of noise and collisions, each with half of the error probability.
+
+    Collisions are few and large: the variance v of their sum is that of a Poisson number of collisions of the largest possible
+    size a, with mean v / a^2. A normal variable with this variance would be too small by far in the tail.
+
+    Attributes
+    ----------
+    noise : BoundedSum
+        Rule for the noise.
+    stderr : ndarray
+        Standard errors of the noise.
+    size : ndarray
+        Largest amount by which a collision moves a share.
+    mean : ndarray
+        Means of the numbers of collisions of this size.
+    """
+
+    noise: BoundedSum
+    stderr: Floats
+    size: Floats
+    mean: Floats
+    by_coordinate: ClassVar[bool] = True
+
+    def bounds(self, value: Floats, stderr: Floats, tail: Any) -> tuple[Floats, Floats]:
+        """Return limits; `stderr`, that of noise and collisions together, is not used."""
+        from scipy.stats import poisson
+
+        half = np.asarray(tail) / 2
+        low, high = self.noise.bounds(value, self.stderr, half)
+        most, least = poisson.isf(half, self.mean), poisson.ppf(half, self.mean)
+        return low - self.size * (most - self.mean), high + self.size * (self.mean - least)
