@@ -149,9 +149,9 @@ class HeavyHitters(StringProblem[HeavyHittersEstimate]):
     Half of the people report the hash of the whole string, the others that of a prefix, whose length is drawn at random. The
     server finds prefixes from short to long: it continues those whose score is above what noise would give to one of all
     candidates. The strings that are left are tested by the reports about whole strings, which the search has not seen, with the
-    error probability `false_discovery` for all of them together, and their shares are estimated from these reports. The score of a
-    string is the sum over the hash functions without the largest number, and without those functions that a more frequent string
-    has in common with it, so that collisions do not let an absent string pass.
+    error probability `false_discovery` for all of them together, and their shares are estimated from these reports. The score
+    of a string is the sum over the hash functions without the largest number, and without those functions that a more frequent
+    string has in common with it, so that collisions do not let an absent string pass.
 
     The time of the server grows with the number of candidates, at most 2^24 for each level, and not with that of the people.
     Where too many prefixes pass a level, the best are kept and a warning says so. docs/strings.md, docs/proofs/sketch.md.
