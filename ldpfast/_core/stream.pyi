@@ -65,6 +65,7 @@ class StreamId(IntEnum):
     FRAME_SEEDS = 59
     FRAME_COINS = 60
     SURVEY_ROUNDING_MORE = 61
+    SKETCH_PARTS = 62
     SUBKEY = 0x7FFFFFFF
 
 class Stream:
