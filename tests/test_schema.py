@@ -154,7 +154,7 @@ def test_labels_of_all_types_survive_a_saved_state(labels):
 
 def test_what_does_not_describe_an_object_is_refused():
     for data, message in (
-        ({"problem": "Future"}, "data must name a problem, one of Frequencies, "),
+        ({"problem": "Future"}, "data must name a problem, one of CountMeanSketch, Frequencies, "),
         ({}, "data must name a mechanism, one of Bins, "),
         ({"problem": "VectorMean", "dim": 2}, "data must hold dim, epsilon, "),
         (
@@ -186,6 +186,8 @@ def changed(value):
     """Return another valid value of a parameter, or None if there is no simple one."""
     if isinstance(value, bool):
         return not value
+    if value == ():
+        return None
     if isinstance(value, int):
         return value + 1
     if isinstance(value, float):

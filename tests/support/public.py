@@ -153,6 +153,8 @@ def instances() -> list[Any]:
         bench.Throughput(1.0, 1.0, 1.0, 1.0, 1),
         gaussian.simulate(100_000, 3.0, 1.0, rng=1),
         gaussian.plan(1000),
+        problems[7].plan(),
+        estimates[7].steps[0],
         bounds.mean_l2(1000, 3, 1.0),
         bounds.mean_l2([10, 100], 3, 1.0),
         bounds.mean_l2([[10, 100]], 3, 1.0),
